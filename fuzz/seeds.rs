@@ -1,8 +1,8 @@
 //! Writes the fuzzers' seeds: `cargo run --manifest-path fuzz/Cargo.toml --bin seeds`.
 //!
-//! Packets of every kind for `codec`; for `endpoint` a script for every recovery and role
-//! that opens a connection, sends, receives and closes; for `capture` a file for every format and
-//! link, for `diagnosis` transfers with holes, timeouts and closed windows. The fuzzers find the rest.
+//! For `codec`, packets of every kind; for `endpoint`, a script for every recovery and role that opens a connection,
+//! sends, receives and closes; for `capture`, a file for every format and link; for `diagnosis`, transfers with holes,
+//! timeouts and closed windows. The fuzzers find other inputs.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ use dupack_tcp::options::Sack;
 use dupack_tcp::segment::SackBlock;
 use dupack_tcp::seq::SeqNumber;
 
-/// Recoveries in the catalog, and a few more for those to come.
+/// Number of recoveries in the catalog, with room for future ones.
 const RECOVERIES: u8 = 12;
 
 fn main() -> io::Result<()> {
@@ -59,7 +59,7 @@ fn packets() -> Vec<Vec<u8>> {
             }
         }
     }
-    // Last, so that the others keep their names.
+    // At the end, so that the other seeds keep their names.
     packets.extend(messages.into_iter().step_by(5));
     packets
 }
@@ -128,8 +128,7 @@ fn scripts() -> Vec<Vec<u8>> {
             scripts.push(script);
         }
     }
-    // The same, with a search for the path's MTU and a message about the first segment in flight:
-    // 1024 bytes.
+    // The same with path MTU discovery and an ICMP message about the first segment in flight: 1024 bytes.
     for role in [0, 1] {
         for iss in [8, 12, 24, 28] {
             let mut script = vec![role, 1, 4 + role, 0, 0, 0, iss];
@@ -145,7 +144,7 @@ fn scripts() -> Vec<Vec<u8>> {
     scripts
 }
 
-/// Magic number and byte order of pcap files, and whether their numbers begin with the low byte.
+/// Magic numbers of pcap files, and `true` if the file is little-endian.
 const PCAPS: [(u32, bool); 4] = [
     (0xa1b2_c3d4, true),
     (0xa1b2_c3d4, false),
@@ -153,7 +152,7 @@ const PCAPS: [(u32, bool); 4] = [
     (0xa1b2_cd34, false),
 ];
 
-/// A link type, and what stands before an IPv4 packet there.
+/// Link types, and the bytes before an IPv4 packet.
 const LINKS: [(u32, &[u8]); 11] = [
     (101, &[]),
     (1, &[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]),
@@ -189,11 +188,12 @@ const LINKS: [(u32, &[u8]); 11] = [
     ),
 ];
 
-/// A packet of `crates/diagnosis/tests/it/fuzz_entry`: who, flags, from, length, ACK, window, wait, options, id.
+/// A packet of `dupack_fuzz_entries::diagnosis`: sender, flags, sequence number, length, ACK, window, wait, options,
+/// id.
 type Step = [u8; 9];
 
-/// Transfers of eight segments a round trip: clean, with a hole that SACK blocks tell, with a timeout, with a window that
-/// shuts; and one of these as a file.
+/// Transfers of eight segments per round trip: clean, with a hole that SACK blocks report, with a timeout, with a
+/// window that closes; and one of them as a file.
 fn transfers() -> Vec<Vec<u8>> {
     let open: [Step; 3] = [
         [0x02, 0x42, 0, 0, 0, 255, 0, 4, 1],
@@ -226,10 +226,10 @@ fn transfers() -> Vec<Vec<u8>> {
     all
 }
 
-/// Files of two packets: each link in each pcap, and pcapng in either order with blocks of each kind.
+/// Files of two packets: each link in each pcap format, and pcapng in both byte orders with blocks of each kind.
 fn captures() -> Vec<Vec<u8>> {
     let all = packets();
-    // An ACK with SACK blocks, and data, of IPv4.
+    // An ACK with SACK blocks and a data segment, over IPv4.
     let two = [&all[3], &all[4]];
     let mut files = Vec::new();
     for ((magic, low_first), (link, before)) in PCAPS.iter().cycle().zip(LINKS) {
@@ -247,7 +247,7 @@ fn captures() -> Vec<Vec<u8>> {
         files.push(pcapng(Numbers { low_first }, two));
     }
     files.push(stored(&files[1]));
-    // Last, so that the others keep their names.
+    // At the end, so that the other seeds keep their names.
     for (link, before) in TUNNELS {
         let inside = two.map(|packet| around(link, before, packet));
         let numbers = Numbers { low_first: true };
@@ -256,16 +256,16 @@ fn captures() -> Vec<Vec<u8>> {
     files
 }
 
-/// Ethernet around IPv4, after a tunnel's header.
+/// The bytes of a tunnel's header and an Ethernet header before an IPv4 packet.
 macro_rules! before_ethernet {
     ($($byte:expr),*) => {
         &[$($byte,)* 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]
     };
 }
 
-/// A link type, and the bytes around an IPv4 packet there. Of a tunnel: the protocol of the outer IPv4 header, then all that
-/// follows that header, for UDP without the source port and the length. VXLAN, GENEVE, GRE, ERSPAN of each type, GTP-U with an
-/// extension header, IP in IP; and Linux's netfilter log.
+/// Link types, and the bytes around an IPv4 packet. For a tunnel: the protocol of the outer IPv4 header, then
+/// everything after that header, for UDP without the source port and the length. VXLAN, GENEVE, GRE, ERSPAN of each
+/// type, GTP-U with an extension header, IP in IP; and Linux's netfilter log.
 const TUNNELS: [(u32, &[u8]); 9] = [
     (
         101,
@@ -308,7 +308,7 @@ const TUNNELS: [(u32, &[u8]); 9] = [
     ),
 ];
 
-/// A packet within `before`, an entry of [`TUNNELS`].
+/// Returns a packet within `before`, an entry of [`TUNNELS`].
 fn around(link: u32, before: &[u8], packet: &[u8]) -> Vec<u8> {
     let (protocol, header) = match before {
         [protocol, header @ ..] if link == 101 => (*protocol, header),
@@ -329,7 +329,7 @@ fn around(link: u32, before: &[u8], packet: &[u8]) -> Vec<u8> {
     ip
 }
 
-/// How a file writes numbers.
+/// Byte order of a file.
 #[derive(Clone, Copy)]
 struct Numbers {
     low_first: bool,
@@ -344,7 +344,7 @@ impl Numbers {
         words.iter().flat_map(bytes).collect()
     }
 
-    /// Two numbers of 16 bits.
+    /// Returns two numbers of 16 bits.
     fn halves(self, first: u16, second: u16) -> Vec<u8> {
         match self.low_first {
             true => [first.to_le_bytes(), second.to_le_bytes()].concat(),
@@ -369,7 +369,7 @@ fn pcap(numbers: Numbers, magic: u32, link: u32, before: &[u8], packets: [&Vec<u
     file
 }
 
-/// Two interfaces, an enhanced, an obsolete and a simple packet, statistics.
+/// Returns a file with two interfaces, an enhanced, an obsolete and a simple packet, and statistics.
 fn pcapng(numbers: Numbers, packets: [&Vec<u8>; 2]) -> Vec<u8> {
     let block = |kind: u32, parts: &[&[u8]]| {
         let mut body = parts.concat();
@@ -424,7 +424,7 @@ fn pcapng(numbers: Numbers, packets: [&Vec<u8>; 2]) -> Vec<u8> {
     .concat()
 }
 
-/// `bytes` in a file of gzip's (RFC 1952) that stores them as they are (RFC 1951 §3.2.4).
+/// Returns a gzip file (RFC 1952) that stores `bytes` uncompressed (RFC 1951 §3.2.4).
 fn stored(bytes: &[u8]) -> Vec<u8> {
     let len = bytes.len() as u16;
     let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255, 1];
@@ -436,7 +436,7 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The check sum of RFC 1952 §8.
+/// Returns the checksum of RFC 1952 §8.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| match crc & 1 {
         1 => crc >> 1 ^ 0xedb8_8320,

@@ -1,4 +1,4 @@
-//! What the crate is told when it is built: the hash of its sources.
+//! Passes the hash of the crate's sources to the compiler.
 
 fn main() {
     dupack_source_hash::emit();

@@ -1,4 +1,4 @@
-//! What the crate is told when it is built: the hash of its sources.
+//! Provides the hash of the crate's sources to the build.
 
 fn main() {
     dupack_source_hash::emit();

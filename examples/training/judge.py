@@ -1,11 +1,11 @@
-"""Holds the trained policy against ``rack/cubic`` on paths that it has not seen, and prints its report card.
+"""Compares the trained policy with ``rack/cubic`` on held-out paths, and prints its report card.
 
-The metric and the paths were fixed before the weights were trained: 27 paths of rates and delays within the range of the training, with
-0.5, 1 and 2 % of loss. The metric is goodput: on each path as a ratio to that of ``rack/cubic``, paired by seed, and over all
-paths as the geometric mean of these. Beside it stands what it costs: queueing delay, and the harm to a standing CUBIC flow.
+The metric and the paths were fixed before the weights were trained: 27 paths with rates and delays within the range of the training, and
+0.5, 1 and 2 % loss. The metric is goodput: on each path as a ratio to that of ``rack/cubic``, paired by seed, and over all paths as the
+geometric mean of the ratios. The costs are shown beside it: queueing delay, and the harm to a standing CUBIC flow.
 
     python examples/training/judge.py            # the held-out paths
-    python examples/training/judge.py --card     # and the criteria of RFC 9743, quick
+    python examples/training/judge.py --card     # and a quick RFC 9743 report card
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HELD_OUT = {
 
 
 def judge(seeds: int = 5, duration: str = "30s") -> dupack.Results:
-    """Both on the held-out paths."""
+    """Runs both stacks on the held-out paths."""
     catalog = dupack.Catalog()
     catalog.register(Learned)
     experiment = dupack.Experiment(

@@ -1,11 +1,11 @@
-"""A policy of five numbers, as an environment's agent and as a congestion control.
+"""A policy with five weights, as an environment's agent and as a congestion control.
 
 Every 20 ms the pace is multiplied by 1 + α·a, or divided by 1 − α·a if a < 0, where a is between −1 and 1:
 
     a = w · (1, latency_ratio − 1, latency_gradient, send_ratio − 1, loss_ratio)
 
-The first four are Aurora's (Jay et al., ICML 2019) and a constant; the last is what was sent again of what was sent
-again or delivered. ``docs/environments.md`` says what each is.
+The first four are a constant and Aurora's features (Jay et al., ICML 2019); the last is the share of retransmissions in all
+retransmitted and delivered data. ``docs/environments.md`` defines each of them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ STEP_S = 0.02
 ALPHA = 0.25
 FIRST_MBIT_S, LEAST_MBIT_S, MOST_MBIT_S = 1.0, 0.05, 200.0
 FEATURES = ["latency_ratio", "latency_gradient", "send_ratio", "loss_ratio"]
-# What is as large as this, or larger, tells no more.
+# Larger values are clipped to these.
 LARGE = np.array([5.0, 1.0, 5.0, 1.0])
 
-#: What an environment is told.
+#: Settings of the environment.
 SETTINGS: dict[str, Any] = {
     "preset": None,
     "observation": {"features": FEATURES, "history": 1},
@@ -36,26 +36,26 @@ SETTINGS: dict[str, Any] = {
         "high": f"{MOST_MBIT_S}Mbit/s",
         "first": f"{FIRST_MBIT_S}Mbit/s",
     },
-    # Delivery rate by the most so far, times how short the queue is: no word of losses.
+    # Delivery rate relative to the largest so far, times a factor for a short queue; losses do not count.
     "reward": {"kind": "power", "loss": 0.0, "margin": 1.25},
     "interval": f"{STEP_S * 1000:g}ms",
 }
 
 
 def inputs(observations: np.ndarray) -> np.ndarray:
-    """The numbers that the weights multiply, of observations in rows."""
+    """Returns the inputs of the policy for observations in rows."""
     shifted = np.asarray(observations, np.float64) - np.array([1.0, 0.0, 1.0, 0.0])
     bounded = np.clip(shifted, -LARGE, LARGE)
     return np.concatenate([np.ones((*bounded.shape[:-1], 1)), bounded], axis=-1)
 
 
 def actions(observations: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """What the policy does, an action for each row."""
+    """Returns the actions of the policy, one for each row."""
     return np.clip((inputs(observations) * weights).sum(axis=-1), -1.0, 1.0).astype(np.float32)
 
 
 def stored() -> list[float]:
-    """The weights that ``train.py`` has found."""
+    """Returns the weights that ``train.py`` has found."""
     found: list[float] = json.loads((Path(__file__).parent / "weights.json").read_text())["weights"]
     return found
 

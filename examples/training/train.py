@@ -1,10 +1,10 @@
-"""Trains the policy of ``learned.py`` by the cross-entropy method, in NumPy alone.
+"""Trains the policy of ``learned.py`` by the cross-entropy method, with NumPy only.
 
     python examples/training/train.py                # five minutes on two processors
-    python examples/training/train.py --seconds 5    # a look
+    python examples/training/train.py --seconds 5    # a short trial
 
 The method (Rubinstein 1999): draw policies from a normal distribution, run each on the same paths, fit the distribution to
-the best, and again. The paths are drawn anew for every generation; those that it is judged on are never among them (``judge.py``).
+the best policies, and repeat. Every generation has new random paths; the held-out paths of ``judge.py`` are never among them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RANGES = {
 
 
 def train(seconds: float, seed: int = 1, say: bool = True) -> np.ndarray:
-    """The weights that ``seconds`` of training find."""
+    """Returns the weights after ``seconds`` of training."""
     rng = np.random.default_rng(seed)
     env = PathVectorEnv(
         POLICIES * PATHS,

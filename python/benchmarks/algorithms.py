@@ -1,11 +1,11 @@
-"""How many ACKs a second go through a congestion control in Python.
+"""Benchmark of congestion controls in Python, in ACKs per second.
 
     python python/benchmarks/algorithms.py [--rounds 9] [--seconds 20] [--write docs/performance.md]
 
-A sender on a fast path without loss: every segment is acknowledged, and every ACK goes through the control.
-What is counted is the processor time of the whole run, the simulator's share included. In each round every
-stack is measured once, so that a machine that is slow for a while is slow for all of them. Measure with a
-release build on a quiet machine: ``maturin develop --release``.
+A sender uses a fast path without loss: every segment is acknowledged, and every ACK goes through the control.
+The benchmark measures the processor time of the whole run, including the simulator. Each round measures every
+stack once, so that a temporary slowdown of the machine affects all of them. Use a release build
+(``maturin develop --release``) on an idle machine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class FiveLines(dupack.CongestionControl):
 
 @dupack.register
 class Keeps(FiveLines):
-    """Says nothing but the window: what a call alone costs."""
+    """Returns a constant window: the cost of a call alone."""
 
     name = "keeps_the_window"
 
@@ -48,23 +48,23 @@ class Keeps(FiveLines):
         return 1e6
 
 
-#: What is measured, and what it is.
+#: Measured stacks, with descriptions of their controls.
 STACKS = {
     "newreno/reno": "in Rust",
-    "newreno/keeps_the_window": "returns a number: what a call costs",
+    "newreno/keeps_the_window": "returns a number: the cost of a call",
     "newreno/five_lines": "five lines",
     "rack/reno": "in Rust",
     "rack/five_lines": "five lines",
 }
 
-#: What a control of five lines is to reach, in ACKs a second.
+#: Target for a control of five lines, in ACKs per second.
 AIM = 1_000_000
 
 HEADING = "## Algorithms in Python\n"
 
 
 def measured(stack: str, seconds: float) -> tuple[int, float]:
-    """How many ACKs a run has, and what it costs in seconds of processor time."""
+    """Return the number of ACKs of a run, and its processor time in seconds."""
     experiment = dupack.Experiment(
         stacks=[stack],
         seeds=1,
@@ -75,18 +75,18 @@ def measured(stack: str, seconds: float) -> tuple[int, float]:
     results = experiment.run(harm=False, progress=False, jobs=1)
     cost = time.process_time() - begin
     (run,) = results.runs.rows()
-    # Without loss or delayed ACKs every full segment is acknowledged by an ACK of its own.
+    # Without loss and delayed ACKs, every full segment has its own ACK.
     acks = run["goodput_mbit_s"] * 1e6 / 8 * seconds / 1460
     return round(acks), cost
 
 
 def row(stack: str, ns: list[float], rust: list[float]) -> str:
-    """The line of a stack: nanoseconds per ACK, round by round, and those of Reno in Rust in the same rounds."""
+    """Return the row of a stack, from nanoseconds per ACK by round, and those of Reno in Rust in the same rounds."""
     low, median, high = (f"{1e3 / value:.2f}" for value in (max(ns), statistics.median(ns), min(ns)))
     own, alone, aim, reached = "", "", "", ""
     if ns is not rust:
         share = statistics.median(mine - theirs for mine, theirs in zip(ns, rust, strict=True))
-        own, alone = f"{share:.0f}", f"{1e3 / share:.2f} M" if share > 0 else "no cost seen"
+        own, alone = f"{share:.0f}", f"{1e3 / share:.2f} M" if share > 0 else "not measurable"
     if stack.endswith("/five_lines"):
         aim = f"≥ {AIM / 1e6:.0f} M"
         best = 1e9 / min(ns)
@@ -98,15 +98,15 @@ def row(stack: str, ns: list[float], rust: list[float]) -> str:
 
 
 def section(ns: dict[str, list[float]], words: str) -> str:
-    """What the page says."""
+    """Return the section of the page."""
     lines = [
         HEADING,
-        f"Written by `python python/benchmarks/algorithms.py {words}`. A run over 1 Gbit/s without loss, in which every ACK goes through",
-        "the control, on one processor. ACKs a second are of the whole run, the simulator and the hash of its trace included: least /",
-        "median / most of the rounds. The control's own share is what an ACK costs beyond `reno` in Rust under the same recovery, in the",
-        "same round; the last number but the aim is what that share alone would allow.",
+        f"Written by `python python/benchmarks/algorithms.py {words}`. Each run uses one processor and a path of 1 Gbit/s without loss;",
+        "every ACK goes through the control. ACKs/s is the rate of the whole run, including the simulator and the hash of its trace:",
+        "minimum / median / maximum of the rounds. The control's share is the additional time of an ACK over `reno` in Rust with the same",
+        "recovery, in the same round. ACKs/s of the control alone is the rate that this share would permit.",
         "",
-        "| stack | its control | ACKs/s | ns/ACK | of it the control's | ACKs/s of the control alone | aim | reached |",
+        "| stack | control | ACKs/s | ns/ACK | share of the control (ns) | ACKs/s of the control alone | target | reached |",
         "| --- | --- | --: | --: | --: | --: | --- | --- |",
     ]
     for stack, own in ns.items():
@@ -120,7 +120,7 @@ def section(ns: dict[str, list[float]], words: str) -> str:
 
 
 def processor() -> str:
-    """What Linux says of it."""
+    """Return the name of the processor."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
@@ -130,7 +130,7 @@ def processor() -> str:
 
 
 def put(page: str, text: str) -> str:
-    """``page`` with ``text`` in place of the section of the same heading, or at its end."""
+    """Replace the section of the same heading in ``page`` by ``text``, or append it."""
     before, heading, after = page.partition(HEADING)
     if not heading:
         return page.rstrip() + "\n\n" + text
@@ -140,11 +140,11 @@ def put(page: str, text: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9, help="how often each is measured")
-    parser.add_argument("--seconds", type=float, default=20.0, help="simulated seconds of a run")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the section into this page, too")
+    parser.add_argument("--rounds", type=int, default=9, help="number of rounds")
+    parser.add_argument("--seconds", type=float, default=20.0, help="simulated time of a run, in seconds")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="also write the section into this page")
     args = parser.parse_args()
-    # What is imported and built once is no part of it.
+    # Warm up: imports and one-time work are not measured.
     for stack in STACKS:
         measured(stack, 0.5)
     ns: dict[str, list[float]] = {stack: [] for stack in STACKS}

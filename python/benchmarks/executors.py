@@ -1,7 +1,7 @@
-"""What it costs to have runs done by other processes.
+"""Benchmark of runs in other processes.
 
     python python/benchmarks/executors.py            # 100,000 runs of 1 s at 1 Mbit/s, in a pool and in threads
-    python python/benchmarks/executors.py --costs    # what a run costs, by how many packets it sends
+    python python/benchmarks/executors.py --costs    # cost of a run by the number of its packets
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dupack import _native
 
 
 def sweep(seeds: int) -> dupack.Experiment:
-    """Short runs, 100 of each seed."""
+    """Make an experiment of short runs, 100 for each seed."""
     return dupack.Experiment(
         stacks=["sack/reno", "rack/cubic"],
         path={"rate": "1Mbit/s", "delay": "10ms", "buffer": "20pkt"},
@@ -30,7 +30,7 @@ def sweep(seeds: int) -> dupack.Experiment:
 
 
 def run(experiment: dupack.Experiment, executor: Executor | None) -> tuple[float, float, dupack.Results]:
-    """Seconds, seconds of this process' processor, and the results."""
+    """Return the elapsed time, the processor time of this process (both in seconds), and the results."""
     begin, cpu = time.perf_counter(), time.process_time()
     results = experiment.run(executor=executor, harm=False, progress=False)
     return time.perf_counter() - begin, time.process_time() - cpu, results
@@ -41,34 +41,34 @@ def whole(runs: int, workers: int) -> None:
     print(f"{experiment.runs} runs of 1 s at 1 Mbit/s, {workers} workers, {os.cpu_count()} processors")
     own, _, ours = run(experiment, None)
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        # Workers that have begun.
+        # Start the workers before the measurement.
         run(sweep(1), pool)
         theirs, cpu, results = run(experiment, pool)
     assert results._native.csv() == ours._native.csv()
     print(f"threads of this process: {own:.1f} s")
     print(f"a pool of processes:     {theirs:.1f} s, {theirs / own:.2f} times as long")
-    print(f"  of it this process:    {cpu:.1f} s, {cpu / experiment.runs * 1e6:.0f} µs a run")
-    way(experiment)
+    print(f"  CPU of this process:   {cpu:.1f} s, {cpu / experiment.runs * 1e6:.0f} µs per run")
+    transfer(experiment)
 
 
-def way(experiment: dupack.Experiment) -> None:
-    """What a batch of 1000 runs is on its way, and what it costs to enter it."""
+def transfer(experiment: dupack.Experiment) -> None:
+    """Print the size of a run in transit, and the cost of entering it, from a batch of 1000 runs."""
     plan = experiment._checked(harm=False)
     ledger, _ = plan.ledger(1)
     batch = ledger.order(10**9, 1000, 1)
     assert batch is not None
     _, order, runs, _ = batch
-    parcel, _ = plan.perform(order)
+    parcel, _, _ = plan.perform(order)
     begin = time.perf_counter()
     ledger.enter(parcel)
     seconds = time.perf_counter() - begin
-    print(f"a run on its way: {len(order) / runs:.0f} bytes there, {len(parcel) / runs:.0f} bytes back")
-    print(f"to enter it:      {seconds / runs * 1e6:.1f} µs")
+    print(f"transfer of a run: {len(order) / runs:.0f} bytes to the worker, {len(parcel) / runs:.0f} bytes back")
+    print(f"entering a run:    {seconds / runs * 1e6:.1f} µs")
 
 
 def costs() -> None:
-    """Seconds per run over the packets that it likely sends, and what that is per packet."""
-    print("packets  µs a run  ns a packet")
+    """Print the time per run and per packet, by the approximate number of packets."""
+    print("packets    µs/run    ns/packet")
     for rate in (1, 10, 100):
         for duration in (1, 10):
             experiment = dupack.Experiment(

@@ -1,6 +1,6 @@
 """dupack: TCP loss recovery, from paper to packets.
 
-Which sender should a path have, and what would it gain?
+Compares TCP senders on a path, traces them packet by packet, and diagnoses captures.
 
 >>> import dupack
 >>> results = dupack.compare(

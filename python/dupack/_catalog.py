@@ -1,4 +1,4 @@
-"""The algorithms that stacks are made of, and those of one's own."""
+"""Catalog of algorithms, including your own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Catalog:
-    """Algorithms by axis and name: those of dupack, and those that :meth:`register` adds.
+    """Algorithms by axis and name: dupack's own, and those that :meth:`register` adds.
 
     >>> "cubic" in Catalog()
     True
@@ -26,17 +26,18 @@ class Catalog:
         self._registered: dict[tuple[str, str], type[Any]] = {}
 
     def register(self, algorithm: type[T]) -> type[T]:
-        """Takes in an algorithm in Python; may be used as a decorator. The same class written anew, as when a
-        cell of a notebook is run again, takes the place of the one before; experiments that were made
-        before keep that.
+        """Register an algorithm written in Python; usable as a decorator.
+
+        If the same class is defined again, for example when a notebook cell is rerun, it replaces the earlier
+        one. Experiments that already exist keep the earlier class.
 
         Args:
             algorithm: a subclass of :class:`dupack.Recovery`, :class:`dupack.CongestionControl`,
                 :class:`dupack.Differentiation` or :class:`dupack.Response`.
 
         Raises:
-            AlgorithmError: if it is none of these, has no name, its name is taken, or one of its
-                parameters is not well-formed.
+            AlgorithmError: if the class is no such subclass, has no name or a name that is taken, or has an
+                invalid parameter.
         """
         from .algorithms import register
 
@@ -46,25 +47,27 @@ class Catalog:
 
     @property
     def registered(self) -> list[type[Any]]:
-        """The algorithms in Python."""
+        """The registered algorithms in Python."""
         return list(self._registered.values())
 
     def algorithms(self, name: str | None = None) -> list[dict[str, Any]]:
-        """What there is to say of the algorithm ``name``, or of all: axis, name, summary, citation,
-        parameters with their defaults by dialect.
+        """Describe the algorithm ``name``, or all algorithms.
+
+        Each description has the axis, name, summary, citation, and the parameters with their defaults by
+        dialect.
 
         Raises:
-            StackError: if there is none of that name.
+            StackError: if there is no algorithm of that name.
         """
         listing: Any = json.loads(self._native.listing(name))
         found: list[dict[str, Any]] = listing if isinstance(listing, list) else listing["algorithms"]
         return found
 
     def canonical(self, stack: str) -> str:
-        """The canonical spelling of a stack: no defaults, no aliases.
+        """Return the canonical spelling of a stack: without defaults and aliases.
 
         Raises:
-            StackError: if there is no such stack, or its parts exclude each other.
+            StackError: if the stack does not exist, or its parts exclude each other.
         """
         return self._native.canonical(stack)
 
@@ -87,29 +90,29 @@ class Catalog:
 
 
 catalog = Catalog()
-"""The catalog that is used where none is named."""
+"""The default catalog."""
 
 
 def register(algorithm: type[T]) -> type[T]:
-    """Takes an algorithm in Python into :data:`dupack.catalog`; for use as a decorator.
+    """Register an algorithm in :data:`dupack.catalog`; usable as a decorator.
 
     Raises:
-        AlgorithmError: if it is not well-formed, or its name is taken.
+        AlgorithmError: if the class is invalid, or its name is taken.
     """
     catalog.register(algorithm)
     return algorithm
 
 
 def stacks(name: str | None = None, *, catalog: Catalog | None = None) -> list[dict[str, Any]]:
-    """The algorithms that stacks are made of, as ``dupack stacks --json`` lists them."""
+    """Describe the algorithms of the catalog, as ``dupack stacks --json`` does."""
     return _or_default(catalog).algorithms(name)
 
 
 def deployment(stack: str, *, catalog: Catalog | None = None) -> dict[str, Any]:
-    """What of a stack Linux has, and what turns it on, as ``dupack stacks STACK --json`` says.
+    """Return which parts of a stack Linux implements and how to enable them, as ``dupack stacks STACK --json``.
 
     Raises:
-        StackError: if there is no such stack.
+        StackError: if the stack does not exist.
     """
     native = _or_default(catalog)._native
     read: dict[str, Any] = json.loads(native.deployment(stack))

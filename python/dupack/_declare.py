@@ -1,4 +1,4 @@
-"""What a class of an algorithm says of itself, for the catalog: name, parameters, and what it is made of."""
+"""Declaration of an algorithm's class for the catalog: name, parameters, and hash of its sources."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ T = TypeVar("T")
 _KEY = "dupack"
 _NEEDS = ("sack", "dsack", "order_echo", "trigger_timestamps", "counted_marks", "exact_echo")
 _U64_MAX = 2**64 - 1
-# In seconds: what a span of time may be at most.
+# Longest duration of a parameter, in seconds.
 _TIME_MAX = 1e9
 
 
 @dataclass(frozen=True)
 class _Parameter:
-    """What is said of a parameter beside its type."""
+    """Properties of a parameter other than its type and default."""
 
     linux: object
     ns2: object
@@ -55,10 +55,10 @@ def parameter(
     doc: str = "",
     words: Mapping[str, str] | None = None,
 ) -> T:
-    """A parameter of an algorithm: a field whose type says what it takes.
+    """Declare a parameter of an algorithm: a field whose type determines the valid values.
 
     ========================  ==========================================  =====================
-    type of the field         what it takes                               in a stack
+    type of the field         valid values                                in a stack
     ========================  ==========================================  =====================
     ``float``                 a number from ``low`` to ``high``           ``half(increase=2)``
     ``int``                   a whole number from ``low`` to ``high``     ``half(burst=4)``
@@ -68,15 +68,15 @@ def parameter(
     ========================  ==========================================  =====================
 
     Args:
-        default: its value when nothing is said.
-        linux: the same in the dialect ``linux``, if it is another there.
-        ns2: the same in the dialect ``ns2``.
-        low: the least value of a number.
-        high: the greatest value of a number.
-        unit: of a number, in words, such as ``"segments"``.
-        source: where the default comes from, such as ``"RFC 5681"``.
-        doc: what it does, in one line.
-        words: what the words of a choice mean, each in one line.
+        default: default value.
+        linux: default in the dialect ``linux``, if different.
+        ns2: default in the dialect ``ns2``, if different.
+        low: least value of a number.
+        high: greatest value of a number.
+        unit: unit of a number, such as ``"segments"``.
+        source: source of the default, such as ``"RFC 5681"``.
+        doc: description in one line.
+        words: meaning of each word of a choice, in one line.
     """
     about = _Parameter(linux, ns2, low, high, unit, source, doc, dict(words or {}), False)
     field: T = dataclasses.field(default=default, metadata={_KEY: about})
@@ -91,14 +91,14 @@ def seconds(
     source: str = "",
     doc: str = "",
 ) -> float:
-    """A parameter that is a span of time: a ``float`` in seconds here, ``half(wait=20ms)`` in a stack.
+    """Declare a parameter that is a duration: a ``float`` in seconds here, ``half(wait=20ms)`` in a stack.
 
     Args:
-        default: its value in seconds when nothing is said.
-        linux: the same in the dialect ``linux``, if it is another there.
-        ns2: the same in the dialect ``ns2``.
-        source: where the default comes from.
-        doc: what it does, in one line.
+        default: default value in seconds.
+        linux: default in the dialect ``linux``, if different.
+        ns2: default in the dialect ``ns2``, if different.
+        source: source of the default.
+        doc: description in one line.
     """
     about = _Parameter(linux, ns2, None, None, "", source, doc, {}, True)
     field: float = dataclasses.field(default=default, metadata={_KEY: about})
@@ -107,7 +107,7 @@ def seconds(
 
 @dataclass(frozen=True)
 class Declared:
-    """A parameter as the catalog takes it."""
+    """A parameter in the form that the catalog expects."""
 
     name: str
     doc: str
@@ -119,12 +119,12 @@ class Declared:
     words: list[tuple[str, str]]
     defaults: tuple[object, object, object]
     values: dict[str, object]
-    """What the words of a choice are in Python."""
+    """Python value of each word of a choice."""
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """A class as the catalog takes it."""
+    """A class in the form that the catalog expects."""
 
     axis: str
     name: str
@@ -141,14 +141,14 @@ class Declaration:
 
 
 def declared(algorithm: type[Any], axis: str, base: type[Any], required: Sequence[str]) -> Declaration:
-    """What ``algorithm``, a subclass of ``base``, says of itself.
+    """Return the declaration of ``algorithm``, a subclass of ``base``.
 
     Raises:
-        AlgorithmError: if something of it cannot be.
+        AlgorithmError: if the class is invalid.
     """
     name = _text(algorithm, "name")
     if not name:
-        raise _wrong(algorithm, "it has no name", 'say name = "half" in the class, for example')
+        raise _wrong(algorithm, "the class has no name", 'set name in the class, for example name = "half"')
     methods = [name for name, value in vars(base).items() if callable(value) and not name.startswith("_")]
     overrides = [m for m in methods if getattr(algorithm, m) is not getattr(base, m)]
     _check_methods(algorithm, base, methods, overrides, required)
@@ -173,7 +173,7 @@ def declared(algorithm: type[Any], axis: str, base: type[Any], required: Sequenc
 
 
 class _Maker:
-    """Makes instances: an object, so that it can be sent to other processes."""
+    """Makes instances. It is an object and not a closure, so that it can be pickled."""
 
     def __init__(self, words: dict[str, dict[str, object]]) -> None:
         self._words = words
@@ -183,14 +183,14 @@ class _Maker:
             values[name] = words[values[name]]
         new: Any = algorithm.__new__
         made = new(algorithm)
-        # Before `__init__`, so that `__post_init__` finds it.
+        # Set before `__init__`, so that `__post_init__` can use it.
         object.__setattr__(made, "context", context)
         made.__init__(**values)
         return made
 
 
 def _try(algorithm: type[Any], declaration: Declaration) -> None:
-    """Makes an instance with the defaults of each dialect."""
+    """Make an instance with the defaults of each dialect, to find errors early."""
     for n in range(3):
         values = {p.name: p.defaults[n] for p in declaration.parameters}
         try:
@@ -198,9 +198,9 @@ def _try(algorithm: type[Any], declaration: Declaration) -> None:
         except Exception as error:
             raise _wrong(
                 algorithm,
-                f"no instance can be made with the defaults: {type(error).__name__}: {error}",
-                "__init__, if there is one, takes the parameters by their names; what needs no parameter "
-                "belongs into __post_init__",
+                f"cannot make an instance with the defaults: {type(error).__name__}: {error}",
+                "__init__, if defined, takes the parameters as keywords; other initial state belongs in "
+                "__post_init__",
             ) from error
 
 
@@ -211,19 +211,19 @@ def _wrong(algorithm: type[Any], what: str, help: str | None = None) -> Algorith
 def _text(algorithm: type[Any], name: str) -> str:
     text = getattr(algorithm, name)
     if not isinstance(text, str):
-        raise _wrong(algorithm, f"{name}: expected text, and found a {type(text).__name__}")
+        raise _wrong(algorithm, f"{name}: expected text, found a {type(text).__name__}")
     return text.strip()
 
 
 def _texts(algorithm: type[Any], name: str) -> list[str]:
     texts: Any = getattr(algorithm, name)
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise _wrong(algorithm, f"{name}: expected a tuple of texts", f'{name} = ("one",), for example')
+        raise _wrong(algorithm, f"{name}: expected a tuple of texts", f'for example {name} = ("one",)')
     return list(texts)
 
 
 def _first_line(algorithm: type[Any]) -> str:
-    # What dataclasses write where there is no docstring is not meant for people.
+    # Ignore the docstring that `dataclass` generates.
     doc = algorithm.__dict__.get("__doc__") or ""
     if doc.startswith(f"{algorithm.__name__}("):
         return ""
@@ -242,7 +242,7 @@ def _needs(algorithm: type[Any]) -> list[str]:
     for need in needs:
         if need not in _NEEDS:
             known = ", ".join(map(repr, _NEEDS))
-            raise _wrong(algorithm, f"needs: there is no {need!r}", f"there are {known}")
+            raise _wrong(algorithm, f"needs: unknown need {need!r}", f"expected {known}")
     return needs
 
 
@@ -257,12 +257,12 @@ def _check_methods(
         if method not in overrides:
             raise _wrong(
                 algorithm,
-                f"it lacks the method {method}",
-                f"a {base.__name__} has {', '.join(required)}, and may have others",
+                f"the class lacks the method {method}",
+                f"a {base.__name__} defines at least {', '.join(required)}",
             )
     for method in overrides:
         if not callable(getattr(algorithm, method)):
-            raise _wrong(algorithm, f"{method} is no method")
+            raise _wrong(algorithm, f"{method} is not a method")
         _check_signature(algorithm, base, method)
     for name, value in vars(algorithm).items():
         if name in methods or name.startswith("_") or not inspect.isfunction(value):
@@ -271,8 +271,8 @@ def _check_methods(
         if meant or name.startswith("on_"):
             raise _wrong(
                 algorithm,
-                f"a {base.__name__} has no method {name}, and nothing would call it",
-                f"did you mean {meant[0]}?" if meant else f"a method of one's own begins with _: _{name}",
+                f"a {base.__name__} has no method {name}, so it would never be called",
+                f"did you mean {meant[0]}?" if meant else f"the name of a helper method begins with _: _{name}",
             )
 
 
@@ -281,7 +281,7 @@ def _check_signature(algorithm: type[Any], base: type[Any], method: str) -> None
         wanted = inspect.signature(getattr(base, method))
         own = inspect.signature(getattr(algorithm, method))
     except (TypeError, ValueError):
-        return  # What is not written in Python does not tell.
+        return  # A method that is not written in Python has no signature.
     is_static = isinstance(inspect.getattr_static(algorithm, method), (staticmethod, classmethod))
     arguments = list(wanted.parameters)[1 if is_static else 0 :]
     try:
@@ -289,8 +289,8 @@ def _check_signature(algorithm: type[Any], base: type[Any], method: str) -> None
     except TypeError as error:
         raise _wrong(
             algorithm,
-            f"{method} cannot be called as it will be: {error}",
-            f"def {method}({', '.join(wanted.parameters)})",
+            f"{method} cannot be called with its arguments: {error}",
+            f"define it as def {method}({', '.join(wanted.parameters)})",
         ) from error
 
 
@@ -304,7 +304,7 @@ def _parameters(algorithm: type[Any]) -> list[Declared]:
             raise _wrong(
                 algorithm,
                 f"the field {field.name} has no default",
-                f"a parameter is {field.name}: float = dupack.parameter(…), and what is no parameter has a default",
+                f"declare a parameter as {field.name}: float = dupack.parameter(…), or give the field a default",
             )
     return [_Reading(algorithm, field.name, field.metadata[_KEY], field.default, hints[field.name]).read() for field in own]
 
@@ -313,8 +313,8 @@ def _hints(algorithm: type[Any], fields: Sequence[Any]) -> dict[str, Any]:
     try:
         return typing.get_type_hints(algorithm)
     except Exception:
-        # Some annotation names what is not to be found, such as a class inside of a function. What the
-        # parameters' own say is enough, or what their defaults are.
+        # An annotation names something that cannot be found, such as a class inside a function. Read only the
+        # annotations of the parameters, or else the types of their defaults.
         return {field.name: _hint(algorithm, field) for field in fields}
 
 
@@ -325,14 +325,14 @@ def _hint(algorithm: type[Any], field: Any) -> Any:
     for base in reversed(algorithm.__mro__):
         names.update(vars(sys.modules.get(base.__module__, typing)))
     try:
-        return eval(field.type, names)  # The text of an annotation of the class itself.
+        return eval(field.type, names)  # Safe: the text is an annotation of the class.
     except Exception:
         return type(field.default)
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """A parameter on its way to the catalog."""
+    """Conversion of a field into a declared parameter."""
 
     algorithm: type[Any]
     name: str
@@ -349,7 +349,7 @@ class _Reading:
             words: dict[str, object] = {}
             for word in typing.get_args(self.hint):
                 if not isinstance(word, str):
-                    raise self._wrong(f"expected Literal of texts, and found {word!r}")
+                    raise self._wrong(f"expected a Literal of texts, found {word!r}")
                 words[word] = word
             return self._choice(words, {})
         if isinstance(self.hint, type) and issubclass(self.hint, Enum):
@@ -360,8 +360,8 @@ class _Reading:
         if self.hint is float:
             return self._number("real", float)
         raise self._wrong(
-            f"no parameter can be of the type {self.hint!r}",
-            "a parameter is a float, an int, a bool, a Literal of texts, an Enum, or dupack.seconds(…)",
+            f"unsupported type {self.hint!r}",
+            "use a float, an int, a bool, a Literal of texts, an Enum, or dupack.seconds(…)",
         )
 
     def _defaults(self) -> tuple[Any, Any, Any]:
@@ -386,15 +386,15 @@ class _Reading:
     def _choice(self, values: dict[str, object], meanings: dict[str, str]) -> Declared:
         defaults: list[str] = []
         for default in self._defaults():
-            # `True == 1`, but a switch is no number.
+            # Compare types, because `True == 1`.
             found = [w for w, value in values.items() if type(value) is type(default) and value == default]
             if not found:
                 known = ", ".join(map(repr, values.values()))
-                raise self._wrong(f"the default {default!r} is none of {known}")
+                raise self._wrong(f"the default {default!r} is not one of {known}")
             defaults.append(found[0])
         for word in self.about.words:
             if word not in values:
-                raise self._wrong(f"words: there is no {word!r}")
+                raise self._wrong(f"words: unknown word {word!r}")
         meanings = {**meanings, **self.about.words}
         words = [(word, meanings.get(word, word)) for word in values]
         return self._declared("choice", tuple(defaults), words=words, values=values)
@@ -403,32 +403,33 @@ class _Reading:
         low, high = self.about.low, self.about.high
         if low is None or high is None:
             raise self._wrong(
-                "it lacks the bounds within which it makes sense",
-                "dupack.parameter(…, low=0, high=100), for example",
+                "a number needs bounds",
+                "for example dupack.parameter(…, low=0, high=100)",
             )
         if kind == "integer" and not (0 <= low <= high <= _U64_MAX and low == int(low) and high == int(high)):
             raise self._wrong(
-                f"low={low!r} and high={high!r} are no bounds of a whole number: 0 <= low <= high",
-                "for numbers below zero take a float",
+                f"invalid bounds low={low!r} and high={high!r}: expected whole numbers, 0 <= low <= high",
+                "use a float for negative numbers",
             )
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-            raise self._wrong(f"low={low!r} and high={high!r} are no bounds: both are finite, and low <= high")
+            raise self._wrong(f"invalid bounds low={low!r} and high={high!r}: expected finite numbers, low <= high")
         defaults: list[object] = []
         for default in self._defaults():
             is_number = isinstance(default, (int, of)) and not isinstance(default, bool)
             if not is_number or not low <= default <= high:
-                raise self._wrong(f"the default {default!r} is no {of.__name__} from {low} to {high}")
+                kind_of = "an int" if of is int else f"a {of.__name__}"
+                raise self._wrong(f"the default {default!r} is not {kind_of} from {low} to {high}")
             defaults.append(of(default))
         return self._declared(kind, tuple(defaults), low=of(low), high=of(high))
 
     def _time(self) -> Declared:
         if self.hint is not float:
-            raise self._wrong("a span of time is a float, in seconds", f"{self.name}: float = dupack.seconds(…)")
+            raise self._wrong("a duration is a float, in seconds", f"{self.name}: float = dupack.seconds(…)")
         defaults: list[object] = []
         for default in self._defaults():
             is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
             if not is_number or not 0 <= default <= _TIME_MAX:
-                raise self._wrong(f"the default {default!r} is no time in seconds, 0 or more")
+                raise self._wrong(f"the default {default!r} is not a duration in seconds, 0 or more")
             defaults.append(float(default))
         return self._declared("time", tuple(defaults))
 

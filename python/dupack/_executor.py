@@ -1,8 +1,8 @@
 """Runs on executors of ``concurrent.futures``: process pools, threads, clusters.
 
-The ledger (``_native.Ledger``) knows which runs are due and which are out, and keeps what is finished. Here
-runs are put into batches of about a second, a few of them per worker are out at a time, and what comes back
-is entered. A worker checks the experiment once, and then gets orders of a few bytes each.
+The ledger (``_native.Ledger``) knows which runs are due and which are given out, and keeps finished runs. This
+module groups runs into batches of about a second, keeps a few batches per worker in progress, and enters the
+results in the ledger. A worker checks the experiment once; after that, an order takes a few bytes per run.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from .results import Results, finished
 
 __all__ = ["run_with"]
 
-# What a batch takes, about: a scheduler spends a millisecond on each, and after an interruption no more
-# than this is lost.
+# Approximate duration of a batch. A scheduler spends a millisecond on each batch, and an interruption loses at
+# most one batch per worker.
 _BATCH_S = 1.0
-# Until it is known how fast the workers are, batches are shorter.
+# Batches are shorter until the speed of the workers is known.
 _FIRST_BATCH_S = 0.25
 _FIRST_SECONDS_PER_PACKET = 0.3e-6
-# How much the newest batch counts in what is known of the speed.
+# Weight of the newest batch in the estimate of the speed.
 _NEWEST = 0.2
-# One is worked on while the next is on its way. What is due is cut into at least as many parts.
+# A worker performs one batch while the next is in transit. The due runs are cut into at least as many parts.
 _BATCHES_PER_WORKER = 2
-# However short runs are, what comes back is a message of a few megabytes.
+# Limit on the runs of a batch, so that a parcel is at most a few megabytes.
 _RUNS_MAX = 10_000
-# How often the bar is moved while nothing comes back.
+# Interval between updates of the progress bar.
 _TICK_S = 0.1
-# How long batches that are being worked on may take to come back after Ctrl-C or an error.
+# Time for batches in progress to come back after Ctrl-C or an error.
 _GRACE_S = 2.0
-# Clusters grow and shrink: how often workers are counted.
+# Interval between counts of the workers, because clusters grow and shrink.
 _COUNT_AGAIN_S = 5.0
 
 _Answer = tuple[bytes, float, list[Failure]]
@@ -58,16 +58,15 @@ def run_with(
     resume: bool,
     progress: bool | Callable[[int, int], object] | None,
 ) -> Results:
-    """Does the runs of ``plan`` on the workers of ``executor``, which get ``setup``.
+    """Perform the runs of ``plan`` on the workers of ``executor``, which receive ``setup``.
 
     Args:
-        jobs: how many workers there are, if ``executor`` does not know it or is not to have all of them
-            busy.
+        jobs: number of workers to keep busy; by default all that ``executor`` reports.
 
     Raises:
-        TypeError: if ``executor`` is none.
+        TypeError: if ``executor`` is not an executor.
         AlgorithmError: if an algorithm in Python cannot be sent to workers.
-        WorkerError: if a worker, or the executor, cannot do its part. ``results`` has what is finished.
+        WorkerError: if a worker or the executor fails. ``results`` has the finished runs.
     """
     _check(executor)
     sent = setup.packed(plan)
@@ -88,19 +87,19 @@ def _check(executor: object) -> None:
     if isinstance(executor, Executor):
         return
     kind = type(executor)
-    help = "for example ProcessPoolExecutor() of concurrent.futures"
+    help = "for example concurrent.futures.ProcessPoolExecutor()"
     if isinstance(executor, type) and issubclass(executor, Executor):
-        raise TypeError(f"executor: expected an executor, and found its class; make one: {executor.__qualname__}()")
+        raise TypeError(f"executor: expected an executor, found its class; make one: {executor.__qualname__}()")
     if kind.__name__ == "Client" and hasattr(executor, "get_executor"):
-        help = "Dask's client has one: executor=client.get_executor()"
+        help = "use the executor of Dask's client: executor=client.get_executor()"
     raise TypeError(
-        f"executor: expected an executor of concurrent.futures, and found {kind.__module__}.{kind.__qualname__}; {help}"
+        f"executor: expected an executor of concurrent.futures, found {kind.__module__}.{kind.__qualname__}; {help}"
     )
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """Runs that are out."""
+    """Runs that are given out to a worker."""
 
     number: int
     runs: int
@@ -108,7 +107,7 @@ class _Batch:
 
 
 class _Foreman:
-    """Keeps the workers busy until all is done."""
+    """Keeps the workers busy until all runs are done."""
 
     def __init__(self, crew: _Crew, ledger: _native.Ledger, setup: tuple[str, bytes], bar: Bar) -> None:
         self._crew = crew
@@ -120,7 +119,7 @@ class _Foreman:
         self._failures: list[Failure] = []
 
     def work(self) -> BaseException | None:
-        """Returns what ended it before all was done, or nothing."""
+        """Return the exception that ended the work early, or ``None``."""
         try:
             while self._send():
                 future = self._crew.next_done(_TICK_S)
@@ -130,13 +129,13 @@ class _Foreman:
         except BaseException as by:
             try:
                 self._wind_up()
-            except BaseException:  # Ctrl-C once more: at once, then.
+            except BaseException:  # A second Ctrl-C ends the work at once.
                 self._abandon()
             return by
         return None
 
     def failures(self, plan: _native.Plan) -> list[Failure]:
-        """The runs that an algorithm in Python has ended, in the order of points, stacks and seeds."""
+        """Return the runs that an algorithm in Python ended, in the order of points, stacks and seeds."""
         places = {stack: place for place, stack in enumerate(plan.stacks)}
         return sorted(
             self._failures,
@@ -144,7 +143,7 @@ class _Foreman:
         )
 
     def _send(self) -> bool:
-        """Sends batches until enough are out. Returns whether any is."""
+        """Send batches until enough are in progress, and return ``True`` if any is."""
         most = self._crew.workers() * _BATCHES_PER_WORKER
         while len(self._out) < most:
             order = self._ledger.order(self._pace.packets(), _RUNS_MAX, most)
@@ -161,7 +160,7 @@ class _Foreman:
             return
         error = CancelledError() if future.cancelled() else future.exception()
         if isinstance(error, KeyboardInterrupt):
-            # Somebody has interrupted that worker, not us.
+            # The worker was interrupted, not this process.
             self._ledger.give_up(batch.number)
         elif error is not None:
             _raise_explained(error)
@@ -172,12 +171,12 @@ class _Foreman:
                 self._pace.learn(batch.packets, seconds)
             if entered > 0:
                 self._failures += failures
-        # What is not entered yet stays out, so that it is not lost if this is interrupted.
+        # A batch that is not entered yet stays in `_out`, so that an interruption does not lose it.
         del self._out[future]
 
     def _wind_up(self) -> None:
-        """Calls back what is not begun, waits a little for the rest, and enters what is there."""
-        # Executors begin the oldest first. Some let everything be called back, what is begun included.
+        """Cancel batches that have not begun, wait briefly for the others, and enter the finished ones."""
+        # Executors begin the oldest batch first. Some also cancel batches that have begun.
         waiting = list(self._out)[self._crew.workers() :]
         for future in waiting:
             future.cancel()
@@ -199,7 +198,7 @@ class _Foreman:
 
 
 class _Crew:
-    """An executor, and what there is to know of its workers."""
+    """An executor and its number of workers."""
 
     def __init__(self, executor: Executor, jobs: int | None) -> None:
         self._executor = executor
@@ -209,7 +208,7 @@ class _Crew:
         self._counted = 0.0
 
     def submit(self, call: Callable[..., _Answer], *args: object) -> Future[_Answer]:
-        """Sends it off; :meth:`next_done` gives its future when it is done."""
+        """Submit a call; :meth:`next_done` returns its future once it is done."""
         try:
             future = self._executor.submit(call, *args)
         except Exception as error:
@@ -218,14 +217,14 @@ class _Crew:
         return future
 
     def next_done(self, seconds: float) -> Future[_Answer] | None:
-        """The next that is done, if it is within so much time."""
+        """Return the next future that is done, or ``None`` after this many seconds."""
         try:
             return self._done.get(timeout=seconds)
         except Empty:
             return None
 
     def workers(self) -> int:
-        """How many batches are worked on at a time, at least one."""
+        """Return how many batches are performed at a time, at least one."""
         if self._jobs is not None:
             return self._jobs
         now = time.monotonic()
@@ -238,7 +237,7 @@ class _Crew:
 def _workers(executor: Executor) -> int:
     client: Any = getattr(executor, "_client", None)
     if callable(getattr(client, "nthreads", None)):
-        # Dask: threads by worker; none yet, or none any more, while a cluster is getting its workers.
+        # Dask: threads by worker. The mapping is empty while a cluster has no workers.
         try:
             threads: dict[str, int] = client.nthreads()
         except Exception as error:
@@ -252,27 +251,27 @@ def _workers(executor: Executor) -> int:
 
 
 class _Pace:
-    """How fast workers are, in packets a second."""
+    """Estimate of the workers' speed, in seconds per packet."""
 
     def __init__(self) -> None:
         self._seconds_per_packet: float | None = None
 
     def learn(self, packets: int, seconds: float) -> None:
-        """A batch of about so many packets took so long."""
+        """Update the estimate with a batch of about ``packets`` packets that took ``seconds``."""
         new = seconds / packets
         old = self._seconds_per_packet
         self._seconds_per_packet = new if old is None else old + _NEWEST * (new - old)
 
     def packets(self) -> int:
-        """How many make a batch."""
+        """Return the number of packets in a batch."""
         if self._seconds_per_packet is None:
             return round(_FIRST_BATCH_S / _FIRST_SECONDS_PER_PACKET)
-        # A clock that stands still makes no endless batch.
+        # A clock that stands still must not make an endless batch.
         return round(_BATCH_S / max(self._seconds_per_packet, 1e-9))
 
 
 def _raise_explained(error: BaseException) -> NoReturn:
-    """Raises what became of a batch that did not come back, as an exception of ours."""
+    """Raise the failure of a batch as an exception of dupack."""
     if isinstance(error, DupackError):
         raise error
     raise _explained(error) from error
@@ -283,22 +282,22 @@ def _explained(error: BaseException) -> WorkerError:
     what = f"{kind.__qualname__}: {error}" if str(error) else kind.__qualname__
     if isinstance(error, BrokenExecutor):
         return WorkerError(
-            f"a worker died, and its executor with it: {what}",
-            help="make a new executor; if it happens again, the worker may have been out of memory",
+            f"a worker died and broke its executor: {what}",
+            help="make a new executor; if this happens again, the worker may be out of memory",
         )
     if kind.__name__ == "KilledWorker":
         return WorkerError(
-            f"workers died at the same batch: {what}",
-            help="look at the workers' logs; they may have been out of memory",
+            f"workers died on the same batch: {what}",
+            help="read the workers' logs; the workers may be out of memory",
         )
     if isinstance(error, (CancelledError, RuntimeError)) or kind.__name__ == "CancelledError":
         return WorkerError(
-            f"the executor takes or does no more runs: {what}",
-            help="it is shut down, or somebody cancelled its work: make a new executor",
+            f"the executor performs no more runs: {what}",
+            help="it was shut down, or its work was cancelled: make a new executor",
         )
     if isinstance(error, (AttributeError, ImportError)):
         return WorkerError(
-            f"a worker could not begin: {what}",
-            help="install this build of dupack where the workers are, and the modules that it needs",
+            f"a worker could not start: {what}",
+            help="install this build of dupack and the modules it needs on the workers",
         )
-    return WorkerError(f"a worker failed: {what}", help="look at the workers' logs")
+    return WorkerError(f"a worker failed: {what}", help="read the workers' logs")

@@ -1,4 +1,4 @@
-"""Runs that an algorithm in Python has ended by an exception."""
+"""Runs that ended by an exception in an algorithm in Python."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ __all__ = ["Failure"]
 
 Purpose = Literal["comparison", "harm", "show"]
 
-# So many are told apart in a sentence; ``Results.failures`` has all.
+# Failures that a note lists; ``Results.failures`` has all of them.
 _TOLD = 3
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that an algorithm in Python has ended by an exception. No other run is touched by it.
+    """A run that ended by an exception in an algorithm in Python. Other runs are not affected.
 
     Attributes:
         point: the point of the sweep, from 0.
-        label: the same in words; empty if there is one point.
+        label: the point in words; empty if there is only one point.
         stack: the stack, in its canonical spelling.
         seed: the seed.
-        time: when it happened, in simulated seconds.
+        time: simulated time of the failure, in seconds.
         place: the class and its method, such as ``Half.on_ack``.
         error: the exception, with its traceback for a debugger.
-        traceback: the same as Python prints it.
-        purpose: what the run was done for: ``comparison``; ``harm``, which a standing flow bears; or
-            ``show``, such as a trace.
+        traceback: the traceback, as Python prints it.
+        purpose: purpose of the run: ``comparison``; ``harm``, measured on a standing flow; or ``show``, such
+            as a trace.
     """
 
     point: int
@@ -53,7 +53,7 @@ class Failure:
         where: tuple[str, float],
         error: BaseException,
     ) -> Failure:
-        """That of a run, where ``error`` was raised in the method and at the simulated time of ``where``."""
+        """Make the failure of a run; ``where`` is the method that raised ``error``, and the simulated time."""
         point, label, stack, seed, purpose = run
         place, time = where
         text = "".join(_traceback.format_exception(type(error), error, error.__traceback__))
@@ -69,30 +69,30 @@ class Failure:
         try:
             pickle.loads(pickle.dumps(self.error))
         except Exception:
-            # An exception that cannot travel is told by one that can.
+            # Replace an exception that cannot be pickled.
             state["error"] = AlgorithmError(f"{type(self.error).__name__}: {self.error}")
         return state
 
 
 def told(failures: Sequence[Failure]) -> str:
-    """What a reader of the results must know of it."""
+    """Return a note on the failures, for readers of the results."""
     runs = "a run is" if len(failures) == 1 else f"{len(failures)} runs are"
     some = "; ".join(str(failure) for failure in failures[:_TOLD])
     more = f"; and {len(failures) - _TOLD} more" if len(failures) > _TOLD else ""
-    return f"{runs} missing, as an algorithm failed in it ({some}{more})."
+    return f"{runs} missing because an algorithm failed ({some}{more})."
 
 
 def warn(failures: Sequence[Failure]) -> None:
-    """Warns of it."""
+    """Warn of the failures."""
     warnings.warn(told(failures), stacklevel=2)
 
 
 def all_failed(failures: Sequence[Failure]) -> AlgorithmError:
-    """The exception where nothing came out: it tells of the first, and has all."""
+    """Make the exception for an experiment without results; it describes the first failure, and has all."""
     first = failures[0]
     error = AlgorithmError(
-        f"no run came to its end: {first}",
-        help="failures of this exception has every run with its traceback",
+        f"every run failed: {first}",
+        help="the exception's failures have every run with its traceback",
         failures=failures,
     )
     error.__cause__ = first.error

@@ -1,4 +1,4 @@
-"""The fields of an experiment, as Python has them and as a file has them."""
+"""Fields of an experiment, converted from Python values to those of a file."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from .errors import ExperimentError
 
 __all__ = ["as_json", "set_inside"]
 
-_HELP = 'a quantity is text with its unit, such as "10Mbit/s" or "20ms"'
+_HELP = 'write a quantity as text with its unit, such as "10Mbit/s" or "20ms"'
 _Way = tuple[str, ...]
 
 
 def as_json(fields: Mapping[str, Any]) -> str:
-    """The fields as JSON; ``None`` is a field that is left out.
+    """Return the fields as JSON, without those that are ``None``.
 
     Raises:
-        ExperimentError: if a value is nothing that a file can have. ``field`` says where.
+        ExperimentError: if a file cannot have a value. ``field`` names its place.
     """
     return json.dumps(_plain(fields, (), ()), allow_nan=False)
 
 
 def _plain(value: Any, way: _Way, around: tuple[int, ...]) -> Any:
-    """``value``, which is at ``way``; ``around`` are the lists and mappings that it is in."""
+    """Convert ``value``, which is at ``way`` inside the lists and mappings with the ids ``around``."""
     if isinstance(value, (bool, float, int, str)):
         return _single(value, way)
     if isinstance(value, os.PathLike):
         return _single(os.fsdecode(cast("os.PathLike[str]", value)), way)
     if hasattr(value, "tolist"):
-        # What NumPy and pandas have.
+        # Objects of NumPy and pandas.
         return _plain(value.tolist(), way, around)
     if id(value) in around:
-        raise _refused(way, "it holds itself", "write every list and mapping once")
+        raise _refused(way, "the value contains itself", "a list or mapping may not be inside itself; write it once")
     around = (*around, id(value))
     if isinstance(value, Mapping):
         return _mapping(value, way, around)  # pyright: ignore[reportUnknownArgumentType]
@@ -43,7 +43,7 @@ def _plain(value: Any, way: _Way, around: tuple[int, ...]) -> Any:
         return _list(value, way, around)  # pyright: ignore[reportUnknownArgumentType]
     kind = type(value).__name__  # pyright: ignore[reportUnknownArgumentType]
     raise _refused(
-        way, f"expected text, a number, a switch, a list or a mapping, and found a value of type {kind}", _HELP
+        way, f"expected text, a number, a bool, a list or a mapping, found a value of type {kind}", _HELP
     )
 
 
@@ -61,20 +61,20 @@ def _single(value: bool | float | int | str, way: _Way) -> Any:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            found = f"{value!r} is no text: it has half of a surrogate pair"
-            raise _refused(way, found, "write it as text that UTF-8 can have") from error
+            found = f"invalid text {value!r}: it has half of a surrogate pair"
+            raise _refused(way, found, "write text that can be encoded in UTF-8") from error
     elif isinstance(value, float) and not math.isfinite(value):
-        raise _refused(way, f"expected a finite number, and found {value}", _HELP)
+        raise _refused(way, f"expected a finite number, found {value}", _HELP)
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise _refused(way, f"{value} is too large", "whole numbers are below 2**63")
+        raise _refused(way, f"{value} is too large", "write a whole number below 2**63")
     return value
 
 
 def set_inside(fields: dict[str, Any], key: str, value: object) -> None:
-    """Sets a field; its key names one inside by dots, and an item of a list by its number from 0 on.
+    """Set a field. Dots in the key lead to a nested field; a number, from 0, leads to an item of a list.
 
     Raises:
-        ExperimentError: if there is nothing that could have it.
+        ExperimentError: if no nested field is possible there.
     """
     if key in fields or "." not in key:
         fields[key] = value
@@ -85,14 +85,14 @@ def set_inside(fields: dict[str, Any], key: str, value: object) -> None:
         place, _, rest = rest.partition(".")
         items: list[Any] = inside  # pyright: ignore[reportUnknownVariableType]
         if not place.isdecimal() or int(place) >= len(items):
-            last = f"they are 0 to {len(items) - 1}" if items else "there is none"
-            raise _refused((first, place), f"there is no item {place} in the list", last)
+            last = f"items are numbered 0 to {len(items) - 1}" if items else "the list is empty"
+            raise _refused((first, place), f"the list has no item {place}", last)
         if not rest:
             items[int(place)] = value
             return
         inside = items[int(place)]
     if not isinstance(inside, dict):
-        raise _refused((first,), f"it is {inside!r}, and holds no other fields", f"set {first} itself")
+        raise _refused((first,), f"the value {inside!r} has no nested fields", f"set {first} itself")
     set_inside(cast("dict[str, Any]", inside), rest, value)
 
 

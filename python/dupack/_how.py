@@ -1,4 +1,4 @@
-"""What :meth:`dupack.Experiment.run` is told, checked before anything is done."""
+"""Checks of the arguments of :meth:`dupack.Experiment.run`, before any run begins."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ __all__ = ["folder", "jobs", "parts"]
 
 
 def jobs(given: object) -> int | None:
-    """A number of runs at a time, or none.
+    """Check the number of runs at a time.
 
     Raises:
-        TypeError: if it is no whole number.
+        TypeError: if it is not a whole number.
         ValueError: if it is less than one.
     """
     if given is None:
         return None
     if not isinstance(given, int) or isinstance(given, bool):
-        raise TypeError(f"jobs: expected a number of runs at a time, such as 2, and found {given!r}")
+        raise TypeError(f"jobs: expected a number of runs at a time, such as 2, found {given!r}")
     if given < 1:
-        raise ValueError(f"jobs: expected a number of runs at a time, 1 or more, and found {given}")
+        raise ValueError(f"jobs: expected a number of runs at a time, 1 or more, found {given}")
     return given
 
 
 def folder(given: object, resume: bool) -> Path | None:
-    """The folder for what comes out, or none.
+    """Check the output folder.
 
     Raises:
-        TypeError: if it is no path.
-        ValueError: if there is none, and there is something to go on with.
+        TypeError: if it is not a path.
+        ValueError: if an interrupted run is to be resumed, but no folder is given.
     """
     if given is None:
         if resume:
-            raise ValueError("resume: say with out= in which folder the runs are")
+            raise ValueError("resume: name the folder of the interrupted run with out=")
         return None
     if not isinstance(given, (str, os.PathLike)):
-        raise TypeError(f"out: expected the path of a folder, and found {given!r}")
+        raise TypeError(f"out: expected the path of a folder, found {given!r}")
     return Path(os.fsdecode(cast("str | os.PathLike[str]", given)))
 
 
 def parts(given: object) -> str | None:
-    """In what files runs are kept, or none.
+    """Check the format of the files of runs.
 
     Raises:
-        ValueError: if there are no such files.
+        ValueError: if the format is unknown.
     """
     if given is None or given in ("csv", "parquet"):
         return given
-    raise ValueError(f"parts: expected 'parquet' or 'csv', and found {given!r}")
+    raise ValueError(f"parts: expected 'parquet' or 'csv', found {given!r}")

@@ -1,4 +1,4 @@
-"""What notebooks show: tables with intervals, a figure, parameters."""
+"""HTML for notebooks: tables with intervals, a figure, parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .results import Results
     from .table import Table
 
-# A notebook is no place for thousands of rows.
+# Limit on the rows that a notebook shows.
 _MOST_ROWS = 20
 _MEASURES = ("goodput_mbit_s", "retransmitted_percent", "timeouts", "queueing_delay_p95_ms", "completion_s")
 
@@ -32,7 +32,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def table(of: Table) -> str:
-    """A table, cut where it is long."""
+    """Return a table, cut after some rows."""
     heads = [f"{name} ({unit})" if (unit := of.units[name]) else name for name in of.columns]
     rows = of.rows(_MOST_ROWS)
     left = len(of) - len(rows)
@@ -41,13 +41,13 @@ def table(of: Table) -> str:
 
 
 def parameters(of: Table) -> str:
-    """Parameters, folded away."""
+    """Return the parameters, collapsed."""
     inside = _table(of.columns, ([row[name] for name in of.columns] for row in of.rows()))
     return f"<details><summary>Parameters ({len(of)})</summary>{inside}</details>"
 
 
 def results(of: Results) -> str:
-    """The means with their intervals, the first figure, the notes and the parameters."""
+    """Return the means with their intervals, the first figure, the notes and the parameters."""
     rows = of.summary.rows()
     labels = {row["point"]: row["label"] for row in of.points.rows()}
     found = {row["measure"] for row in rows}
@@ -73,10 +73,10 @@ def results(of: Results) -> str:
 
 
 def experiment(of: Experiment) -> str:
-    """The text of the experiment and its parameters."""
+    """Return the text of the experiment and its parameters."""
     return f"<div><pre>{escape(of.toml)}</pre>{parameters(of.parameters)}</div>"
 
 
 def rows_table(heads: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """Mappings as a table."""
+    """Return mappings as a table."""
     return _table(heads, ([row.get(name) for name in heads] for row in rows))

@@ -1,4 +1,4 @@
-"""The compiled half. Not part of the package's interface."""
+"""Compiled half of the package. Not part of its public interface."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +24,7 @@ _Tick = Callable[[int, int, list[str]], object]
 
 def engine() -> str: ...
 def schema() -> str: ...
+def default_stacks() -> list[str]: ...
 def to_toml(fields: str) -> str: ...
 def from_toml(text: str) -> str: ...
 def evaluate(
@@ -205,11 +206,11 @@ class Environments:
     def infos(self, which: list[int]) -> list[dict[str, Any] | None]: ...
 
 class Context:
-    """What a connection is.
+    """Properties of a connection.
 
     Attributes:
-        smss: bytes of a full segment.
-        seed: another number for each connection, for what is left to chance.
+        smss: size of a full segment, in bytes.
+        seed: seed for random numbers, different for each connection.
     """
 
     def __new__(cls, smss: int = 1460, seed: int = 0) -> Context: ...
@@ -219,8 +220,9 @@ class Context:
     def seed(self) -> int: ...
 
 class Window:
-    """The congestion window and the slow start threshold, in bytes. They are real numbers, and what may be
-    sent is the whole part.
+    """The congestion window and the slow start threshold, in bytes.
+
+    Both are real numbers; the integer part of the window may be sent.
 
     >>> window = Window(10_000, 8_000)
     >>> window.in_slow_start
@@ -232,112 +234,114 @@ class Window:
     def __new__(cls, cwnd: float, ssthresh: float = ...) -> Window: ...
     @property
     def cwnd(self) -> float:
-        """Congestion window in bytes."""
+        """The congestion window in bytes."""
     @property
     def ssthresh(self) -> float:
-        """Slow start threshold in bytes; infinite until something sets it."""
+        """The slow start threshold in bytes; infinite until the first reduction."""
     @property
     def in_slow_start(self) -> bool:
-        """Whether the next increase is slow start's."""
+        """``True`` if the next increase is slow start."""
     @property
     def whole_bytes(self) -> int:
-        """Whole bytes that the window admits."""
+        """The whole bytes that the window admits."""
     def replace(self, *, cwnd: float | None = None, ssthresh: float | None = None) -> Window:
-        """The same with another ``cwnd`` or ``ssthresh``."""
+        """Return a copy with another ``cwnd`` or ``ssthresh``."""
 
 class WindowUse:
-    """How far the congestion window was used in a flight."""
+    """Use of the congestion window during a flight."""
 
     @property
     def filled(self) -> bool:
-        """Whether at least once there was no room for a full segment."""
+        """``True`` if at least once there was no room for a full segment."""
     @property
     def flight_max(self) -> int | None:
-        """If not: the most that was outstanding when the sender stopped, in bytes."""
+        """The most bytes outstanding when the sender stopped; ``None`` if the window was filled."""
 
 class Segment:
-    """What the sender remembers of an outstanding segment, as it stood when it was asked for."""
+    """Copy of the sender's record of an outstanding segment."""
 
     @property
     def start(self) -> int:
-        """Offset of its first byte."""
+        """The stream offset of its first byte."""
     @property
     def end(self) -> int:
-        """The offset after its last byte."""
+        """The stream offset after its last byte."""
     @property
     def len(self) -> int:
-        """Length in bytes."""
+        """The length in bytes."""
     @property
     def transmissions(self) -> int:
-        """How often it has been sent."""
+        """The number of its transmissions."""
     @property
     def sent_at(self) -> float:
-        """When it was last sent, in seconds."""
+        """The time of its last transmission, in seconds."""
     @property
     def sent_at_ns(self) -> int: ...
     @property
     def order(self) -> int:
-        """The place of its last transmission in the order of all transmissions, from 1."""
+        """The number of its last transmission among all transmissions, from 1."""
     @property
     def reported(self) -> Reported:
-        """What the receiver said of it."""
+        """The receiver's report on the segment."""
     @property
     def is_sacked(self) -> bool:
-        """Whether a SACK block covers it."""
+        """``True`` if a SACK block covers the segment."""
 
 class Delivered:
-    """A segment of which an ACK is the first to say that it arrived."""
+    """A segment that an ACK reported as delivered for the first time."""
 
     @property
     def id(self) -> int: ...
     @property
     def segment(self) -> Segment:
-        """As it stood before the ACK."""
+        """The segment before the ACK."""
     @property
     def by(self) -> DeliveredBy: ...
 
 class RttEstimator:
-    """Round-trip time and timeout, in seconds, as they stood when they were asked for."""
+    """Copy of the round-trip times and the timeout, in seconds."""
 
     @property
     def srtt(self) -> float | None:
-        """Smoothed round-trip time, once there is a sample."""
+        """The smoothed round-trip time; ``None`` before the first sample."""
     @property
     def srtt_ns(self) -> int | None: ...
     @property
     def rttvar(self) -> float:
-        """Round-trip time variation."""
+        """The round-trip time variation."""
     @property
     def rttvar_ns(self) -> int: ...
     @property
     def min(self) -> float | None:
-        """The least sample of the connection."""
+        """The minimum sample of the connection."""
     @property
     def min_ns(self) -> int | None: ...
     @property
     def latest(self) -> float | None:
-        """The last sample."""
+        """The latest sample."""
     @property
     def latest_ns(self) -> int | None: ...
     @property
     def backoff(self) -> int:
-        """Timeouts in a row without the evidence that ends backoff."""
+        """Consecutive timeouts without the evidence that ends the backoff."""
     @property
     def rto(self) -> float:
-        """The timeout in force."""
+        """The current timeout."""
     @property
     def rto_ns(self) -> int: ...
 
 class Scoreboard:
-    """Outstanding segments, in sequence order; each has an id, which counts from 0. Valid during the
-    call."""
+    """Outstanding segments, in sequence order; each has an id, counted from 0.
+
+    Valid during the call.
+    """
 
     @property
     def una(self) -> int:
         """The first byte not cumulatively acknowledged (SND.UNA)."""
     @property
     def nxt(self) -> int:
-        """The byte after the last one ever sent (SND.NXT)."""
+        """The byte after the highest one sent (SND.NXT)."""
     @property
     def flight_size(self) -> int:
         """Bytes sent and not cumulatively acknowledged."""
@@ -350,7 +354,7 @@ class Scoreboard:
     def sacked_segments(self) -> int: ...
     @property
     def first(self) -> int:
-        """The first outstanding segment's id."""
+        """The id of the first outstanding segment."""
     @property
     def end(self) -> int:
         """The id that the next new segment will get."""
@@ -359,14 +363,16 @@ class Scoreboard:
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[tuple[int, Segment]]: ...
     def get(self, id: int) -> Segment | None:
-        """The segment called ``id``, if it is outstanding."""
+        """Return the segment ``id``, or ``None`` if it is not outstanding."""
     def iter_from(self, id: int) -> Iterator[tuple[int, Segment]]:
-        """Outstanding segments from ``id`` on, with their ids."""
+        """Iterate over outstanding segments and their ids from ``id`` on."""
     def id_at(self, offset: int) -> int:
-        """The id of the first outstanding segment that starts at or after ``offset``, or :attr:`end`."""
+        """Return the id of the first outstanding segment that starts at or after ``offset``, or :attr:`end`."""
     def hole(self, offset: int) -> int:
-        """Segments missing in a row from the one at ``offset`` on, before the next that is sacked; 1 if
-        none is. It walks over the hole."""
+        """Count the consecutive missing segments from ``offset`` to the next sacked one; 1 if none is sacked.
+
+        The time is proportional to the length of the hole.
+        """
 
 class View:
     """A read-only view of the sender. Valid during the call."""
@@ -381,66 +387,66 @@ class View:
         """Outstanding segments."""
     @property
     def window(self) -> Window:
-        """The window in force."""
+        """The current window."""
     @property
     def rtt(self) -> RttEstimator:
-        """Round-trip time."""
+        """Round-trip times and timeout."""
     @property
     def rto_at(self) -> float | None:
-        """When the retransmission timer expires, if it runs, in seconds."""
+        """The expiry of the retransmission timer, in seconds; ``None`` if it does not run."""
     @property
     def rto_at_ns(self) -> int | None: ...
     @property
     def new_len(self) -> int:
-        """Length of the new segment that the application and the peer's window permit now; 0 if none."""
+        """The length of the new segment that the application and the receive window permit; 0 if none."""
     @property
     def flight_size(self) -> int:
         """Bytes sent and not cumulatively acknowledged."""
 
 class AckFacts:
-    """Everything that one ACK told the sender. Valid during the call."""
+    """Information of one ACK. Valid during the call."""
 
     @property
     def now(self) -> float:
-        """When it arrived, in seconds since the start of the run."""
+        """The arrival time, in seconds since the start of the run."""
     @property
     def now_ns(self) -> int: ...
     @property
     def una(self) -> int:
-        """The cumulative acknowledgment after it, as a stream offset."""
+        """The cumulative acknowledgment after the ACK, as a stream offset."""
     @property
     def acked_bytes(self) -> int:
-        """Bytes by which it advanced the cumulative acknowledgment."""
+        """Bytes by which the ACK advanced the cumulative acknowledgment."""
     @property
     def delivered_bytes(self) -> int:
-        """Bytes that it reported for the first time, cumulatively or by SACK."""
+        """Bytes that the ACK reported for the first time, cumulatively or by SACK."""
     @property
     def sacked_bytes(self) -> int:
-        """Bytes that it reported for the first time by SACK."""
+        """Bytes that the ACK reported for the first time by SACK."""
     @property
     def delivered(self) -> tuple[Delivered, ...]:
-        """Every segment that it reported for the first time."""
+        """Segments that the ACK reported for the first time."""
     @property
     def kind(self) -> AckKind:
-        """What it is in the sense of RFC 5681 §2."""
+        """The kind of the ACK, as in RFC 5681 §2."""
     @property
     def dup_acks(self) -> int:
-        """Duplicate ACKs in a row, this one included; 0 after an advance."""
+        """Consecutive duplicate ACKs, including this one; 0 after an advance."""
     @property
     def dsack(self) -> tuple[int, int] | None:
-        """The range that a DSACK reported as received twice."""
+        """The byte range that a DSACK reported as received twice."""
     @property
     def prior_flight(self) -> int:
         """FlightSize before the ACK."""
     @property
     def prior_flight_unlimited(self) -> int:
-        """The same without what limited transmit has sent."""
+        """FlightSize before the ACK, without segments sent by limited transmit."""
     @property
     def prior_in_flight(self) -> int | None:
-        """Bytes in flight before the ACK, as the recovery counts them; for a control by a model."""
+        """Bytes in flight before the ACK, as the recovery counts them; only under ``Governance.MODEL``."""
     @property
     def rtt(self) -> float | None:
-        """Round-trip sample in seconds."""
+        """The round-trip time sample, in seconds."""
     @property
     def rtt_ns(self) -> int | None: ...
     @property
@@ -448,22 +454,22 @@ class AckFacts:
         """TSecr, if the connection uses timestamps."""
     @property
     def order_echo(self) -> int | None:
-        """The transmission that caused the ACK, if the receiver echoes the order."""
+        """The number of the transmission that caused the ACK, if the receiver echoes it."""
     @property
     def limited_by(self) -> LimitedBy:
-        """What stopped the sender when it last stopped sending."""
+        """The reason for which the sender last stopped sending."""
     @property
     def ecn_echo(self) -> bool:
-        """Whether the receiver tells of a mark of congestion."""
+        """``True`` if the receiver echoes a congestion mark."""
     @property
     def marked_packets(self) -> int | None:
-        """Packets of which it is the first to tell that they came marked, if the receiver counts them."""
+        """Marked packets that the ACK reported for the first time, if the receiver counts them."""
     @property
     def window_use(self) -> WindowUse:
-        """How far the window was used in the last flight."""
+        """The use of the window during the last flight."""
 
 class Credit:
-    """How far the window may grow on an ACK. Valid during the call."""
+    """Amount by which the window may grow on an ACK. Valid during the call."""
 
     @property
     def acks(self) -> int:
@@ -473,32 +479,32 @@ class Credit:
         """Bytes to count."""
     @property
     def in_flight(self) -> int | None:
-        """Bytes in flight, as the recovery counts them; for a control by a model."""
+        """Bytes in flight, as the recovery counts them; only under ``Governance.MODEL``."""
     @property
     def lost_bytes(self) -> int | None:
-        """Bytes judged lost since the connection began; for a control by a model."""
+        """Bytes judged lost since the connection began; only under ``Governance.MODEL``."""
 
 class Departure:
-    """What a control that sees transmissions is told beside one. Valid during the call."""
+    """State of the sender at a transmission, for a control under ``Governance.MODEL``. Valid during the call."""
 
     @property
     def in_flight(self) -> int:
-        """Bytes in flight as the recovery counts them, the segment included."""
+        """Bytes in flight as the recovery counts them, including the segment."""
     @property
     def lost_bytes(self) -> int:
         """Bytes judged lost since the connection began."""
     @property
     def limited_by(self) -> LimitedBy:
-        """What had stopped the sender when it last stopped sending."""
+        """The reason for which the sender had last stopped sending."""
 
 class Sent:
-    """A segment has just been sent. Valid during the call."""
+    """A segment that has just been sent. Valid during the call."""
 
     @property
     def id(self) -> int: ...
     @property
     def segment(self) -> Segment:
-        """As it stands now, this transmission included."""
+        """The segment after this transmission."""
     @property
     def timestamp(self) -> int | None:
         """TSval of this transmission, if the connection uses timestamps."""
@@ -510,7 +516,7 @@ class LossFacts:
 
     @property
     def now(self) -> float:
-        """When it was found, in seconds since the start of the run."""
+        """The time at which the loss was found, in seconds since the start of the run."""
     @property
     def now_ns(self) -> int: ...
     @property
@@ -518,48 +524,48 @@ class LossFacts:
         """The first segment judged lost."""
     @property
     def rule(self) -> LossRule:
-        """By which rule."""
+        """The rule by which it was judged lost."""
     @property
     def flight_size(self) -> int:
-        """FlightSize when the loss was found, without what limited transmit sent."""
+        """FlightSize when the loss was found, without segments sent by limited transmit."""
     @property
     def flight_within_window(self) -> float:
-        """FlightSize, but no more than the window in bytes: what RFC 5681 §3.1 halves."""
+        """FlightSize, at most the window in bytes: RFC 5681 §3.1 halves this."""
     @property
     def window(self) -> Window:
         """The window before the event."""
     @property
     def timeouts(self) -> int:
-        """Timeouts in a row, this one included; 0 for a loss found without one."""
+        """Consecutive timeouts, including this one; 0 for a loss found without a timeout."""
     @property
     def srtt(self) -> float | None:
-        """Smoothed round-trip time in seconds, once there are samples."""
+        """The smoothed round-trip time in seconds; ``None`` before the first sample."""
     @property
     def srtt_ns(self) -> int | None: ...
     @property
     def rtt_min(self) -> float | None:
-        """The least round-trip time so far, in seconds."""
+        """The minimum round-trip time so far, in seconds."""
     @property
     def rtt_min_ns(self) -> int | None: ...
     @property
     def rtt_latest(self) -> float | None:
-        """The last round-trip time, in seconds."""
+        """The latest round-trip time, in seconds."""
     @property
     def rtt_latest_ns(self) -> int | None: ...
     @property
     def hole(self) -> int:
-        """Segments missing in a row, the lost one the first, before the next that is sacked."""
+        """Consecutive missing segments from the lost one to the next sacked one."""
     @property
     def reduced_at(self) -> float | None:
-        """When the window was last reduced for congestion, in seconds."""
+        """The time of the last reduction for congestion, in seconds."""
     @property
     def reduced_at_ns(self) -> int | None: ...
     @property
     def truth(self) -> LossCause | None:
-        """What really happened, if the experiment tells the differentiation."""
+        """The real cause, if the experiment tells it to the differentiation."""
 
 class LossRule:
-    """By which rule a segment was judged lost. Two are the same if their names are.
+    """Rule by which a segment was judged lost. Rules with the same name are equal.
 
     >>> LossRule("third", "three duplicate ACKs").name
     'third'
@@ -572,13 +578,13 @@ class LossRule:
     def __new__(cls, name: str, meaning: str) -> LossRule: ...
     @property
     def name(self) -> str:
-        """One short word, which tells the rule from all others."""
+        """The unique name of the rule, one word."""
     @property
     def meaning(self) -> str:
-        """What was seen, for people."""
+        """Description of the evidence, for people."""
 
 class SendReason:
-    """Why a segment is sent."""
+    """Reason to send a segment."""
 
     NEW_DATA: ClassVar[SendReason]
     LIMITED_TRANSMIT: ClassVar[SendReason]
@@ -590,18 +596,18 @@ class SendReason:
 
     @staticmethod
     def retransmit(rule: LossRule) -> SendReason:
-        """A segment judged lost by ``rule``."""
+        """Return the reason for a segment that was judged lost by ``rule``."""
     @property
     def rule(self) -> LossRule | None:
-        """By which rule the segment was judged lost, if it was."""
+        """The rule by which the segment was judged lost, if it was."""
 
 class LossEvent:
     """The beginning of a loss event.
 
     Args:
-        segment: the id of the first segment judged lost, which is outstanding.
-        rule: by which rule.
-        repaired: the segment as it stood, if it is not outstanding any more: a probe has repaired the loss.
+        segment: id of the first segment judged lost; it is outstanding.
+        rule: rule by which it was judged lost.
+        repaired: copy of the segment, if a probe has repaired the loss and it is no longer outstanding.
     """
 
     def __new__(cls, segment: int, rule: LossRule, repaired: Segment | None = None) -> LossEvent: ...
@@ -611,16 +617,16 @@ class LossEvent:
     def rule(self) -> LossRule: ...
 
 class Outcome:
-    """What a recovery makes of an ACK; nothing, if nothing is said.
+    """Answer of a recovery to an ACK. All parts are optional.
 
     Args:
-        loss: a loss event begins: the window is to be reduced, once.
-        restore: the window is to be at least this many bytes, before ``limit``.
-        limit: the window is to be at most this many bytes, before any growth.
-        growth: whether and by what the window may grow on this ACK.
-        rto: what happens to the retransmission timer.
-        timing: what becomes of the segment being timed.
-        exit: whether a recovery is over with this ACK.
+        loss: a loss event begins, and the window is reduced once.
+        restore: least window in bytes; applied before ``limit``.
+        limit: greatest window in bytes; applied before any growth.
+        growth: growth of the window that this ACK permits.
+        rto: treatment of the retransmission timer.
+        timing: effect on the timed segment.
+        exit: ``Exit.RECOVERY`` if a recovery ends with this ACK.
     """
 
     def __new__(
@@ -636,38 +642,38 @@ class Outcome:
     ) -> Outcome: ...
 
 class Expiry:
-    """What a recovery makes of its own timer.
+    """Answer of a recovery to its own timer.
 
     Args:
         loss: a loss event begins.
-        rto: what happens to the retransmission timer.
+        rto: treatment of the retransmission timer.
     """
 
     def __new__(cls, *, loss: LossEvent | None = None, rto: RtoTimer | str | None = None) -> Expiry: ...
 
 class Next:
-    """What to send next."""
+    """The next segment to send."""
 
     NOTHING: ClassVar[Next]
-    """Nothing, whatever the window says."""
+    """Nothing, even if the window has room."""
 
     @staticmethod
     def new(
         why: SendReason | LossRule | None = None, clearance: Clearance | str | None = None
     ) -> Next:
-        """New data, if the window has room; or at once, by ``Clearance.IMMEDIATE``."""
+        """Send new data if the window has room, or at once with ``Clearance.IMMEDIATE``."""
     @staticmethod
     def retransmit(
         id: int, why: SendReason | LossRule, clearance: Clearance | str | None = None
     ) -> Next:
-        """The outstanding segment ``id`` again. A rule is the reason that it was lost by it."""
+        """Retransmit the outstanding segment ``id``. A rule as the reason means that it was judged lost by that rule."""
 
 class Reversal:
-    """What a recovery makes of a reduction that proves to have been needless."""
+    """Answer of a recovery to a reduction that proved spurious."""
 
     REFUSED: ClassVar[Reversal]
-    """It goes on as if nothing were known."""
+    """The recovery continues unchanged."""
 
     @staticmethod
     def done(loss: LossEvent | None = None) -> Reversal:
-        """It is out of its recovery. If something is lost all the same, a new loss event begins."""
+        """End the recovery. If a segment is lost all the same, a new loss event begins."""

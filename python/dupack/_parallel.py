@@ -1,4 +1,4 @@
-"""Flows that compete, by PettingZoo's parallel API."""
+"""Competing flows as an environment of PettingZoo's parallel API."""
 
 from __future__ import annotations
 
@@ -46,18 +46,20 @@ class ParallelPathsEnv(ParallelEnv[str, Floats, Floats]):
         self.action_spaces = {agent: self._vector.action_space for agent in self.possible_agents}
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Space[Floats]:
-        """What ``agent`` observes."""
+        """Return the observation space of ``agent``."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> gymnasium.spaces.Space[Floats]:
-        """What ``agent`` does."""
+        """Return the action space of ``agent``."""
         return self.action_spaces[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Floats], dict[str, dict[str, Any]]]:
-        """Begins an episode; see :meth:`dupack.gym.PathEnv.reset`. Options whose name has no dot are not
-        looked at: PettingZoo's own test gives one."""
+        """Begin an episode; see :meth:`dupack.gym.PathEnv.reset`.
+
+        Options without a dot in their name are ignored: PettingZoo's own test passes one.
+        """
         fixed = {key: value for key, value in (options or {}).items() if "." in key}
         observations = self._vector.reset(seeds=None if seed is None else [seed], fixed=fixed)
         self.agents = list(self.possible_agents)
@@ -68,7 +70,7 @@ class ParallelPathsEnv(ParallelEnv[str, Floats, Floats]):
     ) -> tuple[
         dict[str, Floats], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
     ]:
-        """Gives the order of every agent that is left, and goes on for a step."""
+        """Apply the actions of the remaining agents, and advance by a step."""
         neutral = np.clip(np.zeros(1, np.float32), self._vector.action_space.low, self._vector.action_space.high)
         given = [np.asarray(actions.get(agent, neutral), np.float32).reshape(-1) for agent in self.possible_agents]
         observations, rewards, terminated, truncated = self._vector.step(np.concatenate(given))

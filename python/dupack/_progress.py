@@ -1,4 +1,4 @@
-"""Bars over runs: in a terminal, in a notebook, or none."""
+"""Progress bars: in a terminal, in a notebook, or none."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import Any
 
 Tick = Callable[[int, int, "list[str]"], None]
 
-# Work that is done sooner than this needs no bar.
+# Work that takes less time shows no bar.
 _DELAY_S = 0.5
 
 
 class Bar:
-    """A bar by tqdm, which is drawn where somebody looks: in a terminal or a notebook.
+    """Progress bar by tqdm.
 
-    ``wish`` is ``True`` for a bar in any case, ``False`` for none, ``None`` to decide by where the
-    output goes, or a function that is called with ``(done, all)``.
+    ``wish`` is ``True`` for a bar in any case, ``False`` for none, ``None`` for a bar in a terminal or a
+    notebook, or a function that is called with ``(done, all)``.
     """
 
     def __init__(self, wish: bool | Callable[[int, int], object] | None, what: str) -> None:
         if wish is not None and not isinstance(wish, bool) and not callable(wish):
             raise TypeError(
-                f"progress: expected True, False, None or a function of (done, all), and found {wish!r}"
+                f"progress: expected True, False, None or a function of (done, all), found {wish!r}"
             )
         self._call = wish if callable(wish) else None
         self._bar: Any = None
         if self._call is None and wish is not False:
             from tqdm.auto import tqdm
 
-            # `disable=None` is tqdm's word for: only on a terminal. In a notebook it draws.
+            # With `disable=None`, tqdm draws only in a terminal or a notebook.
             self._bar = tqdm(
                 total=0,
                 desc=what,

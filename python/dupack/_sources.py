@@ -1,16 +1,16 @@
-"""What a class is made of, as a hash: a run that other code made is not taken for one of today.
+"""Hash of a class's sources, so that runs kept from other code are not reused.
 
-The rule, in the order of what is known:
+The hash covers:
 
-1. A class in a file: the text of that file, and of the files of its base classes; of a class that a
-   function makes, also the constants and closures in it.
-2. A class without a file (typed into a notebook, sent to a worker by its code): the code of its methods,
-   with what they name: functions and classes without a file as well, constants, closures.
-3. Where a method of such a class names something that has no text and is no constant, such as an array or
-   a model: a number that no other process has. Its runs are done again after an interruption.
+1. For a class in a file: the text of that file and of the files of its base classes. For a class made by a
+   function, also its constants and closures.
+2. For a class without a file (typed into a notebook, or sent to a worker by its code): the code of its methods,
+   and the functions and classes without a file, constants and closures that they name.
+3. If a method of such a class names an object that has no text and is no constant, such as an array or a
+   model: a random number, unique to the process. Its runs are repeated after an interruption.
 
-The version of Python is part of it. What a file imports is not: who changes that begins a new folder. A
-class keeps the hash that it had when it was registered, also where its code is sent to another process.
+The hash includes the version of Python, but not the modules that a file imports: after a change of those,
+begin a new folder. A class keeps the hash from its registration, also if its code is sent to another process.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 class _Unknown(Exception):
-    """It is made of something that cannot be told."""
+    """The class uses an object whose sources are unknown."""
 
 
 def sources(algorithm: type[Any]) -> str:
-    """The hash of what ``algorithm`` is made of, and kept in it."""
-    # A class that was sent by its code brings the hash of the process that it came from.
+    """Return the hash of the sources of ``algorithm``, and store it in the class."""
+    # A class that was sent by its code carries the hash of its process of origin.
     known = algorithm.__dict__.get(_NAME)
     if isinstance(known, tuple) and known[0] != _process():  # pyright: ignore[reportUnknownArgumentType]
         return str(known[1])  # pyright: ignore[reportUnknownArgumentType]
@@ -50,7 +50,7 @@ _STARTED = os.urandom(8).hex()
 
 
 def _process() -> str:
-    """A name of this process that no other has, on no machine, and no fork of it."""
+    """Return a name of this process that is unique across machines and forks."""
     return f"{_STARTED} {os.getpid()}"
 
 
@@ -73,7 +73,7 @@ def _parts(algorithm: type[Any]) -> Iterable[bytes]:
 
 
 class _Walk:
-    """What is reached from a class; everything once."""
+    """Walk over the objects that a class reaches, each once."""
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
@@ -117,7 +117,7 @@ class _Walk:
             raise _Unknown
 
     def _named(self, thing: Any) -> Iterable[bytes]:
-        """A class or a function."""
+        """Yield the sources of a class or a function."""
         name: str = thing.__module__ or ""
         module = sys.modules.get(name)
         yield f"{name} {thing.__qualname__}\n".encode()
@@ -126,7 +126,7 @@ class _Walk:
             yield text
             if "<locals>" not in thing.__qualname__:
                 return
-            # What is made by a function has what it was made with.
+            # An object made inside a function also depends on its closure.
         elif module is not None and _is_compiled(module):
             yield str(getattr(module, "__version__", "")).encode()
             return
@@ -155,10 +155,10 @@ class _Walk:
             try:
                 inside = cell.cell_contents
             except ValueError:
-                continue  # Not filled yet.
+                continue  # The cell is still empty.
             yield from self.of(inside)
         if not with_globals:
-            return  # The text of the file has them.
+            return  # The text of the file includes them.
         for name in sorted(_names(function.__code__)):
             if name in function.__globals__:
                 yield name.encode()
@@ -176,7 +176,7 @@ class _Walk:
 
 _SLOTS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
-# What Python writes into a class.
+# Attributes that Python adds to a class.
 _WRITTEN = frozenset(
     (
         "__annotations__ __dataclass_params__ __dict__ __doc__ __firstlineno__ __match_args__ __module__ "
@@ -187,14 +187,14 @@ _WRITTEN = frozenset(
 
 
 def _is_generated(name: str, value: object) -> bool:
-    """Whether it is what dataclasses write: the fields say the same."""
+    """Return ``True`` for a method that ``dataclass`` generates, because the fields already cover it."""
     code = getattr(value, "__code__", None)
     is_theirs = name in ("__init__", "__repr__", "__eq__", "__replace__")
     return is_theirs and isinstance(code, types.CodeType) and code.co_filename == "<string>"
 
 
 def _is_compiled(module: types.ModuleType) -> bool:
-    """Whether it is part of Python, or a library that was compiled."""
+    """Return ``True`` for a module of Python itself or a compiled library."""
     return module.__name__ in sys.builtin_module_names or isinstance(getattr(module, "__file__", None), str)
 
 
@@ -207,7 +207,7 @@ def _names(code: types.CodeType) -> set[str]:
 
 
 def _text_of(module: types.ModuleType | None) -> bytes | None:
-    """The text of a module's file; nothing where there is none, as in a notebook."""
+    """Return the text of a module's file, or ``None`` if it has no file, as in a notebook."""
     path = getattr(module, "__file__", None)
     if not isinstance(path, str) or not path.endswith(".py"):
         return None

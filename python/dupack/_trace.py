@@ -1,4 +1,4 @@
-"""Flows packet by packet."""
+"""Packet traces of flows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Trace", "trace"]
 
 
 class Trace:
-    """Everything that happened to one flow of a run."""
+    """Packet trace of one flow of a run."""
 
     __slots__ = ("_native",)
 
@@ -32,7 +32,7 @@ class Trace:
 
     @property
     def end(self) -> float:
-        """When the run ended, in s."""
+        """The end of the run, in s."""
         return self._native.end
 
     @property
@@ -42,21 +42,21 @@ class Trace:
 
     @property
     def stats(self) -> dict[str, int]:
-        """The sender's own counters at the end: segments sent, retransmissions, timeouts, …"""
+        """The sender's counters at the end: segments sent, retransmissions, timeouts, …"""
         return dict(self._native.stats)
 
     @property
     def packets(self) -> Table:
-        """A row per event: a segment sent and why, dropped and why, arrived; an ACK with its blocks."""
+        """A row per event: a segment sent, dropped or received, with the reason; an ACK with its SACK blocks."""
         return Table(self._native.packets())
 
     @property
     def windows(self) -> Table:
-        """A row per change of the window, the threshold, the flight, the round-trip time, and why."""
+        """A row per change of the window, the threshold, the flight or the round-trip time, with the cause."""
         return Table(self._native.windows())
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Plots packets over time: sent, sent again, lost, acknowledged.
+        """Plot packets over time: sent, retransmitted, lost, acknowledged.
 
         Returns:
             The axes of matplotlib.
@@ -85,17 +85,17 @@ def follow(
     seed: int | None = None,
     flow: int | None = None,
 ) -> Trace:
-    """Follows a flow of an experiment packet by packet.
+    """Trace a flow of an experiment packet by packet.
 
     Args:
-        experiment: what is run.
-        stack: one of its stacks; the first if nothing is said.
+        experiment: the experiment.
+        stack: one of its stacks; by default the first.
         point: the point of its sweep, from 0.
-        seed: the run's seed; the first of the experiment if nothing is said.
-        flow: the TCP flow, from 0; the first of the stack under comparison if nothing is said.
+        seed: the seed of the run; by default the first of the experiment.
+        flow: the TCP flow, from 0; by default the first of the stack under comparison.
 
     Raises:
-        ExperimentError: if there is no such stack, point or flow.
+        ExperimentError: if the stack, point or flow does not exist.
     """
     plan = experiment._checked(harm=False)
     catalog = experiment._catalog
@@ -103,7 +103,7 @@ def follow(
     place = 0 if stack is None else _place(stacks, catalog.canonical(stack))
     if not 0 <= point < len(plan.points):
         raise ExperimentError(
-            f"there is no point {point}; they are 0 to {len(plan.points) - 1}", field="point"
+            f"no point {point}: points are numbered 0 to {len(plan.points) - 1}", field="point"
         )
     return Trace(plan.trace(point, place, plan.first_seed if seed is None else seed, flow))
 
@@ -137,8 +137,9 @@ def trace(
     catalog: Catalog | None = None,
     **fields: Any,
 ) -> Trace:
-    """Follows one flow of a stack, as ``dupack trace`` does; with ``dialect="ns2"`` in the setting of
-    the Momentary paper's figure 3.
+    """Trace one flow of a stack, as ``dupack trace`` does.
+
+    With ``dialect="ns2"``, the setting is that of figure 3 of the Momentary paper.
 
     >>> found = trace("momentary/reno", drop="24-30")
     >>> found.stats["timeouts"]
@@ -146,23 +147,22 @@ def trace(
 
     Args:
         stack: ``recovery/control[/lda/response]``.
-        drop: packets that are lost, by number (``"24-30"``, ``"12#2"``: the second time it is sent,
-            ``"ack 30"``).
-        loss: probability with which other packets are lost.
-        rate: of the bottleneck.
+        drop: numbers of packets to drop: ``"24-30"``, ``"12#2"`` (the second transmission), ``"ack 30"``.
+        loss: loss probability of the other packets.
+        rate: rate of the bottleneck.
         delay: one-way delay of the bottleneck. Access links add ``access_delay`` at both ends.
-        buffer: of the bottleneck; one bandwidth-delay product, if it is left out (in ``ns2`` 1000 packets).
-        flows: of the stack that share it; the first is followed.
-        initial_window: with which flows begin; the dialect's, if it is left out (in ``ns2`` one packet).
-        initial_ssthresh: likewise; 20 packets (in ``ns2`` 10).
-        delayed_ack: delayed ACKs with this timeout.
-        dialect: which rules the endpoints follow where TCPs differ.
-        segment: payload of a full segment; the dialect's, if it is left out.
-        seed: of the run.
+        buffer: buffer of the bottleneck; by default one bandwidth-delay product (in ``ns2`` 1000 packets).
+        flows: flows of the stack that share the bottleneck; the first is traced.
+        initial_window: initial window of the flows; by default the dialect's (in ``ns2`` one packet).
+        initial_ssthresh: initial slow start threshold of the flows; by default 20 packets (in ``ns2`` 10).
+        delayed_ack: timeout of delayed ACKs; by default every segment is acknowledged.
+        dialect: rules that the endpoints follow where TCPs differ.
+        segment: payload of a full segment; by default the dialect's.
+        seed: seed of the run.
         duration: simulated time.
-        access_rate: of the links between the hosts and the bottleneck.
-        access_delay: likewise.
-        catalog: the algorithms.
+        access_rate: rate of the links between the hosts and the bottleneck.
+        access_delay: one-way delay of these links.
+        catalog: catalog of the algorithms; by default :data:`dupack.catalog`.
         fields: other fields of the experiment.
     """
     if dialect == "ns2":

@@ -1,6 +1,6 @@
-"""The words that the endpoint and an algorithm use between them, and records of a few fields.
+"""Enumerations and records that the endpoint and an algorithm exchange.
 
-A word is text, too: ``Growth.ACKED == "acked"``, and a method may answer with either.
+Members of an enumeration are also text: ``Growth.ACKED == "acked"``, and a method may return either.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 
 
 class AckKind(str, Enum):
-    """What an ACK is."""
+    """Kind of an ACK."""
 
     ADVANCE = "advance"
     """It advances the cumulative acknowledgment."""
@@ -53,82 +53,82 @@ class AckKind(str, Enum):
 
 
 class LimitedBy(str, Enum):
-    """Why the sender sent no more."""
+    """Reason for which the sender stopped sending."""
 
     CONGESTION = "congestion"
-    """The congestion window (or the recovery) was full."""
+    """The congestion window, or the recovery, allowed no more."""
     RECEIVE_WINDOW = "receive_window"
     """The peer's receive window was full."""
     APPLICATION = "application"
-    """The application had no more to send."""
+    """The application had no more data."""
     PACING = "pacing"
     """It was not yet time for the next segment."""
 
 
 class LossCause(str, Enum):
-    """What the sender believes caused a loss."""
+    """Cause of a loss, as the sender sees it."""
 
     CONGESTION = "congestion"
-    """A full queue: slow down."""
+    """A full queue; the window is reduced."""
     WIRELESS = "wireless"
-    """The link: nothing to slow down for."""
+    """The link; the window need not be reduced."""
 
 
 class Growth(str, Enum):
-    """Whether the window may grow on an ACK."""
+    """Growth that the recovery permits on an ACK."""
 
     FROZEN = "frozen"
-    """It stays as it is."""
+    """The window stays as it is."""
     ACKED = "acked"
-    """It grows by what was cumulatively acknowledged."""
+    """The window grows by the cumulatively acknowledged bytes."""
     EVERY_ACK = "every_ack"
-    """It grows by what was delivered; every ACK counts, duplicate or not."""
+    """The window grows by the delivered bytes; every ACK counts, duplicate or not."""
 
 
 class RtoTimer(str, Enum):
-    """What happens to the retransmission timer."""
+    """Treatment of the retransmission timer."""
 
     KEEP = "keep"
-    """It runs on, and is started if it does not run while data is outstanding."""
+    """The timer keeps running; it is started if it does not run while data is outstanding."""
     RESTART = "restart"
-    """It starts anew."""
+    """The timer is restarted."""
 
 
 class Timing(str, Enum):
-    """What an ACK means for the segment being timed, if the sender times one at a time."""
+    """Effect of an ACK on the timed segment, if the sender times one segment at a time."""
 
     SAMPLE = "sample"
-    """If the ACK covers the segment, its age is a sample, which ends the backoff."""
+    """If the ACK covers the segment, the segment's age is a sample, which ends the backoff."""
     DISCARD = "discard"
     """If the ACK covers the segment, no sample is taken of it, but the backoff ends."""
     SAMPLE_ECHO = "sample_echo"
     """As with ``DISCARD``, but the age of the timestamp that the ACK echoes is a sample."""
     KEEP = "keep"
-    """The segment is timed on, even if the ACK covers it."""
+    """The segment stays timed, even if the ACK covers it."""
     KEEP_AND_END_BACKOFF = "keep_and_end_backoff"
-    """The segment is timed on, but the backoff ends."""
+    """The segment stays timed, but the backoff ends."""
 
 
 class Exit(str, Enum):
-    """Whether a recovery that began with a loss event is over with an ACK."""
+    """End of a recovery that began with a loss event."""
 
     NO = "no"
-    """It is not, or there was none."""
+    """The recovery has not ended, or there was none."""
     RECOVERY = "recovery"
-    """It is."""
+    """The recovery has ended."""
 
 
 class TimeoutRule(str, Enum):
-    """What an expiry of the retransmission timer is taken for."""
+    """Interpretation of an expiry of the retransmission timer."""
 
     CONGESTION = "congestion"
     """Congestion: the control sets the window, and the timeout is doubled."""
     JUDGED = "judged"
-    """What the loss differentiation says."""
+    """The loss differentiation judges the cause."""
 
 
 class Clearance(str, Enum):
-    """Under which condition a segment may go out."""
+    """Condition under which a segment may be sent."""
 
     WINDOW = "window"
     """If the congestion window has room."""
@@ -137,14 +137,14 @@ class Clearance(str, Enum):
 
 
 class Phase(str, Enum):
-    """Where a sender stands. Recoveries say ``OPEN``, ``RECOVERY`` or ``LOSS``."""
+    """Phase of a sender. Recoveries return ``OPEN``, ``RECOVERY`` or ``LOSS``."""
 
     OPEN = "open"
-    """Nothing is amiss."""
+    """Normal operation."""
     DISORDER = "disorder"
-    """Something has been sacked, but nothing is lost yet."""
+    """Segments have been sacked, but none is judged lost yet."""
     REDUCING = "reducing"
-    """The window is being reduced without a loss, as ECN asks for."""
+    """The window is being reduced without a loss, in response to ECN."""
     RECOVERY = "recovery"
     """Fast recovery."""
     LOSS = "loss"
@@ -152,99 +152,99 @@ class Phase(str, Enum):
 
 
 class Governance(str, Enum):
-    """By what a control governs what leaves."""
+    """Means by which a control governs transmissions."""
 
     WINDOW = "window"
-    """By the window, which it reduces at loss events."""
+    """The window, which the control reduces at loss events."""
     MODEL = "model"
-    """By a model of the path (BBR): it is told of every transmission."""
+    """A model of the path (BBR); the control receives every transmission."""
 
 
 class MarkAnswer(str, Enum):
-    """How a control answers marks of congestion (ECN)."""
+    """Response of a control to congestion marks (ECN)."""
 
     AS_LOSS = "as_loss"
-    """As losses, once a window of data (RFC 3168 §6.1.2)."""
+    """As to a loss, once per window of data (RFC 3168 §6.1.2)."""
     BY_SHARE = "by_share"
-    """By their number, if the receiver counts them (RFC 9768)."""
+    """In proportion to their number, if the receiver counts them (RFC 9768)."""
 
 
 class Pacing(str, Enum):
-    """Whether segments leave at a pace; a :class:`WindowPacing` is a pace made of the window."""
+    """Pacing of segments. :class:`WindowPacing` derives the pace from the window."""
 
     OFF = "off"
-    """As soon as the window and the ACKs allow."""
+    """Segments leave as soon as the window and the ACKs allow."""
     RATE = "rate"
-    """At the rate that ``pacing_rate`` names, segment by segment."""
+    """Segments leave at the rate that ``pacing_rate`` returns, one by one."""
 
 
 class Reported(str, Enum):
-    """Whether the receiver holds a segment that is still above the cumulative ACK."""
+    """Report of the receiver on a segment above the cumulative ACK."""
 
     MISSING = "missing"
-    """Nothing was said of it."""
+    """The segment was not reported."""
     SACKED = "sacked"
-    """A SACK block covers it."""
+    """A SACK block covers the segment."""
 
 
 class DeliveredBy(str, Enum):
-    """How the receiver reported a segment."""
+    """Means by which the receiver reported a segment."""
 
     CUMULATIVE = "cumulative"
-    """The cumulative acknowledgment moved over it."""
+    """The cumulative acknowledgment covered the segment."""
     SACK = "sack"
-    """A SACK block covered it."""
+    """A SACK block covered the segment."""
 
 
 class EifelRule(str, Enum):
-    """Which ACKs are looked at for an old timestamp (RFC 3522)."""
+    """ACKs in which the Eifel detection looks for an old timestamp (RFC 3522)."""
 
     OFF = "off"
-    """None."""
+    """No ACK."""
     FIRST_ACK = "first_ack"
-    """The first that advances after the first retransmission."""
+    """The first advancing ACK after the first retransmission."""
     ANY_ACK = "any_ack"
-    """Each that advances until the loss event is over (Linux)."""
+    """Every advancing ACK until the loss event is over (Linux)."""
 
 
 class DsackRule(str, Enum):
-    """Whether DSACKs show that a reduction was needless (RFC 3708)."""
+    """Detection of spurious reductions by DSACK (RFC 3708)."""
 
     OFF = "off"
     ON = "on"
 
 
 class FrtoRule(str, Enum):
-    """How F-RTO is done (RFC 5682)."""
+    """Variant of F-RTO (RFC 5682)."""
 
     OFF = "off"
-    """It is not."""
+    """No F-RTO."""
     SECOND_ACK = "second_ack"
-    """As the RFC has it: the second ACK after a timeout tells."""
+    """The second ACK after a timeout decides, as in the RFC."""
     ANY_ACK = "any_ack"
-    """Each ACK may tell, the first included (Linux)."""
+    """Any ACK may decide, including the first (Linux)."""
 
 
 class PriorThreshold(str, Enum):
-    """Which slow start threshold comes back with an undone reduction."""
+    """Slow start threshold that is restored when a reduction is undone."""
 
     AS_IT_WAS = "as_it_was"
-    """The one before (RFC 9438 §4.9)."""
+    """The prior threshold (RFC 9438 §4.9)."""
     THREE_QUARTERS = "three_quarters"
-    """The same, but at least three quarters of the window before (Linux)."""
+    """The prior threshold, but at least three quarters of the prior window (Linux)."""
 
 
 class Reduction(str, Enum):
-    """What reduced the window."""
+    """Cause of a reduction of the window."""
 
     LOSS_EVENT = "loss_event"
-    """A loss event that ACKs, or a recovery's own timer, revealed."""
+    """A loss event that was found by ACKs or by the recovery's own timer."""
     TIMEOUT = "timeout"
     """The retransmission timer."""
 
 
 class Sign(str, Enum):
-    """What shows that a reduction was needless."""
+    """Evidence that a reduction was spurious."""
 
     TIMESTAMP = "timestamp"
     DSACK = "dsack"
@@ -253,11 +253,11 @@ class Sign(str, Enum):
 
 @dataclass(frozen=True)
 class RtoShortening:
-    """A timeout earlier than RFC 6298's.
+    """A shorter timeout than that of RFC 6298.
 
     Attributes:
-        factor: the share of the timeout that is left, from 0 to 1.
-        margin: what an ACK may take longer than the smoothed round-trip time in any case, in seconds.
+        factor: factor on the timeout, from 0 to 1.
+        margin: least margin of the timeout above the smoothed round-trip time, in seconds.
     """
 
     factor: float
@@ -266,13 +266,13 @@ class RtoShortening:
 
 @dataclass(frozen=True)
 class WindowPacing:
-    """A pace made of the window: ``factor · cwnd / SRTT``, in bursts, as Linux has it.
+    """A pace derived from the window, ``factor · cwnd / SRTT``, in bursts, as in Linux.
 
     Attributes:
-        slow_start: the factor as long as ``cwnd`` is less than half of ``ssthresh``.
-        avoidance: the factor otherwise.
-        burst_least: full segments that leave together, at least.
-        unpaced: so many segments of a connection leave before the first gap.
+        slow_start: factor while ``cwnd`` is less than half of ``ssthresh``.
+        avoidance: factor otherwise.
+        burst_least: least number of full segments in a burst.
+        unpaced: number of segments that a connection sends before pacing begins.
     """
 
     slow_start: float = 2.0
@@ -283,7 +283,7 @@ class WindowPacing:
 
 @dataclass(frozen=True)
 class UndoRules:
-    """By which signs the sender finds out that a reduction was needless."""
+    """Methods by which the sender detects spurious reductions."""
 
     eifel: EifelRule | str = EifelRule.OFF
     dsack: DsackRule | str = DsackRule.OFF
@@ -293,7 +293,7 @@ class UndoRules:
     OFF: ClassVar[UndoRules]
     """No reduction is ever undone."""
     LINUX: ClassVar[UndoRules]
-    """What Linux does."""
+    """The rules of Linux."""
 
 
 UndoRules.OFF = UndoRules()
@@ -304,11 +304,11 @@ UndoRules.LINUX = UndoRules(
 
 @dataclass(frozen=True)
 class Spurious:
-    """A reduction that proves to have been needless.
+    """A reduction that proved spurious.
 
     Attributes:
-        after: what reduced the window.
-        sign: what shows that it was needless.
+        after: cause of the reduction.
+        sign: evidence that the reduction was spurious.
     """
 
     after: Reduction
@@ -316,14 +316,16 @@ class Spurious:
 
     @property
     def acquits_all(self) -> bool:
-        """Whether everything taken for lost has to be thought of anew. A DSACK in fast recovery says only
-        that what was sent again had arrived."""
+        """``True`` if every segment that was judged lost must be reconsidered.
+
+        A DSACK in fast recovery shows only that the retransmitted segments had arrived.
+        """
         return self.after is Reduction.TIMEOUT or self.sign is not Sign.DSACK
 
 
 @dataclass(frozen=True)
 class Prior:
-    """What stood before the first reduction of a loss event.
+    """State before the first reduction of a loss event.
 
     Attributes:
         window: the window.
@@ -332,7 +334,7 @@ class Prior:
     window: Window
 
     def restored(self, window: Window) -> Window:
-        """``window``, but no less than the one before in either part (RFC 9438 §4.9)."""
+        """Return the maximum of ``window`` and the prior window, in both parts (RFC 9438 §4.9)."""
         return Window(
             max(window.cwnd, self.window.cwnd), max(window.ssthresh, self.window.ssthresh)
         )

@@ -1,4 +1,4 @@
-"""What goes to workers of an executor, and what they do there."""
+"""Setup and work of an executor's workers."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from .errors import AlgorithmError, DupackError, WorkerError
 
 __all__ = ["Setup", "work"]
 
-# Experiments that a worker remembers: whoever shares an executor has few at a time.
+# Experiments that a worker caches; an executor seldom serves more at a time.
 _REMEMBERED = 4
 
-# What is sent: the experiment's text, its name, the folder in which its paths start, whether harm is
-# measured, and the algorithms in Python: what each is called, and what pickle made of it.
+# Contents of a setup: text and name of the experiment, folder of its relative paths, `True` if harm is measured,
+# and the algorithms in Python, each by its name and pickle.
 _Contents = tuple[str, str, str, bool, list[tuple[str, bytes]]]
 
 
 @dataclass(frozen=True)
 class Setup:
-    """All that makes a plan, wherever it is."""
+    """Everything needed to make a plan in any process."""
 
     text: str
     name: str
@@ -41,18 +41,19 @@ class Setup:
     harm: bool
 
     def packed(self, plan: _native.Plan) -> tuple[str, bytes]:
-        """As it is sent, and a key under which workers remember what they made of it. ``plan`` is what
-        it makes here.
+        """Return a key, under which workers cache their plan, and the pickled setup.
+
+        ``plan`` is the plan of this process, which is cached for worker threads.
 
         Raises:
             AlgorithmError: if an algorithm in Python that the experiment needs cannot be sent.
         """
-        # Workers start in folders of their own.
+        # Workers start in their own folders.
         folder = os.path.abspath(self.folder)
         contents: _Contents = (self.text, self.name, folder, self.harm, self._algorithms())
         blob = zlib.compress(pickle.dumps(contents))
         key = hashlib.sha256(blob).hexdigest()
-        # Threads of this process, which an executor may have, need not make it again.
+        # If the executor's workers are threads of this process, they reuse the plan.
         _remember(key, plan)
         return key, blob
 
@@ -60,10 +61,10 @@ class Setup:
         sent: list[tuple[str, bytes]] = []
         for algorithm in self.catalog.registered:
             if not any(name in self.text for name in (algorithm.name, *algorithm.aliases)):
-                continue  # No stack has it, and a worker need not be able to import it.
+                continue  # No stack uses it, so that workers need not be able to import it.
             try:
                 sent.append((_called(algorithm), _pickled(algorithm)))
-            except Exception as error:  # Whatever a class has in it decides what goes wrong.
+            except Exception as error:  # The contents of the class may raise any exception.
                 raise _unsendable(algorithm, error) from error
         return sent
 
@@ -73,8 +74,8 @@ def _called(algorithm: type[Any]) -> str:
 
 
 def _pickled(algorithm: type[Any]) -> bytes:
-    # What is defined in a notebook or inside a function has no module that a worker could import: its code
-    # is sent, which pickle alone cannot do. So is that of a module of which cloudpickle was told so.
+    # A worker cannot import a class that is defined in a notebook or inside a function. Its code is sent, which
+    # needs cloudpickle. The same holds for modules that are registered with cloudpickle.
     is_here_alone = algorithm.__module__ == "__main__" or "<locals>" in algorithm.__qualname__
     if not is_here_alone and algorithm.__module__ not in _sent_by_value():
         return pickle.dumps(algorithm)
@@ -94,7 +95,7 @@ def _unsendable(algorithm: type[Any], error: Exception) -> AlgorithmError:
     if isinstance(error, ImportError):
         help += ", or install cloudpickle (pip install cloudpickle)"
     else:
-        help += ", and keep what cannot be sent (locks, files, generators) out of it"
+        help += ", without objects that cannot be pickled (locks, files, generators)"
     return AlgorithmError(
         f"the class {_called(algorithm)} cannot be sent to workers: {type(error).__name__}: {error}",
         help=help,
@@ -102,8 +103,10 @@ def _unsendable(algorithm: type[Any], error: Exception) -> AlgorithmError:
 
 
 def work(engine: str, key: str, setup: bytes, order: bytes) -> tuple[bytes, float, list[Failure]]:
-    """On a worker: does the runs of ``order``, and gives what came of them, the seconds that it took, and the
-    runs that an algorithm in Python has ended.
+    """Perform the runs of ``order`` on a worker.
+
+    Returns:
+        The parcel with the runs, the seconds they took, and the runs that an algorithm in Python ended.
 
     Raises:
         WorkerError: if this is another build of dupack than ``engine``, or the experiment cannot be
@@ -111,15 +114,15 @@ def work(engine: str, key: str, setup: bytes, order: bytes) -> tuple[bytes, floa
     """
     if _native.engine() != engine:
         raise WorkerError(
-            f"the worker on {platform.node()} has dupack {_native.engine()}, and this is {engine}",
-            help="install the same build everywhere: the numbers after the version are those of its sources",
+            f"the worker on {platform.node()} has dupack {_native.engine()}, expected {engine}",
+            help="install the same build everywhere: the number after the version is the hash of its sources",
         )
     plan = _plan(key, setup)
     begin = time.perf_counter()
     parcel, by, failures = plan.perform(order)
     if by is not None and not isinstance(by, KeyboardInterrupt):
         raise by
-    # After Ctrl-C there is less in it than was ordered, which the other side sees.
+    # After Ctrl-C the parcel has fewer runs than the order, which the ledger notices.
     return parcel, time.perf_counter() - begin, failures
 
 
@@ -146,7 +149,7 @@ def _remember(key: str, plan: _native.Plan) -> None:
 
 
 def _forget() -> None:
-    """In a process that was forked: another thread may have held what nobody would give free here."""
+    """Reset the cache after a fork: another thread of the parent may have held the lock."""
     global _lock
     _plans.clear()
     _lock = threading.Lock()
@@ -166,8 +169,8 @@ def _made(setup: bytes) -> _native.Plan:
         except Exception as error:
             raise WorkerError(
                 f"the worker on {platform.node()} cannot use the class {called}: {type(error).__name__}: {error}",
-                help="its module must be there, too, the same on all workers; or define the class in the "
-                "notebook or program itself, which sends its code",
+                help="install its module on all workers, or define the class in the notebook or program itself, "
+                "which sends its code",
             ) from error
     native = catalog._native  # pyright: ignore[reportPrivateUsage]
     try:
@@ -175,5 +178,5 @@ def _made(setup: bytes) -> _native.Plan:
     except DupackError as error:
         raise WorkerError(
             f"the worker on {platform.node()} cannot prepare the experiment: {error.message}",
-            help=f"files that it names must be on all workers, in {folder}",
+            help=f"the files that it names must be on all workers, in {folder}",
         ) from error

@@ -1,7 +1,7 @@
-"""Algorithms of one's own: base classes, what their methods are told, and what they answer.
+"""Base classes for your own algorithms, with the arguments and answers of their methods.
 
-A class that is registered is an algorithm like any other, in stacks, experiments, comparisons, traces and
-report cards:
+A registered class can be used like any other algorithm in stacks, experiments, comparisons, traces and report
+cards:
 
 >>> import dupack
 >>> @dupack.register
@@ -9,7 +9,7 @@ report cards:
 ...     \"\"\"Half a segment more per round trip, half the window at a loss.\"\"\"
 ...
 ...     name = "half"
-...     citation = "nobody would publish it"
+...     citation = "unpublished"
 ...     increase: float = dupack.parameter(0.5, low=0.0, high=100.0, unit="segments", doc="more per round trip")
 ...
 ...     def on_ack(self, ack, credit, view):
@@ -27,19 +27,18 @@ report cards:
 >>> results.stacks
 ['rack/reno', 'rack/half(increase=2)']
 
-- The methods are those of the traits in Rust, with the same names, meanings and defaults. What a class
-  does not override is not called.
-- Each connection has an instance of its own, which the class' constructor makes from the values of the
-  parameters. ``self.context`` has the size of a segment (``smss``, in bytes) and a ``seed``. What is to be
-  set at the start belongs into ``__post_init__``, or is a field with a default.
+- The methods have the names, meanings and defaults of the traits in Rust. Methods that a class does not override
+  are not called.
+- Each connection has its own instance, made from the values of the parameters. ``self.context`` has the size of a
+  segment (``smss``, in bytes) and a ``seed``. Initialise state in ``__post_init__`` or in fields with defaults.
 - Times are in seconds, as ``float``; the same name with ``_ns`` is exact, in nanoseconds. Windows are in
   bytes, as ``float``; other sizes are in bytes, as ``int``.
-- ``ack``, ``credit``, ``sent``, ``departure`` and ``view`` are valid while the method runs, and say so when
-  they are asked later. Windows, segments and losses may be kept.
-- A run depends on its seed alone: chance comes from ``random.Random(self.context.seed)``.
-- An exception in a method, or an answer of a wrong kind, ends that run and no other:
+- ``ack``, ``credit``, ``sent``, ``departure`` and ``view`` are valid only during the call, and raise if they are
+  read later. Windows, segments and losses may be kept.
+- A run depends only on its seed: draw random numbers from ``random.Random(self.context.seed)``.
+- An exception in a method, or an answer of the wrong type, ends that run and no other; see
   :attr:`dupack.Results.failures`.
-- Experiments with an algorithm in Python run on the calling thread, one run at a time, as the interpreter
+- Experiments with an algorithm in Python run on the calling thread, one run at a time, because the interpreter
   has one lock; a process pool (``executor=``) uses all processors.
 """
 
@@ -175,20 +174,25 @@ AnyWindow = Window | tuple[float, float]
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, seconds))
 class Algorithm:
-    """What the four kinds have in common. A subclass is a dataclass: its fields are parameters
-    (:func:`dupack.parameter`) and what an instance begins with."""
+    """Common base of the four kinds of algorithms.
+
+    A subclass is a dataclass. Its fields are parameters (:func:`dupack.parameter`) and initial state.
+    """
 
     name: ClassVar[str] = ""
-    """What it is called in a stack."""
+    """Name in a stack."""
     summary: ClassVar[str] = ""
-    """What it is, in one line; the first line of the docstring if nothing is said."""
+    """Description in one line; by default the first line of the docstring."""
     citation: ClassVar[str] = ""
-    """Where it was published."""
+    """Publication."""
     aliases: ClassVar[tuple[str, ...]] = ()
-    """Other names for it."""
+    """Other names."""
     needs: ClassVar[tuple[str, ...]] = ()
-    """What it asks of the receiver and of the connection: ``"sack"``, ``"dsack"``, ``"order_echo"``,
-    ``"trigger_timestamps"``, ``"counted_marks"``, ``"exact_echo"``. Without ``"sack"`` there are no SACK blocks."""
+    """Requirements on the receiver and on the connection.
+
+    These are ``"sack"``, ``"dsack"``, ``"order_echo"``, ``"trigger_timestamps"``, ``"counted_marks"`` and
+    ``"exact_echo"``. Without ``"sack"`` there are no SACK blocks.
+    """
 
     if TYPE_CHECKING:
 
@@ -199,193 +203,214 @@ class Algorithm:
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
-        # The kinds themselves have no fields.
+        # The four base classes have no fields.
         if Algorithm not in cls.__bases__:
             dataclass(kw_only=True, eq=False)(cls)
 
 
 class Recovery(Algorithm):
-    """A loss recovery: what is lost, what goes out next, and what counts as in flight.
+    """A loss recovery: decides which segments are lost, which is sent next, and how many bytes are in flight.
 
-    For each ACK the sender calls :meth:`on_ack` once, acts on the outcome, and then asks :meth:`next` until
-    nothing more may be sent. It overrides at least ``on_ack``, ``on_rto``, ``in_flight`` and ``next``.
+    For each ACK the sender calls :meth:`on_ack` once, applies the outcome, and then calls :meth:`next` until
+    no more may be sent. A subclass overrides at least ``on_ack``, ``on_rto``, ``in_flight`` and ``next``.
     """
 
     def governed_by(self, governance: Governance) -> None:
-        """By what the control governs what leaves; told once, at the start."""
+        """Receive the control's governance, once, at the start."""
 
     def on_sent(self, sent: Sent, view: View) -> RtoTimer:
-        """A segment went out."""
+        """Handle a transmission."""
         return RtoTimer.KEEP
 
     def on_ack(self, ack: AckFacts, view: View) -> Outcome:
-        """An ACK came in and has been applied to the scoreboard."""
+        """Handle an ACK, which has already been applied to the scoreboard."""
         raise NotImplementedError
 
     def on_rto(self, view: View) -> None:
-        """The retransmission timer expired; the control has already set the window. Everything outstanding
-        counts as lost."""
+        """Handle an expiry of the retransmission timer.
+
+        The control has already set the window. All outstanding data counts as lost.
+        """
         raise NotImplementedError
 
     def timeout_rule(self) -> TimeoutRule:
-        """What an expiry of the retransmission timer is taken for, asked whenever it expires."""
+        """Return the interpretation of an expiry of the retransmission timer, at each expiry."""
         return TimeoutRule.CONGESTION
 
     def on_cut(self, view: View) -> None:
-        """What was outstanding is too long for the path: it was cut into smaller segments, which have new
-        ids, and all that is not sacked is to be sent again."""
+        """Handle a cut of outstanding segments that were too long for the path.
+
+        The smaller segments have new ids, and all that are not sacked must be retransmitted.
+        """
         self.on_rto(view)
 
     def on_segment_size(self, before: int, now: int) -> None:
-        """A full segment has ``now`` bytes from now on, not ``before``."""
+        """Handle a change of the size of a full segment from ``before`` to ``now`` bytes."""
 
     def on_judged(self, loss: LossFacts, cause: LossCause, view: View) -> None:
-        """A loss was put to the loss differentiation, and whoever is responsible for ``cause`` has set the
-        window."""
+        """Handle a loss that the loss differentiation has judged.
+
+        The control, or the response for other causes than congestion, has already set the window.
+        """
 
     def on_spurious(self, spurious: Spurious, view: View) -> Reversal:
-        """The last loss event or timeout was none. Only if the recovery leaves it is the window restored."""
+        """Handle a spurious loss event or timeout. The window is restored only if the recovery ends."""
         return Reversal.REFUSED
 
     def on_mark(self, ack: AckFacts, view: View) -> None:
-        """The window was reduced though nothing was lost: the receiver echoed a mark of congestion."""
+        """Handle a reduction of the window for a congestion mark that the receiver echoed."""
 
     def timer(self) -> float | None:
-        """When the recovery wants :meth:`on_timer` called, in seconds since the start of the run."""
+        """Return the time for a call of :meth:`on_timer`, in seconds since the start of the run."""
         return None
 
     def on_timer(self, view: View) -> Expiry:
-        """The recovery's own timer expired."""
+        """Handle an expiry of the recovery's own timer."""
         return Expiry()
 
     def in_flight(self, view: View) -> int:
-        """Bytes that count against the window."""
+        """Return the bytes that count against the window."""
         raise NotImplementedError
 
     def allowance(self, view: View) -> int:
-        """Bytes that the window admits now."""
+        """Return the bytes that the window admits now."""
         return max(0, view.window.whole_bytes - self.in_flight(view))
 
     def next(self, view: View) -> Next:
-        """What to send next, if it is cleared."""
+        """Return the next segment to send, if its clearance permits."""
         raise NotImplementedError
 
     def phase(self) -> Phase | None:
-        """Where the recovery stands, for whoever watches."""
+        """Return the phase of the recovery, for traces."""
         return None
 
     def inflation(self) -> int:
-        """Bytes by which the window of the textbook is larger than that of the sender."""
+        """Return the bytes by which the inflated window of RFC 5681 exceeds the sender's window."""
         return 0
 
 
 class CongestionControl(Algorithm):
-    """A congestion control: how the window grows, and what a congestion loss makes of it.
+    """A congestion control: decides how the window grows, and how a congestion loss reduces it.
 
-    Every method returns the window it wants; the sender rounds and bounds it (never below one segment) and
-    writes it. It overrides at least ``on_ack``, ``reduction`` and ``on_timeout``.
+    The methods return the desired window; the sender rounds and bounds it (never below one segment) and sets it. A
+    subclass overrides at least ``on_ack``, ``reduction`` and ``on_timeout``.
     """
 
     def opening(self, configured: Window) -> AnyWindow:
-        """The window that the connection opens with, and that an idle period cuts it to."""
+        """Return the initial window, to which an idle period also reduces the window."""
         return configured
 
     def rto_shortening(self) -> RtoShortening | None:
-        """By how much the control wants timeouts earlier than RFC 6298's; asked once, at the start."""
+        """Return the shortening of RFC 6298's timeouts; called once, at the start."""
         return None
 
     def governance(self) -> Governance:
-        """By what the control governs what leaves; asked once, at the start."""
+        """Return the means by which the control governs transmissions; called once, at the start."""
         return Governance.WINDOW
 
     def marks(self) -> MarkAnswer:
-        """How it answers marks of congestion; asked once, at the start."""
+        """Return the response to congestion marks; called once, at the start."""
         return MarkAnswer.AS_LOSS
 
     def on_sent(self, sent: Sent, departure: Departure, view: View) -> None:
-        """A segment went out. Only a control under :attr:`Governance.MODEL` is told."""
+        """Handle a transmission; called only under :attr:`Governance.MODEL`."""
 
     def on_ack(self, ack: AckFacts, credit: Credit, view: View) -> AnyWindow | float:
-        """An ACK came in, on which the recovery lets the window grow by ``credit``. A number alone is
-        ``cwnd``; ``ssthresh`` stays."""
+        """Return the window after an ACK on which the recovery permits growth by ``credit``.
+
+        A plain number is ``cwnd``; ``ssthresh`` stays.
+        """
         raise NotImplementedError
 
     def reduction(self, loss: LossFacts) -> AnyWindow | float:
-        """The window that a congestion loss would make of the present one. A question: nothing is changed
-        by asking. A number alone is both ``cwnd`` and ``ssthresh``, as in RFC 5681."""
+        """Return the window to which a congestion loss would reduce the present one, without changing state.
+
+        A plain number is both ``cwnd`` and ``ssthresh``, as in RFC 5681.
+        """
         raise NotImplementedError
 
     def on_loss(self, loss: LossFacts, cause: LossCause, chosen: Window) -> None:
-        """A loss event was answered by setting the window to ``chosen``, for the cause named."""
+        """Handle a loss event with this cause, for which the window was set to ``chosen``."""
 
     def on_timeout(self, loss: LossFacts) -> AnyWindow:
-        """The retransmission timer expired: the window after it."""
+        """Return the window after an expiry of the retransmission timer."""
         raise NotImplementedError
 
     def undo(self) -> UndoRules:
-        """By which signs a reduction is found to have been needless; asked once, at the start."""
+        """Return the methods for detecting spurious reductions; called once, at the start."""
         return UndoRules.OFF
 
     def remember(self) -> None:
-        """A loss event begins that may have to be undone: what it changes of the control's own state has to
-        be remembered. Called only if :meth:`undo` asks for something."""
+        """Save the state that a loss event changes, because the event may be undone.
+
+        Called at the beginning of a loss event, and only if :meth:`undo` enables a method.
+        """
 
     def on_spurious(self, prior: Prior, window: Window) -> AnyWindow:
-        """The last loss event was none. ``prior`` is what stood before, ``window`` the window now."""
+        """Return the window after a spurious loss event; ``prior`` is the state before, ``window`` the present one."""
         return prior.restored(window)
 
     def on_idle_end(self, now: float, last_sent: float) -> None:
-        """New data is about to leave and nothing is outstanding; both times are in seconds."""
+        """Handle the end of an idle period: new data is sent while none is outstanding. Times are in seconds."""
 
     def pacing(self) -> Pacing | WindowPacing:
-        """Whether segments leave at a pace, and who sets it; asked once, at the start."""
+        """Return the pacing of segments; called once, at the start."""
         return Pacing.OFF
 
     def on_segment_size(self, before: int, now: int) -> None:
-        """A full segment has ``now`` bytes from now on, not ``before``."""
+        """Handle a change of the size of a full segment from ``before`` to ``now`` bytes."""
 
     def pacing_rate(self) -> float | None:
-        """The rate at which segments are to leave, in bytes per second; asked at each segment under
-        :attr:`Pacing.RATE`."""
+        """Return the pacing rate in bytes per second; called at each segment under :attr:`Pacing.RATE`."""
         return None
 
     def bandwidth_estimate(self) -> float | None:
-        """A measurement worth plotting, in bytes per second."""
+        """Return the bandwidth estimate in bytes per second, for plots."""
         return None
 
 
 class Differentiation(Algorithm):
-    """A loss differentiation: was this loss congestion, or the link? It overrides at least ``judge``."""
+    """A loss differentiation: tells congestion losses from link losses.
+
+    A subclass overrides at least ``judge``.
+    """
 
     def on_ack(self, ack: AckFacts, view: View) -> None:
-        """Sees every ACK, to learn what losses look like on this path."""
+        """Handle an ACK, to learn about losses on this path; called at every ACK."""
 
     def judge(self, loss: LossFacts) -> LossCause:
-        """Names the cause of a loss event that was found without a timeout."""
+        """Return the cause of a loss event that was found without a timeout."""
         raise NotImplementedError
 
     def on_segment_size(self, before: int, now: int) -> None:
-        """A full segment has ``now`` bytes from now on, not ``before``."""
+        """Handle a change of the size of a full segment from ``before`` to ``now`` bytes."""
 
 
 class Response(Algorithm):
-    """What the window becomes after a loss that was not congestion. It overrides at least ``respond``."""
+    """A response: sets the window after a loss that was not congestion.
+
+    A subclass overrides at least ``respond``.
+    """
 
     def on_ack(self, ack: AckFacts, view: View) -> None:
-        """Sees every ACK and the window that it found. It comes before :meth:`respond` if the ACK reveals a
-        loss."""
+        """Handle an ACK; called at every ACK, with the window before it.
+
+        If the ACK reveals a loss, this call comes before :meth:`respond`.
+        """
 
     def respond(self, loss: LossFacts, congestion: Window) -> AnyWindow:
-        """The window after the loss. ``congestion`` is what the control would have made of it."""
+        """Return the window after the loss. ``congestion`` is the window that the control would have set."""
         raise NotImplementedError
 
     def growth(self) -> float:
-        """Which share of the control's increase in congestion avoidance the window takes until the next loss
-        event, from 0 to 1. Asked once after each answer."""
+        """Return the factor on the control's increase in congestion avoidance until the next loss event.
+
+        The factor is from 0 to 1. Called once after each :meth:`respond`.
+        """
         return 1.0
 
     def on_segment_size(self, before: int, now: int) -> None:
-        """A full segment has ``now`` bytes from now on, not ``before``."""
+        """Handle a change of the size of a full segment from ``before`` to ``now`` bytes."""
 
 
 _AXES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
@@ -399,22 +424,22 @@ _AXES: dict[type[Any], tuple[str, tuple[str, ...]]] = {
 def register(
     native: _native.Catalog, algorithm: type[Any], known: dict[tuple[str, str], type[Any]]
 ) -> tuple[str, str]:
-    """Registers a class in a catalog that knows the classes ``known``; gives its axis and name.
+    """Register a class in a catalog that has the classes ``known``, and return its axis and name.
 
     Raises:
-        AlgorithmError: if it is not well-formed, or its name is taken.
+        AlgorithmError: if the class is invalid, or its name is taken.
     """
     if not isinstance(algorithm, type):
         raise AlgorithmError(
-            f"expected a class, and found a {type(algorithm).__name__}",
-            help="register the class; each connection gets an instance of its own",
+            f"expected a class, found a {type(algorithm).__name__}",
+            help="register the class, not an instance: each connection makes its own instance",
         )
     bases = [base for base in _AXES if issubclass(algorithm, base)]
     if len(bases) != 1 or algorithm in _AXES:
         kinds = ", ".join(f"dupack.{base.__name__}" for base in _AXES)
         raise AlgorithmError(
             f"{algorithm.__qualname__}: expected a subclass of one of {kinds}",
-            help=f"class {algorithm.__name__}(dupack.CongestionControl), for example",
+            help=f"for example class {algorithm.__name__}(dupack.CongestionControl)",
         )
     axis, required = _AXES[bases[0]]
     declaration = declared(algorithm, axis, bases[0], required)
@@ -424,7 +449,7 @@ def register(
 
 
 def _replaces(algorithm: type[Any], known: type[Any] | None) -> bool:
-    """Whether it is the same class written anew, as when a cell of a notebook is run again."""
+    """Return ``True`` if the same class is defined again, for example by rerunning a notebook cell."""
     if known is None:
         return False
     return (known.__module__, known.__qualname__) == (algorithm.__module__, algorithm.__qualname__)

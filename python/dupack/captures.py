@@ -1,4 +1,4 @@
-"""Captures of anybody's traffic, and packetdrill scripts."""
+"""Diagnosis of captures, and packetdrill scripts."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["Diagnosis", "Played", "diagnose", "script"]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What limited the transfers of a capture, and why segments were sent again.
+    """Limits of the transfers in a capture, and causes of their retransmissions.
 
     Attributes:
         fields: everything, as ``dupack diagnose --format json`` prints it (``docs/diagnose.md``).
-        streams: a mapping per stream of data, as ``--format csv`` prints it: numbers as text.
+        streams: a mapping per stream of data, as ``--format csv`` prints it, with numbers as text.
     """
 
     fields: dict[str, Any]
@@ -53,30 +53,29 @@ def diagnose(
     catalog: Catalog | None = None,
     progress: bool | Callable[[int, int], object] | None = None,
 ) -> Diagnosis:
-    """Reads a capture, as ``dupack diagnose`` does.
+    """Diagnose a capture, as ``dupack diagnose`` does.
 
     Args:
-        path: a pcap or pcapng file, also if gzip has packed it.
-        flow: only this connection: its number, or an end of it (``"10.0.0.1:443"``).
-        filter: analyse only packets that this filter passes, in the syntax of tcpdump
-            (``"host 10.0.0.1 and port 443"``). Both directions of a connection pass, or none.
+        path: a pcap or pcapng file, plain or compressed by gzip.
+        flow: analyse only this connection: its number, or one of its ends (``"10.0.0.1:443"``).
+        filter: analyse only packets that pass this filter, in the syntax of tcpdump
+            (``"host 10.0.0.1 and port 443"``). A connection passes with both directions or not at all.
         since: analyse only packets from this time on: seconds or a duration after the first TCP
             packet (``30``, ``"1.5s"``), a time of day in UTC (``"12:30:05"``) or a date and time
             (``"2026-11-28T12:30:05Z"``).
         until: analyse only packets before this time.
-        both: a second capture of the same transfer, taken at the other end. Connections that both
-            captures have get a ``both_ends``: the offset of the clocks, and what was lost or late
-            in each direction. The findings are those of the capture that is nearer to the sender.
-        what_if: also ask what other senders would have taken for the worst connection.
-        stacks: which; all that Linux has if nothing is said.
-        catalog: the algorithms.
+        both: a second capture of the same transfer, taken at the other end. Connections that are in both
+            captures get a ``both_ends``: the offset of the clocks, and lost and late packets in each
+            direction. The other findings are those of the capture nearer to the sender.
+        what_if: also estimate how long other senders would have taken for the worst connection.
+        stacks: stacks of these senders; by default all that Linux has.
+        catalog: catalog of the algorithms; by default :data:`dupack.catalog`.
         progress: as in :meth:`dupack.Experiment.run`.
 
     Raises:
-        CaptureError: if it cannot be read, has no TCP or no such connection, if it shares no
-            connection with ``both``, if ``filter``,
-            ``since`` or ``until`` cannot be parsed, or if they select nothing.
-        StackError: if there is no such stack.
+        CaptureError: if the capture cannot be read, or has no TCP packets or no such connection; if it shares no
+            connection with ``both``; if ``filter``, ``since`` or ``until`` cannot be parsed, or select no packet.
+        StackError: if a stack does not exist.
     """
     native = (_the_catalog if catalog is None else catalog)._native
     named = None if stacks is None else list(stacks)
@@ -92,14 +91,14 @@ def diagnose(
 
 
 def _from_sheet(cell: str) -> str:
-    """A cell of a CSV file without the apostrophe that keeps spreadsheets from running it."""
+    """Remove the apostrophe that keeps spreadsheets from evaluating a cell of a CSV file."""
     is_kept = cell.startswith("'") and cell.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r"))
     return cell[1:] if is_kept else cell
 
 
 @dataclass(frozen=True)
 class Played:
-    """How packetdrill scripts went.
+    """Outcomes of packetdrill scripts.
 
     Attributes:
         scripts: a mapping per script, as ``dupack script --format json`` prints them.
@@ -119,25 +118,24 @@ def script(
     tolerance: float = 0.004,
     catalog: Catalog | None = None,
 ) -> Played:
-    """Plays packetdrill scripts against the endpoint, as ``dupack script`` does.
+    """Play packetdrill scripts against the endpoint, as ``dupack script`` does.
 
     Args:
-        paths: files, and folders that are searched for files that end in ``.pkt``.
-        stack: recovery and congestion control; RACK-TLP with what the script asks for if nothing is
-            said.
-        dialect: whose rules the endpoint follows: ``rfc``, ``linux``, ``ns2``.
-        tolerance: how far from its time something may happen, in s.
-        catalog: the algorithms.
+        paths: files, and folders that are searched for files ending in ``.pkt``.
+        stack: recovery and congestion control; by default RACK-TLP with the congestion control of the script.
+        dialect: rules that the endpoint follows: ``rfc``, ``linux``, ``ns2``.
+        tolerance: greatest deviation of an event from its time, in s.
+        catalog: catalog of the algorithms; by default :data:`dupack.catalog`.
 
     Raises:
-        ScriptError: if there is no script.
-        StackError: if there is no such stack.
+        ScriptError: if no script is found.
+        StackError: if the stack does not exist.
     """
     if not paths:
-        raise ScriptError("there is no script", help="name files, or folders with files that end in .pkt")
+        raise ScriptError("no script is given", help="name files, or folders that have files ending in .pkt")
     for path in paths:
         if not Path(path).exists():
-            raise ScriptError(f"{path}: there is no such file or folder", help="name files, or folders with files that end in .pkt")
+            raise ScriptError(f"{path}: no such file or folder", help="name files, or folders that have files ending in .pkt")
     native = (_the_catalog if catalog is None else catalog)._native
     text = _native.script([Path(path) for path in paths], native, stack, dialect, tolerance)
     read: Any = json.loads(text)

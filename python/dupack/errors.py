@@ -1,5 +1,7 @@
-"""What can go wrong. Every exception of dupack is a :class:`DupackError`, but for
-:class:`Interrupted`, which is a ``KeyboardInterrupt``."""
+"""Exceptions of dupack.
+
+Every exception is a :class:`DupackError`, except :class:`Interrupted`, which is a ``KeyboardInterrupt``.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,11 @@ __all__ = [
 
 
 class DupackError(Exception):
-    """Something is wrong, and ``help`` says what to do.
+    """Base class of dupack's exceptions.
 
     Attributes:
-        message: what is wrong, in one line.
-        help: what to do, or ``None``.
+        message: description of the error, in one line.
+        help: remedy, or ``None``.
     """
 
     def __init__(self, message: str, *, help: str | None = None) -> None:
@@ -41,7 +43,7 @@ class DupackError(Exception):
         return self.message if not self.help else f"{self.message}\n  help: {self.help}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exceptions travel between processes: what they carry is in their attributes, but for results.
+        # Exceptions are pickled with their attributes, except for results.
         state = {name: value for name, value in self.__dict__.items() if name != "results"}
         return (_again, (type(self), self.args, state))
 
@@ -54,13 +56,13 @@ def _again(kind: type[DupackError], args: tuple[object, ...], state: dict[str, o
 
 
 class ExperimentError(DupackError, ValueError):
-    """An experiment that cannot be run.
+    """Invalid experiment.
 
     Attributes:
-        field: the keys of the value that is wrong, joined by dots (``path.loss``), or ``None``.
-        file: what the experiment is called.
-        line: the line of its text, from 1 on, or ``None``.
-        excerpt: that line.
+        field: keys of the invalid value, joined by dots (``path.loss``), or ``None``.
+        file: name of the experiment.
+        line: line of its text, from 1, or ``None``.
+        excerpt: text of that line.
     """
 
     def __init__(
@@ -87,10 +89,10 @@ class ExperimentError(DupackError, ValueError):
 
 
 class StackError(DupackError, ValueError):
-    """A stack or an algorithm that there is not.
+    """Invalid stack or unknown algorithm.
 
     Attributes:
-        stack: as it was written, or ``None``.
+        stack: the stack as it was written, or ``None``.
     """
 
     def __init__(self, message: str, *, help: str | None = None, stack: str | None = None) -> None:
@@ -99,32 +101,31 @@ class StackError(DupackError, ValueError):
 
 
 class FolderError(DupackError, OSError):
-    """A folder that cannot be written to, or gone on with.
+    """A folder that cannot be written to, or from which a run cannot be resumed.
 
     Attributes:
-        results: what was finished, if the folder could not take it; or ``None``.
+        results: the finished runs, if they could not be written to the folder; or ``None``.
     """
 
     results: Results | None = None
 
 
 class WorkerError(DupackError, RuntimeError):
-    """A worker of an executor cannot do its part: it died, or is another build of dupack.
+    """Failure of a worker of an executor: it died, or has another build of dupack.
 
     Attributes:
-        results: what was finished by then, or ``None`` on the worker itself. With ``out=`` it is in the
-            folder, too, and ``resume=True`` goes on with it.
+        results: the runs that were finished by then, or ``None`` on the worker itself. With ``out=`` they are
+            also in the folder, and ``resume=True`` continues from there.
     """
 
     results: Results | None = None
 
 
 class AlgorithmError(DupackError, RuntimeError):
-    """An algorithm in Python that is not well-formed, that answers what makes no sense, or that failed in
-    every run.
+    """An algorithm in Python that is invalid, returns an invalid answer, or failed in every run.
 
     Attributes:
-        failures: the runs that it has ended, if that is what happened.
+        failures: the runs that it ended, if it failed in every run.
     """
 
     def __init__(
@@ -143,31 +144,31 @@ class ScriptError(DupackError, ValueError):
 
 
 class EnvError(DupackError, ValueError):
-    """An environment that cannot be made, or a step that cannot be taken."""
+    """Invalid setting of an environment, or invalid step."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C was pressed.
+    """Interruption by Ctrl-C.
 
     Attributes:
-        results: what was finished by then; ``None`` of what is streamed, which is in its folder alone. With
-            ``out=`` it is in the folder, too, and ``resume=True`` goes on with it.
+        results: the runs that were finished by then; ``None`` for a stream, whose runs are only in its folder.
+            With ``out=`` they are also in the folder, and ``resume=True`` continues from there.
     """
 
     def __init__(self, results: Results | None, message: str | None = None) -> None:
         self.results = results
         if results is not None and message is None:
             done = results.planned - results.missing
-            message = f"{done} of {results.planned} runs were finished; they are in .results"
+            message = f"{done} of {results.planned} runs were finished; they are in `results`"
         super().__init__(message or "")
 
 
 def going_on(error: WorkerError, out: str | None) -> WorkerError:
-    """``error``, which also says how to go on with what is finished."""
+    """Add to the help of ``error`` how to resume, and return it."""
     if out is None:
-        more = "what is finished is in .results; with out= it is kept, so that resume=True can go on with it"
+        more = "finished runs are in `results`; to be able to resume, keep them in a folder with out="
     else:
-        more = f"what is finished is kept: run it again with out={out!r}, resume=True"
+        more = f"finished runs are kept: continue with out={out!r}, resume=True"
     error.help = more if error.help is None else f"{error.help}; {more}"
     error.args = (error._text(),)  # pyright: ignore[reportPrivateUsage]
     return error

@@ -1,4 +1,4 @@
-"""Report cards by RFC 9743, and published results rerun."""
+"""Report cards by RFC 9743, and reruns of published results."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Progress = bool | Callable[[int, int], object] | None
 
 @dataclass(frozen=True)
 class Card:
-    """A stack's report card.
+    """Report card of a stack.
 
     Attributes:
         stack: the stack.
         extent: ``full`` or ``quick``.
         rows: a mapping per criterion: section, heading, key, title, verdict, found, rule, threshold.
-        fields: the whole card as ``card.json`` has it.
+        fields: the whole card, as in ``card.json``.
     """
 
     stack: str
@@ -38,8 +38,10 @@ class Card:
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """The verdict of each criterion by its key: ``meets``, ``does-not-meet``, ``cannot-be-told``,
-        ``not-applicable``."""
+        """The verdict on each criterion by its key.
+
+        A verdict is ``meets``, ``does-not-meet``, ``cannot-be-told`` or ``not-applicable``.
+        """
         return {row["key"]: row["verdict"] for row in self.rows if row.get("key")}
 
     def __repr__(self) -> str:
@@ -63,23 +65,23 @@ def evaluate(
     catalog: Catalog | None = None,
     progress: Progress = None,
 ) -> list[Card]:
-    """Judges stacks by RFC 9743's criteria, as ``dupack evaluate`` does (``docs/evaluation.md``).
+    """Evaluate stacks by the criteria of RFC 9743, as ``dupack evaluate`` does (``docs/evaluation.md``).
 
     Args:
-        stacks: one, or several to compare.
-        only: keys of criteria, or of headings; all if none is named.
-        quick: fewer seeds and shorter runs: a look, not a verdict.
-        jobs: runs at a time; one per processor if nothing is said.
-        suite: a folder with a suite of one's own.
-        catalog: the algorithms.
+        stacks: one stack, or several to compare.
+        only: keys of criteria or headings; by default all.
+        quick: fewer seeds and shorter runs, for a first look.
+        jobs: runs at a time; by default one per processor.
+        suite: folder of your own suite.
+        catalog: catalog of the algorithms; by default :data:`dupack.catalog`.
         progress: as in :meth:`dupack.Experiment.run`.
 
     Raises:
-        StackError: if there is no such stack or criterion, or the suite cannot be read.
+        StackError: if a stack or criterion does not exist, or the suite cannot be read.
     """
     named = [stacks] if isinstance(stacks, str) else list(stacks)
     if not named:
-        raise StackError("there is no stack to evaluate", help="name one, such as rack/bbr")
+        raise StackError("no stack to evaluate", help="name one, such as rack/bbr")
     native = (_the_catalog if catalog is None else catalog)._native
     place = None if suite is None else Path(suite)
     with Bar(progress, "evaluate") as bar:
@@ -90,13 +92,13 @@ def evaluate(
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What became of a paper's claims.
+    """Verdicts on a paper's claims.
 
     Attributes:
-        key: the paper's key.
-        claims: a mapping per claim: claim, text, paper (what it says), found, verdict (``holds``,
+        key: key of the paper.
+        claims: a mapping per claim: claim, text, paper (its own statement), found, verdict (``holds``,
             ``does not hold``, ``cannot be told``), explanation.
-        tables: its tables as CSV, by name.
+        tables: tables of the paper as CSV, by name.
     """
 
     key: str
@@ -105,7 +107,7 @@ class Reproduction:
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """The verdict of each claim."""
+        """The verdict on each claim."""
         return {claim["claim"]: claim["verdict"] for claim in self.claims}
 
     def __repr__(self) -> str:
@@ -117,7 +119,7 @@ class Reproduction:
 
 
 def papers() -> dict[str, str]:
-    """The papers that can be rerun: their keys with their titles."""
+    """Return the keys and titles of the papers that can be rerun."""
     return dict(_native.paper_list())
 
 
@@ -128,16 +130,16 @@ def reproduce(
     jobs: int | None = None,
     progress: Progress = None,
 ) -> Reproduction:
-    """Reruns a paper's experiments and judges its claims, as ``dupack papers KEY`` does.
+    """Rerun a paper's experiments and judge its claims, as ``dupack papers KEY`` does.
 
     Args:
-        key: one of :func:`papers`.
-        quick: fewer seeds and shorter runs: a look, not a verdict.
-        jobs: runs at a time.
+        key: one of the keys of :func:`papers`.
+        quick: fewer seeds and shorter runs, for a first look.
+        jobs: runs at a time; by default one per processor.
         progress: as in :meth:`dupack.Experiment.run`.
 
     Raises:
-        ExperimentError: if there is no such paper.
+        ExperimentError: if the paper does not exist.
     """
     with Bar(progress, key) as bar:
         claims, tables = _native.paper(key, quick, jobs or 0, bar)

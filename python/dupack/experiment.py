@@ -1,4 +1,4 @@
-"""Experiments: stacks on a path, over a sweep, with seeds."""
+"""Experiments: stacks on a path, with a sweep and seeds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Experiment", "compare", "run", "schema"]
 
 Value = object
-"""What a field takes: text, a number, a switch, a list, or a mapping."""
+"""Value of a field: text, a number, a bool, a list, or a mapping."""
 
 
 class Experiment:
@@ -49,13 +49,12 @@ class Experiment:
 
     Args:
         fields: the experiment as one mapping, or as keywords, or both.
-        catalog: the algorithms that stacks are made of; those of :data:`dupack.catalog` if nothing
-            is said.
-        folder: where relative paths in it start (recorded traces).
-        name: what it is called in messages.
+        catalog: catalog of the algorithms; by default :data:`dupack.catalog`.
+        folder: folder to which paths in the experiment, such as recorded traces, are relative.
+        name: name of the experiment in messages.
 
     Raises:
-        ExperimentError: if anything in it is impossible. ``field`` says where.
+        ExperimentError: if the experiment is invalid. ``field`` names the invalid value.
     """
 
     __slots__ = ("_catalog", "_folder", "_name", "_plan", "_text")
@@ -78,7 +77,7 @@ class Experiment:
         self._name = name
         self._folder = folder
         if catalog is not None and not isinstance(catalog, Catalog):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"catalog: expected a dupack.Catalog, and found {catalog!r}")
+            raise TypeError(f"catalog: expected a dupack.Catalog, found {catalog!r}")
         self._catalog = _the_catalog if catalog is None else catalog
         self._plan: dict[bool, _native.Plan] = {}
         self._checked(harm=False)
@@ -98,10 +97,10 @@ class Experiment:
         folder: str | os.PathLike[str] = "",
         name: str = "experiment",
     ) -> Experiment:
-        """The experiment that the text of a file describes.
+        """Make an experiment from the text of a TOML file.
 
         Raises:
-            ExperimentError: if anything in it is impossible.
+            ExperimentError: if the experiment is invalid.
         """
         self = cls.__new__(cls)
         self._set(text, name, Path(folder), catalog)
@@ -109,24 +108,24 @@ class Experiment:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, catalog: Catalog | None = None) -> Experiment:
-        """The experiment in a TOML file.
+        """Read an experiment from a TOML file.
 
         Raises:
-            ExperimentError: if it cannot be read, or anything in it is impossible.
+            ExperimentError: if the file cannot be read, or the experiment is invalid.
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise ExperimentError(
                 f"cannot read {os.fspath(path)}: {error}",
-                help="name a TOML file, as docs/experiments.md describes them",
+                help="name a TOML file as described in docs/experiments.md",
                 file=os.fspath(path),
             ) from error
         return cls.from_toml(text, catalog=catalog, folder=Path(path).parent, name=os.fspath(path))
 
     @property
     def toml(self) -> str:
-        """The text of the experiment file that says the same."""
+        """The text of the experiment file."""
         return self._text
 
     @property
@@ -136,7 +135,7 @@ class Experiment:
         return fields
 
     def replace(self, fields: Mapping[str, Value] | None = None, /, **keywords: Value) -> Experiment:
-        """The same experiment with other fields. A key may name a field inside, joined by dots.
+        """Return a copy with other fields. Dots in a key lead to a nested field.
 
         >>> base = Experiment(stacks=["sack/reno"], path={"rate": "1Mbit/s"})
         >>> base.replace({"path.rate": "2Mbit/s"}, seeds=5).fields["path"]
@@ -159,7 +158,7 @@ class Experiment:
 
     @property
     def runs(self) -> int:
-        """How many runs it takes, without those that ``precision`` may add and those of harm."""
+        """The number of runs, without those that ``precision`` may add and those that measure harm."""
         return self._checked(harm=False).runs
 
     @property
@@ -182,25 +181,25 @@ class Experiment:
         executor: Executor | None = None,
         progress: bool | Callable[[int, int], object] | None = None,
     ) -> Results:
-        """Does all runs, without the interpreter's lock, and shows a bar.
+        """Perform all runs, without the interpreter's lock, and show a progress bar.
 
         Args:
-            jobs: runs at a time; one per processor if nothing is said. With an ``executor``, how many
-                workers to keep busy: all that it says it has if nothing is said.
-            harm: also measure what a standing flow loses beside each stack, which takes runs of
-                its own.
-            out: a folder, new or empty, that gets what ``dupack run`` writes. Finished runs are kept
+            jobs: runs at a time; by default one per processor. With an ``executor``, the number of
+                workers to keep busy; by default all that it reports.
+            harm: also measure how much goodput a standing flow loses beside each stack, which takes
+                additional runs.
+            out: a new or empty folder for the files that ``dupack run`` writes. Finished runs are kept
                 there at once.
-            resume: go on with what an interrupted run has left in ``out``.
-            executor: who does the runs, instead of this process' threads: any executor of
+            resume: continue an interrupted run from its folder ``out``.
+            executor: performs the runs instead of threads of this process: any executor of
                 ``concurrent.futures``, such as a process pool or ``Client.get_executor()`` of Dask. The
                 numbers are the same (``docs/clusters.md``).
             progress: ``True`` or ``False`` for a bar or none, or a function that is called with
-                ``(done, all)``; a bar where somebody can see it if nothing is said.
+                ``(done, all)``; by default a bar in a terminal or a notebook.
 
         Raises:
             Interrupted: on Ctrl-C, with the results of the finished runs.
-            FolderError: if the folder cannot be written to. ``results`` has what could not be.
+            FolderError: if the folder cannot be written to. ``results`` has the finished runs.
             WorkerError: if a worker of ``executor`` died, or has another build of dupack.
         """
         at_a_time, folder = _how.jobs(jobs), _how.folder(out, resume)
@@ -225,27 +224,28 @@ class Experiment:
         parts: str | None = None,
         progress: bool | Callable[[int, int], object] | None = None,
     ) -> Streamed:
-        """Does all runs of an experiment that has more of them than memory holds: they go to files, part by part,
-        as they are done (``docs/streaming.md``).
+        """Perform all runs of an experiment with more runs than memory holds.
+
+        Runs are written to files, part by part, as they finish (``docs/streaming.md``).
 
         Args:
-            out: a folder, new or empty. It gets what ``dupack run --stream`` writes.
+            out: a new or empty folder for the files that ``dupack run --stream`` writes.
             jobs: as in :meth:`run`.
             harm: as in :meth:`run`.
-            resume: go on with the first part that is not there whole.
-            parts: in what files runs are kept, ``"parquet"`` or ``"csv"``; Parquet if nothing is said, or with
-                ``resume`` what was begun.
+            resume: continue with the first part that is missing or incomplete.
+            parts: format of the files of runs, ``"parquet"`` or ``"csv"``; by default Parquet, or with
+                ``resume`` the format of the folder.
             progress: as in :meth:`run`.
 
         Raises:
             Interrupted: on Ctrl-C. Finished parts are kept.
-            FolderError: if the folder cannot be written to, or has something else.
+            FolderError: if the folder cannot be written to, or holds other files.
             ExperimentError: if one of its algorithms is in Python.
         """
         at_a_time, kind = _how.jobs(jobs), _how.parts(parts)
         folder = _how.folder(out, resume)
         if folder is None:
-            raise TypeError("out: expected the path of a folder, and found None")
+            raise TypeError("out: expected the path of a folder, found None")
         with Bar(progress, self._name) as bar:
             native, by = self._checked(harm=harm).stream(folder, at_a_time or 0, bar, resume, kind)
         return ended(folder, native, by)
@@ -258,11 +258,12 @@ class Experiment:
         seed: int | None = None,
         flow: int | None = None,
     ) -> Trace:
-        """Follows a flow packet by packet: by default the first of the first stack at the first point
-        with the first seed.
+        """Trace a flow packet by packet.
+
+        The default is the first flow of the first stack at the first point with the first seed.
 
         Raises:
-            ExperimentError: if there is no such stack, point or flow.
+            ExperimentError: if the stack, point or flow does not exist.
         """
         from ._trace import follow
 
@@ -294,24 +295,8 @@ class Experiment:
 
 
 def run(path: str | os.PathLike[str], **how: Any) -> Results:
-    """Runs an experiment file, as ``dupack run`` does: ``Experiment.read(path).run(**how)``."""
+    """Run an experiment file, as ``dupack run`` does: ``Experiment.read(path).run(**how)``."""
     return Experiment.read(path).run(**how)
-
-
-DEFAULT_STACKS = (
-    "newreno/reno",
-    "sack/reno",
-    "momentary/reno",
-    "le/reno",
-    "le/westwood",
-    "le/reno/veno/24",
-    "sack/westwood",
-    "rack/reno",
-    "rack/cubic",
-    "rack/bbr-v1",
-    "rack/bbr",
-)
-"""What ``compare`` compares if nothing is said."""
 
 
 def compare(
@@ -336,32 +321,36 @@ def compare(
     catalog: Catalog | None = None,
     **how: Any,
 ) -> Results:
-    """Compares stacks on a path, as ``dupack compare`` does, with the same defaults.
+    """Compare stacks on a path, as ``dupack compare`` does, with the same defaults.
 
     Args:
-        stacks: each ``recovery/control[/lda/response]``; the first is the measure of the others.
-        rate: of the bottleneck, such as ``"10Mbit/s"``.
+        stacks: stacks ``recovery/control[/lda/response]``; the first is the baseline. By default those of
+            ``dupack compare``.
+        rate: rate of the bottleneck, such as ``"10Mbit/s"``.
         delay: one-way propagation delay from end to end.
-        buffer: of the bottleneck, in packets, bytes or bandwidth-delay products (``"0.5bdp"``); one product, and
-            at least 10 packets, if it is left out.
-        loss: probabilities with which data packets are lost, compared one after the other.
-        ack_loss: the same for ACKs.
-        trace: a recorded trace in Mahimahi's format instead of a rate; ``trace_up`` is that of ACKs.
-        delayed_ack: delayed ACKs with this timeout.
-        dialect: which rules the endpoints follow where TCPs differ: ``rfc``, ``linux``, ``ns2``.
-        seeds: per stack and point.
-        precision: add seeds until every mean goodput is known this well, up to ``seeds_max``.
+        buffer: buffer of the bottleneck, in packets, bytes or bandwidth-delay products (``"0.5bdp"``); by default
+            one product, and at least 10 packets.
+        loss: loss probabilities of data packets, each a point of the sweep.
+        ack_loss: loss probability of ACKs.
+        trace: recorded delivery opportunities in Mahimahi's format, instead of a rate.
+        trace_up: the same for ACKs; by default ``trace``.
+        delayed_ack: timeout of delayed ACKs; by default every segment is acknowledged.
+        dialect: rules that the endpoints follow where TCPs differ: ``rfc``, ``linux``, ``ns2``.
+        seeds: seeds per stack and point.
+        precision: add seeds until half the 95 % confidence interval of every mean goodput is at most this share
+            of the mean.
+        seeds_max: most seeds that ``precision`` may take.
         duration: simulated time of a run.
-        flows: of the same stack that share the bottleneck.
+        flows: flows of the same stack that share the bottleneck.
         segment: payload of a full segment, such as ``"1448B"``.
-        processing_jitter: the most that a sender's host takes for an ACK, each time drawn; a packet's time at the
-            bottleneck where several flows share it, if it is left out.
-        catalog: the algorithms.
-        how: what :meth:`Experiment.run` takes.
+        processing_jitter: longest time that a sender's host takes to process an ACK; each time is drawn. By default
+            a packet's transmission time at the bottleneck if several flows share it.
+        catalog: catalog of the algorithms; by default :data:`dupack.catalog`.
+        how: arguments of :meth:`Experiment.run`.
     """
     losses = [loss] if isinstance(loss, str) else list(loss)
     if not losses:
-        raise ExperimentError("there is no loss rate", field="path.loss", help='for example loss="1%", or loss=["0%", "1%"]')
+        raise ExperimentError("no loss rate is given", field="path.loss", help='for example loss="1%", or loss=["0%", "1%"]')
     path: dict[str, Value] = {"delay": delay} if buffer is None else {"delay": delay, "buffer": buffer}
     if trace is None:
         path["rate"] = rate
@@ -376,7 +365,7 @@ def compare(
         path["loss"] = losses[0]
     experiment = Experiment(
         title="Which sender should this path have?",
-        stacks=list(DEFAULT_STACKS) if stacks is None else list(stacks),
+        stacks=_native.default_stacks() if stacks is None else list(stacks),
         dialect=dialect,
         seeds=seeds,
         precision=precision,
@@ -396,6 +385,6 @@ def compare(
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of experiments."""
+    """Return the JSON Schema of experiments."""
     read: dict[str, Any] = json.loads(_native.schema())
     return read

@@ -1,7 +1,7 @@
-"""Environments for reinforcement learning: Gymnasium's, vectors of thousands, PettingZoo's.
+"""Environments for reinforcement learning: Gymnasium, vectors of thousands, and PettingZoo.
 
-An agent is the congestion control of a flow; the path is an experiment's. ``docs/environments.md`` says what is
-observed, done and rewarded, by which preset, and where each is from.
+An agent is the congestion control of a flow on the path of an experiment. ``docs/environments.md`` describes the
+observations, actions and rewards, the presets, and their sources.
 
 >>> import gymnasium, dupack.gym
 >>> env = gymnasium.make("dupack/Path-v0", preset="aurora")
@@ -33,14 +33,14 @@ __all__ = ["FEATURES", "ParallelPaths", "PathEnv", "PathVectorEnv", "make_vec", 
 FEATURES: dict[str, str] = {
     name: f"{meaning}, in {unit}" if unit else meaning for name, unit, meaning, _, _ in _native.features()
 }
-"""What can be observed, by name."""
+"""Descriptions of the features that can be observed, by name."""
 
 PATH: dict[str, Any] = {
     "stacks": ["rack/cubic"],
     "duration": "30s",
     "path": {"rate": "10Mbit/s", "delay": "20ms", "buffer": "50pkt"},
 }
-"""The path if nothing is said: 10 Mbit/s, 40 ms there and back, a buffer of 50 packets."""
+"""Default path: 10 Mbit/s, a round-trip time of 40 ms, a buffer of 50 packets."""
 
 Floats = NDArray[np.float32]
 _Settings = Mapping[str, Any]
@@ -52,12 +52,12 @@ def _text(experiment: Experiment | Mapping[str, Any] | None, fields: Mapping[str
             experiment = experiment.replace(fields)
         return experiment.toml, experiment._folder
     merged = {**PATH, **(experiment or {}), **fields}
-    # What is drawn for each episode is not checked as a sweep: so the fields go as they are.
+    # Values drawn for each episode are not a sweep, so the fields are passed on unchecked.
     return _native.to_toml(json.dumps(merged)), Path()
 
 
 class _Vector:
-    """What all kinds of environments have in common."""
+    """Common part of all environments."""
 
     def __init__(
         self,
@@ -127,8 +127,8 @@ class _Vector:
 def _one_agent(vector: _Vector, what: str) -> None:
     if len(vector.agents) != 1:
         raise EnvError(
-            f"the path has {len(vector.agents)} flows of the agents' stack, and {what} has one agent",
-            help="give all other flows a stack of their own, or take dupack.gym.ParallelPaths",
+            f"the path has {len(vector.agents)} flows of the agents' stack, but {what} has one agent",
+            help="give all other flows another stack, or use dupack.gym.ParallelPaths",
         )
 
 
@@ -136,23 +136,24 @@ class PathEnv(gymnasium.Env[Floats, Floats]):
     """A path on which an agent is the congestion control of one flow: ``dupack/Path-v0``.
 
     Args:
-        experiment: the path: an experiment, or its fields; :data:`PATH` if nothing is said.
-        preset: ``"aurora"`` or ``"orca"``: what is observed, done and rewarded, and how long a step is.
-        observation: another observation: the name of a preset's, or ``{"features": [...], "history": 4}``.
-        action: another action: a preset's name, or such as ``{"kind": "rate", "low": "1Mbit/s", "high": "40Mbit/s"}``.
-        reward: another reward: a preset's name, or ``{"kind": "weights", "weights": {"throughput": 1.0}}``.
-        interval: how long a step is: ``"10ms"``, ``"rtt"``, ``"0.5rtt"``, ``"ack"``.
-        ranges: what is drawn for every episode, by key of the experiment.
-        fingerprint: whether ``info`` has the hash of all that happened.
-        catalog: the algorithms.
+        experiment: the path: an experiment, or its fields; by default :data:`PATH`.
+        preset: ``"aurora"`` or ``"orca"``: sets the observation, action, reward and length of a step.
+        observation: another observation: the name of a preset, or ``{"features": [...], "history": 4}``.
+        action: another action: the name of a preset, or for example
+            ``{"kind": "rate", "low": "1Mbit/s", "high": "40Mbit/s"}``.
+        reward: another reward: the name of a preset, or ``{"kind": "weights", "weights": {"throughput": 1.0}}``.
+        interval: length of a step: ``"10ms"``, ``"rtt"``, ``"0.5rtt"``, ``"ack"``.
+        ranges: ranges from which values are drawn for every episode, by key of the experiment.
+        fingerprint: ``True`` to add the hash of the episode's trace to ``info``.
+        catalog: catalog of the algorithms; by default :data:`dupack.catalog`.
         fields: other fields of the experiment, such as ``path`` and ``duration``.
 
-    ``reset(options={"path.rate": "5Mbit/s"})`` fixes what would be drawn. ``info`` has what the simulator knows:
-    goodput in Mbit/s, window in segments, drops; with ``reset`` also what was drawn.
+    ``reset(options={"path.rate": "5Mbit/s"})`` fixes a value that would be drawn otherwise. ``info`` has the
+    simulator's own measurements: goodput in Mbit/s, window in segments, drops; after ``reset`` also the drawn values.
 
     Raises:
-        ExperimentError: if the path is impossible.
-        EnvError: if a setting is, or a step cannot be taken.
+        ExperimentError: if the path is invalid.
+        EnvError: if a setting or a step is invalid.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}
@@ -190,33 +191,33 @@ class PathEnv(gymnasium.Env[Floats, Floats]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
-        """Begins an episode: that of ``seed``, or the next of those that follow from the last seed.
+        """Begin the episode of ``seed``, or the next episode that follows from the last seed.
 
-        ``options`` fixes what would be drawn: ``{"path.rate": "5Mbit/s"}``.
+        ``options`` fixes values that would be drawn otherwise: ``{"path.rate": "5Mbit/s"}``.
         """
         super().reset(seed=seed)
         observation = self._vector.reset(seeds=None if seed is None else [seed], fixed=options)
         return observation, self._vector.info()
 
     def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """Gives the agent's order and goes on for a step."""
+        """Apply the agent's action, and advance by a step."""
         observation, rewards, terminated, truncated = self._vector.step(action)
         return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), self._vector.info()
 
 
 class PathVectorEnv(VectorEnv[Floats, Floats, Any]):
-    """Many paths at once, stepped in Rust by threads, without the interpreter's lock.
+    """Many paths, stepped by threads in Rust without the interpreter's lock.
 
-    What comes of a step does not depend on the number of threads.
+    The result of a step does not depend on the number of threads.
 
     Args:
-        num_envs: how many.
-        threads: how many threads step them; one for each processor if nothing is said.
-        autoreset_mode: what becomes of an environment whose episode is over.
+        num_envs: number of environments.
+        threads: number of threads that step them; by default one per processor.
+        autoreset_mode: treatment of an environment whose episode is over.
 
-    The other arguments are those of :class:`PathEnv`. ``info`` is empty but for ``final_obs`` with
-    ``AutoresetMode.SAME_STEP``: thousands of mappings a step would cost more than the steps.
-    :meth:`infos` has them for those who ask.
+    The other arguments are those of :class:`PathEnv`. ``info`` is empty except for ``final_obs`` with
+    ``AutoresetMode.SAME_STEP``, because thousands of mappings per step would cost more than the steps. Call
+    :meth:`infos` to get them.
     """
 
     def __init__(
@@ -262,9 +263,10 @@ class PathVectorEnv(VectorEnv[Floats, Floats, Any]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
-        """Begins an episode in each. ``seed`` is one of which the environments' follow, or one for each.
+        """Begin an episode in each environment.
 
-        ``options`` fixes what would be drawn; ``options["reset_mask"]`` names those to reset.
+        ``seed`` is a seed from which each environment's seed follows, or a list with one for each. ``options``
+        fixes values that would be drawn otherwise; ``options["reset_mask"]`` selects the environments to reset.
         """
         fixed = dict(options or {})
         mask = fixed.pop("reset_mask", None)
@@ -273,7 +275,7 @@ class PathVectorEnv(VectorEnv[Floats, Floats, Any]):
         if seed is not None and not isinstance(seed, int):
             if any(own is None for own in seed):
                 raise EnvError(
-                    "some of the seeds are None", help="give one seed, one for each environment, or none"
+                    "some seeds are None", help="give one seed, one for each environment, or none"
                 )
             each = [own for own in seed if own is not None]
         into = None
@@ -286,7 +288,7 @@ class PathVectorEnv(VectorEnv[Floats, Floats, Any]):
     def step(
         self, actions: Any
     ) -> tuple[Floats, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Goes on for a step in each."""
+        """Advance each environment by a step."""
         observations, rewards, terminated, truncated = self._vector.step(actions)
         self._last = observations.reshape(self._shape)
         info: dict[str, Any] = {}
@@ -300,19 +302,19 @@ class PathVectorEnv(VectorEnv[Floats, Floats, Any]):
         return self._last, rewards, terminated, truncated, info
 
     def infos(self, which: Sequence[int] | None = None) -> list[dict[str, Any] | None]:
-        """What the simulator knows of these environments; of all if none is named."""
+        """Return the simulator's own measurements of these environments; by default of all."""
         return self._vector.native.infos(list(range(self.num_envs) if which is None else which))
 
 
 def make_vec(num_envs: int, **settings: Any) -> PathVectorEnv:
-    """``num_envs`` paths: :class:`PathVectorEnv`, as ``gymnasium.make_vec("dupack/Path-v0")`` makes it."""
+    """Make a :class:`PathVectorEnv` of ``num_envs`` paths, as ``gymnasium.make_vec("dupack/Path-v0")`` does."""
     return PathVectorEnv(num_envs, **settings)
 
 
 def ParallelPaths(experiment: Experiment | Mapping[str, Any] | None = None, **settings: Any) -> Any:
-    """Flows that compete, each with an agent of its own: an environment of PettingZoo's parallel API.
+    """Make an environment of competing flows, each with its own agent, for PettingZoo's parallel API.
 
-    Every flow of the experiment that runs the stack under ``stacks`` is an agent's. Arguments are those of
+    Every flow of the experiment that runs the stack under ``stacks`` has an agent. The arguments are those of
     :class:`PathEnv`.
 
     >>> paths = ParallelPaths(flows=[{"count": 2}], duration="1s")
@@ -329,7 +331,7 @@ def ParallelPaths(experiment: Experiment | Mapping[str, Any] | None = None, **se
 
 
 def register() -> None:
-    """Makes ``dupack/Path-v0`` known to Gymnasium; importing this module has done so."""
+    """Register ``dupack/Path-v0`` with Gymnasium. Importing this module does so."""
     if "dupack/Path-v0" not in gymnasium.registry:
         gymnasium.register(
             id="dupack/Path-v0",

@@ -1,4 +1,4 @@
-"""The usual figures, by matplotlib. Each gives the axes that it drew on."""
+"""Common figures by matplotlib. Each function returns the axes it drew on."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def _axes(ax: Axes | None) -> Axes:
 
 
 def _rows(of: Results, measure: str) -> list[dict[str, Any]]:
-    """The rows of a measure: of this name, or the only one whose name begins so."""
+    """Return the rows of a measure, given by its name or an unambiguous prefix."""
     rows = of.summary.rows()
     known = sorted({str(row["measure"]) for row in rows})
     meant = [name for name in known if name == measure] or [name for name in known if name.startswith(measure)]
     if len(meant) != 1:
-        raise KeyError(f"no run has the measure {measure!r}; there are {', '.join(known)}")
+        raise KeyError(f"no run has the measure {measure!r}; measures are {', '.join(known)}")
     return [row for row in rows if row["measure"] == meant[0]]
 
 
 def _swept(of: Results) -> list[str]:
-    """The names of the columns that are swept, numbers first."""
+    """Return the names of the swept columns, numbers first."""
     points = of.points
     keys = [name for name in points.columns if name not in ("point", "label")]
     return sorted(keys, key=lambda key: points[key].dtype == object)
@@ -47,8 +47,9 @@ def _named(key: str, unit: str) -> str:
 
 
 def results(of: Results, measure: str = "goodput", *, ax: Axes | None = None) -> Axes:
-    """A measure of every stack over the first swept key, with 95 % intervals. Where several keys are
-    swept, the others stay at their first value. Where nothing is swept: bars.
+    """Plot a measure of every stack over the first swept key, with 95 % intervals.
+
+    If several keys are swept, the others stay at their first value. Without a sweep, the plot has bars.
 
     Raises:
         KeyError: if no run has the measure.
@@ -69,7 +70,7 @@ def results(of: Results, measure: str = "goodput", *, ax: Axes | None = None) ->
         own = [row for row in rows if row["stack"] == stack and row["point"] in places]
         x = [places[row["point"]] for row in own]
         y = [row["mean"] for row in own]
-        # A missing interval is none to draw.
+        # A missing interval has no error bar.
         half = [0.0 if _absent(row["ci95_half_width"]) else row["ci95_half_width"] for row in own]
         axes.errorbar(x, y, yerr=half, marker="o", markersize=3, capsize=2, label=stack)
     axes.set_xlabel(_named(key, of.points.units[key]))
@@ -94,19 +95,19 @@ def _bars(axes: Axes, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def heatmap(of: Results, measure: str = "goodput", stack: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """A measure over the first two swept keys: of ``stack``; without one, of the first stack.
+    """Plot a measure of ``stack``, by default the first, over the first two swept keys.
 
     Raises:
-        KeyError: if no run has the measure, or there is no such stack.
+        KeyError: if no run has the measure, or the stack does not exist.
         ValueError: if fewer than two keys are swept.
     """
     rows = _rows(of, measure)
     chosen = of.stacks[0] if stack is None else stack
     if chosen not in of.stacks:
-        raise KeyError(f"there is no stack {chosen!r}; there are {', '.join(of.stacks)}")
+        raise KeyError(f"unknown stack {chosen!r}; stacks are {', '.join(of.stacks)}")
     keys = _swept(of)
     if len(keys) < 2:
-        raise ValueError(f"a heat map takes two swept keys, and has {len(keys)}: plot() draws lines")
+        raise ValueError(f"a heat map needs two swept keys, found {len(keys)}: plot() draws lines")
     points = {p["point"]: p for p in of.points.rows()}
     xs = sorted({p[keys[0]] for p in points.values()})
     ys = sorted({p[keys[1]] for p in points.values()})
@@ -128,15 +129,15 @@ def heatmap(of: Results, measure: str = "goodput", stack: str | None = None, *, 
 
 
 def trace(of: Trace, *, ax: Axes | None = None) -> Axes:
-    """Sequence numbers over time: what was sent, sent again, lost, and acknowledged."""
+    """Plot sequence numbers over time: sent, retransmitted, lost, and acknowledged."""
     axes = _axes(ax)
     packets = of.packets
     event, time, number = packets["event"], packets["time_s"], packets["packet"]
     sent, again = event == "send", event == "retransmit"
     lost = np.array([str(word).startswith("dropped") for word in packets["fate"]])
     axes.plot(time[sent], number[sent], "|", color="tab:blue", label="sent")
-    axes.plot(time[again], number[again], "x", color="tab:red", markersize=4, label="sent again")
-    axes.plot(time[lost], number[lost], "v", color="black", markersize=4, label="lost on the way")
+    axes.plot(time[again], number[again], "x", color="tab:red", markersize=4, label="retransmitted")
+    axes.plot(time[lost], number[lost], "v", color="black", markersize=4, label="lost")
     acks = event == "ack"
     axes.step(time[acks], number[acks], where="post", color="tab:green", label="acknowledged")
     axes.set_xlabel("time (s)")

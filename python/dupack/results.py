@@ -1,4 +1,4 @@
-"""What came out of an experiment."""
+"""Results of an experiment."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ __all__ = ["Results"]
 
 
 class Results:
-    """What came out of an experiment: every run, what the runs of a stack say together, and which
-    stack to take.
+    """Results of an experiment: every run, a summary per stack, and verdicts on the stacks.
 
-    Intervals are those of 95 % confidence. Ratios are to the first stack, paired by seed.
+    Intervals are 95 % confidence intervals. Ratios are to the first stack, paired by seed.
     """
 
     __slots__ = ("_native", "failures")
@@ -31,8 +30,10 @@ class Results:
     def __init__(self, native: _native.Results) -> None:
         self._native = native
         self.failures: list[Failure] = native.failures
-        """Runs that an algorithm in Python has ended by an exception: each with its point, stack, seed, the
-        simulated time, the exception and its traceback."""
+        """Runs that ended by an exception in an algorithm in Python.
+
+        Each has its point, stack and seed, the simulated time, the exception and its traceback.
+        """
 
     @property
     def stacks(self) -> list[str]:
@@ -41,18 +42,17 @@ class Results:
 
     @property
     def planned(self) -> int:
-        """How many runs there should have been."""
+        """The number of planned runs."""
         return self._native.planned
 
     @property
     def missing(self) -> int:
-        """How many of them are missing, because of an interruption or because they failed."""
+        """The number of planned runs that are missing, because of an interruption or a failure."""
         return self._native.missing
 
     @property
     def runs(self) -> Table:
-        """A row per run: point, swept values, stack, seed, a column per measure, the hash of
-        everything that happened."""
+        """A row per run: point, swept values, stack, seed, a column per measure, and the hash of its trace."""
         return Table(self._native.table("runs"))
 
     @property
@@ -62,18 +62,21 @@ class Results:
 
     @property
     def summary(self) -> Table:
-        """A row per point, stack and measure: mean, half the width of its interval, how many runs,
-        and the ratio to the first stack with its interval."""
+        """A row per point, stack and measure.
+
+        A row has the mean, half the width of its interval, the number of runs, and the ratio to the first stack
+        with its interval.
+        """
         return Table(self._native.table("summary"))
 
     @property
     def points(self) -> Table:
-        """A row per point of the sweep: what is swept, as numbers in one unit."""
+        """A row per point of the sweep: the swept values, as numbers in one unit."""
         return Table(self._native.table("points"))
 
     @property
     def verdicts(self) -> Table:
-        """A row per point and stack: whether nothing else beats it, and what it costs."""
+        """A row per point and stack: whether another stack beats it, and its costs."""
         return Table(self._native.table("verdicts"))
 
     @property
@@ -83,29 +86,30 @@ class Results:
 
     @property
     def notes(self) -> list[str]:
-        """What there is to know before the numbers are used."""
+        """Notes to read before the numbers are used."""
         return self._native.notes
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as ``results.json`` has it (``docs/results.md``)."""
+        """Return everything, as in ``results.json`` (``docs/results.md``)."""
         read: dict[str, Any] = json.loads(self._native.json())
         return read
 
     def write(self, folder: str | os.PathLike[str]) -> None:
-        """Writes the report into a new folder: page, figures, tables, as ``dupack run`` does.
+        """Write the report into a new folder: page, figures, tables, as ``dupack run`` does.
 
         Raises:
-            FolderError: if the folder holds something, or cannot be written to.
+            FolderError: if the folder is not empty, or cannot be written to.
         """
         self._native.write(Path(folder))
 
     def figures(self) -> dict[str, str]:
-        """The figures of the report, by their names, as SVG."""
+        """Return the figures of the report as SVG, by name."""
         return dict(self._native.figures())
 
     def plot(self, measure: str = "goodput", *, ax: Axes | None = None) -> Axes:
-        """Plots a measure of every stack over the first swept key, with intervals; as bars where
-        nothing is swept. ``measure`` is its name in :attr:`summary`, or how only this one begins.
+        """Plot a measure of every stack over the first swept key, with intervals.
+
+        Without a sweep, the plot has bars. ``measure`` is a name in :attr:`summary`, or an unambiguous prefix.
 
         Returns:
             The axes of matplotlib.
@@ -119,7 +123,7 @@ class Results:
         return results(self, measure, ax=ax)
 
     def heatmap(self, measure: str = "goodput", stack: str | None = None, *, ax: Axes | None = None) -> Axes:
-        """Plots a measure over the first two swept keys: of one stack, or which stack is best.
+        """Plot a measure of ``stack``, by default the first, over the first two swept keys.
 
         Returns:
             The axes of matplotlib.
@@ -142,10 +146,11 @@ class Results:
 
 
 def finished(native: _native.Results, by: BaseException | None) -> Results:
-    """The results, if nothing ended the runs before all were done.
+    """Return the results if ``by`` is ``None``.
 
     Raises:
-        BaseException: what did. It has the results of the runs that were finished, if it is one of ours.
+        BaseException: the exception ``by`` that ended the runs early. An exception of dupack has the results of
+            the finished runs.
     """
     results = Results(native)
     if by is None:

@@ -1,4 +1,4 @@
-"""Experiments of more runs than memory holds."""
+"""Experiments with more runs than memory holds."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["Streamed"]
 
 
 class Streamed:
-    """A folder to which the runs of an experiment went as they were done (``docs/streaming.md``).
+    """A folder with the runs of an experiment, which were written as they finished (``docs/streaming.md``).
 
-    Nothing of them is in memory. What reads Parquet or CSV reads them: ``polars.scan_parquet(streamed.runs)``,
+    The runs are not in memory. Read them by any tool for Parquet or CSV: ``polars.scan_parquet(streamed.runs)``,
     ``pandas.concat(map(pandas.read_parquet, streamed.runs))``, ``duckdb.read_parquet([str(f) for f in streamed.runs])``.
 
     Attributes:
-        folder: where it is.
-        warnings: what there is to warn of.
+        folder: path of the folder.
+        warnings: warnings about the experiment.
     """
 
     __slots__ = ("_text", "folder", "warnings")
@@ -33,23 +33,25 @@ class Streamed:
 
     @property
     def runs(self) -> list[Path]:
-        """The files that have a row per run, with the columns of :attr:`dupack.Results.runs`, and those that have
-        nothing in them here."""
+        """The files with a row per run.
+
+        They have the columns of :attr:`dupack.Results.runs`, including columns that are empty here.
+        """
         return self._parts("runs")
 
     @property
     def flows(self) -> list[Path]:
-        """The files that have a row per run and flow; none where each run has one flow."""
+        """The files with a row per run and flow; none if each run has one flow."""
         return self._parts("flows")
 
     @property
     def summary(self) -> Path:
-        """The file that has a row per point and stack: what their runs say together, with intervals."""
+        """The file with a row per point and stack: means with intervals."""
         return self.folder / "summary.csv"
 
     @property
     def report(self) -> Path:
-        """The page: at how many points each stack comes first, a map of it, figures of some points."""
+        """The report: the number of points at which each stack comes first, a map, and figures of some points."""
         return self.folder / "report.html"
 
     def __repr__(self) -> str:
@@ -60,13 +62,13 @@ class Streamed:
 
 
 def ended(folder: Path, native: _native.Streamed | None, by: BaseException | None) -> Streamed:
-    """What is in the folder, if nothing ended the runs before all were done.
+    """Return the folder's contents if ``by`` is ``None``.
 
     Raises:
-        BaseException: what did.
+        BaseException: the exception ``by`` that ended the runs early.
     """
     if native is not None and by is None:
         return Streamed(folder, native)
     if by is None or isinstance(by, KeyboardInterrupt):
-        raise Interrupted(None, f"the finished parts are in {folder}; resume=True goes on with them") from by
+        raise Interrupted(None, f"the finished parts are in {folder}; continue with resume=True") from by
     raise by

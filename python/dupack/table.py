@@ -1,4 +1,4 @@
-"""Tables: columns of numbers and words, which data frames take without a copy."""
+"""Tables in Arrow's format, which data frames read without a copy."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["Table"]
 
 
 class Table:
-    """Columns with names, units and descriptions, held in Arrow's format.
+    """Columns with names, units and descriptions, in Arrow's format.
 
-    Whatever knows the Arrow PyCapsule interface takes it as it is: ``polars.DataFrame(table)``,
+    Libraries that support the Arrow PyCapsule interface read it directly: ``polars.DataFrame(table)``,
     ``pyarrow.table(table)``, ``duckdb.sql("from table")`` (of a pyarrow table), pandas 2.2 and later by
     :meth:`to_pandas`.
     """
@@ -38,27 +38,27 @@ class Table:
 
     @property
     def units(self) -> dict[str, str]:
-        """The unit of each column; empty text for a count, a share, or words."""
+        """The unit of each column; empty for a count, a share, or words."""
         return dict(self._native.units)
 
     @property
     def descriptions(self) -> dict[str, str]:
-        """What each column is."""
+        """The description of each column."""
         return dict(self._native.descriptions)
 
     def __len__(self) -> int:
         return self._native.rows
 
     def __getitem__(self, column: str) -> np.ndarray[Any, Any]:
-        """A column as a NumPy array: numbers with NaN where there is none, words as objects.
+        """Return a column as a NumPy array: numbers with NaN for missing values, words as objects.
 
         Raises:
-            KeyError: if there is no such column.
+            KeyError: if the column does not exist.
         """
         import numpy as np
 
         if column not in self.columns:
-            raise KeyError(f"there is no column {column!r}; there are {', '.join(self.columns)}")
+            raise KeyError(f"unknown column {column!r}; columns are {', '.join(self.columns)}")
         buffer, dtype = self._native.column(column)
         if dtype == "object":
             return np.array(buffer, dtype=object)
@@ -68,11 +68,11 @@ class Table:
         return iter(self.columns)
 
     def rows(self, most: int | None = None) -> list[dict[str, Any]]:
-        """The first rows, each a mapping; all if ``most`` is not given. For small tables."""
+        """Return the first ``most`` rows, by default all, each a mapping. For small tables."""
         return self._native.rows_of(len(self) if most is None else most)
 
     def to_pandas(self) -> pd.DataFrame:
-        """As a data frame of pandas; its ``attrs`` have the units and descriptions.
+        """Return a data frame of pandas; its ``attrs`` have the units and descriptions.
 
         Raises:
             ImportError: without pandas and pyarrow (``pip install 'dupack[pandas]'``).
@@ -83,7 +83,7 @@ class Table:
         return frame
 
     def to_polars(self) -> pl.DataFrame:
-        """As a data frame of polars.
+        """Return a data frame of polars.
 
         Raises:
             ImportError: without polars (``pip install 'dupack[polars]'``).
@@ -93,7 +93,7 @@ class Table:
         return pl.DataFrame(self)
 
     def to_arrow(self) -> pa.Table:
-        """As a table of pyarrow.
+        """Return a table of pyarrow.
 
         Raises:
             ImportError: without pyarrow (``pip install 'dupack[pandas]'``).
@@ -103,10 +103,10 @@ class Table:
         return pa.table(self)
 
     def write_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Writes a Parquet file, units and descriptions in its schema.
+        """Write a Parquet file, with units and descriptions in its schema.
 
         Raises:
-            FolderError: if it cannot be written, or is there already.
+            FolderError: if the file cannot be written, or exists already.
         """
         self._native.write_parquet(Path(path))
 

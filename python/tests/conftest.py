@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Fixtures of the tests."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _same_folders(one: Path, other: Path) -> None:
 
 @pytest.fixture(scope="session")
 def same_folders() -> Callable[[Path, Path], None]:
-    """Asserts that two folders have the same files, to the last byte."""
+    """Function that asserts that two folders have identical files."""
     return _same_folders
 
 
@@ -46,22 +46,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if os.environ.get("DUPACK_TEST_VOLUME") != "release":
         for item in items:
             if item.get_closest_marker("release"):
-                item.add_marker(pytest.mark.skip(reason="before a release alone: DUPACK_TEST_VOLUME=release"))
+                item.add_marker(pytest.mark.skip(reason="runs only before a release: DUPACK_TEST_VOLUME=release"))
 
 
 @pytest.fixture(scope="session")
 def command(request: pytest.FixtureRequest) -> list[str]:
-    """The command line, built from the same sources: the one that ``DUPACK_COMMAND`` names, or what cargo builds."""
+    """The command line from the same sources: the one that ``DUPACK_COMMAND`` names, or one that cargo builds."""
     if named := os.environ.get("DUPACK_COMMAND"):
         return [named]
     cargo = shutil.which("cargo")
     if cargo is None:
-        pytest.skip("cargo is not here, so that there is no command line to compare with")
+        pytest.skip("no cargo, and so no command line to compare with")
     build = [cargo, "build", "-p", "dupack-cli", "--message-format=json-render-diagnostics"]
     capture = request.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
-        # It takes minutes the first time; cargo shows how far it is.
-        print("\nbuilding the command line, with which the package is compared:", " ".join(build[:4]), file=sys.stderr, flush=True)
+        # The first build takes minutes; cargo shows its progress.
+        print("\nbuilding the command line to compare with:", " ".join(build[:4]), file=sys.stderr, flush=True)
         made = subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     for line in made.stdout.splitlines():
         message = json.loads(line)
@@ -72,6 +72,6 @@ def command(request: pytest.FixtureRequest) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def own_catalog() -> Iterator[None]:
-    """What a test registers in the catalog that is used where none is named is gone after it."""
+    """Reset the default catalog after each test."""
     yield
     dupack.catalog.__init__()  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Algorithms of one's own, for the tests: one of each kind."""
+"""Algorithms in Python for the tests: one of each kind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import dupack
 from dupack import Clearance, Growth, LossCause, LossEvent, LossRule, Next, Outcome, RtoTimer, Window
 from dupack.algorithms import AckFacts, Credit, LossFacts, Sent, View
 
-BEYOND = LossRule("beyond", "segments beyond it were sacked")
+BEYOND = LossRule("beyond", "segments beyond it were sacked")  # The README has the same recovery.
 
 
 class Holes(dupack.Recovery):
@@ -16,7 +16,7 @@ class Holes(dupack.Recovery):
 
     name = "holes"
     needs = ("sack",)
-    beyond: int = dupack.parameter(3, low=1, high=100, unit="segments", source="RFC 5681", doc="that make a hole lost")
+    beyond: int = dupack.parameter(3, low=1, high=100, unit="segments", source="RFC 5681", doc="sacked segments after which a hole is lost")
 
     def __post_init__(self) -> None:
         self.lost: dict[int, int] = {}
@@ -62,8 +62,8 @@ class Half(dupack.CongestionControl):
     name = "half"
     citation = "a test"
     increase: float = dupack.parameter(1.0, linux=2.0, low=0.0, high=100.0, unit="segments", source="RFC 5681")
-    eager: bool = dupack.parameter(False, doc="grows twice as fast")
-    wait: float = dupack.seconds(0.0, source="a test", doc="for how long it does not grow")
+    eager: bool = dupack.parameter(False, doc="double the increase")
+    wait: float = dupack.seconds(0.0, source="a test", doc="time without growth at the start")
 
     def on_ack(self, ack: AckFacts, credit: Credit, view: View) -> float:
         cwnd = view.window.cwnd
@@ -80,10 +80,10 @@ class Half(dupack.CongestionControl):
 
 
 class Coin(dupack.Differentiation):
-    """Throws a coin."""
+    """A random cause."""
 
     name = "coin"
-    wireless: float = dupack.parameter(0.5, low=0.0, high=1.0, doc="how often it says that it was the link")
+    wireless: float = dupack.parameter(0.5, low=0.0, high=1.0, doc="probability of judging a loss as the link's")
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.context.seed)
@@ -93,7 +93,7 @@ class Coin(dupack.Differentiation):
 
 
 class Stay(dupack.Response):
-    """Stays as it is."""
+    """The window stays as it is."""
 
     name = "stay"
 

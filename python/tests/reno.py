@@ -1,7 +1,7 @@
-"""Reno in Python: what ``crates/algorithms/src/congestion/{reno,aimd}.rs`` does in the dialect ``rfc``.
+"""Reno in Python, a port of ``crates/algorithms/src/congestion/{reno,aimd}.rs`` in the dialect ``rfc``.
 
-It counts bytes, validates the window as ``limited``, and neither paces nor undoes anything, as Reno does
-there if nothing is said.
+Like the original with default parameters, it counts bytes, validates the window as ``limited``, and neither paces
+nor undoes reductions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dupack.algorithms import AckFacts, Credit, LossFacts, View
 
 
 class PortedReno(dupack.CongestionControl):
-    """AIMD: one segment more per round trip, half the window at a loss."""
+    """AIMD: one more segment per round trip, half the window at a loss."""
 
     name = "ported_reno"
     citation = "RFC 5681"
@@ -23,7 +23,7 @@ class PortedReno(dupack.CongestionControl):
         1.0, low=0.0, high=1000.0, unit="segments", source="RFC 5681 §3.1", doc="additive increase per round trip"
     )
     decrease: float = dupack.parameter(
-        0.5, low=0.0, high=1.0, source="RFC 5681 eq. 4", doc="what a loss leaves of the window, as a factor"
+        0.5, low=0.0, high=1.0, source="RFC 5681 eq. 4", doc="factor on the window at a loss"
     )
     min_ssthresh: int = dupack.parameter(
         2, low=1, high=65_535, unit="segments", source="RFC 5681 eq. 4", doc="least slow start threshold after a loss"

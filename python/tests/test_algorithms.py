@@ -1,4 +1,4 @@
-"""Algorithms in Python work like those in Rust."""
+"""Algorithms in Python behave like those in Rust."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def goodput(results: dupack.Results, stack: str) -> list[float]:
     return [r["goodput_mbit_s"] for r in results.runs.rows() if r["stack"] == stack]
 
 
-# The port of Reno is Reno, packet by packet.
+# The port of Reno equals Reno, packet by packet.
 
 
 @pytest.mark.parametrize("recovery", ["newreno", "sack", "rack", "momentary", "le"])
@@ -96,13 +96,13 @@ def test_a_differentiation_and_a_response_decide() -> None:
     stacks = ["sack/reno", "sack/reno/coin(wireless=0)/stay", "sack/reno/coin(wireless=1)/stay", "sack/reno/coin/stay"]
     results = run(stacks, own.Coin, own.Stay, duration="20s")
     never, always = results.stacks[1], results.stacks[2]
-    # Who never blames the link is TCP to the byte; who always does keeps the window.
+    # A differentiation that never blames the link equals plain TCP; one that always does keeps the window.
     assert hashes(results, never) == hashes(results, "sack/reno")
     assert min(goodput(results, always)) > max(goodput(results, never))
     assert min(goodput(results, results.stacks[3])) > max(goodput(results, never))
 
 
-def test_all_four_at_once_and_twice_the_same() -> None:
+def test_all_four_kinds_together_are_reproducible() -> None:
     stack = "holes/half/coin/stay"
     one, other = (run([stack], *own.ALL) for _ in range(2))
     assert not one.failures
@@ -126,9 +126,9 @@ def test_parameters_are_listed() -> None:
     assert "half" not in dupack.Catalog()
 
 
-def test_parameters_are_spelt_swept_and_explained() -> None:
+def test_parameters_are_spelled_swept_and_explained() -> None:
     ours = catalog(own.Half)
-    assert ours.canonical("sack/half(increase=1)") == "sack/half(increase=1)"  # Linux has another.
+    assert ours.canonical("sack/half(increase=1)") == "sack/half(increase=1)"  # Linux has another default.
     assert ours.canonical("sack/half(eager=off)") == "sack/half"
     stacks = [f"sack/half(increase={n})" for n in (1, 4)] + ["sack/half(wait=2500ms)", "sack/half(eager=on)"]
     experiment = dupack.Experiment(
@@ -153,7 +153,7 @@ class Mode(Enum):
 
 
 class Chooses(own.Half):
-    """Has choices."""
+    """Has parameters of every type."""
 
     name = "chooses"
     mode: Literal["one", "other"] = dupack.parameter("one", words={"one": "the first"})
@@ -177,7 +177,7 @@ def test_values_arrive_with_their_types() -> None:
     assert words == {"one": "the first", "other": "other"}
 
 
-def test_a_stack_with_a_wrong_value_is_an_error_that_says_what_to_write() -> None:
+def test_an_invalid_value_in_a_stack_raises_with_a_remedy() -> None:
     ours = catalog(own.Half)
     for text, part in [
         ("sack/half(increase=101)", "from 0 to 100"),
@@ -204,7 +204,7 @@ class Counts(own.Half):
         Counts.made.append(self.context)
 
 
-def test_each_connection_has_an_instance_and_a_seed_of_its_own() -> None:
+def test_each_connection_has_its_own_instance_and_seed() -> None:
     Counts.made.clear()
     ours = catalog(Counts)
     experiment = dupack.Experiment(stacks=["sack/counts"], seeds=1, duration="1s", catalog=ours, path=PATH, flows=[{"count": 3}])
@@ -216,7 +216,7 @@ def test_each_connection_has_an_instance_and_a_seed_of_its_own() -> None:
 
 
 class Looks(own.Half):
-    """Looks at all facts of an ACK."""
+    """Checks all facts of an ACK."""
 
     name = "looks"
 
@@ -275,7 +275,7 @@ def test_facts_agree_with_each_other(recovery: str) -> None:
 
 
 class Keeps(own.Half):
-    """Keeps facts, and asks them later."""
+    """Keeps facts, and reads them in a later call."""
 
     name = "keeps"
     what: Literal["ack", "credit", "view", "scoreboard", "iterator", "rtt_of_view"] = dupack.parameter("view")
@@ -299,24 +299,24 @@ class Keeps(own.Half):
                 kept.una  # noqa: B018
             else:
                 next(kept)
-            raise AssertionError("it answered")
+            raise AssertionError("the fact did not raise")
         if kept is None:
             board = view.scoreboard
             self.kept = {
                 "ack": ack, "credit": credit, "view": view, "scoreboard": board,
                 "iterator": iter(board), "rtt_of_view": view,
             }[self.what]
-        # What may be kept.
+        # Windows may be kept.
         self.sizes.append(window.cwnd)
         return super().on_ack(ack, credit, view)
 
 
 @pytest.mark.parametrize("what", ["ack", "credit", "view", "scoreboard", "iterator", "rtt_of_view"])
-def test_a_fact_that_is_kept_and_asked_later_raises(what: str) -> None:
+def test_a_fact_raises_after_its_call(what: str) -> None:
     with pytest.raises(dupack.errors.AlgorithmError) as caught:
         run([f"sack/keeps(what={what})"], Keeps, seeds=1)
     error = caught.value.failures[0].error
-    assert isinstance(error, dupack.errors.AlgorithmError) and "a call that is over" in error.message
+    assert isinstance(error, dupack.errors.AlgorithmError) and "its call has ended" in error.message
     assert "keep the numbers" in str(error.help)
 
 
@@ -335,32 +335,32 @@ def test_values_outlive_their_call() -> None:
     window, rtt, segments, delivered, view = Remembers.kept[-1]
     assert window.cwnd > 0 and rtt.srtt > 0 and segments[0].len > 0 and delivered[0].id > 0
     assert len({kept[0].cwnd for kept in Remembers.kept}) > 20
-    assert repr(view) == "<View of a call that is over>"
+    assert repr(view) == "<View of a call that has ended>"
 
 
-# One that fails.
+# Failures.
 
 
 class Fails(own.Half):
-    """Fails with a seed or later."""
+    """Some instances fail at a given time."""
 
     name = "fails"
-    share: float = dupack.parameter(0.5, low=0.0, high=1.0, doc="how many instances fail")
-    at: float = dupack.seconds(2.0, doc="when")
+    share: float = dupack.parameter(0.5, low=0.0, high=1.0, doc="share of instances that fail")
+    at: float = dupack.seconds(2.0, doc="time of the failure")
 
     def __post_init__(self) -> None:
         self.dead = False
         self.doomed = (self.context.seed >> 11) / (1 << 53) < self.share
 
     def on_ack(self, ack: AckFacts, credit: Credit, view: View) -> float:
-        assert not self.dead, "it was called after it had failed"
+        assert not self.dead, "a method was called after the failure"
         if self.doomed and ack.now >= self.at:
             self.dead = True
             raise ZeroDivisionError("on purpose")
         return super().on_ack(ack, credit, view)
 
 
-def test_one_that_fails_ends_its_run_and_no_other() -> None:
+def test_a_failure_ends_its_run_and_no_other() -> None:
     results = run(["sack/reno", "sack/half", "sack/fails"], own.Half, Fails, seeds=12)
     whole = run(["sack/half"], own.Half, seeds=12)
     failed = {failure.seed for failure in results.failures}
@@ -381,14 +381,14 @@ def test_one_that_fails_ends_its_run_and_no_other() -> None:
     assert (again.seed, again.traceback, type(again.error)) == (failure.seed, failure.traceback, ZeroDivisionError)
 
 
-def test_where_every_run_fails_there_is_an_exception() -> None:
-    with pytest.raises(dupack.errors.AlgorithmError, match="no run came to its end.*sack/fails.*seed 1.*on purpose") as caught:
+def test_an_exception_is_raised_if_every_run_fails() -> None:
+    with pytest.raises(dupack.errors.AlgorithmError, match="every run failed.*sack/fails.*seed 1.*on purpose") as caught:
         run(["sack/fails(share=1)"], Fails)
     assert len(caught.value.failures) == 3
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_a_failure_with_a_precision_and_with_harm() -> None:
+def test_failures_with_precision_and_harm() -> None:
     ours = catalog(Fails)
     experiment = dupack.Experiment(
         stacks=["sack/reno", "sack/fails(share=0.3)"],
@@ -403,11 +403,11 @@ def test_a_failure_with_a_precision_and_with_harm() -> None:
     purposes = {failure.purpose for failure in results.failures}
     assert purposes <= {"comparison", "harm"} and results.failures
     rows = [(row["stack"], row["seed"]) for row in results.runs.rows()]
-    assert len(rows) == len(set(rows)), "a seed was run twice"
+    assert len(rows) == len(set(rows)), "a seed ran twice"
     assert results.missing == sum(failure.purpose == "comparison" for failure in results.failures)
 
 
-def test_one_that_fails_may_be_tried_again(tmp_path: Any) -> None:
+def test_failed_runs_can_be_resumed(tmp_path: Any) -> None:
     ours = catalog(Fails)
     experiment = dupack.Experiment(stacks=["sack/fails"], seeds=8, duration="4s", catalog=ours, path={**PATH, "loss": "2%"})
     out = tmp_path / "out"
@@ -418,10 +418,10 @@ def test_one_that_fails_may_be_tried_again(tmp_path: Any) -> None:
     assert again.runs.rows() == results.runs.rows()
 
 
-# Where it is used.
+# Uses of an algorithm.
 
 
-def test_it_is_traced() -> None:
+def test_a_trace_equals_that_of_reno() -> None:
     ours = catalog(PortedReno, own.Holes)
     fields: dict[str, Any] = {"seeds": 1, "duration": "5s", "path": {**PATH, "loss": "2%"}, "catalog": ours}
     experiment = dupack.Experiment(stacks=["sack/reno", "sack/ported_reno", "holes/ported_reno"], **fields)
@@ -431,7 +431,7 @@ def test_it_is_traced() -> None:
     assert reasons is None or any("segments beyond it were sacked" in str(reason) for reason in reasons)
 
 
-def test_it_is_evaluated() -> None:
+def test_a_report_card_equals_that_of_reno() -> None:
     ours = catalog(PortedReno)
     how: dict[str, Any] = {"only": ["full-backoff"], "quick": True, "progress": False, "catalog": ours}
     cards = [dupack.evaluate(stack, **how)[0] for stack in ("sack/reno", "sack/ported_reno")]
@@ -439,13 +439,13 @@ def test_it_is_evaluated() -> None:
     assert [row["found"] for row in cards[0].rows] == [row["found"] for row in cards[1].rows]
 
 
-def test_it_writes_a_report(tmp_path: Any) -> None:
+def test_a_report_names_the_algorithm(tmp_path: Any) -> None:
     results = run(["sack/reno", "sack/half"], own.Half, seeds=2, duration="5s")
     results.write(tmp_path / "out")
     assert "half" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_two_threads_run_at_once() -> None:
+def test_two_threads_run_experiments_concurrently() -> None:
     made: dict[int, dict[tuple[int, int], int]] = {}
 
     def work(n: int) -> None:
@@ -460,7 +460,7 @@ def test_two_threads_run_at_once() -> None:
 
 
 class Nested(own.Half):
-    """Runs an experiment in the middle of a run."""
+    """Runs an experiment during a run."""
 
     name = "nested"
 
@@ -477,13 +477,13 @@ class Nested(own.Half):
         return super().on_ack(ack, credit, view)
 
 
-def test_a_run_within_a_run() -> None:
+def test_a_nested_run() -> None:
     results = run(["sack/half", "sack/nested"], own.Half, Nested, seeds=2, duration="3s")
     assert not results.failures
     assert hashes(results, "sack/nested") == hashes(results, "sack/half")
 
 
-def test_ctrl_c_in_the_middle_of_a_method() -> None:
+def test_ctrl_c_during_a_method() -> None:
     class Presses(own.Half):
         name = "presses"
         runs = 0
@@ -508,7 +508,7 @@ def test_ctrl_c_in_the_middle_of_a_method() -> None:
 # The catalog.
 
 
-def test_a_decorator_registers_and_gives_the_class_back() -> None:
+def test_the_decorator_registers_and_returns_the_class() -> None:
     @dupack.register
     class Registered(own.Half):
         """Registered by a decorator."""
@@ -519,7 +519,7 @@ def test_a_decorator_registers_and_gives_the_class_back() -> None:
     assert dupack.stacks("registered_by_a_test")[0]["summary"] == "Registered by a decorator"
 
 
-def test_a_cell_that_is_run_again_replaces_what_it_registered() -> None:
+def test_a_rerun_cell_replaces_its_class() -> None:
     def cell(factor: float) -> type[Any]:
         class Cell(own.Half):
             name = "cell"
@@ -536,10 +536,10 @@ def test_a_cell_that_is_run_again_replaces_what_it_registered() -> None:
         made.append(dupack.Experiment(stacks=["sack/cell"], seeds=1, duration="10s", catalog=ours, path={**PATH, "loss": "1%"}))
     assert len(ours.registered) == 1
     first, second = (goodput(experiment.run(progress=False, harm=False), "sack/cell")[0] for experiment in made)
-    assert second > first, "the first experiment keeps its class"
+    assert second > first, "the first experiment must keep its class"
 
 
-def test_a_catalog_travels() -> None:
+def test_a_catalog_can_be_pickled() -> None:
     ours = pickle.loads(pickle.dumps(catalog(own.Half, own.Holes)))
     assert ours.registered == [own.Half, own.Holes]
     assert ours.canonical("holes/half(increase=7)") == "holes/half(increase=7)"

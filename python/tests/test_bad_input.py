@@ -1,6 +1,6 @@
-"""Whatever is wrong: an exception of the right kind, which names the place and the remedy; nothing is lost.
+"""Invalid input raises the right exception, which names the place and the remedy; nothing is lost.
 
-Executors have theirs in `test_executor.py` and `test_executor_dask.py`.
+`test_executor.py` and `test_executor_dask.py` do the same for executors.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Same = Callable[[Path, Path], None]
 
 @dataclass
 class Wrong:
-    """Fields that are wrong, and what is to be said: of which field, and what to do."""
+    """Invalid fields, and the expected parts of the error: field, message and remedy."""
 
     fields: dict[str, Any]
     field: str | None
@@ -66,7 +66,7 @@ FIELDS = [
     Wrong({"path": {"rate": "1Mbit/s", "buffer": "50"}}, "path.buffer", "50", "pkt"),
     Wrong({"duration": "0s"}, "duration", "", "60s|longer|above"),
     Wrong({"duration": "2s", "warm_up": "3s"}, "warm_up", "", "warm_up|shorter|duration"),
-    # What Python has and a file has not.
+    # Python values that a file cannot have.
     Wrong({"path": {"rate": {"1Mbit/s"}}}, "path.rate", "set", "text with its unit"),
     Wrong({"stacks": {"sack/reno"}}, "stacks", "set", "text with its unit|a list"),
     Wrong({"title": b"bytes"}, "title", "bytes", "text"),
@@ -109,7 +109,7 @@ FIELDS = [
         "7880599 points",
         "10000|fewer",
     ),
-    # Files that it names.
+    # Files that the experiment names.
     Wrong({"path": {"trace": "nowhere.trace"}}, "path.trace", "nowhere.trace", "folder"),
 ]
 
@@ -183,12 +183,12 @@ def test_files_of_experiments(make: Callable[[Path], Path], says: str, tmp_path:
         ({"sedes": 3}, TypeError, "sedes"),
     ],
 )
-def test_how_to_run(small: dupack.Experiment, how: dict[str, Any], kind: type[Exception], says: str) -> None:
+def test_invalid_arguments_of_run(small: dupack.Experiment, how: dict[str, Any], kind: type[Exception], says: str) -> None:
     with pytest.raises(kind, match=says):
         small.run(**how)
 
 
-def test_a_folder_that_holds_something(small: dupack.Experiment, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty(small: dupack.Experiment, tmp_path: Path) -> None:
     mine = tmp_path / "mine.txt"
     mine.write_text("mine")
     with pytest.raises(FolderError, match=str(tmp_path)) as caught:
@@ -269,7 +269,7 @@ def test_a_disk_that_is_full(how: str, tmp_path: Path) -> None:
     try:
         subprocess.run([*alone, "sh", "-ec", inside, "sh", "true"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("*** no file system may be mounted here: what happens on a full disk is not tested")
+        pytest.skip("*** cannot mount a file system here: a full disk is not tested")
     done = subprocess.run(
         [*alone, "sh", "-ec", inside, "sh", sys.executable, "-c", FULL, small / "out", how],
         capture_output=True,
@@ -291,7 +291,7 @@ class Enough(Exception):
 
 
 def begun(experiment: dupack.Experiment, out: Path) -> None:
-    """Leaves an interrupted run in `out`."""
+    """Leave an interrupted run in `out`."""
 
     def stop(done: int, all: int) -> None:
         if done > 4:
@@ -304,11 +304,11 @@ def begun(experiment: dupack.Experiment, out: Path) -> None:
 
 @pytest.fixture
 def longer(small: dupack.Experiment) -> dupack.Experiment:
-    """What takes long enough to be interrupted."""
+    """An experiment that takes long enough to be interrupted."""
     return small.replace(duration="150s")
 
 
-def test_a_changed_experiment_is_not_gone_on_with(longer: dupack.Experiment, tmp_path: Path) -> None:
+def test_a_changed_experiment_cannot_resume(longer: dupack.Experiment, tmp_path: Path) -> None:
     out = tmp_path / "out"
     begun(longer, out)
     kept = (out / "runs.jsonl").read_bytes()
@@ -316,13 +316,13 @@ def test_a_changed_experiment_is_not_gone_on_with(longer: dupack.Experiment, tmp
     with pytest.raises(FolderError, match="path.rate") as caught:
         other.run(out=out, resume=True, progress=False)
     assert '"6Mbit/s", and was "5Mbit/s"' in str(caught.value)
-    # A new run does not take the folder either, and says what is in it.
+    # A new run refuses the folder, too, and describes its contents.
     with pytest.raises(FolderError, match="resume=True"):
         longer.run(out=out, progress=False)
     assert (out / "runs.jsonl").read_bytes() == kept
 
 
-def test_a_torn_journal_costs_the_torn_line(longer: dupack.Experiment, tmp_path: Path, same_folders: Same) -> None:
+def test_a_torn_journal_loses_only_the_torn_lines(longer: dupack.Experiment, tmp_path: Path, same_folders: Same) -> None:
     out = tmp_path / "out"
     begun(longer, out)
     journal = out / "runs.jsonl"
@@ -335,7 +335,7 @@ def test_a_torn_journal_costs_the_torn_line(longer: dupack.Experiment, tmp_path:
     same_folders(tmp_path / "whole", out)
 
 
-def test_a_folder_with_nothing_to_go_on_with(small: dupack.Experiment, tmp_path: Path) -> None:
+def test_a_folder_with_nothing_to_resume(small: dupack.Experiment, tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     (theirs / "letter.txt").write_text("x")
@@ -354,7 +354,7 @@ def test_a_folder_with_nothing_to_go_on_with(small: dupack.Experiment, tmp_path:
     ("ask", "kind", "says"),
     [
         (lambda: dupack.stacks("cubik"), StackError, "cubik.*did you mean `cubic`"),
-        (lambda: dupack.catalog.algorithms("nothing like it"), StackError, r"dupack.stacks\(\) lists them"),
+        (lambda: dupack.catalog.algorithms("nothing like it"), StackError, r"dupack.stacks\(\) lists all"),
         (lambda: dupack.catalog.canonical("sack/rena"), StackError, "rena.*reno"),
         (lambda: dupack.catalog.canonical(""), StackError, ""),
         (lambda: dupack.deployment("sakc/reno"), StackError, "sakc.*sack"),
@@ -371,28 +371,28 @@ def test_a_folder_with_nothing_to_go_on_with(small: dupack.Experiment, tmp_path:
         (lambda: dupack.diagnose("/nowhere.pcap"), CaptureError, "nowhere.pcap"),
         (lambda: dupack.diagnose("x", filter="host a.b"), CaptureError, "filter: column 6: .*names are not resolved"),
         (lambda: dupack.diagnose("x", since="noon"), CaptureError, "since: .*12:30:05"),
-        (lambda: dupack.diagnose("x", since=2, until="1s"), CaptureError, "no time lies between since and until"),
+        (lambda: dupack.diagnose("x", since=2, until="1s"), CaptureError, "until is not later than since"),
         (lambda: dupack.script("/nowhere.pkt"), ScriptError, "nowhere.pkt"),
     ],
 )
-def test_questions(ask: Callable[[], object], kind: type[Exception], says: str) -> None:
+def test_invalid_arguments_of_functions(ask: Callable[[], object], kind: type[Exception], says: str) -> None:
     with pytest.raises(kind) as caught:
         ask()
     assert re.search(says, str(caught.value), re.DOTALL), caught.value
 
 
-def test_a_measure_and_a_column_that_there_is_not(small: dupack.Experiment, tmp_path: Path) -> None:
+def test_unknown_measures_columns_and_stacks(small: dupack.Experiment, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     results = small.run(harm=False, progress=False)
-    with pytest.raises(KeyError, match="goodputt.*there are.*goodput"):
+    with pytest.raises(KeyError, match="goodputt.*measures are.*goodput"):
         results.plot("goodputt")
-    with pytest.raises(KeyError, match="there is no column 'goodputt'; there are .*goodput"):
+    with pytest.raises(KeyError, match="unknown column 'goodputt'; columns are .*goodput"):
         results.runs["goodputt"]
     with pytest.raises((KeyError, ValueError), match="sack/rena"):
         results.heatmap(stack="sack/rena")
 
 
-def test_a_parquet_file_that_is_there(small: dupack.Experiment, tmp_path: Path) -> None:
+def test_an_existing_parquet_file_is_kept(small: dupack.Experiment, tmp_path: Path) -> None:
     there = tmp_path / "runs.parquet"
     there.write_text("mine")
     with pytest.raises(FolderError, match="runs.parquet"):

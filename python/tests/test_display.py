@@ -1,4 +1,4 @@
-"""Every public object can be the last line of a notebook's cell: its texts are made without an error."""
+"""Every public object can be shown at the end of a notebook's cell."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dupack.captures import Played
 
 Make = Callable[[dupack.Experiment, Path], object]
 
-# ACK and PSH; SYN; SYN and ACK.
+# TCP flags: SYN; ACK and PSH; SYN and ACK.
 SYN, DATA, BOTH = 0x02, 0x18, 0x12
 
 
 def capture(folder: Path) -> Path:
-    """A connection that carries three segments, as raw IP packets."""
+    """Capture of a connection that carries three segments, as raw IP packets."""
 
     def packet(at_ms: int, out: bool, seq: int, ack: int, flags: int, length: int) -> bytes:
         ends = (b"\x0a\0\0\1", b"\x0a\0\0\2") if out else (b"\x0a\0\0\2", b"\x0a\0\0\1")
@@ -46,7 +46,7 @@ def script(_: dupack.Experiment, __: Path) -> Played:
     return dupack.script(ROOT / "crates" / "script" / "conformance" / "rfc1122")
 
 
-# An object of each public class that a reader may look at.
+# An object of each public class with a display.
 MADE: dict[str, Make] = {
     "Card": lambda _, __: dupack.evaluate("rack/cubic", only=["full-backoff"], quick=True, progress=False)[0],
     "Catalog": lambda _, __: dupack.catalog,
@@ -62,34 +62,34 @@ MADE: dict[str, Make] = {
 
 
 def texts(of: object) -> list[str]:
-    """The texts that a console and a notebook show."""
+    """Return the texts that a console and a notebook show."""
     made = [repr(of), str(of)]
     show = getattr(of, "_repr_html_", None)
     return made if show is None else [*made, show()]
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_it_is_shown(name: str, small: dupack.Experiment, tmp_path: Path) -> None:
+def test_every_object_has_texts(name: str, small: dupack.Experiment, tmp_path: Path) -> None:
     made = MADE[name](small, tmp_path)
     assert type(made).__name__ == name
     assert all(texts(made)), name
 
 
-def test_whatever_has_a_text_for_notebooks_is_tried() -> None:
+def test_every_class_with_a_notebook_display_is_covered() -> None:
     public = [getattr(dupack, name) for name in dupack.__all__]
     shown = {made.__name__ for made in public if isinstance(made, type) and hasattr(made, "_repr_html_")}
     assert shown and shown <= set(MADE), shown - set(MADE)
 
 
 def list_of(value: object) -> object:
-    """A value as the rows have it: lists within lists, no arrays."""
+    """Convert arrays in a value to lists, as in rows."""
     if isinstance(value, list | tuple) or hasattr(value, "tolist") and getattr(value, "ndim", 0):
         return [list_of(one) for one in value]  # type: ignore[attr-defined]
     return value
 
 
 def tables(of: object) -> list[str]:
-    """The names of an object's properties that are tables."""
+    """Return the names of an object's properties that are tables."""
     names = [name for name in dir(type(of)) if isinstance(getattr(type(of), name), property)]
     return [name for name in names if isinstance(getattr(of, name), dupack.Table)]
 
@@ -112,7 +112,7 @@ def test_every_column_of_every_table_has_values(name: str, small: dupack.Experim
                 assert missing or list_of(value) == list_of(told), (place, column)
 
 
-def test_a_trace_has_the_bytes_of_its_inflation(small: dupack.Experiment, tmp_path: Path) -> None:
+def test_a_trace_has_the_inflation_in_bytes(small: dupack.Experiment, tmp_path: Path) -> None:
     windows = dupack.trace("reno/reno", drop="24").windows
     assert windows["inflation_bytes"].dtype == "int64"
     assert max(windows["inflation_bytes"]) > 0

@@ -1,4 +1,4 @@
-"""What the documents say is so."""
+"""Claims of the documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from conftest import ROOT
 
 
-def test_the_table_of_functions_names_what_there_is() -> None:
+def test_the_table_of_functions_names_existing_functions_and_tests() -> None:
     page = (ROOT / "docs" / "python.md").read_text()
     names = re.findall(r"`dupack\.(\w+)", page)
     assert len(names) > 8
@@ -37,7 +37,7 @@ def test_every_command_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", "python/README.md"])
-def test_the_readme_s_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_of_the_readmes_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -47,7 +47,7 @@ def test_the_readme_s_examples_run(page: str, tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     compare = dupack.compare
-    # Shorter, so that the test is.
+    # Fewer and shorter runs keep the test short.
     monkeypatch.setattr(dupack, "compare", lambda *args, **more: compare(*args, **{**more, "seeds": 1, "duration": "2s"}))
     names: dict[str, object] = {}
     for block in blocks:
@@ -61,14 +61,14 @@ MODULES = ["dupack", *(f"dupack.{found.name}" for found in pkgutil.iter_modules(
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_of_docstrings_are_so(name: str) -> None:
+def test_the_examples_of_docstrings_are_correct(name: str) -> None:
     pytest.importorskip("gymnasium")
     module = importlib.import_module(name)
     failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert failed == 0
 
 
-def test_there_are_examples() -> None:
+def test_docstrings_have_examples() -> None:
     finder = doctest.DocTestFinder()
     found = [test for name in MODULES for test in finder.find(importlib.import_module(name)) if test.examples]
     assert len(found) >= 8

@@ -1,4 +1,4 @@
-"""The package and the command line give the same numbers, bit for bit."""
+"""The package and the command line produce identical numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_run_writes_the_same_folder(small: dupack.Experiment, command: list[str]
     run(command, "run", file, "--out", tmp_path / "cli")
     results = dupack.run(file, out=tmp_path / "python", progress=False)
     same_folders(tmp_path / "cli", tmp_path / "python")
-    # And afterwards, from the results alone.
+    # Also from the results alone.
     results.write(tmp_path / "later")
     same_folders(tmp_path / "cli", tmp_path / "later")
 
@@ -106,7 +106,7 @@ def test_trace_has_the_packets_of_the_command(command: list[str], tmp_path: Path
     assert [float(line["cwnd_bytes"]) for line in windows] == list(ours.windows["cwnd_bytes"])
 
 
-def test_stacks_and_schema_are_those_of_the_command(command: list[str]) -> None:
+def test_stacks_and_schema_equal_those_of_the_command(command: list[str]) -> None:
     listed = json.loads(run(command, "stacks", "--json"))
     listed = listed if isinstance(listed, list) else listed["algorithms"]
     assert dupack.stacks() == listed

@@ -1,4 +1,4 @@
-"""Runs on executors of `concurrent.futures`: the same numbers, few batches out, nothing lost."""
+"""Runs on executors of `concurrent.futures`: the same numbers, few batches at a time, nothing lost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def csv(results: dupack.Results) -> tuple[bytes, bytes]:
     return results._native.csv()
 
 
-def test_whoever_does_the_runs_the_folder_is_the_same(
+def test_the_folder_does_not_depend_on_the_executor(
     small: dupack.Experiment, executor: Executor, tmp_path: Path, same_folders: Same
 ) -> None:
     told: list[tuple[int, int]] = []
@@ -56,7 +56,7 @@ def test_whoever_does_the_runs_the_folder_is_the_same(
     assert list(theirs.runs["trace_hash"]) == list(ours.runs["trace_hash"])
     assert theirs.notes == ours.notes
     same_folders(tmp_path / "ours", tmp_path / "theirs")
-    # Harm has runs of its own.
+    # Harm takes additional runs.
     assert told[-1][0] == told[-1][1] > theirs.planned
     assert all(done <= all for done, all in told)
 
@@ -74,7 +74,7 @@ def test_a_precision_takes_more_seeds(small: dupack.Experiment) -> None:
 
 
 class Watched(ThreadPoolExecutor):
-    """Counts what is out at a time, and how large what comes and goes is."""
+    """Counts the batches in progress and the bytes of each submission."""
 
     def __init__(self, workers: int) -> None:
         super().__init__(workers)
@@ -99,7 +99,7 @@ class Watched(ThreadPoolExecutor):
             self.out -= 1
 
 
-def test_few_batches_are_out_and_each_worker_has_several() -> None:
+def test_each_worker_has_a_few_batches_at_a_time() -> None:
     many = dupack.Experiment(
         stacks=["sack/reno", "rack/cubic"], path={"rate": "1Mbit/s", "loss": "1%"}, seeds=1000, duration="1s"
     )
@@ -108,7 +108,7 @@ def test_few_batches_are_out_and_each_worker_has_several() -> None:
         assert results.missing == 0
         assert executor.most <= 3 * 2
         assert 3 * 2 <= executor.batches < 200
-        # A run takes some bytes on its way.
+        # An order takes a few bytes per run.
         assert sum(executor.bytes) < executor.batches * 2000 + 2000 * 20
     with Watched(3) as executor:
         again = many.run(executor=executor, harm=False, progress=False, jobs=1)
@@ -123,7 +123,7 @@ def test_batches_take_about_a_second() -> None:
     assert 100_000 < pace.packets() < 10_000_000
     pace.learn(1_000_000, 0.5)
     assert pace.packets() == 2_000_000
-    # One that was slow for once does not change much.
+    # A single slow batch changes little.
     pace.learn(1_000_000, 1.0)
     assert 1_500_000 < pace.packets() < 2_000_000
     pace.learn(1, 0.0)
@@ -143,7 +143,7 @@ def test_a_worker_checks_the_experiment_once(small: dupack.Experiment, monkeypat
     monkeypatch.setattr(_worker, "_made", count)
     with Watched(2) as executor:
         small.replace(seeds=11).run(executor=executor, progress=False)
-        # Threads have the plan that is here.
+        # Threads share the plan of this process.
         assert (executor.batches > 2, made) == (True, [])
     _worker._plans.clear()
     setup = _worker.Setup(small.toml, "small", Path(), dupack.catalog, False)
@@ -159,7 +159,7 @@ def test_a_worker_checks_the_experiment_once(small: dupack.Experiment, monkeypat
 
 
 class Restless(ThreadPoolExecutor):
-    """Some of its workers are interrupted: with nothing, and with a part of their runs."""
+    """Its second batch is interrupted."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -174,14 +174,14 @@ class Restless(ThreadPoolExecutor):
         return super().submit(fn, *args, **kwargs)
 
 
-def test_what_an_interrupted_worker_left_is_done_by_others(small: dupack.Experiment) -> None:
+def test_other_workers_perform_the_runs_of_an_interrupted_one(small: dupack.Experiment) -> None:
     with Restless() as executor:
         theirs = small.run(executor=executor, progress=False)
     assert executor.calls > 2
     assert csv(theirs) == csv(small.run(progress=False))
 
 
-def test_what_was_finished_is_not_done_again(small: dupack.Experiment, tmp_path: Path, same_folders: Same) -> None:
+def test_finished_runs_are_not_repeated(small: dupack.Experiment, tmp_path: Path, same_folders: Same) -> None:
     class Enough(Exception):
         pass
 
@@ -200,14 +200,14 @@ def test_what_was_finished_is_not_done_again(small: dupack.Experiment, tmp_path:
         theirs = small.run(
             executor=executor, out=out, resume=True, progress=lambda done, all: told.append(done)
         )
-        # Those that are kept are there at once.
+        # Kept runs count as done from the start.
         assert told[-1] > len(told) and max(told) == told[-1]
     assert csv(theirs) == csv(ours)
     same_folders(tmp_path / "ours", out)
 
 
 def die(call: Callable[..., Any], *args: Any) -> Any:
-    """Does it, unless it is the first that a file is not there for."""
+    """Call the function, or kill this process if the mark exists."""
     mark = Path(os.environ["DUPACK_TEST_MARK"])
     if mark.exists():
         os.kill(os.getpid(), signal.SIGKILL)
@@ -215,13 +215,13 @@ def die(call: Callable[..., Any], *args: Any) -> Any:
 
 
 class Deadly(ProcessPoolExecutor):
-    """Its worker dies as soon as the mark is there."""
+    """Its worker dies as soon as the mark exists."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         return super().submit(die, fn, *args, **kwargs)
 
 
-def test_a_pool_whose_worker_is_killed_says_how_to_go_on(
+def test_a_killed_worker_raises_with_a_way_to_resume(
     small: dupack.Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark, out = tmp_path / "mark", tmp_path / "out"
@@ -240,7 +240,7 @@ def test_a_pool_whose_worker_is_killed_says_how_to_go_on(
     assert error.results is not None
     finished = len(error.results.runs)
     assert 0 < finished < long.runs
-    # It travels without the results.
+    # The exception is pickled without the results.
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
     with processes("spawn") as executor:
         theirs = long.run(executor=executor, out=out, resume=True, progress=False)
@@ -248,13 +248,13 @@ def test_a_pool_whose_worker_is_killed_says_how_to_go_on(
     assert not (out / "runs.jsonl").exists()
 
 
-def test_without_a_folder_what_is_finished_is_in_the_exception(
+def test_without_a_folder_the_exception_has_the_finished_runs(
     small: dupack.Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mark = tmp_path / "mark"
     monkeypatch.setenv("DUPACK_TEST_MARK", str(mark))
     with Deadly(1, mp_context=multiprocessing.get_context("fork")) as executor:
-        with pytest.raises(dupack.errors.WorkerError, match="with out= it is kept") as caught:
+        with pytest.raises(dupack.errors.WorkerError, match="keep them in a folder with out=") as caught:
             small.run(executor=executor, progress=lambda done, all: done > 3 and mark.touch())
     assert caught.value.results is not None and len(caught.value.results.runs) > 0
 
@@ -275,7 +275,7 @@ def main() -> None:
     def press(done: int, all: int) -> None:
         if done > 0 and not pressed:
             pressed.append(done)
-            # As a terminal does: to all of them.
+            # Like a terminal, to the whole process group.
             os.killpg(0, signal.SIGINT)
 
     pressed: list[int] = []
@@ -291,7 +291,7 @@ if __name__ == "__main__":
 """
 
 
-def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_runs(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(INTERRUPTED)
     begin = time.monotonic()
@@ -313,7 +313,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
 
 
 def other_version() -> None:
-    """On a worker: as if it had another build."""
+    """Make a worker report another build."""
     _native.engine = lambda: "0.0.1 0123456789abcdef"
 
 
@@ -326,7 +326,7 @@ def test_another_version_on_a_worker_is_refused(small: dupack.Experiment) -> Non
     assert "install the same build everywhere" in said
 
 
-def test_an_executor_that_is_shut_down_is_told(small: dupack.Experiment, tmp_path: Path) -> None:
+def test_an_executor_that_is_shut_down_is_reported(small: dupack.Experiment, tmp_path: Path) -> None:
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
     with pytest.raises(dupack.errors.WorkerError, match="shut down") as caught:
@@ -337,13 +337,13 @@ def test_an_executor_that_is_shut_down_is_told(small: dupack.Experiment, tmp_pat
     assert results.missing == 0
 
 
-def test_an_executor_that_is_shut_down_in_the_middle_is_told(small: dupack.Experiment) -> None:
+def test_an_executor_that_is_shut_down_during_the_runs_is_reported(small: dupack.Experiment) -> None:
     executor = ThreadPoolExecutor(1)
 
     def shut(done: int, all: int) -> None:
         executor.shutdown(wait=False, cancel_futures=True)
 
-    with pytest.raises(dupack.errors.WorkerError, match="takes or does no more runs") as caught:
+    with pytest.raises(dupack.errors.WorkerError, match="performs no more runs") as caught:
         small.replace(seeds=20).run(executor=executor, progress=shut)
     executor.shutdown()
     assert caught.value.results is not None
@@ -351,12 +351,12 @@ def test_an_executor_that_is_shut_down_in_the_middle_is_told(small: dupack.Exper
 
 
 @pytest.mark.parametrize("wrong", [3, "dask", object(), multiprocessing.get_context("spawn")])
-def test_what_is_no_executor_is_refused(small: dupack.Experiment, wrong: Any) -> None:
+def test_other_objects_than_executors_are_refused(small: dupack.Experiment, wrong: Any) -> None:
     with pytest.raises(TypeError, match="executor: expected an executor of concurrent.futures"):
         small.run(executor=wrong)
 
 
-def test_a_file_that_is_not_on_the_worker_is_named(tmp_path: Path) -> None:
+def test_a_file_that_a_worker_lacks_is_named(tmp_path: Path) -> None:
     trace = tmp_path / "here.trace"
     trace.write_text("".join(f"{ms}\n" for ms in range(1, 1000, 2)))
     experiment = dupack.Experiment(
@@ -383,9 +383,9 @@ def in_python(small: dupack.Experiment, algorithm: type[Any], stack: str, **more
     return dupack.Experiment(fields, catalog=catalog)
 
 
-def test_algorithms_in_python_do_the_same_elsewhere(small: dupack.Experiment, executor: Executor) -> None:
+def test_algorithms_in_python_give_the_same_numbers_on_workers(small: dupack.Experiment, executor: Executor) -> None:
     class Here(own.Half):
-        """Its module is none that a worker could import: its code is sent."""
+        """A worker cannot import its module, so its code is sent."""
 
         name = "here"
 
@@ -397,7 +397,7 @@ def test_algorithms_in_python_do_the_same_elsewhere(small: dupack.Experiment, ex
         assert list(theirs.runs["trace_hash"]) == list(ours.runs["trace_hash"])
 
 
-def test_a_failure_elsewhere_ends_that_run_alone(small: dupack.Experiment, executor: Executor) -> None:
+def test_a_failure_on_a_worker_ends_only_its_run(small: dupack.Experiment, executor: Executor) -> None:
     class Sometimes(own.Half):
         name = "sometimes"
 
@@ -415,7 +415,7 @@ def test_a_failure_elsewhere_ends_that_run_alone(small: dupack.Experiment, execu
     assert "once in a while" in theirs.failures[0].traceback and "on_timeout" in theirs.failures[0].traceback
 
 
-def test_what_cannot_be_sent_is_told_before_anything_is(small: dupack.Experiment) -> None:
+def test_a_class_that_cannot_be_sent_is_refused_before_any_run(small: dupack.Experiment) -> None:
     class Locked(own.Half):
         name = "locked"
         lock: ClassVar[Any] = threading.Lock()
@@ -425,12 +425,12 @@ def test_what_cannot_be_sent_is_told_before_anything_is(small: dupack.Experiment
         experiment.run(executor=pool, progress=False)
     assert "Locked cannot be sent to workers" in str(caught.value)
     assert caught.value.help is not None and "locks" in caught.value.help
-    # Where no stack has it, it does not matter.
+    # The class does not matter if no stack uses it.
     with processes("spawn") as pool:
         assert experiment.replace(stacks=["sack/reno"]).run(executor=pool, progress=False).missing == 0
 
 
-def test_the_code_of_a_module_is_sent_where_cloudpickle_was_told_so(
+def test_the_code_of_a_module_registered_with_cloudpickle_is_sent(
     small: dupack.Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cloudpickle = pytest.importorskip("cloudpickle")

@@ -1,4 +1,4 @@
-"""Runs on a Dask cluster: a real scheduler, and two worker processes, of which one is killed."""
+"""Runs on a Dask cluster: a real scheduler, and two worker processes, one of which is killed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Same = Callable[[Path, Path], None]
 
 
 class Cluster:
-    """A scheduler and workers, each a process, as on several machines: nobody starts a dead one again."""
+    """A scheduler and workers as processes; as on several machines, dead workers are not restarted."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -93,7 +93,7 @@ def test_one_of_two_workers_is_killed_and_the_result_is_the_same(
 
     theirs = long.run(executor=client.get_executor(), out=tmp_path / "theirs", progress=kill)
     assert cluster.workers[0].wait(30) == -signal.SIGKILL
-    assert 0 < killed[0] < theirs.planned, "it was killed when all was done"
+    assert 0 < killed[0] < theirs.planned, "the worker was killed after the last run"
     assert cluster.workers[1].poll() is None
     ours = long.run(out=tmp_path / "ours", progress=False)
     assert csv(theirs) == csv(ours)
@@ -101,7 +101,7 @@ def test_one_of_two_workers_is_killed_and_the_result_is_the_same(
     same_folders(tmp_path / "ours", tmp_path / "theirs")
 
 
-def test_a_worker_that_comes_later_is_used(
+def test_a_late_worker_is_used(
     client: Any, cluster: Cluster, small: dupack.Experiment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dupack import _executor
@@ -127,9 +127,9 @@ class Deadly(Executor):
         return self._executor.submit(os.abort)
 
 
-def test_a_batch_at_which_workers_die_is_told(client: Any, small: dupack.Experiment) -> None:
+def test_a_batch_that_kills_workers_is_reported(client: Any, small: dupack.Experiment) -> None:
     client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
-    with pytest.raises(dupack.errors.WorkerError, match="workers died at the same batch") as caught:
+    with pytest.raises(dupack.errors.WorkerError, match="workers died on the same batch") as caught:
         small.run(executor=Deadly(client), progress=False)
     assert caught.value.help is not None and "logs" in caught.value.help
     assert caught.value.results is not None and len(caught.value.results.runs) == 0
@@ -140,7 +140,7 @@ def test_a_client_is_not_an_executor(client: Any, small: dupack.Experiment) -> N
         small.run(executor=client)
 
 
-def test_a_client_that_is_closed_is_told(client: Any, small: dupack.Experiment, tmp_path: Path) -> None:
+def test_a_closed_client_is_reported(client: Any, small: dupack.Experiment, tmp_path: Path) -> None:
     executor = client.get_executor()
     client.close()
     with pytest.raises(dupack.errors.WorkerError) as caught:

@@ -1,4 +1,4 @@
-"""Experiments: made, checked, run, interrupted."""
+"""Making, checking, running and interrupting experiments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 
-def test_an_experiment_says_what_it_is(small: dupack.Experiment) -> None:
+def test_the_properties_of_an_experiment(small: dupack.Experiment) -> None:
     assert small.runs == 12
     assert small.stacks == ["sack/reno", "le/westwood"]
     assert small.fields["path"]["rate"] == "5Mbit/s"
@@ -27,15 +27,15 @@ def test_an_experiment_says_what_it_is(small: dupack.Experiment) -> None:
     assert "<pre>" in small._repr_html_()
 
 
-def test_parameters_are_told(small: dupack.Experiment) -> None:
+def test_parameters_are_listed_with_their_sources(small: dupack.Experiment) -> None:
     rows = small.parameters.rows()
     assert {"owner", "parameter", "value", "source"} <= set(rows[0])
     assert any(row["value"] == "5 Mbit/s" or "5" in row["value"] for row in rows)
-    # Defaults are told, too, with where they are from.
+    # Defaults are listed, too, with their sources.
     assert any("RFC" in row["source"] for row in rows)
 
 
-def test_what_numpy_has_is_taken() -> None:
+def test_numpy_values_are_accepted() -> None:
     experiment = dupack.Experiment(
         stacks=("sack/reno",),
         path={"rate": "1Mbit/s"},
@@ -46,7 +46,7 @@ def test_what_numpy_has_is_taken() -> None:
     assert experiment.runs == 4
 
 
-def test_replace_reaches_inside(small: dupack.Experiment) -> None:
+def test_replace_sets_nested_fields(small: dupack.Experiment) -> None:
     other = small.replace({"path.rate": "1Mbit/s"}, seeds=1)
     assert other.fields["path"]["rate"] == "1Mbit/s"
     assert small.fields["path"]["rate"] == "5Mbit/s"
@@ -55,27 +55,27 @@ def test_replace_reaches_inside(small: dupack.Experiment) -> None:
     assert listed.replace({"flows.0.count": 3}).fields["flows"] == [{"count": 3}]
 
 
-def test_the_same_numbers_whatever_the_number_of_threads(small: dupack.Experiment) -> None:
+def test_numbers_do_not_depend_on_the_number_of_threads(small: dupack.Experiment) -> None:
     one = small.run(jobs=1, progress=False)
     two = small.run(jobs=2, progress=False)
     assert one._native.csv() == two._native.csv()
     assert list(one.runs["trace_hash"]) == list(two.runs["trace_hash"])
 
 
-def test_it_is_pickled(small: dupack.Experiment) -> None:
+def test_an_experiment_can_be_pickled(small: dupack.Experiment) -> None:
     again = pickle.loads(pickle.dumps(small))
     assert again == small
     assert again.run(progress=False)._native.csv() == small.run(progress=False)._native.csv()
 
 
-def test_progress_is_told(small: dupack.Experiment) -> None:
+def test_progress_is_reported(small: dupack.Experiment) -> None:
     seen: list[tuple[int, int]] = []
     small.run(progress=lambda done, all: seen.append((done, all)), harm=False)
     assert seen[-1] == (12, 12)
     assert all(done <= all for done, all in seen)
 
 
-def test_an_exception_of_the_progress_ends_the_runs(small: dupack.Experiment) -> None:
+def test_an_exception_in_the_progress_function_ends_the_runs(small: dupack.Experiment) -> None:
     def fail(done: int, all: int) -> None:
         raise RuntimeError("no more")
 
@@ -100,7 +100,7 @@ except dupack.Interrupted as interrupted:
 """
 
 
-def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_runs(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, str(tmp_path / "out")], capture_output=True, text=True, timeout=120
     )
@@ -110,7 +110,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     assert len(kept) > int(done.stdout.split()[1])
 
 
-def test_an_interrupted_run_goes_on(small: dupack.Experiment, tmp_path: Path) -> None:
+def test_an_interrupted_run_can_be_resumed(small: dupack.Experiment, tmp_path: Path) -> None:
     whole = small.run(progress=False)
 
     class Enough(Exception):
@@ -134,7 +134,7 @@ def test_an_interrupted_run_goes_on(small: dupack.Experiment, tmp_path: Path) ->
     assert results._native.csv() != whole._native.csv()
 
 
-def test_the_lock_is_free_while_it_runs(small: dupack.Experiment) -> None:
+def test_the_interpreter_lock_is_free_during_a_run(small: dupack.Experiment) -> None:
     import threading
     import time
 

@@ -1,4 +1,4 @@
-"""Environments: the rules of Gymnasium and PettingZoo, and that they are what experiments are."""
+"""Environments: the rules of Gymnasium and PettingZoo, and agreement with experiments."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ SHORT = {"duration": "2s"}
 
 
 @pytest.mark.parametrize("preset", ["aurora", "orca"])
-def test_it_passes_gymnasium_s_check(preset: str) -> None:
+def test_environments_pass_the_check_of_gymnasium(preset: str) -> None:
     env = gymnasium.make("dupack/Path-v0", preset=preset, disable_env_checker=True, **SHORT)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # That spaces are neither from -1 to 1 nor finite in all numbers is told as a warning.
+        # The check warns of spaces that are unbounded or not from -1 to 1.
         warnings.filterwarnings("ignore", message=".*Box (action|observation) space.*")
         warnings.filterwarnings("ignore", message=".*render_modes.*")
         check_env(env.unwrapped, skip_render_check=True)
 
 
 @pytest.mark.parametrize("how", ["import dupack.gym; name = 'dupack/Path-v0'", "name = 'dupack.gym:dupack/Path-v0'"])
-def test_gymnasium_finds_it(how: str) -> None:
+def test_gymnasium_finds_the_environment(how: str) -> None:
     import subprocess
     import sys
 
@@ -49,7 +49,7 @@ def roll(env: PathEnv, seed: int, actions: np.ndarray) -> tuple[list[np.ndarray]
     return seen, rewards
 
 
-def test_a_seed_gives_an_episode() -> None:
+def test_a_seed_determines_the_episode() -> None:
     actions = np.random.default_rng(1).uniform(-1, 1, (50, 1)).astype(np.float32)
     env = PathEnv(path={"rate": "10Mbit/s", "delay": "20ms", "buffer": "50pkt", "loss": "1%"}, interval="10ms", **SHORT)
     one, rewards = roll(env, 5, actions)
@@ -59,7 +59,7 @@ def test_a_seed_gives_an_episode() -> None:
     assert not np.array_equal(one, other)
 
 
-def test_a_vector_is_so_many_single_ones() -> None:
+def test_a_vector_equals_single_environments() -> None:
     fields = {"interval": "10ms", "ranges": {"path.loss": {"low": "0%", "high": "3%"}}, **SHORT}
     rng = np.random.default_rng(2)
     actions = rng.uniform(-1, 1, (30, 5, 1)).astype(np.float32)
@@ -78,7 +78,7 @@ def test_a_vector_is_so_many_single_ones() -> None:
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_episodes_follow_one_another(mode: AutoresetMode) -> None:
+def test_episodes_end_and_reset_by_mode(mode: AutoresetMode) -> None:
     vector = PathVectorEnv(3, interval="100ms", duration="500ms", autoreset_mode=mode)
     first, _ = vector.reset(seed=1)
     ends = []
@@ -99,13 +99,13 @@ def test_episodes_follow_one_another(mode: AutoresetMode) -> None:
         vector.step(np.zeros((3, 1), np.float32))
 
 
-def test_gymnasium_makes_vectors_of_it() -> None:
+def test_gymnasium_makes_vectors() -> None:
     vector = gymnasium.make_vec("dupack/Path-v0", num_envs=4, vectorization_mode="vector_entry_point", **SHORT)
     observations, _ = vector.reset(seed=1)
     assert observations.shape == (4, 30) and vector.action_space.shape == (4, 1)
 
 
-def test_what_is_drawn_can_be_fixed() -> None:
+def test_drawn_values_can_be_fixed() -> None:
     env = PathEnv(ranges={"path.rate": {"low": "5Mbit/s", "high": "6Mbit/s"}}, interval="100ms", **SHORT)
     _, info = env.reset(seed=1)
     assert 5e6 <= float(info["drawn"]["path.rate"].removesuffix("bit/s")) <= 6e6
@@ -130,7 +130,7 @@ def test_a_constant_pace_fills_the_link() -> None:
     assert reward == pytest.approx(observation[0])
 
 
-def test_flows_that_compete() -> None:
+def test_competing_flows_pass_the_check_of_pettingzoo() -> None:
     from pettingzoo.test import parallel_api_test
 
     paths = ParallelPaths(flows=[{"count": 2}], interval="50ms", duration="1s")
@@ -138,7 +138,7 @@ def test_flows_that_compete() -> None:
     assert paths.possible_agents == sorted(set(paths.possible_agents))
 
 
-def test_every_feature_has_words() -> None:
+def test_every_feature_has_a_description() -> None:
     assert "throughput" in FEATURES and all(FEATURES.values())
     env = PathEnv(observation={"features": list(FEATURES), "history": 1}, **SHORT)
     assert env.observed == list(FEATURES) or len(env.observed) == len(FEATURES)
@@ -150,7 +150,7 @@ def test_every_feature_has_words() -> None:
         ({"preset": "orka"}, "did you mean `orca`"),
         ({"observation": "aurra"}, "aurora"),
         ({"observation": {"features": ["rt"]}}, "did you mean `rtt`"),
-        ({"interval": "0ms"}, "never ends"),
+        ({"interval": "0ms"}, "makes no progress"),
         ({"action": {"kind": "speed"}}, "rate_factor"),
         ({"reward": {"kind": "weights", "weights": {"speed": 1.0}}}, "throughput"),
         ({"ranges": {"path.speed": {"low": "1Mbit/s", "high": "2Mbit/s"}}}, "path.speed"),
@@ -160,13 +160,13 @@ def test_every_feature_has_words() -> None:
         ({"flows": [{"count": 2}]}, "one agent"),
     ],
 )
-def test_what_is_wrong_is_said(settings: dict[str, object], words: str) -> None:
+def test_invalid_settings_are_explained(settings: dict[str, object], words: str) -> None:
     with pytest.raises(dupack.DupackError, match=words):
         PathEnv(**settings)
 
 
 @pytest.mark.parametrize("action", [[np.nan], [1e9], [0.0, 0.0], []])
-def test_a_wrong_action_changes_nothing(action: list[float]) -> None:
+def test_an_invalid_action_changes_nothing(action: list[float]) -> None:
     env = PathEnv(interval="10ms", **SHORT)
     env.reset(seed=1)
     with pytest.raises(dupack.errors.EnvError):
@@ -177,6 +177,6 @@ def test_a_wrong_action_changes_nothing(action: list[float]) -> None:
     assert np.array_equal(env.step(good)[0], other.step(good)[0])
 
 
-def test_a_step_before_a_reset_is_told() -> None:
+def test_a_step_before_a_reset_is_refused() -> None:
     with pytest.raises(dupack.errors.EnvError, match="reset"):
         PathEnv(**SHORT).step(np.zeros(1, np.float32))

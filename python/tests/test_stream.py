@@ -1,4 +1,4 @@
-"""Experiments whose runs go to files as they are done."""
+"""Streamed experiments: runs are written to files as they finish."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_stream_has_the_rows_of_the_runs(small: dupack.Experiment, tmp_path: P
     streamed = small.stream(tmp_path / "out", progress=lambda done, all: calls.append((done, all)))
     results = small.run(progress=False)
     assert [part.name for part in streamed.runs] == ["part-00001.parquet"]
-    # A part has every column, as another part may have numbers where it has none.
+    # A part has every column, because another part may have values in a column that is empty here.
     ours, theirs = (
         [{key: value for key, value in row.items() if value is not None} for row in table.to_pylist()]
         for table in (pyarrow.parquet.read_table(streamed.runs[0]), results.runs.to_arrow())
@@ -30,7 +30,7 @@ def test_a_stream_has_the_rows_of_the_runs(small: dupack.Experiment, tmp_path: P
     assert calls[-1][0] == calls[-1][1] > 0
 
 
-def test_a_stream_as_text_is_the_folder_of_the_command(
+def test_a_csv_stream_equals_the_folder_of_the_command(
     small: dupack.Experiment,
     command: list[str],
     tmp_path: Path,
@@ -46,7 +46,7 @@ def test_a_stream_as_text_is_the_folder_of_the_command(
         assert len(list(csv.DictReader(text))) == 12
 
 
-def test_an_interrupted_stream_goes_on(small: dupack.Experiment, tmp_path: Path) -> None:
+def test_an_interrupted_stream_can_be_resumed(small: dupack.Experiment, tmp_path: Path) -> None:
     class Enough(Exception):
         pass
 
@@ -70,7 +70,7 @@ def test_an_interrupted_stream_goes_on(small: dupack.Experiment, tmp_path: Path)
     assert again.runs == streamed.runs
 
 
-def test_what_cannot_be_streamed_is_refused(small: dupack.Experiment, tmp_path: Path) -> None:
+def test_impossible_streams_are_refused(small: dupack.Experiment, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("")
     with pytest.raises(dupack.errors.FolderError, match="full"):

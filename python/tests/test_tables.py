@@ -1,4 +1,4 @@
-"""Tables, and what takes them."""
+"""Tables, and the libraries that read them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_columns_are_numbers(results: dupack.Results) -> None:
         runs["goodputt"]
 
 
-def test_duckdb_takes_it(results: dupack.Results) -> None:
+def test_duckdb_reads_tables(results: dupack.Results) -> None:
     duckdb = pytest.importorskip("duckdb")
     runs = results.runs.to_arrow()
     found = duckdb.sql("select stack, avg(goodput_mbit_s) as mean from runs group by stack order by stack").fetchall()
@@ -69,11 +69,11 @@ def test_parquet_reads_back(results: dupack.Results, tmp_path: Path) -> None:
     path = tmp_path / "runs.parquet"
     results.runs.write_parquet(path)
     assert pl.read_parquet(path).to_dicts() == results.runs.rows()
-    with pytest.raises(dupack.errors.FolderError, match="none is overwritten"):
+    with pytest.raises(dupack.errors.FolderError, match="never overwritten"):
         results.runs.write_parquet(path)
 
 
-def test_the_summary_is_that_of_the_runs(results: dupack.Results) -> None:
+def test_the_summary_agrees_with_the_runs(results: dupack.Results) -> None:
     for row in results.summary.rows():
         if row["measure"] != "goodput_mbit_s":
             continue
@@ -117,7 +117,7 @@ def test_figures_are_drawn(results: dupack.Results, small: dupack.Experiment) ->
     assert dupack.trace("sack/reno", drop="10").plot().get_ylabel() == "packet"
 
 
-def test_notebooks_show_it(results: dupack.Results) -> None:
+def test_notebooks_show_tables(results: dupack.Results) -> None:
     html = results._repr_html_()
     assert "±" in html and "<svg" in html and "Parameters" in html
     assert "<table>" in results.runs._repr_html_()

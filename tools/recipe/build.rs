@@ -1,19 +1,18 @@
-//! Takes the algorithm out of CONTRIBUTING.md, as it stands there, and makes a module of it.
+//! Extracts the algorithm from CONTRIBUTING.md and makes a module of it.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
-    // A link to the one at the root, so that a package of this crate has it, too.
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("CONTRIBUTING.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CONTRIBUTING.md");
     println!("cargo::rerun-if-changed={}", page.display());
     let text = fs::read_to_string(&page).expect("CONTRIBUTING.md is in the repository");
     let section = text.split("\n## Add an algorithm\n").nth(1);
-    let section = section.expect("it has a section `Add an algorithm`");
+    let section = section.expect("CONTRIBUTING.md has no section `Add an algorithm`");
     let block = section.split("```rust\n").nth(1);
     let block = block.and_then(|rest| rest.split_once("```"));
     let (code, _) = block.expect("the section has a block of Rust");
-    // The block stands in a list, three blanks in.
+    // The block is part of a list, and indented by three spaces.
     let lines = code.trim_end().lines();
     let lines = lines.map(|line| line.strip_prefix("   ").unwrap_or(line));
     let code: Vec<&str> = lines.collect();

@@ -1,4 +1,4 @@
-// Runs experiments in WebAssembly and compares their trace hashes with those that they have natively:
+// Runs experiments in WebAssembly and compares their trace hashes with those of native runs:
 // node run.mjs MODULE GOLDEN
 
 import { readFileSync } from "node:fs";
@@ -21,7 +21,7 @@ const expected = readFileSync(golden, "utf8").split("\n");
 const found = told().split("\n");
 const differ = expected.filter((line, n) => line !== found[n]);
 if (differ.length > 0 || expected.length !== found.length) {
-  console.error(`other trace hashes than natively. Expected:\n${differ.join("\n")}\nof:\n${told()}`);
+  console.error(`trace hashes differ from native ones. Expected:\n${differ.join("\n")}\nof:\n${told()}`);
   exit(1);
 }
-console.log(`${expected.length - 2} runs in WebAssembly have the trace hashes that they have natively`);
+console.log(`${expected.length - 2} runs in WebAssembly have the same trace hashes as natively`);

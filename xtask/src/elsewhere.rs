@@ -1,4 +1,4 @@
-//! What must work on other machines: the endpoint without an operating system, experiments in WebAssembly.
+//! Checks for other machines: the endpoint without an operating system, experiments in WebAssembly.
 
 use std::process::Command;
 
@@ -7,10 +7,10 @@ use dupack_build::{cargo, root, succeed, target};
 use crate::needs::{BARE, NO_SYSTEM, NODE, WASM, WEB};
 use crate::test::Tier;
 
-/// The crates that need no operating system.
+/// Crates that need no operating system.
 const NO_STD: [&str; 2] = ["dupack-tcp", "dupack-algorithms"];
 
-/// The crates that compile for the web beside what [`CHECK`] runs there.
+/// Crates that compile for the web but are not used by [`CHECK`].
 const WEB_TOO: [&str; 4] = [
     "dupack-claims",
     "dupack-diagnosis",
@@ -18,18 +18,18 @@ const WEB_TOO: [&str; 4] = [
     "dupack-report",
 ];
 
-/// The program that is run in WebAssembly, and the file that cargo makes of it.
+/// The program that runs in WebAssembly, and the file that cargo makes of it.
 const CHECK: &str = "dupack-wasm-check";
 const MODULE: &str = "dupack_wasm_check.wasm";
 
-/// What it must give.
+/// Its expected output.
 const GOLDEN: &str = "crates/engine/tests/it/trace_hashes/golden.csv";
 
-/// Builds the endpoint for a machine without an operating system, where this machine can; before a release, runs experiments
-/// in WebAssembly as well.
+/// Builds the endpoint for a machine without an operating system if the target is installed; before a release, also
+/// runs experiments in WebAssembly.
 ///
 /// # Errors
-/// If something does not compile, or an experiment in WebAssembly gives another trace hash than here.
+/// If a crate does not compile, or if a trace hash in WebAssembly differs from the native one.
 pub fn check(tier: Tier) -> Result<(), String> {
     if NO_SYSTEM.thing.is_here() {
         let mut words = vec!["build", "--no-default-features", "--target", BARE];
@@ -37,7 +37,7 @@ pub fn check(tier: Tier) -> Result<(), String> {
         cargo(&words)?;
     }
     if WEB.thing.is_here() && tier == Tier::Release {
-        // What draws on the web has imports: that it compiles is enough here.
+        // Code that draws on the web has imports, so it is compiled but not run.
         let mut words = vec!["check", "--no-default-features", "--target", WASM];
         words.extend(WEB_TOO.iter().flat_map(|package| ["--package", package]));
         cargo(&words)?;

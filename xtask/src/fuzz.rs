@@ -1,4 +1,4 @@
-//! The fuzzers in `fuzz/`, which has a workspace of its own.
+//! The fuzzers in `fuzz/`, a workspace of its own.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,18 +7,19 @@ use std::process::Command;
 use clap::{Args, ValueEnum};
 use dupack_build::{command, output, root, succeed, target};
 
-/// What the fuzzers take: a compiler that can count branches for them, and the program that runs them.
+/// Commands that install the requirements: a compiler that counts branches for the fuzzers, and the program that runs
+/// them.
 const NIGHTLY: &str = "rustup toolchain install nightly";
 const RUNNER: &str = "cargo install cargo-fuzz";
 
-/// Their manifest.
+/// Manifest of the fuzzers.
 const MANIFEST: &str = "fuzz/Cargo.toml";
 
 #[derive(Args)]
 pub struct FuzzArgs {
-    /// Which fuzzer [default: one after the other]
+    /// The fuzzer to run [default: all, one after the other]
     target: Option<Target>,
-    /// How long each of them runs
+    /// Duration of each fuzzer
     #[arg(long, value_name = "MINUTES", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     minutes: u32,
 }
@@ -26,18 +27,18 @@ pub struct FuzzArgs {
 /// The fuzzers.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Target {
-    /// Capture files of anybody's making
+    /// Capture files of any origin
     Capture,
-    /// Packets: reading and writing them
+    /// Reading and writing packets
     Codec,
-    /// Captures, and all that is found in them
+    /// Captures and all analyses of them
     Diagnosis,
-    /// A connection, and a peer that does anything
+    /// A connection with an arbitrary peer
     Endpoint,
 }
 
 impl Target {
-    /// Its name in `fuzz/Cargo.toml`, and of the folder of its corpus.
+    /// Returns its name in `fuzz/Cargo.toml`, which is also the name of its corpus.
     const fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
@@ -48,8 +49,8 @@ impl Target {
     }
 }
 
-/// Lets the fuzzers work. What they find on their way stays in the build's folder, and what breaks
-/// something in `fuzz/artifacts`.
+/// Runs the fuzzers. New inputs stay in the build's folder; an input that breaks something is written to
+/// `fuzz/artifacts`.
 pub fn run(args: &FuzzArgs) -> Result<(), String> {
     available()?;
     let targets = match args.target {
@@ -62,7 +63,7 @@ pub fn run(args: &FuzzArgs) -> Result<(), String> {
     Ok(())
 }
 
-/// Lets every fuzzer work for ten minutes, where there is all that it takes; if not, why.
+/// Runs every fuzzer for ten minutes, or returns the reason why fuzzers cannot run here.
 ///
 /// # Errors
 /// If a fuzzer finds something.
@@ -78,7 +79,7 @@ pub fn all() -> Result<Option<String>, String> {
     }
 }
 
-/// Whether there is all that it takes.
+/// Checks the requirements.
 fn available() -> Result<(), String> {
     let asked = [
         (nightly(&["--version"]), NIGHTLY),
@@ -94,14 +95,14 @@ fn available() -> Result<(), String> {
 
 fn fuzz(target: Target, minutes: u32) -> Result<(), String> {
     let name = target.name();
-    // The first folder takes what is new: the corpus in the repository stays as it is.
+    // New inputs go to the first folder, so the corpus in the repository does not change.
     let found = self::target().join("fuzz-corpus").join(name);
     fs::create_dir_all(&found).map_err(|e| format!("cannot make {}: {e}", found.display()))?;
     let mut command = nightly(&["fuzz", "run", name]);
     command.arg(found).arg(corpus(name));
     command.args(["--", &format!("-max_total_time={}", minutes * 60)]);
     if target == Target::Diagnosis {
-        // It works with threads, and what glibc keeps of one that is about to end is taken for a leak.
+        // It uses threads, and the leak detector reports glibc's memory of a thread that is about to end.
         command.arg("-detect_leaks=0");
     }
     succeed(&mut command)
@@ -111,7 +112,7 @@ fn corpus(name: &str) -> PathBuf {
     root().join("fuzz/corpus").join(name)
 }
 
-/// The nightly cargo, in the repository, without what the stable one has told this program.
+/// Returns a nightly cargo in the repository, without the environment variables of the stable one.
 fn nightly(args: &[&str]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).args(args);
@@ -122,8 +123,8 @@ fn nightly(args: &[&str]) -> Command {
     command
 }
 
-/// Whether what is in `fuzz/` compiles, as far as a stable compiler can tell. Its fuzzers' entry points
-/// are tests of `packet`, `wire` and `diagnosis-tell`; this is for the rest. What is left out is given back.
+/// Checks with a stable compiler that `fuzz/` compiles; `tools/fuzz-entries` tests the entry points. Returns the reason
+/// if this is impossible.
 pub fn check() -> Result<Option<String>, String> {
     let workspace = ["--locked", "--manifest-path", MANIFEST];
     let mut fetch = command(&["fetch", "--quiet"]);
@@ -133,11 +134,11 @@ pub fn check() -> Result<Option<String>, String> {
             let remedy = "cargo update --workspace --manifest-path fuzz/Cargo.toml";
             return Err(format!("fuzz/Cargo.lock is out of date: `{remedy}` ({e})"));
         }
-        // They are the only ones that the other tests do without.
+        // No other test needs these crates.
         Err(e) => {
             let first = e.lines().next().unwrap_or_default();
             return Ok(Some(format!(
-                "whether the fuzzers compile, as their crates cannot be had: {first}"
+                "the fuzzers are not compiled, as their dependencies are unavailable: {first}"
             )));
         }
     }
@@ -145,7 +146,7 @@ pub fn check() -> Result<Option<String>, String> {
     let mut check = command(&["check"]);
     check.args(workspace).current_dir(root());
     check.arg("--target-dir").arg(&built);
-    // A check links nothing: what is said to be the library in C++ need not be there, and is not compiled.
+    // A check links nothing: the file need not exist, and the C++ library is not compiled.
     check.env("CUSTOM_LIBFUZZER_PATH", built.join("libfuzzer.a"));
     succeed(&mut check).map(|()| None)
 }

@@ -1,8 +1,7 @@
-//! Counting instructions per packet under callgrind, and holding them against a committed number.
+//! Counts of instructions per packet, by callgrind, compared with committed numbers.
 //!
-//! Times depend on the machine and on what else it does; instructions hardly do. Each work is done
-//! twice, with a smaller and a larger amount: what is common to both, such as the start of the
-//! process, drops out of the difference.
+//! Times depend on the machine and its load; instructions hardly do. Each work runs twice, with a smaller and a larger
+//! amount, and the difference counts: the start of the process and other common costs cancel out.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,22 +17,21 @@ use crate::needs::{COMPARABLE, VALGRIND};
 use crate::profile::Profile;
 use crate::test::steps::now;
 
-/// What to count, and what to do with it.
+/// Arguments of `cargo xtask count`.
 #[derive(Args)]
 pub struct CountArgs {
-    /// Write the counts as the new committed numbers instead of comparing with them, and the tables
-    /// in docs/how-an-event-travels.md.
+    /// Write the counts as the new committed numbers, and the tables in docs/how-an-event-travels.md, instead of
+    /// comparing.
     #[arg(long)]
     renew: bool,
-    /// Print which source files the instructions of one work come from: newreno, le, rack, dumbbell
-    /// or radio.
+    /// Print the source files that the instructions of one work come from: newreno, le, rack, dumbbell or radio.
     #[arg(long, value_name = "WORK", conflicts_with = "renew")]
     by_file: Option<String>,
 }
 
 const FILE: &str = "xtask/instructions.toml";
 
-/// The page that shows where instructions come from, and what ends a table in it.
+/// The page with tables of instructions by source file, and the mark at the end of a table.
 const PAGE: &str = "docs/how-an-event-travels.md";
 const END: &str = "<!-- end -->";
 
@@ -44,10 +42,10 @@ const HEADER: &str = "\
 
 ";
 
-/// A rise beyond this share fails. Counts of the same program differ by less than 0.1 %.
+/// Largest accepted relative rise. Counts of the same program differ by less than 0.1 %.
 const RISE_MAX: f64 = 0.10;
 
-/// One work of `crates/net/examples/counted.rs`, with its smaller and its larger amount.
+/// A work of `crates/net/examples/counted.rs` with its smaller and its larger amount.
 struct Work {
     name: &'static str,
     amounts: [u64; 2],
@@ -76,7 +74,7 @@ const WORKS: [Work; 5] = [
     },
 ];
 
-/// The committed numbers, and the compiler by which they came about.
+/// The committed numbers and the compiler they were counted with.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Counts {
@@ -84,16 +82,16 @@ struct Counts {
     instructions_per_packet: BTreeMap<String, f64>,
 }
 
-/// `cargo xtask count`.
+/// Runs `cargo xtask count`.
 ///
 /// # Errors
-/// If counting is impossible here or fails, or a number has risen too far.
+/// If counting is impossible here or fails, or if a number has risen too far.
 pub fn run(args: &CountArgs) -> Result<(), String> {
     if !COMPARABLE {
         return Err("the committed numbers are for x86-64 and Linux".to_owned());
     }
     if !VALGRIND.thing.is_here() {
-        return Err(VALGRIND.told());
+        return Err(VALGRIND.message());
     }
     match &args.by_file {
         Some(work) => by_file(work),
@@ -102,41 +100,41 @@ pub fn run(args: &CountArgs) -> Result<(), String> {
     }
 }
 
-/// Counts, and fails if a number has risen too far; or why nothing is counted here.
+/// Compares the counts with the committed numbers, or returns the reason why nothing is counted here.
 ///
 /// # Errors
 /// As [`run`].
 pub fn gate_where_possible() -> Result<Option<String>, String> {
     if !COMPARABLE {
-        let why = "instructions per packet are counted on x86-64 Linux only";
+        let why = "instructions per packet are counted only on x86-64 Linux";
         return Ok(Some(why.to_owned()));
     }
     if !VALGRIND.thing.is_here() {
-        return Ok(Some(VALGRIND.told()));
+        return Ok(Some(VALGRIND.message()));
     }
     gate().map(|()| None)
 }
 
-/// How slow this machine is beside that for which budgets of processor time are.
+/// Slowness of this machine relative to the machine that budgets of processor time refer to.
 pub struct Slowness {
-    /// The time that [`SPEED`] takes, in seconds.
+    /// Time of the work [`SPEED`], in seconds.
     seconds: f64,
 }
 
-/// The work by which machines are compared, and what it takes on a machine as fast as budgets are for.
+/// The work by which machines are compared, and its time on a machine as fast as budgets assume.
 const SPEED: [&str; 2] = ["rack/reno", "1000000"];
 const SPEED_S: f64 = 0.15;
-/// The fastest of so many counts: other work on the machine makes it slower, nothing makes it faster.
+/// Number of runs of which the fastest counts: other load makes a run slower, nothing makes it faster.
 const SPEED_RUNS: u32 = 5;
 
 impl Slowness {
-    /// By what budgets are multiplied here.
+    /// Returns the factor by which budgets are multiplied here.
     pub fn factor(&self) -> f64 {
         (self.seconds / SPEED_S).max(1.0)
     }
 
-    /// A sentence without its end.
-    pub fn told(&self) -> String {
+    /// Returns a clause about the measurement.
+    pub fn message(&self) -> String {
         let work = SPEED.join(" ");
         format!(
             "`counted {work}` takes {:.3} s on this machine",
@@ -145,7 +143,7 @@ impl Slowness {
     }
 }
 
-/// Measures it.
+/// Measures the slowness.
 ///
 /// # Errors
 /// If the program does not compile or fails.
@@ -160,7 +158,7 @@ pub fn slowness() -> Result<Slowness, String> {
     Ok(Slowness { seconds })
 }
 
-/// Counts, prints, and fails if a number has risen too far.
+/// Counts, prints the comparison, and fails if a number has risen too far.
 fn gate() -> Result<(), String> {
     let path = root().join(FILE);
     let text =
@@ -176,13 +174,13 @@ fn gate() -> Result<(), String> {
         String::new()
     } else {
         format!(
-            " They were counted with {}, this is {}: if the old code rises as well, renew them.",
+            " They were counted with {}, this is {}: if the counts of the old code rise as well, renew them.",
             committed.rustc, counted.rustc
         )
     };
     Err(format!(
-        "instructions per packet have risen by more than {:.0} %: {}.{compilers} What costs them: \
-         `cargo xtask count --by-file WORK`. If the rise is worth it: `cargo xtask count --renew`.",
+        "instructions per packet have risen by more than {:.0} %: {}.{compilers} Find the cause with \
+         `cargo xtask count --by-file WORK`; accept the rise with `cargo xtask count --renew`.",
         RISE_MAX * 100.0,
         risen.join(", ")
     ))
@@ -197,16 +195,16 @@ fn renew() -> Result<(), String> {
     renew_page()
 }
 
-/// Prints where the instructions of a work come from.
+/// Prints the source files that the instructions of a work come from.
 fn by_file(name: &str) -> Result<(), String> {
     let names = WORKS.map(|work| work.name).join(", ");
     let work = WORKS.iter().find(|work| work.name == name);
-    let work = work.ok_or(format!("no work `{name}`; there are {names}"))?;
+    let work = work.ok_or(format!("invalid work `{name}`: expected one of {names}"))?;
     print!("{}", files_of(work)?);
     Ok(())
 }
 
-/// The table of instructions by source file, of what is between the two amounts of a work.
+/// Returns the table of instructions by source file, for the difference between the two amounts of a work.
 fn files_of(work: &Work) -> Result<String, String> {
     let program = release_example("dupack-net", "counted")?;
     let file = target().join("callgrind.out");
@@ -221,7 +219,7 @@ fn files_of(work: &Work) -> Result<String, String> {
     Ok(large.since(&small).table(packets))
 }
 
-/// Puts the tables by source file that `PAGE` shows in the place of the old ones.
+/// Replaces the tables by source file in `PAGE`.
 fn renew_page() -> Result<(), String> {
     let path = root().join(PAGE);
     let mut page = fs::read_to_string(&path).map_err(|e| format!("{PAGE}: {e}"))?;
@@ -234,12 +232,12 @@ fn renew_page() -> Result<(), String> {
     fs::write(&path, page).map_err(|e| format!("cannot write {PAGE}: {e}"))
 }
 
-/// What stands above the table of a work in the page.
+/// Returns the mark above the table of a work in the page.
 fn mark(work: &str) -> String {
     format!("<!-- by file: {work} -->")
 }
 
-/// `page` with another table between the marks of a work, if it has them.
+/// Replaces the table between the marks of a work, or returns `None` if the page lacks a mark.
 fn replaced(page: &str, work: &str, table: &str) -> Option<String> {
     let mark = mark(work);
     let (before, rest) = page.split_once(&mark)?;
@@ -247,7 +245,7 @@ fn replaced(page: &str, work: &str, table: &str) -> Option<String> {
     Some(format!("{before}{mark}\n{table}{END}{after}"))
 }
 
-/// The table of old and new, and the names of works that have risen too far or have no number.
+/// Returns the table of old and new numbers, and the works that have risen too far or have no committed number.
 fn compare(committed: &Counts, counted: &Counts) -> (String, Vec<String>) {
     let mut table = format!(
         "{:12}{:>12}{:>12}{:>10}\n",
@@ -273,7 +271,7 @@ fn count() -> Result<Counts, String> {
     let program = release_example("dupack-net", "counted")?;
     let names = WORKS.map(|work| work.name).join(", ");
     eprintln!("counting the instructions of {names}");
-    // Beside each other: what else the machine does changes no count.
+    // In parallel: other load changes no count.
     let counted: Result<_, String> = thread::scope(|scope| {
         let counting = WORKS.map(|work| {
             let program = &program;
@@ -293,7 +291,7 @@ fn count() -> Result<Counts, String> {
     })
 }
 
-/// The instructions per packet of a work.
+/// Returns the instructions per packet of a work.
 fn count_work(program: &Path, work: &Work) -> Result<f64, String> {
     let [small, large] = work.amounts;
     let nowhere = Path::new("/dev/null");
@@ -312,7 +310,7 @@ struct Counted {
     packets: u64,
 }
 
-/// To a tenth.
+/// Returns the difference per packet, rounded to a tenth.
 fn per_packet(small: Counted, large: Counted) -> Option<f64> {
     let instructions = large.instructions.checked_sub(small.instructions)?;
     let packets = large.packets.checked_sub(small.packets)?;
@@ -339,7 +337,7 @@ fn callgrind(program: &Path, work: &Work, amount: u64, file: &Path) -> Result<Co
     }
 }
 
-/// The number that follows `label` in `text`.
+/// Returns the number that follows `label` in `text`.
 fn number_after(text: &str, label: &str) -> Option<u64> {
     let (_, rest) = text.split_once(label)?;
     let digits = rest.find(|c: char| !c.is_ascii_digit());
@@ -377,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_amounts_need_drops_out() {
+    fn common_costs_cancel_out() {
         let counted = |instructions, packets| Counted {
             instructions,
             packets,
@@ -396,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn callgrinds_words_are_understood() {
+    fn the_output_of_callgrind_is_read() {
         let text = "==7== Events    : Ir\n==7== Collected : 2871093\n==7==\n";
         assert_eq!(number_after(text, "Collected : "), Some(2_871_093));
         assert_eq!(number_after("packets=12", "packets="), Some(12));
@@ -406,7 +404,7 @@ mod tests {
     #[test]
     fn the_committed_file_names_every_work() {
         let text = fs::read_to_string(root().join(FILE)).expect("it is committed");
-        let committed: Counts = toml::from_str(&text).expect("it is as it was written");
+        let committed: Counts = toml::from_str(&text).expect("it is well formed");
         let names: Vec<_> = committed.instructions_per_packet.into_keys().collect();
         let mut works = WORKS.map(|work| work.name);
         works.sort_unstable();

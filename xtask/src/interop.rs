@@ -1,23 +1,23 @@
-//! The long form of a test: much data both ways through loss, to and from this machine's kernel.
+//! The long form of a test: large transfers both ways through loss between the endpoint and this machine's kernel.
 
 use clap::Args;
 use dupack_build::{command, succeed};
 
-/// Named by `crates/wire/tests/interop/lossy.rs`, which reads it.
+/// Variable that `crates/wire/tests/interop/lossy.rs` reads.
 const BYTES_VARIABLE: &str = "DUPACK_LOSSY_BYTES";
 
-/// Without namespaces the test shall fail and not skip itself (`crates/wire/tests/testbed`).
+/// Variable with which the test fails without namespaces, instead of being skipped (`tools/testing/src/skipping.rs`).
 const REQUIRE_VARIABLE: &str = "DUPACK_REQUIRE_NAMESPACES";
 
-/// What all of its cases begin with.
+/// Prefix of the names of all cases.
 const CASES: &str = "through_loss_";
 
 #[derive(Args)]
 pub struct InteropArgs {
-    /// How much each end sends, such as 100MB (of 10⁶ bytes each)
+    /// Amount that each end sends, such as 100MB (10⁶ bytes each)
     #[arg(long, default_value = "100MB", value_parser = bytes)]
     bytes: u64,
-    /// Only this recovery, such as sack or bulk-repeat [default: all of the catalog]
+    /// Test only this recovery, such as sack or bulk-repeat [default: all recoveries of the catalog]
     #[arg(long, value_name = "NAME")]
     recovery: Option<String>,
 }
@@ -37,7 +37,7 @@ pub fn run(args: &InteropArgs) -> Result<(), String> {
     ];
     if args.recovery.is_some() {
         if !is_a_case(&words, &case)? {
-            return Err(format!("there is no case {case}: is that a recovery?"));
+            return Err(format!("invalid recovery: the test has no case `{case}`"));
         }
         words.push("--exact");
     }
@@ -48,7 +48,7 @@ pub fn run(args: &InteropArgs) -> Result<(), String> {
     succeed(&mut command)
 }
 
-/// Whether the test has this case: a name that fits nothing would pass.
+/// Returns `true` if the test has this case: a name that matches nothing would pass.
 fn is_a_case(words: &[&str], case: &str) -> Result<bool, String> {
     let listed = command(words)
         .arg("--list")
@@ -62,7 +62,7 @@ fn is_a_case(words: &[&str], case: &str) -> Result<bool, String> {
     Ok(names.any(|(name, _)| name == case))
 }
 
-/// A number of bytes with a unit of the SI, or none.
+/// Parses a number of bytes with an SI unit or none.
 fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit: u64 = match &text[digits.len()..] {
@@ -70,12 +70,12 @@ fn bytes(text: &str) -> Result<u64, String> {
         "kB" => 1_000,
         "MB" => 1_000_000,
         "GB" => 1_000_000_000,
-        other => return Err(format!("`{other}` is no unit: B, kB, MB, GB")),
+        other => return Err(format!("invalid unit `{other}`: expected B, kB, MB or GB")),
     };
     let number = digits.parse::<u64>().map_err(|error| error.to_string())?;
     match number.checked_mul(unit) {
         Some(bytes) if bytes > 0 => Ok(bytes),
-        _ => Err("write a number of bytes, such as 100MB".to_owned()),
+        _ => Err("expected a number of bytes, such as 100MB".to_owned()),
     }
 }
 

@@ -1,6 +1,7 @@
-//! The project's chores. `cargo xtask test` is the one that everybody runs.
+//! The project's chores; the most important one is `cargo xtask test`.
 
 mod elsewhere;
+mod english;
 mod fuzz;
 mod instructions;
 mod interop;
@@ -12,17 +13,16 @@ mod python;
 mod readme;
 mod test;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use dupack_build::{cargo, command, succeed};
+use dupack_build::cargo;
 
 #[derive(Parser)]
 #[command(
     name = "cargo xtask",
     about = "The project's chores.",
-    after_help = "What dupack is measured against: cargo measure --help."
+    after_help = "Measurements beside other programs: cargo measure --help."
 )]
 struct Args {
     #[command(subcommand)]
@@ -32,31 +32,27 @@ struct Args {
 #[derive(Subcommand)]
 enum Chore {
     /// Run what every change must pass: format, lint, documentation, tests, README's commands, and the gate on
-    /// instructions per packet. What the machine lacks for it is left out, and said at the end.
+    /// instructions per packet. Checks whose programs are not installed are skipped and listed at the end.
     Test(test::TestArgs),
-    /// The part of `test` that runs beside the tests.
+    /// Run the part of `test` that runs at the same time as the tests.
     #[command(hide = true)]
     Beside(test::BesideArgs),
-    /// The benchmarks, and instructions per packet: for watching our own speed.
+    /// Run the simulator's benchmarks, and count instructions per packet.
     Bench,
     /// Count instructions per packet and compare them with xtask/instructions.toml (needs valgrind).
     Count(instructions::CountArgs),
     /// Build the endpoint for a machine without an operating system, and run experiments in WebAssembly (`test` builds
     /// the first, `test --all` does both).
     Elsewhere,
-    /// Pack each crate, and check the packages with nothing of the workspace around them (a part of `test --all`).
+    /// Pack each crate, and check the packages outside the workspace (a part of `test --all`).
     Package,
-    /// The long form of a test: 100 MB both ways at once through 5 % loss both ways, between every recovery and this
-    /// machine's kernel, every byte checked (needs Linux and the right to make network namespaces; takes minutes).
+    /// Run the long form of a test: 100 MB both ways at once through 5 % loss both ways, between every recovery and
+    /// this machine's kernel, every byte checked (needs Linux and the right to make network namespaces; takes minutes).
     Interop(interop::InteropArgs),
-    /// Let the fuzzers of packets, connections and captures work for a while (needs a nightly compiler and cargo-fuzz).
+    /// Run the fuzzers of packets, connections and captures (needs a nightly compiler and cargo-fuzz).
     Fuzz(fuzz::FuzzArgs),
-    /// Change the endpoint and the plug-ins in small ways, and see whether tests notice; writes docs/mutants.md (needs
-    /// cargo-mutants; takes hours, and may be stopped and called again).
+    /// Check that every survivor of `cargo mutants` has a reason in xtask/mutants.toml.
     Mutants(mutants::MutantsArgs),
-    /// What is measured beside other programs: `cargo measure`, which this leads to.
-    #[command(external_subcommand)]
-    Measurement(Vec<OsString>),
 }
 
 fn main() -> ExitCode {
@@ -70,7 +66,6 @@ fn main() -> ExitCode {
         Chore::Interop(args) => interop::run(&args),
         Chore::Fuzz(args) => fuzz::run(&args),
         Chore::Mutants(args) => mutants::run(&args),
-        Chore::Measurement(words) => measure(&words),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -81,38 +76,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// The measurements that are called as chores, too: most were chores once.
-const MEASUREMENTS: [&str; 9] = [
-    "peers",
-    "optimise",
-    "wire-speed",
-    "peers-ns2",
-    "peers-ns3",
-    "agree-ns2",
-    "testbed",
-    "reproduce",
-    "conformance",
-];
-
-/// Hands a measurement over to the program that has it.
-fn measure(words: &[OsString]) -> Result<(), String> {
-    let name = words.first().map(|name| name.to_string_lossy());
-    match name {
-        Some(name) if MEASUREMENTS.contains(&&*name) => {
-            let cargo = ["run", "--quiet", "--package", "dupack-measure", "--"];
-            succeed(command(&cargo).args(words))
-        }
-        name => Err(format!(
-            "there is no chore `{}`: `cargo xtask --help` lists them, and `cargo measure --help` the measurements",
-            name.unwrap_or_default()
-        )),
-    }
-}
-
 fn bench() -> Result<(), String> {
-    cargo(&["bench", "--package", "dupack-lab", "--bench", "simulation"])?;
+    cargo(&[
+        "bench",
+        "--package",
+        "dupack-engine",
+        "--bench",
+        "simulation",
+    ])?;
     if let Some(left_out) = instructions::gate_where_possible()? {
-        eprintln!("left out: {left_out}");
+        eprintln!("skipped: {left_out}");
     }
     Ok(())
 }

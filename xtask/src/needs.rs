@@ -1,31 +1,31 @@
-//! What the tests take beyond Rust, and what is left out where it is not installed.
+//! Programs and targets that the tests need beyond Rust, and the tests that are skipped without them.
 
 use std::path::{Path, PathBuf};
 
 use dupack_build::rustc;
 
-/// What is found on a machine or not.
+/// A program or target that may be installed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Thing {
     Program(&'static str),
-    /// The standard library for another kind of machine.
+    /// The standard library for another platform.
     Target(&'static str),
 }
 
-/// A thing, what is not tested without it, and how to get it.
+/// A requirement, the checks that are skipped without it, and the command that installs it.
 pub struct Need {
     pub thing: Thing,
     pub left_out: &'static str,
     pub remedy: &'static str,
 }
 
-/// The least that a machine without an operating system has: the endpoint shall run there.
+/// A platform without an operating system, on which the endpoint must run.
 pub const BARE: &str = "thumbv7em-none-eabihf";
 
-/// A page in a browser, and Node.
+/// Browsers and Node.
 pub const WASM: &str = "wasm32-unknown-unknown";
 
-/// Whether the committed instruction counts are for this kind of machine.
+/// `true` if the committed instruction counts are for this platform.
 pub const COMPARABLE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
 pub const VALGRIND: Need = Need {
@@ -49,32 +49,39 @@ pub const WEB: Need = Need {
     remedy: "rustup target add wasm32-unknown-unknown",
 };
 
-/// Everything that some test needs.
-pub const NEEDS: [Need; 9] = [
+pub const TYPOS: Need = Need {
+    thing: Thing::Program("typos"),
+    left_out: "spelling is not checked",
+    remedy: "pip install typos",
+};
+
+/// Requirements of all tests.
+pub const NEEDS: [Need; 10] = [
     VALGRIND,
+    TYPOS,
     Need {
         thing: Thing::Program("tshark"),
-        left_out: "captures are not held against it",
+        left_out: "captures are not compared with it",
         remedy: "apt-get install tshark",
     },
     Need {
         thing: Thing::Program("tcptrace"),
-        left_out: "captures are not held against it",
+        left_out: "captures are not compared with it",
         remedy: "apt-get install tcptrace",
     },
     Need {
         thing: Thing::Program("curl"),
-        left_out: "the endpoint is not held against it",
+        left_out: "the endpoint is not tested with it",
         remedy: "apt-get install curl",
     },
     Need {
         thing: Thing::Program("nginx"),
-        left_out: "the endpoint is not held against it",
+        left_out: "the endpoint is not tested with it",
         remedy: "apt-get install nginx-light",
     },
     Need {
         thing: Thing::Program("iperf3"),
-        left_out: "the endpoint is not held against it",
+        left_out: "the endpoint is not tested with it",
         remedy: "apt-get install iperf3",
     },
     NODE,
@@ -83,7 +90,7 @@ pub const NEEDS: [Need; 9] = [
 ];
 
 impl Thing {
-    /// Whether it is here.
+    /// Returns `true` if it is installed.
     pub fn is_here(self) -> bool {
         match self {
             Self::Program(name) => find(name).is_some(),
@@ -93,8 +100,8 @@ impl Thing {
 }
 
 impl Need {
-    /// One line: what is missing, what is left out, what to do about it.
-    pub fn told(&self) -> String {
+    /// Returns one line: the missing thing, the skipped checks, and the remedy.
+    pub fn message(&self) -> String {
         let name = match self.thing {
             Thing::Program(name) | Thing::Target(name) => name,
         };
@@ -103,14 +110,14 @@ impl Need {
     }
 }
 
-/// Those that are not met here. Where nothing is counted, nobody misses valgrind.
+/// Returns the requirements that are not met here. Valgrind is not required where instructions are not counted.
 pub fn missing() -> Vec<&'static Need> {
     let wanted = |need: &&Need| COMPARABLE || need.thing != VALGRIND.thing;
     let wanted = NEEDS.iter().filter(wanted);
     wanted.filter(|need| !need.thing.is_here()).collect()
 }
 
-/// Where a program is: where programs are looked for, or where those of the system are.
+/// Finds a program in the folders of `PATH` or in `/usr/sbin`.
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
@@ -128,15 +135,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_here_is_found() {
+    fn installed_programs_are_found() {
         assert!(Thing::Program("sh").is_here());
         assert!(!Thing::Program("no-such-program").is_here());
         assert!(!Thing::Target("no-such-target").is_here());
     }
 
     #[test]
-    fn what_is_missing_is_told_with_its_remedy() {
+    fn a_missing_program_is_reported_with_its_remedy() {
         let told = "node is missing: no experiment runs in WebAssembly (`apt-get install nodejs`)";
-        assert_eq!(NODE.told(), told);
+        assert_eq!(NODE.message(), told);
     }
 }

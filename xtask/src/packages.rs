@@ -1,33 +1,40 @@
-//! Each crate as a package: packed, unpacked, and checked with nothing of the workspace around it.
+//! Each crate as a package: packed, unpacked, and checked outside the workspace.
 //!
-//! `cargo package` can build what it has packed, but takes a dependency of a version that it has unpacked
-//! once for the same ever after, and builds every dependency anew. Here the packages are checked beside
-//! each other, with what has been compiled before.
+//! `cargo package` can build the packages, but it never replaces a dependency that it has once unpacked in the same
+//! version, and it builds every dependency again. Here the packages are checked beside each other, with the
+//! dependencies that are already compiled.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use dupack_build::{cargo, command, output, root, succeed, target};
+use serde::Deserialize;
 
-/// What a packed crate's file ends with.
+/// File name extension of a packed crate.
 const PACKED: &str = "crate";
 
+/// Packs, unpacks and checks the crates.
+///
 /// # Errors
-/// If a crate cannot be packed, or does not compile without what is outside of its package.
+/// If a crate cannot be packed, or does not compile without files from outside its package.
 pub fn check() -> Result<(), String> {
     let folder = target().join("package");
-    // What other versions, or crates of before, have left.
+    // Files of other versions, or of crates that no longer exist.
     for old in packed(&folder) {
         remove(fs::remove_file(&old), &old)?;
     }
-    cargo(&[
+    let mut words = vec![
         "package",
         "--workspace",
         "--no-verify",
         "--allow-dirty",
         "--quiet",
-    ])?;
+    ];
+    // A dependency without a version cannot be packed, and dependencies of private packages have none.
+    let private = private_packages()?;
+    words.extend(private.iter().flat_map(|name| ["--exclude", name]));
+    cargo(&words)?;
     let unpacked = target().join("packages");
     remove(fs::remove_dir_all(&unpacked), &unpacked)?;
     make(fs::create_dir_all(&unpacked), &unpacked)?;
@@ -48,7 +55,7 @@ pub fn check() -> Result<(), String> {
     let manifest = unpacked.join("Cargo.toml");
     let text = format!("{}\n{}", workspace(&names), profile()?);
     make(fs::write(&manifest, text), &manifest)?;
-    // The same versions of all else, as far as they are in it.
+    // The same versions of other crates, as far as the file contains them.
     let lock = unpacked.join("Cargo.lock");
     make(
         fs::copy(root().join("Cargo.lock"), &lock).map(|_| ()),
@@ -59,7 +66,31 @@ pub fn check() -> Result<(), String> {
     succeed(check.arg("--target-dir").arg(target()))
 }
 
-/// The packed crates in a folder, in the order of their names.
+/// Returns the names of the workspace's packages with `publish = false`.
+fn private_packages() -> Result<Vec<String>, String> {
+    let mut metadata = command(&["metadata", "--no-deps", "--format-version", "1"]);
+    let (text, _) = output(metadata.current_dir(root()))?;
+    let metadata: Metadata =
+        serde_json::from_str(&text).map_err(|e| format!("cannot read cargo's metadata: {e}"))?;
+    let private = |package: &Package| package.publish.as_ref().is_some_and(Vec::is_empty);
+    let private = metadata.packages.into_iter().filter(private);
+    Ok(private.map(|package| package.name).collect())
+}
+
+/// The part of `cargo metadata` that is needed here.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    /// Registries to which it may be published, or `None` if any.
+    publish: Option<Vec<String>>,
+}
+
+/// Returns the packed crates in a folder, sorted by name.
 fn packed(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
@@ -68,8 +99,8 @@ fn packed(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A workspace of the unpacked crates, `names` with their versions, which depend on each other and on
-/// nothing else of ours.
+/// Returns the manifest of a workspace of the unpacked crates (`names` with versions), in which they depend on each
+/// other.
 fn workspace(names: &[String]) -> String {
     let mut text =
         format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n\n[patch.crates-io]\n");
@@ -81,8 +112,8 @@ fn workspace(names: &[String]) -> String {
     text
 }
 
-/// How our workspace compiles, for a manifest: as the packages are compiled in the same way, nothing else is
-/// compiled twice.
+/// Returns our development profile for a manifest: packages that are compiled in the same way can use the compiled
+/// dependencies.
 fn profile() -> Result<String, String> {
     let path = root().join("Cargo.toml");
     let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
@@ -92,13 +123,13 @@ fn profile() -> Result<String, String> {
         .get_mut("profile")
         .and_then(|all| all.as_table_mut());
     let dev = profiles.and_then(|all| all.remove("dev"));
-    let dev = dev.ok_or_else(|| bad(&"it has no `profile.dev`"))?;
+    let dev = dev.ok_or_else(|| bad(&"missing table `profile.dev`"))?;
     let dev = toml::Table::from_iter([("dev".to_owned(), dev)]);
     let table = toml::Table::from_iter([("profile".to_owned(), dev.into())]);
     toml::to_string(&table).map_err(|e| bad(&e))
 }
 
-/// A thing that is not there need not be removed.
+/// Ignores the error if there is nothing to remove.
 fn remove(done: std::io::Result<()>, what: &Path) -> Result<(), String> {
     match done {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -117,11 +148,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_are_compiled_as_the_workspace_is() {
+    fn packages_are_compiled_like_the_workspace() {
         let profile = profile().expect("our manifest has a profile");
         assert!(profile.starts_with("[profile.dev]\n"), "{profile}");
         assert!(profile.contains("[profile.dev.package.\"*\"]"), "{profile}");
         assert!(!profile.contains("profile.test"), "{profile}");
+    }
+
+    #[test]
+    fn tools_are_not_packed() {
+        let private = private_packages().expect("cargo knows its packages");
+        assert!(private.iter().any(|name| name == "xtask"));
+        assert!(!private.iter().any(|name| name == "dupack-tcp"));
     }
 
     #[test]

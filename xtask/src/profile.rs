@@ -1,7 +1,6 @@
-//! Where the instructions of a work go, by source file: what callgrind wrote, summed up.
+//! Instructions of a work by source file: the sum of callgrind's output.
 //!
-//! Functions say little once the compiler has inlined them into each other; the lines that they came
-//! from are still known.
+//! Functions say little once the compiler has inlined them into each other; the source lines are still known.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +14,8 @@ pub struct Profile {
 const SHARE_MIN: f64 = 0.005;
 
 impl Profile {
-    /// Reads callgrind's output format, version 1: costs stand after the name of their file, except
-    /// those of a call, which are counted where they arise.
+    /// Reads callgrind's output format, version 1. Costs follow the name of their file; the cost of a call is counted
+    /// in the called function.
     pub fn read(text: &str) -> Self {
         let mut names: BTreeMap<&str, String> = BTreeMap::new();
         let mut profile = Self::default();
@@ -41,7 +40,7 @@ impl Profile {
         profile
     }
 
-    /// What is more than in `other`.
+    /// Returns the instructions in excess of `other`.
     pub fn since(&self, other: &Self) -> Self {
         let files = self.files.iter().map(|(file, &count)| {
             let before = other.files.get(file).copied().unwrap_or(0);
@@ -52,7 +51,7 @@ impl Profile {
         }
     }
 
-    /// A table, most first, per packet.
+    /// Returns a table of instructions per packet, in decreasing order.
     pub fn table(&self, packets: u64) -> String {
         let total: u64 = self.files.values().sum();
         let mut files: Vec<_> = self.files.iter().collect();
@@ -77,8 +76,7 @@ impl Profile {
     }
 }
 
-/// A name that is written out the first time, after its number in parentheses, and then only as this
-/// number.
+/// Expands a name. The first occurrence follows its number in parentheses; later ones are the number alone.
 fn expand<'a>(name: &'a str, names: &mut BTreeMap<&'a str, String>) -> String {
     let Some((number, written)) = name.split_once(')') else {
         return name.to_owned();
@@ -89,7 +87,7 @@ fn expand<'a>(name: &'a str, names: &mut BTreeMap<&'a str, String>) -> String {
     names.get(number).cloned().unwrap_or_default()
 }
 
-/// A file of ours by its place in the workspace; all else is the library's or the system's.
+/// Shortens a path of ours to its place in the workspace, and replaces all other paths by one name.
 fn short(file: &str) -> String {
     match file.split_once("/crates/").or_else(|| {
         let ours = file.strip_prefix("crates/")?;

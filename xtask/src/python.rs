@@ -1,7 +1,7 @@
-//! The Python package, tested in a virtual environment of its own below the folder in which cargo builds.
+//! The Python package, tested in a virtual environment below the build's folder.
 //!
-//! The compiled half is the library that cargo has built with the tests, so that nothing is compiled for Python alone;
-//! before a release the package is installed by pip, as a user installs it (README's commands, `crate::readme`).
+//! The compiled half is the library that cargo has built with the tests, so nothing is compiled for Python alone.
+//! Before a release pip installs the package as a user does (README's commands, `crate::readme`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use dupack_build::{output, root, succeed, target};
 
 use crate::test::{RELEASE, Tier, VOLUME};
 
-/// The oldest Python that the package takes.
+/// The oldest supported version of Python.
 const OLDEST: (u32, u32) = (3, 10);
 
-/// Packages for tests of the second tier alone: other machines' schedulers, databases and notebooks.
+/// Packages that only tests of the second tier need: schedulers, databases and notebooks.
 const FOR_RELEASE: [&str; 5] = ["distributed", "duckdb", "ipykernel", "nbclient", "nbformat"];
 
-/// Which interpreter, and what it says of itself.
+/// A Python interpreter and its version.
 struct Python {
     program: &'static str,
     version: (u32, u32),
 }
 
 impl Python {
-    /// The one that is called `python3`, if there is one that is new enough and can make virtual environments.
+    /// Finds `python3`, if it is new enough and can make virtual environments.
     fn find() -> Result<Self, String> {
         let program = "python3";
         let ask = "import sys, venv, ensurepip; print(*sys.version_info[:2])";
@@ -35,13 +35,16 @@ impl Python {
         })?;
         let mut numbers = said.split_whitespace().map(str::parse);
         let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
-            return Err(format!("python3 says `{}` of its version", said.trim()));
+            return Err(format!(
+                "python3 printed `{}` instead of its version",
+                said.trim()
+            ));
         };
         let version = (major, minor);
         if version < OLDEST {
             let (major, minor) = OLDEST;
             return Err(format!(
-                "python3 is {}.{}, and the Python package takes {major}.{minor}: it is not tested",
+                "python3 is {}.{}, but the Python package needs {major}.{minor}: it is not tested",
                 version.0, version.1
             ));
         }
@@ -49,13 +52,13 @@ impl Python {
     }
 }
 
-/// Why the package cannot be tested here, if it cannot.
+/// Returns the reason why the package cannot be tested here, or `None`.
 pub fn missing() -> Option<String> {
     Python::find().err()
 }
 
-/// Puts the package where a wheel would be unpacked, with what its tests need, and runs them: mypy over the types, and
-/// pytest. The compiled half and the command line have been built.
+/// Unpacks the package as pip unpacks a wheel, installs the requirements of its tests, and runs mypy and pytest. The
+/// compiled half and the command line have already been built.
 ///
 /// # Errors
 /// If anything fails.
@@ -65,7 +68,7 @@ pub fn test(tier: Tier) -> Result<(), String> {
     let needed = needed(tier)?;
     let mut pip = Command::new(own.join("bin/python"));
     pip.args(["-m", "pip", "--disable-pip-version-check", "install"]);
-    // Nothing is imported so often that compiling all of it would pay.
+    // No module is imported often enough for compilation to pay off.
     pip.args(["--quiet", "--no-compile"]).args(needed);
     succeed(&mut pip)?;
     unpack(&own)?;
@@ -82,14 +85,14 @@ pub fn test(tier: Tier) -> Result<(), String> {
     run("pytest", &["--durations=15"])
 }
 
-/// The packages that pip installs for the tests, as pyproject.toml names them.
+/// Returns the packages that pip installs for the tests, as pyproject.toml names them.
 fn needed(tier: Tier) -> Result<Vec<String>, String> {
     let path = root().join("pyproject.toml");
     let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
     let text = fs::read_to_string(&path).map_err(|e| bad(&e))?;
     let all: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(&e))?;
     let project = all.get("project").and_then(toml::Value::as_table);
-    let project = project.ok_or_else(|| bad(&"there is no `project`"))?;
+    let project = project.ok_or_else(|| bad(&"missing table `project`"))?;
     let mut names = listed(project.get("dependencies"));
     let extras = project
         .get("optional-dependencies")
@@ -97,7 +100,7 @@ fn needed(tier: Tier) -> Result<Vec<String>, String> {
     for (_, extra) in extras.into_iter().flatten() {
         names.extend(listed(Some(extra)));
     }
-    // Those of its own extras: they are in the list.
+    // The contents of our own extras are in the list.
     names.retain(|name| !name.starts_with("dupack["));
     let is_for_release = |name: &String| FOR_RELEASE.iter().any(|one| name.starts_with(one));
     names.retain(|name| tier == Tier::Release || !is_for_release(name));
@@ -112,7 +115,7 @@ fn listed(list: Option<&toml::Value>) -> Vec<String> {
         .collect()
 }
 
-/// Copies the package and its compiled half to where Python looks for packages.
+/// Copies the package and its compiled half to the folder in which Python looks for packages.
 fn unpack(own: &Path) -> Result<(), String> {
     let ask = "import sysconfig; print(sysconfig.get_path('platlib'))";
     let (place, _) = output(Command::new(own.join("bin/python")).args(["-c", ask]))?;
@@ -138,7 +141,7 @@ fn unpack(own: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The virtual environment, made if it is not there.
+/// Returns the virtual environment, after making it if necessary.
 fn environment(python: &Python) -> Result<PathBuf, String> {
     let (major, minor) = python.version;
     let folder = target().join(format!("python-{major}.{minor}"));
@@ -157,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_change_takes_is_a_part_of_what_a_release_takes() {
+    fn a_release_needs_all_packages_of_a_change() {
         let (change, release) = (
             needed(Tier::Change).unwrap(),
             needed(Tier::Release).unwrap(),

@@ -2,7 +2,7 @@
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
-// What the derive macros make names this crate, here as elsewhere.
+// The code of the derive macros names this crate, here as elsewhere.
 extern crate self as dupack_algorithms;
 
 pub mod catalog;
@@ -13,9 +13,9 @@ pub mod response;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-/// The hash of this crate's sources: sixteen hexadecimal digits, made when it is built. A stored run
-/// names it, so that it is not taken for one of other code.
+/// Hash of this crate's sources: sixteen hexadecimal digits, computed when it is built. A stored run names it, so that
+/// runs of different code are told apart.
 pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");
 
-/// That of the macros that declare parameters.
+/// Hash of the sources of the macros that declare parameters.
 pub const DERIVE_SOURCE_HASH: &str = dupack_derive::source_hash!();

@@ -1,8 +1,8 @@
-//! Timelines of the catalog's recoveries: [`dupack_tcp::testing`] with an entry of the catalog under
-//! test, its parameters by name, and the options agreed that it needs. With the feature `testing`, for
-//! the tests of an algorithm of your own as of ours.
+//! Timelines of the catalog's recoveries: [`dupack_tcp::testing`] with an entry of the catalog under test, its
+//! parameters by name, and the options that it needs. Use it with the feature `testing` in the tests of your own
+//! algorithm.
 //!
-//! A timeline is told what arrives and when, and answers in a line what the sender does:
+//! A test tells a timeline what arrives and when, and gets a line of text with the sender's reaction:
 //!
 //! ```ignore
 //! let mut t = Setup::new(newreno::entry()).set("full_ack", "alg2").window(4.0).start(100);
@@ -32,7 +32,7 @@ pub(crate) use ns2::agrees_with_ns2;
 
 use crate::catalog::{Context, Dialect, Entry, Value, Values};
 
-/// What is to be tested, and in which surroundings.
+/// Recovery under test, and its surroundings.
 #[derive(Debug)]
 pub struct Setup {
     entry: Entry<dyn Recovery>,
@@ -40,16 +40,16 @@ pub struct Setup {
     settings: Vec<(&'static str, Value)>,
     configure: Vec<fn(&mut SenderConfig)>,
     control: Aimd,
-    /// A control of the catalog instead, with its defaults.
+    /// Control of the catalog with its defaults, in place of [`Aimd`].
     catalog_control: Option<Entry<dyn CongestionControl>>,
-    /// A response of the catalog, to losses that are then all taken for the link's.
+    /// Response of the catalog. If there is one, every loss is taken for the link's.
     response: Option<Entry<dyn Response>>,
     window: f64,
     ssthresh: f64,
 }
 
 impl Setup {
-    /// The catalog's `entry` with its defaults; a window of 10 segments, no `ssthresh` yet.
+    /// Returns a setup with the catalog's `entry` and its defaults; a window of 10 segments, no `ssthresh` yet.
     #[must_use]
     pub fn new(entry: Entry<dyn Recovery>) -> Self {
         Self {
@@ -65,14 +65,14 @@ impl Setup {
         }
     }
 
-    /// The defaults of `dialect` instead of those of `rfc`.
+    /// Uses the defaults of `dialect` instead of those of `rfc`.
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = dialect;
         self
     }
 
-    /// Chooses a word for a parameter.
+    /// Sets a parameter to a word.
     ///
     /// # Panics
     /// If there is no such parameter, or it does not have the word.
@@ -81,7 +81,7 @@ impl Setup {
         self.set_value(name, Value::word(word))
     }
 
-    /// Gives any parameter a value.
+    /// Sets a parameter to any value.
     ///
     /// # Panics
     /// If there is no such parameter, or it does not take the value.
@@ -93,28 +93,28 @@ impl Setup {
         self
     }
 
-    /// The initial congestion window, in segments.
+    /// Sets the initial congestion window, in segments.
     #[must_use]
     pub fn window(mut self, segments: f64) -> Self {
         self.window = segments;
         self
     }
 
-    /// The initial slow start threshold, in segments.
+    /// Sets the initial slow start threshold, in segments.
     #[must_use]
     pub fn ssthresh(mut self, segments: f64) -> Self {
         self.ssthresh = segments;
         self
     }
 
-    /// What a loss halves: FlightSize unless this says otherwise.
+    /// Sets the control. The default halves FlightSize at a loss.
     #[must_use]
     pub fn control(mut self, control: Aimd) -> Self {
         self.control = control;
         self
     }
 
-    /// A control of the catalog, with its defaults, in place of [`Aimd`].
+    /// Uses a control of the catalog, with its defaults, in place of [`Aimd`].
     #[must_use]
     pub fn controlled_by(mut self, entry: Entry<dyn CongestionControl>) -> Self {
         self.catalog_control = Some(entry);
@@ -144,8 +144,7 @@ impl Setup {
         values
     }
 
-    /// The same for an endpoint: with the stack built, and the options agreed that the recovery
-    /// needs.
+    /// Returns the setup of an endpoint: the stack is built, and the options are agreed that the recovery needs.
     #[must_use]
     pub fn prepared(self) -> testing::Setup {
         let values = self.values();
@@ -182,18 +181,18 @@ impl Setup {
         setup
     }
 
-    /// Begins at time 0 with `segments` segments to send.
+    /// Starts at time 0 with `segments` segments to send.
     pub fn start(self, segments: u64) -> Timeline {
         self.prepared().start(segments)
     }
 
-    /// Carries `segments` segments over a link that loses every transmission for which `lost`
-    /// holds: [`testing::Setup::transfer`].
+    /// Sends `segments` segments over a link that loses every transmission for which `lost` holds: see
+    /// [`testing::Setup::transfer`].
     pub fn transfer(self, segments: u64, lost: impl FnMut(u64, u64) -> bool) -> Transfer {
         self.prepared().transfer(segments, lost)
     }
 
-    /// The sender and a receiver at either end of `path`.
+    /// Returns the sender and a receiver at either end of `path`.
     #[must_use]
     pub fn loopback(self, path: Path) -> Loopback {
         self.prepared().loopback(path)

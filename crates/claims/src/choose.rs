@@ -1,4 +1,4 @@
-//! What stands in brackets: a stack, a point, conditions on points.
+//! The choices in brackets: a stack, a point, a group of flows, conditions on points.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -12,12 +12,12 @@ use crate::syntax::{Fault, Operator};
 use crate::value::{Place, Stack};
 use crate::world::Scene;
 
-/// What was chosen in brackets.
+/// The choices made in one pair of brackets.
 #[derive(Debug, Default)]
 pub(crate) struct Chosen {
     pub(crate) stack: Option<Arc<Stack>>,
     pub(crate) point: Option<Place>,
-    /// The flows, by the name of their group.
+    /// Name of a group of flows.
     pub(crate) group: Option<String>,
     pub(crate) conditions: Vec<Condition>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Condition {
 }
 
 impl Chosen {
-    /// The points that are chosen, in the order of the experiment.
+    /// Returns the chosen points, in the order of the experiment.
     pub(crate) fn points(&self, scene: usize, of: &Scene<'_>) -> Vec<Place> {
         let points = of.points().iter().enumerate();
         let chosen = points.filter(|(n, point)| {
@@ -46,8 +46,8 @@ impl Chosen {
         chosen.map(place).collect()
     }
 
-    /// Whether only one point can be meant: one is given, or what the points set is fixed. Of points
-    /// that are listed one by one it is enough that no other is like that.
+    /// Returns `true` if the choices leave only one point: a point is given, or `=` fixes every swept key. If the
+    /// points are listed one by one, it is enough that `=` fixes some key and that only one point matches.
     pub(crate) fn pins(&self, scene: &Scene<'_>) -> bool {
         let points = scene.points();
         let keys = points.first().map_or(&[][..], |point| &point.values);
@@ -88,7 +88,7 @@ impl Condition {
     }
 }
 
-/// Whether `asked` is `key`, or its end from a dot on.
+/// Returns `true` if `asked` is `key` or the end of `key` after a dot.
 pub(crate) fn is_key(key: &str, asked: &str) -> bool {
     let start = key.strip_suffix(asked);
     start.is_some_and(|start| start.is_empty() || start.ends_with('.'))
@@ -102,7 +102,7 @@ pub(crate) fn value_of<'v>(
     found.map(|(_, value)| value)
 }
 
-/// The number with which a swept text begins: 3 of `3 of 94-125`.
+/// Returns the number at the start of a swept text: 3 of `3 of 94-125`.
 pub(crate) fn first_number(value: &SweepValue) -> Option<f64> {
     let SweepValue::Text(text) = value else {
         return None;
@@ -110,9 +110,8 @@ pub(crate) fn first_number(value: &SweepValue) -> Option<f64> {
     text.split(' ').next()?.parse().ok()
 }
 
-/// How a swept value compares with what a condition has. A bare number is a fraction where the
-/// value is a percentage, and stands beside the number with which other text begins. Nothing if
-/// they cannot be compared.
+/// Compares a swept value with the value in a condition. A bare number is a fraction if the swept value is a
+/// percentage; it is compared with the first number of other text. Returns `None` if the two cannot be compared.
 pub(crate) fn order(value: &SweepValue, wanted: &SweepValue) -> Option<Ordering> {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-9);
     let own = match wanted {
@@ -135,7 +134,7 @@ pub(crate) fn order(value: &SweepValue, wanted: &SweepValue) -> Option<Ordering>
     }
 }
 
-/// The place of a stack among those of an experiment.
+/// Returns the index of a stack in an experiment.
 pub(crate) fn stack_in(
     scene: &Scene<'_>,
     wanted: Option<&Stack>,
@@ -145,11 +144,13 @@ pub(crate) fn stack_in(
     let Some(stack) = wanted else {
         return match stacks.as_slice() {
             [_] => Ok(0),
-            _ => Err(Fault::new(span, "of which stack?").help(format!(
-                "{} compares {}",
-                titled(scene),
-                stacks.join(", ")
-            ))),
+            _ => Err(
+                Fault::new(span, "the expression names no stack").help(format!(
+                    "{} compares {}; name one of them: `goodput[STACK]`",
+                    titled(scene),
+                    stacks.join(", ")
+                )),
+            ),
         };
     };
     let among = |texts: &[String]| {
@@ -169,8 +170,12 @@ pub(crate) fn stack_in(
             Err(fault.meant(&stack.name, stacks.iter().map(String::as_str)))
         }
         (Some(_), Some(_)) => {
-            let message = format!("`{}` is several stacks of {}", stack.name, titled(scene));
-            Err(Fault::new(span, message).help("give each a name of its own"))
+            let message = format!(
+                "`{}` stands for several stacks of {}",
+                stack.name,
+                titled(scene)
+            );
+            Err(Fault::new(span, message).help("give each stack its own name in `[names]`"))
         }
     }
 }

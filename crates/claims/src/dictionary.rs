@@ -1,4 +1,4 @@
-//! What the words of a file mean: its names for stacks and its shorthands for expressions.
+//! The vocabulary of a file: names for stacks and definitions for expressions.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use crate::syntax::{Expression, Fault};
 use crate::value::Stack;
 use crate::world::{Flows, MEASURES, World};
 
-/// Words of the language that a file cannot give another meaning.
+/// Words of the language that a file cannot redefine.
 pub(crate) const WORDS: [&str; 9] = [
     "points", "true", "false", "none", "each", "all", "any", "not", PAPER,
 ];
 
-/// The vocabulary of a file, read.
+/// The parsed vocabulary of a file.
 #[derive(Debug)]
 pub(crate) struct Dictionary {
     source: Source,
@@ -29,10 +29,10 @@ pub(crate) struct Dictionary {
     pub(crate) definitions: Vec<Definition>,
 }
 
-/// A shorthand.
+/// A named expression of `[define]`.
 #[derive(Debug)]
 pub(crate) struct Definition {
-    /// As the file has it, with its inputs.
+    /// Key in the file, with the inputs: `gain(s)`.
     pub(crate) key: String,
     pub(crate) name: String,
     pub(crate) inputs: Vec<String>,
@@ -40,7 +40,7 @@ pub(crate) struct Definition {
 }
 
 impl Dictionary {
-    /// Reads the vocabulary of the file `source`, whose stacks are of `catalog`.
+    /// Reads the vocabulary of the file `source`; stacks come from `catalog`.
     pub(crate) fn new(
         vocabulary: &Vocabulary,
         source: &Source,
@@ -63,20 +63,20 @@ impl Dictionary {
         for (n, definition) in all.iter().enumerate() {
             let name = &definition.name;
             let other = if all[..n].iter().any(|other| other.name == *name) {
-                "there is another definition"
+                "another definition"
             } else if book.names.iter().any(|stack| stack.name == *name) {
-                "there is a stack in `[names]`"
+                "a stack in `[names]`"
             } else if is_measure(name) {
-                "there is a measure"
+                "a measure"
             } else {
                 continue;
             };
-            return Err(book.about(definition, format!("{other} called `{name}`")));
+            return Err(book.about(definition, format!("{other} is already called `{name}`")));
         }
         Ok(book)
     }
 
-    /// Whether every definition speaks of what there is, used or not.
+    /// Checks every definition, used or not, for unknown words.
     pub(crate) fn check(&self, planned: &World<'_>) -> Result<(), ExperimentError> {
         for definition in &self.definitions {
             let facts = planned.scenes.iter();
@@ -84,7 +84,7 @@ impl Dictionary {
                 .flat_map(|scene| scene.quantities())
                 .any(|known| known == definition.name)
             {
-                let message = format!("there is a measure called `{}`", definition.name);
+                let message = format!("a measure is already called `{}`", definition.name);
                 return Err(self.about(definition, message));
             }
             if let Some(fault) = unknown(definition, self, planned) {
@@ -102,14 +102,14 @@ impl Dictionary {
         Ok(())
     }
 
-    /// What is wrong with the name of a definition.
+    /// Creates an error about the name of a definition.
     fn about(&self, definition: &Definition, message: String) -> ExperimentError {
         let place = format!("define.\"{}\"", definition.key);
         let help = Some("give it another name".to_owned());
         ExperimentError::at(&self.source, &place, message, help)
     }
 
-    /// What is wrong in `text`, which stands at `place` of the file, or in a definition that it uses.
+    /// Creates the error for a fault in `text`, at `place` in the file, or in a definition that it uses.
     pub(crate) fn complain(&self, place: &str, text: &str, fault: Fault) -> ExperimentError {
         match &fault.definition {
             Some(key) => {
@@ -121,7 +121,7 @@ impl Dictionary {
         }
     }
 
-    /// The text of a definition as the file has it.
+    /// Returns the text of a definition as it is in the file.
     fn text_of(&self, key: &str) -> String {
         let text = toml::from_str::<toml::Table>(&self.source.text).ok();
         let text = text.and_then(|table| {
@@ -132,11 +132,10 @@ impl Dictionary {
     }
 }
 
-/// What a kernel's sender begins with, on real packets.
+/// Prefix of the name of a kernel's sender, on real packets.
 const KERNEL: &str = "kernel:";
 
-/// A stack's text in its canonical spelling. A kernel's sender has none: it is in no catalog, and stands
-/// for what the file says.
+/// Returns the canonical spelling of a stack. A kernel's sender is in no catalog and is returned unchanged.
 pub(crate) fn canonical(text: &str, catalog: &Catalog) -> Result<String, String> {
     if text.starts_with(KERNEL) {
         return Ok(text.to_owned());
@@ -147,14 +146,14 @@ pub(crate) fn canonical(text: &str, catalog: &Catalog) -> Result<String, String>
     }
 }
 
-/// What is wrong in `text`, which stands at `place` of a file.
+/// Creates the error for a fault in `text`, at `place` in a file.
 pub(crate) fn complain(source: &Source, place: &str, text: &str, fault: Fault) -> ExperimentError {
     ExperimentError::inside(source, place, (text, fault.span), fault.message, fault.help)
 }
 
-/// What a name is.
-const NAME: &str = "a name has letters, digits and underscores, hyphens between them, begins with a \
-                    letter, and is no word of the language";
+/// Help text: the rules for a name.
+const NAME: &str = "a name starts with a letter and consists of letters, digits, underscores and inner \
+                    hyphens; words of the language are not allowed";
 
 fn is_measure(name: &str) -> bool {
     let measures = MEASURES.iter().map(|(known, _)| known.as_str());
@@ -178,7 +177,7 @@ fn stack(
     };
     let place = format!("names.\"{name}\"");
     if !is_name(name) || WORDS.contains(&name) {
-        let message = format!("no rule can write the name `{}`", name.escape_default());
+        let message = format!("invalid name `{}`", name.escape_default());
         return Err(ExperimentError::at(
             source,
             &place,
@@ -200,7 +199,7 @@ fn stack(
     }))
 }
 
-/// `gain(s)` with its expression.
+/// Parses a definition such as `gain(s)` and its expression.
 fn definition(key: &str, text: &str, source: &Source) -> Result<Definition, ExperimentError> {
     let place = format!("define.\"{key}\"");
     let wrong = |message: String, help: &str| {
@@ -217,7 +216,7 @@ fn definition(key: &str, text: &str, source: &Source) -> Result<Definition, Expe
         Some((name, rest)) => {
             let Some(inputs) = rest.trim_end().strip_suffix(')') else {
                 return wrong(
-                    format!("the bracket of `{shown}` is not closed"),
+                    format!("unclosed parenthesis in `{shown}`"),
                     "write `\"gain(s)\"`",
                 );
             };
@@ -228,16 +227,19 @@ fn definition(key: &str, text: &str, source: &Source) -> Result<Definition, Expe
     let name = name.trim();
     for (n, word) in inputs.iter().map(String::as_str).chain([name]).enumerate() {
         if !is_name(word) || WORDS.contains(&word) {
-            let message = format!("`{}` in `{shown}` is no name", word.escape_default());
+            let message = format!(
+                "`{}` in `{shown}` is not a valid name",
+                word.escape_default()
+            );
             return wrong(message, NAME);
         }
         if n < inputs.len() && inputs[..n].iter().any(|other| other == word) {
-            let message = format!("`{shown}` has two inputs called `{word}`");
-            return wrong(message, "give each a name of its own");
+            let message = format!("two inputs of `{shown}` are called `{word}`");
+            return wrong(message, "give each input its own name");
         }
     }
     if FUNCTIONS.iter().any(|function| function.name == name) {
-        let message = format!("`{name}` is a function of the language");
+        let message = format!("`{name}` is already a function of the language");
         return Err(ExperimentError::at(source, &place, message, None));
     }
     let body = parse(text).map_err(|fault| complain(source, &place, text, fault))?;

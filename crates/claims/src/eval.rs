@@ -1,4 +1,4 @@
-//! What an expression comes to in a world.
+//! The evaluator: computes the value of an expression in a world.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,14 +13,14 @@ use crate::value::{List, ListKind, Value};
 use crate::verdict::Verdict;
 use crate::world::World;
 
-/// So many definitions may stand within one another.
+/// Maximum nesting of definitions.
 const DEPTH_MAX: usize = 64;
-/// So many expressions may stand within one another, through definitions as well.
+/// Maximum nesting of expressions, including those of definitions.
 const NESTED_MAX: usize = 400;
-/// So many steps may one rule and what is shown of it take: each part of an expression and each
-/// value that it has is one. A rule of a paper takes a few thousand.
+/// Maximum number of steps for a rule and the text beside its verdict. Each part of an expression and each of its
+/// values is a step. A rule of a paper takes a few thousand.
 const STEPS_MAX: usize = 10_000_000;
-/// What stands before the dot of numbers that a paper prints.
+/// The word before the dot in front of a paper's printed numbers: `paper.x`.
 pub(crate) const PAPER: &str = "paper";
 
 /// Evaluates the expressions of a file in a world.
@@ -28,15 +28,15 @@ pub(crate) struct Evaluator<'b> {
     pub(crate) book: &'b Dictionary,
     pub(crate) world: &'b World<'b>,
     pub(crate) scene: Option<usize>,
-    /// The experiments that were entered so far.
+    /// The experiments entered so far.
     entered: BTreeSet<usize>,
     variables: Vec<(String, Value)>,
-    /// The definition that is being evaluated.
+    /// Key of the definition being evaluated.
     definition: Option<String>,
     depth: usize,
     nested: usize,
     steps: usize,
-    /// What stands for a number that is not finite.
+    /// Replacement for a number that is not finite.
     not_finite: Value,
 }
 
@@ -55,7 +55,7 @@ impl<'b> Evaluator<'b> {
             depth: 0,
             nested: 0,
             steps: 0,
-            // What is planned has ones for values: where two of them cancel, the check goes on.
+            // All planned values are 1. Where two of them cancel, the check continues with 1.
             not_finite: if world.is_plan() {
                 Value::Number(1.0)
             } else {
@@ -64,17 +64,17 @@ impl<'b> Evaluator<'b> {
         }
     }
 
-    /// Makes `name` the experiment that is asked about.
+    /// Makes `name` the current experiment.
     pub(crate) fn enter(&mut self, name: &str, span: &Range<usize>) -> Result<(), Fault> {
         let scenes = &self.world.scenes;
         let found = scenes.iter().position(|scene| scene.name == name);
         let found = found.ok_or_else(|| {
             let known = scenes.iter().map(|scene| scene.name.as_str());
-            let fault = Fault::new(span, format!("there is no experiment `{name}`"));
+            let fault = Fault::new(span, format!("unknown experiment `{name}`"));
             match scenes.as_slice() {
                 [only] if only.name.is_empty() => fault.help(
-                    "this file has one experiment, without a name: only those of a paper have names. \
-                     A key with dots stands in quotes: \"path.loss\"",
+                    "this file has a single experiment without a name: only the experiments of a paper have names. \
+                     To write a key that contains dots, put it in quotes: \"path.loss\"",
                 ),
                 _ => fault.meant(name, known),
             }
@@ -84,7 +84,7 @@ impl<'b> Evaluator<'b> {
         Ok(())
     }
 
-    /// The names of the experiments that were asked about so far.
+    /// Returns the names of the experiments entered so far.
     pub(crate) fn entered(&self) -> impl Iterator<Item = &'b str> + '_ {
         let scenes = &self.world.scenes;
         self.entered.iter().map(|&at| scenes[at].name.as_str())
@@ -94,13 +94,13 @@ impl<'b> Evaluator<'b> {
         self.variables.extend_from_slice(variables);
     }
 
-    /// What `text` comes to.
+    /// Returns the value of `text`.
     pub(crate) fn value(&mut self, text: &str) -> Outcome {
         let expression = parse(text)?;
         self.evaluate(&expression)
     }
 
-    /// Whether `text` is true; nothing if runs are missing.
+    /// Returns the verdict of the rule `text`, or `None` if runs are missing.
     pub(crate) fn verdict(&mut self, text: &str) -> Result<Option<Verdict>, Fault> {
         let expression = parse(text)?;
         let value = self.evaluate(&expression)?;
@@ -109,20 +109,23 @@ impl<'b> Evaluator<'b> {
             Value::Missing => Ok(None),
             other => Err(Fault::new(
                 &(0..text.len()),
-                format!("a rule is true or false, but this is {}", other.kind()),
+                format!(
+                    "expected a rule that is true or false, found {}",
+                    other.kind()
+                ),
             )
             .help(match other {
-                Value::List(_) => "put `all(…)` or `any(…)` around it",
-                _ => "compare it with something",
+                Value::List(_) => "wrap the list in `all(…)` or `any(…)`",
+                _ => "compare it with a value: `goodput[SACK] > 1`",
             })),
         }
     }
 
-    /// What an expression comes to; what is not finite is missing.
+    /// Returns the value of an expression. A value that is not finite counts as missing.
     pub(crate) fn evaluate(&mut self, of: &Expression) -> Outcome {
         self.nested += 1;
         let out = if self.nested > NESTED_MAX {
-            Err(Fault::new(&of.span, "this is nested too deeply"))
+            Err(Fault::new(&of.span, "the expression is nested too deeply"))
         } else {
             self.part(of)
         };
@@ -134,7 +137,7 @@ impl<'b> Evaluator<'b> {
         })
     }
 
-    /// A value that may be used further: without numbers that are not finite, and paid for.
+    /// Prepares a value for further use: replaces numbers that are not finite and counts its steps.
     fn settled(&mut self, mut value: Value, span: &Range<usize>) -> Outcome {
         let size = value.replace_not_finite(&self.not_finite);
         self.pay(1 + size, span)?;
@@ -147,17 +150,16 @@ impl<'b> Evaluator<'b> {
         if self.steps <= STEPS_MAX {
             return Ok(());
         }
-        let message = format!("the rule takes more than {STEPS_MAX} steps, and is here by then");
-        Err(Fault::new(span, message)
-            .help("put fewer loops, or fewer definitions, within one another"))
+        let message = format!("the rule takes more than {STEPS_MAX} steps; it stopped here");
+        Err(Fault::new(span, message).help("nest fewer loops or definitions"))
     }
 
     fn part(&mut self, of: &Expression) -> Outcome {
         let span = &of.span;
         match &of.node {
             Node::Number(number) => Ok(Value::Number(*number)),
-            Node::Quantity(text) => Err(Fault::new(span, format!("`{text}` has a unit")).help(
-                "units stand in conditions on points; a measure is a number in its own unit",
+            Node::Quantity(text) => Err(Fault::new(span, format!("unexpected unit in `{text}`")).help(
+                "only conditions on points have units; write a plain number in the unit of the measure",
             )),
             Node::Text(text) => Ok(Value::Text(text.clone())),
             Node::Name(name) => self.named(name, span),
@@ -186,7 +188,7 @@ impl<'b> Evaluator<'b> {
         }
     }
 
-    /// `a + b + c`, from the left on: however long it is, it is no deeper.
+    /// Evaluates `a + b + c` from the left in a loop: a long chain needs no deep recursion.
     fn chain(&mut self, whole: &Expression) -> Outcome {
         let (mut links, mut here) = (Vec::new(), whole);
         while let Node::Binary {
@@ -245,7 +247,7 @@ impl<'b> Evaluator<'b> {
         if scene.is_some_and(|scene| scene.quantities().any(|known| known == name)) {
             return self.select(name, &[], span);
         }
-        let fault = Fault::new(span, format!("`{name}` is not known here"));
+        let fault = Fault::new(span, format!("unknown name `{name}`"));
         let variables = self.variables.iter().map(|(name, _)| name.as_str());
         let definitions = book.definitions.iter().map(|d| d.name.as_str());
         let names = book.names.iter().map(|stack| stack.name.as_str());
@@ -257,7 +259,7 @@ impl<'b> Evaluator<'b> {
         if name == "setting" {
             return self.setting(inputs, span);
         }
-        // `goodput(group = "near")`: a quantity may have parentheses for its brackets.
+        // `goodput(group = "near")`: a quantity may have parentheses instead of brackets.
         let is_function = FUNCTIONS.iter().any(|function| function.name == name)
             || book.definitions.iter().any(|d| d.name == name);
         let mut scenes = self.world.scenes.iter();
@@ -272,7 +274,7 @@ impl<'b> Evaluator<'b> {
         if !FUNCTIONS.iter().any(|function| function.name == name) {
             let known = FUNCTIONS.iter().map(|function| function.name);
             let definitions = book.definitions.iter().map(|d| d.name.as_str());
-            let fault = Fault::new(span, format!("there is no function `{name}`"));
+            let fault = Fault::new(span, format!("unknown function `{name}`"));
             return Err(fault.meant(name, known.chain(definitions)));
         }
         let spans: Vec<Range<usize>> = inputs.iter().map(|input| input.span.clone()).collect();
@@ -282,7 +284,7 @@ impl<'b> Evaluator<'b> {
         functions::call(name, &values, &spans, span)
     }
 
-    /// A definition with these inputs: it sees them and the experiment, and no other variable.
+    /// Evaluates a definition with these inputs. It sees them and the current experiment, and no other variables.
     fn defined(
         &mut self,
         definition: &'b Definition,
@@ -291,7 +293,7 @@ impl<'b> Evaluator<'b> {
     ) -> Outcome {
         if values.len() != definition.inputs.len() {
             let message = format!(
-                "`{}` takes {} input(s), and is given {}",
+                "`{}` takes {} input(s), but {} are given",
                 definition.name,
                 definition.inputs.len(),
                 values.len()
@@ -301,7 +303,7 @@ impl<'b> Evaluator<'b> {
         if self.depth >= DEPTH_MAX {
             return Err(Fault::new(
                 span,
-                format!("`{}` needs itself", definition.name),
+                format!("the definition of `{}` refers to itself", definition.name),
             ));
         }
         let inputs = definition.inputs.iter().cloned().zip(values).collect();
@@ -318,13 +320,14 @@ impl<'b> Evaluator<'b> {
     fn within(&mut self, experiment: &str, body: &Expression, span: &Range<usize>) -> Outcome {
         if experiment == PAPER {
             if self.world.printed.is_empty() {
-                let message = "there are no printed numbers of a paper here";
+                let message = "this file has no printed numbers of a paper";
                 return Err(Fault::new(span, message).help(
-                    "only claims.toml of a paper has them, by its `[[printed]]`; write the number itself",
+                    "only `[[printed]]` in a paper's claims.toml adds them; write the number itself",
                 ));
             }
             let Node::Select { name, choices } = &body.node else {
-                let message = "after `paper.` stands what it prints, and of what: `paper.x[…]`";
+                let message =
+                    "expected a printed quantity after `paper.`, such as `paper.throughput[…]`";
                 return Err(Fault::new(span, message));
             };
             return self.printed(name, choices, span);
@@ -344,7 +347,7 @@ impl<'b> Evaluator<'b> {
         body: &Expression,
     ) -> Outcome {
         let Value::List(list) = self.evaluate(items)? else {
-            return Err(Fault::new(&items.span, "a list was expected after `in`"));
+            return Err(Fault::new(&items.span, "expected a list after `in`"));
         };
         let mut out = Vec::new();
         for (name, item) in list.items {

@@ -1,8 +1,8 @@
-//! Lines through a handful of values, and a ratio of means.
+//! Least-squares lines through a few values, and a ratio of means.
 
 use dupack_lab::stats::Summary;
 
-/// The ratio of two means of samples that are not paired, with an interval to first order.
+/// Returns the ratio of the means of two unpaired samples, with a first-order confidence interval.
 pub(crate) fn ratio_of_means(over: &Summary, under: &Summary) -> Summary {
     let mean = over.mean / under.mean;
     let relative = |s: &Summary| s.half_width_95.unwrap_or(0.0) / s.mean;
@@ -17,7 +17,7 @@ pub(crate) fn ratio_of_means(over: &Summary, under: &Summary) -> Summary {
     }
 }
 
-/// Intercept and slope of the straight line through values at 1, 2, 3, … by least squares.
+/// Returns the intercept and slope of the least-squares line through values at 1, 2, 3, ….
 pub(crate) fn line(values: &[f64]) -> Option<(f64, f64)> {
     let n = values.len() as f64;
     let x_mean = (n + 1.0) / 2.0;
@@ -33,7 +33,7 @@ pub(crate) fn line(values: &[f64]) -> Option<(f64, f64)> {
         .then_some((y_mean - slope * x_mean, slope))
 }
 
-/// How far values are from a curve `of` a line.
+/// Returns the distances of the values from the curve `of(line)`.
 pub(crate) fn distances(
     values: &[f64],
     line: Option<(f64, f64)>,

@@ -18,7 +18,7 @@ use crate::value::{List, ListKind, Samples, Value};
 
 type Outcome = Result<Value, Fault>;
 
-/// A function with its inputs and where they stand.
+/// A call of a function: its inputs and their places in the text.
 struct Call<'c> {
     name: &'c str,
     inputs: &'c [Value],
@@ -26,7 +26,7 @@ struct Call<'c> {
     span: &'c Range<usize>,
 }
 
-/// What the function `name` gives.
+/// Calls the function `name`.
 pub(crate) fn call(
     name: &str,
     inputs: &[Value],
@@ -73,7 +73,7 @@ pub(crate) fn call(
     }
 }
 
-/// The value with `of` in place of everything in it that is no list.
+/// Applies `of` to every item of nested lists that is not itself a list.
 pub(crate) fn each_leaf(value: &Value, of: &mut dyn FnMut(&Value) -> Outcome) -> Outcome {
     match value {
         Value::List(list) => {
@@ -96,8 +96,8 @@ impl Call<'_> {
                 .iter()
                 .find(|function| function.name == self.name);
             let inputs = about.map_or("", |function| function.inputs);
-            Fault::new(self.span, format!("`{}` needs more than this", self.name))
-                .help(format!("it is {}({inputs})", self.name))
+            Fault::new(self.span, format!("`{}` needs more inputs", self.name))
+                .help(format!("write {}({inputs})", self.name))
         })
     }
 
@@ -197,7 +197,7 @@ impl Call<'_> {
         })
     }
 
-    /// The items of the only input as quantities; nothing if one is missing.
+    /// Returns the items of the only input as quantities, or `None` if one is missing.
     fn curve(&self) -> Result<Option<Vec<Summary>>, Fault> {
         let Value::List(list) = self.one()? else {
             return Err(Fault::new(self.span_of(0), wanted("a list", self.one()?)));
@@ -227,7 +227,7 @@ impl Call<'_> {
         }))
     }
 
-    /// All numbers in the inputs; nothing if one is missing.
+    /// Returns all numbers in the inputs, or `None` if one is missing.
     fn numbers(&self) -> Result<Option<Vec<f64>>, Fault> {
         self.input(0)?;
         let mut numbers = Vec::new();
@@ -238,7 +238,7 @@ impl Call<'_> {
                     Value::Missing => return Ok(None),
                     other => {
                         let fault = Fault::new(self.span_of(n), wanted("numbers", other));
-                        return Err(fault.help("take their `mean(…)`, `lower(…)` or `upper(…)`"));
+                        return Err(fault.help("use their `mean(…)`, `lower(…)` or `upper(…)`"));
                     }
                 }
             }
@@ -363,7 +363,7 @@ impl Call<'_> {
         })
     }
 
-    /// The samples of every quantity in the inputs; nothing if one is missing.
+    /// Returns the samples of every quantity in the inputs, or `None` if one is missing.
     fn samples(&self) -> Result<Option<Vec<&Samples>>, Fault> {
         self.input(0)?;
         let mut out = Vec::new();
@@ -411,7 +411,7 @@ impl Call<'_> {
         Ok(Value::Samples(sum.map(|sum| sum / n)))
     }
 
-    /// Samples whose keys differ in the last part together.
+    /// Combines the flows of each run, which are samples whose keys differ only in the last part.
     fn by_run(&self) -> Outcome {
         each_leaf(self.one()?, &mut |leaf| {
             let Value::Samples(Samples(all)) = leaf else {
@@ -478,16 +478,16 @@ impl Call<'_> {
                 (None, _) => {
                     let known = place.values.iter().map(|(known, _)| known.as_str());
                     let key = key.unwrap_or_default();
-                    let fault = Fault::new(self.span_of(1), "the point does not set that");
+                    let fault = Fault::new(self.span_of(1), "the point does not set this key");
                     Err(fault.meant(key, known))
                 }
-                _ => Err(Fault::new(self.span, "which of its values?")
-                    .help("give the key in quotes after it")),
+                _ => Err(Fault::new(self.span, "the point sets several keys")
+                    .help("name one in quotes: `value(p, \"loss\")`")),
             }
         })
     }
 
-    /// A function of each number, or of each sample.
+    /// Applies a function to each number or sample.
     fn plain(&self) -> Outcome {
         let decimals = match self.name {
             "round" => {
@@ -513,7 +513,7 @@ impl Call<'_> {
             Value::Number(number) => Ok(Value::Number(of(*number))),
             Value::Samples(samples) => {
                 let moved = Value::Samples(samples.map(of));
-                // What is not finite is left out.
+                // Adding 0 removes samples that are not finite.
                 arithmetic(Operator::Plus, &moved, &Value::Number(0.0), self.span)
             }
             other => Err(Fault::new(self.span_of(0), wanted("a number", other))),

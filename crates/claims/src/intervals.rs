@@ -1,7 +1,7 @@
-//! How quantities are compared: by their 95 % intervals, with an answer in three values.
+//! Comparison of quantities by their 95 % confidence intervals, with a three-valued result.
 //!
-//! [`beside`] is behind the signs `<` and `>`, the others are behind words of the language. They
-//! differ in what they do with an interval that holds the bound.
+//! [`beside`] implements the signs `<` and `>`, the others implement functions of the language. They differ in how they
+//! treat an interval that contains the bound.
 
 use std::cmp::Ordering;
 
@@ -9,14 +9,14 @@ use dupack_lab::stats::Summary;
 
 use crate::verdict::Verdict;
 
-/// The 95 % interval, or the mean alone if there is only one sample.
+/// Returns the 95 % confidence interval, or the mean alone if there is only one sample.
 pub(crate) fn interval(summary: &Summary) -> (f64, f64) {
     summary
         .interval_95()
         .unwrap_or((summary.mean, summary.mean))
 }
 
-/// Whether a mean is on one side of a bound: for certain if its whole interval is.
+/// Returns whether a mean is on one side of a bound: decided only if its whole interval is on one side.
 pub(crate) fn beside(summary: &Summary, bound: f64, wanted: Ordering, or_equal: bool) -> Verdict {
     let (low, high) = interval(summary);
     let is = |value: f64| match value.partial_cmp(&bound) {
@@ -30,7 +30,7 @@ pub(crate) fn beside(summary: &Summary, bound: f64, wanted: Ordering, or_equal: 
     }
 }
 
-/// Whether a mean lies within bounds: for certain if its whole interval does.
+/// Returns whether a mean is within bounds: decided only if its whole interval is inside or outside.
 pub(crate) fn within(summary: &Summary, low: f64, high: f64) -> Verdict {
     let (from, to) = interval(summary);
     if low <= from && to <= high {
@@ -42,8 +42,8 @@ pub(crate) fn within(summary: &Summary, low: f64, high: f64) -> Verdict {
     }
 }
 
-/// Whether one mean differs from another by at most this share of it; nothing if the other may
-/// be 0, as there is no share of nothing.
+/// Returns whether one mean differs from another by at most `share` of the other. Returns `None` if the other may be 0,
+/// because a share of 0 is undefined.
 pub(crate) fn near(one: &Summary, other: &Summary, share: f64) -> Option<Verdict> {
     let ((low, high), (least, most)) = (interval(one), interval(other));
     if least <= 0.0 && 0.0 <= most {
@@ -53,7 +53,7 @@ pub(crate) fn near(one: &Summary, other: &Summary, share: f64) -> Option<Verdict
     let from = ratios.into_iter().fold(f64::INFINITY, f64::min);
     let to = ratios.into_iter().fold(f64::NEG_INFINITY, f64::max);
     let off = |ratio: f64| (ratio - 1.0).abs();
-    // Of an interval the ends are the farthest, and the nearest if 1 is outside.
+    // The farthest value of an interval is one of its ends; so is the nearest, unless 1 is inside.
     let farthest = off(from).max(off(to));
     let nearest = if from <= 1.0 && 1.0 <= to {
         0.0
@@ -69,8 +69,7 @@ pub(crate) fn near(one: &Summary, other: &Summary, share: f64) -> Option<Verdict
     })
 }
 
-/// Whether one mean is above another: for certain if the intervals do not touch, and for certain
-/// not if they do not and it is below.
+/// Returns whether one mean is above another: decided only if the intervals do not overlap.
 pub(crate) fn exceeds(one: &Summary, other: &Summary) -> Verdict {
     let (one, other) = (interval(one), interval(other));
     if one.0 > other.1 {
@@ -82,7 +81,7 @@ pub(crate) fn exceeds(one: &Summary, other: &Summary) -> Verdict {
     }
 }
 
-/// Whether each item of a curve is above the one before.
+/// Returns whether each item of a curve is above the previous one.
 pub(crate) fn rises<'s>(curve: impl IntoIterator<Item = &'s Summary>) -> Verdict {
     let mut curve = curve.into_iter();
     let Some(mut before) = curve.next() else {
@@ -93,8 +92,8 @@ pub(crate) fn rises<'s>(curve: impl IntoIterator<Item = &'s Summary>) -> Verdict
     })
 }
 
-/// Whether a curve grows: not if a step falls for certain or the ends do not rise, and it cannot
-/// be told if the ends' intervals overlap.
+/// Returns whether a curve grows: `DoesNotHold` if a step certainly falls or the last item is certainly not above the
+/// first, `CannotBeTold` if their intervals overlap.
 pub(crate) fn grows(curve: &[Summary]) -> Verdict {
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else {
         return Verdict::CannotBeTold;

@@ -1,4 +1,4 @@
-//! From the text of an expression to its words.
+//! The lexer: splits the text of an expression into words.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(crate) enum Word {
 }
 
 impl Word {
-    /// For messages.
+    /// Returns the word as error messages show it.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Number(number) => format!("`{number}`"),
@@ -31,7 +31,7 @@ impl Word {
     }
 }
 
-/// The words of `text`, each with its place; the last is the end.
+/// Returns the words of `text` with their places; the last is [`Word::End`].
 pub(crate) fn words(text: &str) -> Result<Vec<(Word, Range<usize>)>, Fault> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -45,8 +45,9 @@ pub(crate) fn words(text: &str) -> Result<Vec<(Word, Range<usize>)>, Fault> {
             '0'..='9' => number(rest, at)?,
             '"' => {
                 let Some(end) = rest[1..].find('"') else {
-                    return Err(Fault::new(&(at..text.len()), "the text does not end")
-                        .help("close it with \""));
+                    return Err(
+                        Fault::new(&(at..text.len()), "unclosed text").help("close it with \"")
+                    );
                 };
                 (Word::Text(rest[1..=end].to_owned()), end + 2)
             }
@@ -63,7 +64,7 @@ pub(crate) fn words(text: &str) -> Result<Vec<(Word, Range<usize>)>, Fault> {
     Ok(out)
 }
 
-/// Letters, digits and underscores; a hyphen between two of them belongs to the name.
+/// Returns the length of a name: letters, digits, underscores, and hyphens between two of them.
 fn name_length(rest: &str) -> usize {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let mut length = 0;
@@ -78,7 +79,7 @@ fn name_length(rest: &str) -> usize {
     length
 }
 
-/// Whether an expression can say `text` as a name.
+/// Returns `true` if `text` can be a name in an expression.
 pub(crate) fn is_name(text: &str) -> bool {
     let starts = text.starts_with(|c: char| c.is_alphabetic() || c == '_');
     starts && name_length(text) == text.len() && matches!(named(text), Word::Name(_))
@@ -93,7 +94,7 @@ fn named(name: &str) -> Word {
     }
 }
 
-/// `12`, `0.5`, `1e-9`, and with a unit `5%`, `50ms`, `2Mbit/s`.
+/// Reads a number such as `12`, `0.5`, `1e-9`, or one with a unit: `5%`, `50ms`, `2Mbit/s`.
 fn number(rest: &str, at: usize) -> Result<(Word, usize), Fault> {
     let digits = |from: usize| {
         let run = rest[from..].bytes().take_while(u8::is_ascii_digit);
@@ -111,9 +112,9 @@ fn number(rest: &str, at: usize) -> Result<(Word, usize), Fault> {
     }
     let value: f64 = rest[..end]
         .parse()
-        .map_err(|_| Fault::new(&(at..at + end), "this is not a number"))?;
+        .map_err(|_| Fault::new(&(at..at + end), "invalid number"))?;
     if !value.is_finite() {
-        return Err(Fault::new(&(at..at + end), "this number is too large"));
+        return Err(Fault::new(&(at..at + end), "the number is too large"));
     }
     if rest[end..].starts_with('%') {
         return Ok((Word::Quantity(rest[..=end].to_owned()), end + 1));
@@ -153,7 +154,7 @@ fn sign(rest: &str, at: usize) -> Result<(Word, usize), Fault> {
         Some(mark @ ('(' | ')' | '[' | ']' | ',' | ':' | '.')) => Ok((Word::Mark(mark), 1)),
         other => {
             let other = other.unwrap_or_default();
-            let message = format!("`{other}` means nothing here");
+            let message = format!("unexpected character `{other}`");
             Err(Fault::new(&(at..at + other.len_utf8()), message))
         }
     }

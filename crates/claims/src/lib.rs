@@ -1,10 +1,9 @@
-//! Claims: a rule is an expression over stacks, points and measures, judged by one engine.
+//! Claims about experiments: each has a rule, an expression over stacks, points and measures, which one engine judges.
 //!
-//! `docs/claims.md` describes the language. A file gives names to stacks and shorthands to
-//! expressions ([`Vocabulary`]) and lists [`Claim`]s. A front that runs an experiment file calls
-//! [`Rules::of_plan`] before anything runs, which finds what is wrong, and
-//! [`Rules::judge_results`] when it is done. Where rules ask about several experiments, a
-//! [`World`] holds them, for [`Rules::check`] and [`Rules::judge_all`].
+//! `docs/claims.md` describes the language. A file names stacks and defines expressions ([`Vocabulary`]), and lists
+//! [`Claim`]s. A front end that runs an experiment file calls [`Rules::of_plan`] before anything runs, which reports
+//! errors in the rules, and [`Rules::judge_results`] at the end. Where rules ask about several experiments, a [`World`]
+//! holds the experiments, for [`Rules::check`] and [`Rules::judge_all`].
 //!
 //! [`Vocabulary`]: dupack_lab::experiment::Vocabulary
 //! [`Claim`]: dupack_lab::experiment::Claim
@@ -37,7 +36,7 @@ pub use value::{List, ListKind, Place, Samples, Stack, Value};
 pub use verdict::{Finding, Judged, Verdict};
 pub use world::{Cell, Fact, FactKind, FactValue, Facts, Printed, Scene, World};
 
-/// The example of the README is compiled and run.
+/// Compiles and runs the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

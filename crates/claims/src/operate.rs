@@ -1,4 +1,4 @@
-//! What operators make of two values.
+//! The operators: each combines two values.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -13,10 +13,10 @@ use crate::verdict::Verdict;
 type Outcome = Result<Value, Fault>;
 
 pub(crate) fn wanted(what: &str, found: &Value) -> String {
-    format!("{what} was expected here, but this is {}", found.kind())
+    format!("expected {what}, found {}", found.kind())
 }
 
-/// What two values come to, item by item if one is a list.
+/// Applies an operator to two values, item by item if one is a list.
 pub(crate) fn binary(
     operator: Operator,
     one: &Value,
@@ -41,8 +41,8 @@ pub(crate) fn binary(
     }
 }
 
-/// Item by item; a value that is no list goes with every item. Where one is missing, nothing comes
-/// of it.
+/// Combines two values item by item; a value that is not a list is combined with every item. If one of a pair is
+/// missing, so is the result.
 pub(crate) fn zip(
     one: &Value,
     other: &Value,
@@ -57,7 +57,7 @@ pub(crate) fn zip(
     })
 }
 
-/// The same where `of` knows what to make of what is missing.
+/// Like [`zip`], but passes missing values to `of`.
 fn zip_all(
     one: &Value,
     other: &Value,
@@ -72,12 +72,12 @@ fn zip_all(
                 && (!points || pairs().all(|((a, _), (b, _))| a == b));
             if !alike {
                 let message = if points {
-                    "these are of different points"
+                    "the two sides have different points"
                 } else {
-                    "these lists do not belong together"
+                    "the two lists do not have the same length"
                 };
                 return Err(Fault::new(span, message)
-                    .help("both sides need the same points, chosen by the same conditions"));
+                    .help("choose the same points on both sides, by the same conditions"));
             }
             let each =
                 pairs().map(|((name, a), (_, b))| Ok((name.clone(), zip_all(a, b, span, of)?)));
@@ -101,23 +101,23 @@ fn zip_all(
     }))
 }
 
-/// What to write instead of arithmetic with two values of which one is no quantity.
+/// Returns the help for arithmetic between two values that do not support it.
 fn remedy(one: &Value, other: &Value) -> &'static str {
     let has = |is: fn(&Value) -> bool| is(one) || is(other);
     if has(|value| matches!(value, Value::Stack(_))) {
-        "name a measure of the stack: `goodput[NAME]`"
+        "write a measure of the stack: `goodput[NAME]`"
     } else if has(|value| matches!(value, Value::Point(_))) {
-        "take what the point sets: `value(p)`"
+        "use the value that the point sets: `value(p)`"
     } else if has(|value| matches!(value, Value::Truth(_))) {
-        "join what is true or false with `and`, `or`, or count it: `count(…)`"
+        "combine truth values with `and` or `or`, or count them: `count(…)`"
     } else if has(|value| matches!(value, Value::Text(_))) {
-        "words can only be equal or not: `=`, `!=`"
+        "text can only be compared by `=` and `!=`"
     } else {
-        "an estimate has no runs: take the `mean(…)` of both"
+        "an estimate has no samples: use the `mean(…)` of both"
     }
 }
 
-/// Whether all of several truths are. One that is false settles it, whatever is missing.
+/// Conjunction of several truth values. One that is false decides, even if others are missing.
 pub(crate) fn all(inputs: &[Value], span: &Range<usize>) -> Outcome {
     fold(
         inputs,
@@ -127,7 +127,7 @@ pub(crate) fn all(inputs: &[Value], span: &Range<usize>) -> Outcome {
     )
 }
 
-/// Whether one of several truths is. One that is true settles it, whatever is missing.
+/// Disjunction of several truth values. One that is true decides, even if others are missing.
 pub(crate) fn any(inputs: &[Value], span: &Range<usize>) -> Outcome {
     fold(
         inputs,
@@ -159,7 +159,7 @@ fn fold(
     })
 }
 
-/// `and` and `or` are `all` and `any` of two.
+/// `and` and `or` are [`all`] and [`any`] of two values.
 fn logic(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) -> Outcome {
     let both = [one.clone(), other.clone()];
     match operator {
@@ -168,17 +168,14 @@ fn logic(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) ->
     }
 }
 
-/// Numbers are compared as they are, quantities with an interval by it, words as they are.
+/// Compares numbers and words directly, and quantities by their intervals.
 fn compare(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) -> Outcome {
     let equal = |same: bool| match operator {
         Operator::Equal => Ok(Value::Truth(Verdict::of(same))),
         Operator::Unequal => Ok(Value::Truth(Verdict::of(!same))),
         _ => {
-            let message = format!(
-                "these have no order, so that `{}` means nothing",
-                operator.sign()
-            );
-            Err(Fault::new(span, message).help("they can only be equal or not: `=`, `!=`"))
+            let message = format!("`{}` needs values that have an order", operator.sign());
+            Err(Fault::new(span, message).help("these can only be compared by `=` and `!=`"))
         }
     };
     match (one, other) {
@@ -197,7 +194,10 @@ fn compare(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) 
         }
         _ => {
             if matches!(operator, Operator::Equal | Operator::Unequal) {
-                let message = format!("{} has a spread and is never just equal", one.kind());
+                let message = format!(
+                    "{} has a spread and cannot be compared by `=` or `!=`",
+                    one.kind()
+                );
                 return Err(
                     Fault::new(span, message).help("use `within(x, low, high)`, or `mean(x)`")
                 );
@@ -217,7 +217,7 @@ fn compare(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) 
     }
 }
 
-/// Samples are taken together run by run: of the same seed.
+/// Applies an arithmetic operator. Samples are paired by run, that is, by seed.
 pub(crate) fn arithmetic(
     operator: Operator,
     one: &Value,
@@ -227,7 +227,7 @@ pub(crate) fn arithmetic(
     combined((operator, operator), one, other, span)
 }
 
-/// As [`arithmetic`], with the operator that the file has, which is not always that of the work.
+/// Like [`arithmetic`], with the operator that error messages show: a comparison subtracts, but the file has `<`.
 fn combined(
     (operator, written): (Operator, Operator),
     one: &Value,
@@ -259,7 +259,7 @@ fn combined(
         (Value::Number(a), Value::Estimate(b)) => Ok(shifted(b, |b| of(*a, b))),
         _ => {
             let message = format!(
-                "`{}` does not go with {} and {}",
+                "cannot apply `{}` to {} and {}",
                 written.sign(),
                 one.kind(),
                 other.kind()

@@ -1,16 +1,16 @@
-//! From the text of an expression to its parts: precedence climbing, every part with its place.
+//! The parser: turns the words of an expression into a tree by precedence climbing. Every part keeps its place.
 
 use std::ops::Range;
 
 use crate::lex::{Word, words};
 use crate::syntax::{Expression, Fault, Node, Operator, Over};
 
-/// So many brackets may stand within one another.
+/// Maximum nesting of brackets.
 const DEPTH_MAX: usize = 100;
-/// So many operators may stand in one expression: each is a step deeper.
+/// Maximum number of operators in an expression: each is one level deeper in the tree.
 const OPERATORS_MAX: usize = 1000;
 
-/// The expression that `text` is.
+/// Parses `text` as an expression.
 pub(crate) fn parse(text: &str) -> Result<Expression, Fault> {
     let mut parser = Parser {
         words: words(text)?,
@@ -22,7 +22,10 @@ pub(crate) fn parse(text: &str) -> Result<Expression, Fault> {
     match parser.peek() {
         Word::End => Ok(whole),
         other => {
-            let message = format!("nothing was expected here, but there is {}", other.shown());
+            let message = format!(
+                "expected the end of the expression, found {}",
+                other.shown()
+            );
             Err(Fault::new(&parser.span(), message))
         }
     }
@@ -44,7 +47,7 @@ impl Parser {
         self.words[self.at].1.clone()
     }
 
-    /// The word here; goes on to the next, but never beyond the end.
+    /// Returns the current word and advances, but never beyond the end.
     fn next(&mut self) -> (Word, Range<usize>) {
         let word = self.words[self.at].clone();
         self.at = (self.at + 1).min(self.words.len() - 1);
@@ -68,11 +71,11 @@ impl Parser {
         if word == Word::Mark(mark) {
             return Ok(span.end);
         }
-        let message = format!("`{mark}` was expected here, but there is {}", word.shown());
+        let message = format!("expected `{mark}`, found {}", word.shown());
         Err(Fault::new(&span, message))
     }
 
-    /// Operators that bind at least as tightly as `least`, and what they join.
+    /// Parses operators that bind at least as tightly as `least`, with their operands.
     fn expression(&mut self, least: u8) -> Result<Expression, Fault> {
         self.deeper()?;
         let mut left = self.prefix()?;
@@ -83,19 +86,17 @@ impl Parser {
             }
             self.operators += 1;
             if self.operators > OPERATORS_MAX {
-                let message = format!("there are more than {OPERATORS_MAX} operators up to here");
-                return Err(Fault::new(&self.span(), message).help(
-                    "give parts of it names in `[define]`, or take a list: `all(…)`, `sum(…)`",
-                ));
+                let message = format!("the expression has more than {OPERATORS_MAX} operators");
+                return Err(Fault::new(&self.span(), message)
+                    .help("move parts to `[define]`, or use a list: `all(…)`, `sum(…)`"));
             }
             self.next();
             let right = self.expression(operator.strength() + 1)?;
             if operator.compares() {
                 if compared {
                     let span = left.span.start..right.span.end;
-                    return Err(
-                        Fault::new(&span, "two comparisons in a row").help("join them with `and`")
-                    );
+                    return Err(Fault::new(&span, "two comparisons follow each other")
+                        .help("join them with `and`"));
                 }
                 compared = true;
             }
@@ -115,7 +116,10 @@ impl Parser {
     fn deeper(&mut self) -> Result<(), Fault> {
         self.depth += 1;
         match self.depth > DEPTH_MAX {
-            true => Err(Fault::new(&self.span(), "this is nested too deeply")),
+            true => Err(Fault::new(
+                &self.span(),
+                "the expression is nested too deeply",
+            )),
             false => Ok(()),
         }
     }
@@ -152,14 +156,14 @@ impl Parser {
                 });
             }
             other => {
-                let message = format!("a value was expected here, but there is {}", other.shown());
+                let message = format!("expected a value, found {}", other.shown());
                 return Err(Fault::new(&span, message));
             }
         };
         Ok(Expression { node, span })
     }
 
-    /// What begins with a name: a call, a choice, a loop, an experiment, or the name alone.
+    /// Parses an expression that starts with a name: a call, a choice, a loop, an experiment, or the name alone.
     fn named(&mut self, name: String, span: Range<usize>) -> Result<Expression, Fault> {
         let kind = match name.as_str() {
             "each" => Some(Over::Each),
@@ -199,9 +203,13 @@ impl Parser {
                     Expression { span, ..inner }
                 }
                 other => {
-                    let message = format!("after `{name}.` there is {}", other.shown());
-                    return Err(Fault::new(&at, message)
-                        .help("a measure of that experiment follows, or brackets"));
+                    let message = format!(
+                        "expected a measure after `{name}.`, found {}",
+                        other.shown()
+                    );
+                    return Err(Fault::new(&at, message).help(format!(
+                        "write `{name}.goodput[…]`, or an expression in parentheses: `{name}.(…)`"
+                    )));
                 }
             };
             self.depth -= 1;
@@ -217,11 +225,11 @@ impl Parser {
         })
     }
 
-    /// `s in others: body`, from `in` on.
+    /// Parses a loop, `s in others: body`, from `in` on.
     fn over(&mut self, kind: Over, variable: String, start: usize) -> Result<Expression, Fault> {
         let (word, at) = self.next();
         if word != Word::Operator(Operator::In) {
-            let message = format!("`in` was expected here, but there is {}", word.shown());
+            let message = format!("expected `in`, found {}", word.shown());
             return Err(Fault::new(&at, message));
         }
         let items = Box::new(self.expression(0)?);
@@ -237,7 +245,7 @@ impl Parser {
         Ok(Expression { node, span })
     }
 
-    /// Expressions with commas between them up to `close`, and where that ends.
+    /// Parses expressions separated by commas up to `close`; returns them and the end of `close`.
     fn until(&mut self, close: char) -> Result<(Vec<Expression>, usize), Fault> {
         let mut items = Vec::new();
         while !self.is(close) {

@@ -1,4 +1,4 @@
-//! The rules of a file: read, checked before anything runs, judged when all is run.
+//! The rules of a file: parsed, checked before anything runs, judged after all runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,42 +15,41 @@ use crate::value::Value;
 use crate::verdict::{Finding, Judged, Verdict};
 use crate::world::{Cell, World};
 
-/// An expression, or text with expressions in it, and where it stands.
+/// An expression, or text that contains expressions, and its place in a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'s> {
     /// The file.
     pub source: &'s Source,
-    /// Its key there.
+    /// Key in the file.
     pub place: &'s str,
-    /// What is said.
+    /// The text itself.
     pub text: &'s str,
-    /// The experiment that it is about where it names none.
+    /// Experiment that the text is about where it names none.
     pub experiment: Option<&'s str>,
 }
 
-/// The vocabulary and the claims of a file, read and ready to be judged.
+/// The parsed vocabulary and claims of a file, ready to be judged.
 #[derive(Debug)]
 pub struct Rules {
     dictionary: Dictionary,
     claims: Vec<Claim>,
 }
 
-/// What a rule asks about.
+/// The data that a rule asks about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The cells, by experiment.
     pub cells: BTreeMap<String, BTreeSet<Cell>>,
-    /// Whether it pools the samples of several quantities: cells that have more runs than others count
-    /// for more then.
+    /// `true` if the rule pools samples of several quantities, which gives cells with more runs more weight.
     pub pools: bool,
 }
 
 impl Rules {
-    /// Reads the expressions of a file whose text is `source` and whose stacks are of `catalog`.
+    /// Parses the expressions of the file `source`; stacks come from `catalog`.
     ///
     /// # Errors
-    /// If a name or a definition is not what it should be, a claim has no rule, or two have one name:
-    /// the error points at the place in the file.
+    /// Returns an error that points at the place in the file if a name or a definition is invalid, a claim has no rule,
+    /// or two claims have the same name.
     pub fn new(
         vocabulary: &Vocabulary,
         claims: &[Claim],
@@ -59,14 +58,14 @@ impl Rules {
     ) -> Result<Self, ExperimentError> {
         for (n, claim) in claims.iter().enumerate() {
             if claim.id.is_empty() || claim.id.contains(char::is_control) {
-                let message = "a claim's `id` is a name on one line".to_owned();
-                let help = "give it a short one, such as `sack-ahead`".to_owned();
+                let message = "a claim's `id` must be a non-empty name on one line".to_owned();
+                let help = "choose a short one, such as `sack-ahead`".to_owned();
                 let place = format!("claim.{n}.id");
                 return Err(ExperimentError::at(source, &place, message, Some(help)));
             }
             if claim.holds_if.is_empty() {
-                let message = format!("the claim `{}` does not say when it holds", claim.id);
-                let help = "give it `holds_if`, as docs/claims.md describes".to_owned();
+                let message = format!("the claim `{}` has no rule", claim.id);
+                let help = "add `holds_if`; docs/claims.md describes rules".to_owned();
                 let place = format!("claim.{n}");
                 return Err(ExperimentError::at(source, &place, message, Some(help)));
             }
@@ -74,7 +73,7 @@ impl Rules {
         let dictionary = Dictionary::new(vocabulary, source, catalog)?;
         for (n, claim) in claims.iter().enumerate() {
             if claims[..n].iter().any(|other| other.id == claim.id) {
-                let message = format!("there are two claims called `{}`", claim.id);
+                let message = format!("two claims are called `{}`", claim.id);
                 let place = format!("claim.{n}.id");
                 return Err(ExperimentError::at(source, &place, message, None));
             }
@@ -85,8 +84,8 @@ impl Rules {
         })
     }
 
-    /// Those of the experiment file `source` that `plan` was made of, held against the plan, of
-    /// which nothing has run. What comes out is for [`judge_results`](Self::judge_results).
+    /// Parses the claims of the experiment file `source` and checks them against `plan`, which was made from it.
+    /// Nothing needs to have run. Judge the rules with [`judge_results`](Self::judge_results).
     ///
     /// # Errors
     /// As [`new`](Self::new) and [`check`](Self::check).
@@ -102,23 +101,23 @@ impl Rules {
         Ok(rules)
     }
 
-    /// What has become of every claim of an experiment file by the results of its plan. Nothing
-    /// is settled while runs are missing.
+    /// Judges every claim of an experiment file by the results of its plan. While runs are missing, no claim is
+    /// decided.
     #[must_use]
     pub fn judge_results(&self, results: &Results) -> Vec<Judged> {
         self.judge_all(&World::of(results), results.missing())
     }
 
-    /// The claims.
+    /// Returns the claims.
     #[must_use]
     pub fn claims(&self) -> &[Claim] {
         &self.claims
     }
 
-    /// Whether every rule asks for what there is.
+    /// Checks that every rule asks only for things that exist.
     ///
     /// # Errors
-    /// If one does not: the error points at the place in the file and says what was meant.
+    /// Returns an error that points at the place in the file and suggests a correction.
     pub fn check(&self, planned: &World<'_>) -> Result<(), ExperimentError> {
         self.dictionary.check(planned)?;
         for (n, claim) in self.claims.iter().enumerate() {
@@ -142,13 +141,12 @@ impl Rules {
         Ok(())
     }
 
-    /// What has become of a claim; nothing if runs that it needs are missing or do not show
-    /// what it is about. A rule that does not fit what was run, such as a sweep of which a quick look has
-    /// left out too much, cannot be told.
+    /// Judges a claim. Returns `None` if runs that it needs are missing or do not show its quantities. If the rule does
+    /// not fit the runs, as when a quick look has left out too much of a sweep, the claim cannot be told.
     #[must_use]
     pub fn judge(&self, claim: &Claim, world: &World<'_>) -> Option<Finding> {
         self.judged(claim, world).unwrap_or_else(|fault| {
-            let found = format!("the rule does not fit what was run: {}", fault.message);
+            let found = format!("the rule does not fit the runs: {}", fault.message);
             Some(Finding::new(Verdict::CannotBeTold, found))
         })
     }
@@ -168,7 +166,7 @@ impl Rules {
         Ok(Some(Finding { verdict, found }))
     }
 
-    /// The names of the experiments that a claim's rule, and what is shown beside it, ask about.
+    /// Returns the names of the experiments that a claim's rule, and the text beside its verdict, ask about.
     #[must_use]
     pub fn experiments_of(&self, claim: &Claim, planned: &World<'_>) -> Vec<String> {
         let mut asked = self.by_rule(claim, planned);
@@ -178,7 +176,7 @@ impl Rules {
         asked.entered().map(str::to_owned).collect()
     }
 
-    /// What a claim's rule asks about: where more runs would tell more.
+    /// Returns the cells that a claim's rule asks about: more runs there tell more.
     #[must_use]
     pub fn asked_by(&self, claim: &Claim, world: &World<'_>) -> Asked {
         world.take_asked().for_each(drop);
@@ -190,19 +188,19 @@ impl Rules {
         }
     }
 
-    /// What has asked all that a claim's rule asks.
+    /// Returns an evaluator that has evaluated a claim's rule.
     fn by_rule<'a>(&'a self, claim: &Claim, world: &'a World<'_>) -> Evaluator<'a> {
         let mut asked = Evaluator::new(&self.dictionary, world);
         let entered = claim.experiment.iter().try_for_each(|name| {
             let nowhere = 0..name.len();
             asked.enter(name, &nowhere)
         });
-        // What is asked before a fault counts: `check` tells of the fault.
+        // Ignore a fault, but keep what was asked about before it: `check` reports faults.
         let _ = entered.and_then(|()| asked.verdict(&claim.holds_if).map(|_| ()));
         asked
     }
 
-    /// What has become of every claim, where so many of the planned runs are `missing`.
+    /// Judges every claim; `missing` is the number of planned runs that are missing.
     #[must_use]
     pub fn judge_all(&self, world: &World<'_>, missing: usize) -> Vec<Judged> {
         let judged = self.claims.iter().map(|claim| Judged {
@@ -212,10 +210,10 @@ impl Rules {
         judged.collect()
     }
 
-    /// What an expression comes to; `variables` are known to it beside what the file defines.
+    /// Returns the value of an expression, which may use `variables` besides the definitions of the file.
     ///
     /// # Errors
-    /// If it is no expression, or asks for what there is not.
+    /// Returns an error if the text is not an expression or asks for something that does not exist.
     pub fn evaluate(
         &self,
         said: &Said<'_>,
@@ -225,10 +223,10 @@ impl Rules {
         self.asked(said, variables, world, |asked| asked.value(said.text))
     }
 
-    /// Text with expressions in braces, filled in.
+    /// Fills in the expressions in the braces of a text.
     ///
     /// # Errors
-    /// If an expression in it is none, or asks for what there is not.
+    /// Returns an error if one is not an expression or asks for something that does not exist.
     pub fn fill(
         &self,
         said: &Said<'_>,

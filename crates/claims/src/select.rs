@@ -1,5 +1,4 @@
-//! What is meant by `goodput[…]`, `paper.x[…]` and `setting(…)`: quantities of an experiment, and what
-//! brackets choose of them.
+//! Evaluates `goodput[…]`, `paper.x[…]` and `setting(…)`: quantities of an experiment, chosen by brackets.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -17,10 +16,10 @@ use crate::value::{List, ListKind, Place, Samples, Stack, Value};
 use crate::verdict::Verdict;
 use crate::world::{Flows, Found, OF_A_GROUP, Printed};
 
-/// What chooses a group of flows by its name.
+/// Keys that choose a group of flows by name.
 const GROUP: [&str; 2] = ["group", "flows"];
 
-/// The quantities that a group of flows has.
+/// Returns the quantities that a group of flows has.
 fn of_groups() -> impl Iterator<Item = &'static str> + Clone {
     let each = Flows::ALL.iter().map(|(name, _)| *name);
     OF_A_GROUP.into_iter().chain(each)
@@ -31,15 +30,15 @@ impl Evaluator<'_> {
         self.scene.ok_or_else(|| {
             let scenes = self.world.scenes.iter();
             let known: Vec<&str> = scenes.map(|scene| scene.name.as_str()).collect();
-            Fault::new(span, "of which experiment?").help(format!(
-                "write `{}.` before it, or give the claim an `experiment`; there is {}",
+            Fault::new(span, "the expression names no experiment").help(format!(
+                "prefix it with `{}.`, or set the claim's `experiment`; expected one of {}",
                 known.first().unwrap_or(&"name"),
                 known.join(", ")
             ))
         })
     }
 
-    /// `goodput[LE, loss >= 5%]`.
+    /// Evaluates a quantity such as `goodput[LE, loss >= 5%]`.
     pub(crate) fn select(
         &mut self,
         name: &str,
@@ -53,7 +52,7 @@ impl Evaluator<'_> {
         self.pay(scene.points().len() / 16, span)?;
         let places = chosen.points(at, scene);
         if places.is_empty() && world.is_plan() {
-            return Err(Fault::new(span, "no point is like that").help(points_of(scene)));
+            return Err(Fault::new(span, "no point matches").help(points_of(scene)));
         }
         if name == "points" {
             let items = places
@@ -65,12 +64,12 @@ impl Evaluator<'_> {
             }));
         }
         if !scene.quantities().any(|known| known == name) {
-            let fault = Fault::new(span, format!("there is no measure `{name}`"));
+            let fault = Fault::new(span, format!("unknown measure `{name}`"));
             return Err(fault.meant(name, scene.quantities()));
         }
         let stack = stack_in(scene, chosen.stack.as_deref(), span)?;
         if chosen.group.is_some() && !of_groups().any(|known| known == name) {
-            let message = format!("`{name}` is not a measure of a group of flows");
+            let message = format!("groups of flows have no measure `{name}`");
             return Err(Fault::new(span, message).meant(name, of_groups()));
         }
         let group = chosen.group.as_deref();
@@ -93,7 +92,7 @@ impl Evaluator<'_> {
         }))
     }
 
-    /// `paper.throughput[alg1, loss = 1%]`.
+    /// Evaluates printed numbers such as `paper.throughput[alg1, loss = 1%]`.
     pub(crate) fn printed(
         &mut self,
         name: &str,
@@ -155,8 +154,8 @@ impl Evaluator<'_> {
         }))
     }
 
-    /// Of printed numbers those that meet conditions on columns that no point of the experiment
-    /// has, without these columns; and the other choices.
+    /// Splits the choices: applies conditions on columns that no point of the experiment has, and removes these columns
+    /// from the printed numbers. Returns the numbers that remain and the other choices.
     fn of_columns(
         &mut self,
         numbers: Vec<&Printed>,
@@ -207,7 +206,7 @@ impl Evaluator<'_> {
         Ok((met.collect(), others))
     }
 
-    /// `setting("path.rate")`: at every point if it varies.
+    /// Evaluates `setting("path.rate")`: a list over the points if it varies.
     pub(crate) fn setting(&mut self, inputs: &[Expression], span: &Range<usize>) -> Outcome {
         let at = self.here(span)?;
         let scene = &self.world.scenes[at];
@@ -215,13 +214,14 @@ impl Evaluator<'_> {
             .split_first()
             .map(|(first, rest)| (&first.node, rest))
         else {
-            return Err(Fault::new(span, "which setting?").help("write `setting(\"path.rate\")`"));
+            return Err(Fault::new(span, "the key of the setting is missing")
+                .help("write `setting(\"path.rate\")`"));
         };
         let chosen = self.choose(at, choices)?;
         let of = |place: &Place| {
             let value = scene.setting(key, place.point);
             value.map(Value::Number).ok_or_else(|| {
-                let message = format!("the experiment gives no number for `{key}`");
+                let message = format!("the experiment has no number for `{key}`");
                 let known = scene.settings(place.point);
                 Fault::new(&inputs[0].span, message).meant(key, known.iter().map(String::as_str))
             })
@@ -241,7 +241,7 @@ impl Evaluator<'_> {
         }))
     }
 
-    /// What stands in the brackets: a stack, points, conditions on points.
+    /// Reads the choices in brackets: a stack, a point, a group of flows, conditions on points.
     fn choose(&mut self, at: usize, choices: &[Expression]) -> Result<Chosen, Fault> {
         let mut chosen = Chosen::default();
         for choice in choices {
@@ -268,7 +268,7 @@ impl Evaluator<'_> {
                 }
                 Value::Point(place) if place.scene == at => chosen.point.replace(place).is_some(),
                 Value::Point(_) => {
-                    let message = "this is a point of another experiment";
+                    let message = "the point belongs to another experiment";
                     return Err(Fault::new(&choice.span, message));
                 }
                 other => {
@@ -277,13 +277,16 @@ impl Evaluator<'_> {
                 }
             };
             if again {
-                return Err(Fault::new(&choice.span, "there is another one before it"));
+                return Err(Fault::new(
+                    &choice.span,
+                    "the brackets already have a choice of this kind",
+                ));
             }
         }
         Ok(chosen)
     }
 
-    /// `group = "reverse"`, if that is what it is.
+    /// Reads `group = "reverse"`; `None` if the choice is something else.
     fn group(&self, at: usize, choice: &Expression) -> Result<Option<String>, Fault> {
         let Node::Binary {
             operator: Operator::Equal,
@@ -308,7 +311,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// `loss >= 5%`, if that is what it is.
+    /// Reads `loss >= 5%`; `None` if the choice is something else.
     fn condition(&mut self, at: usize, choice: &Expression) -> Result<Option<Condition>, Fault> {
         let Node::Binary {
             operator,
@@ -324,8 +327,8 @@ impl Evaluator<'_> {
         let (Node::Name(key) | Node::Text(key)) = &left.node else {
             return match dotted(left) {
                 Some(key) => Err(
-                    Fault::new(&left.span, "a key with dots stands in quotes").help(format!(
-                        "write `\"{key}\"`, or only what is after the last dot"
+                    Fault::new(&left.span, "a key that contains dots needs quotes").help(format!(
+                        "write `\"{key}\"`, or only the part after the last dot"
                     )),
                 ),
                 None => Ok(None),
@@ -347,8 +350,8 @@ impl Evaluator<'_> {
                 return Err(Fault::new(&left.span, message).meant(key, short));
             }
             _ => {
-                let message = format!("`{key}` may be several keys");
-                return Err(Fault::new(&left.span, message).help("write the whole key in quotes"));
+                let message = format!("`{key}` is ambiguous");
+                return Err(Fault::new(&left.span, message).help("write the full key in quotes"));
             }
         };
         let wanted = match &right.node {
@@ -362,7 +365,7 @@ impl Evaluator<'_> {
         if let Some(first) = first
             && wanted.iter().any(|wanted| order(first, wanted).is_none())
         {
-            let message = format!("`{key}` takes values such as {first}");
+            let message = format!("invalid value for `{key}`: expected a value such as {first}");
             return Err(Fault::new(&right.span, message));
         }
         Ok(Some(Condition {
@@ -372,7 +375,7 @@ impl Evaluator<'_> {
         }))
     }
 
-    /// What a key is compared with.
+    /// Returns the value that a key is compared with.
     fn wanted(&mut self, of: &Expression) -> Result<SweepValue, Fault> {
         match &of.node {
             Node::Quantity(text) | Node::Text(text) => Ok(SweepValue::Text(text.clone())),
@@ -385,7 +388,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// `path.loss`, if that is how a key is written without quotes.
+/// Returns a key that was written without quotes, such as `path.loss`.
 fn dotted(of: &Expression) -> Option<String> {
     match &of.node {
         Node::Name(name) => Some(name.clone()),

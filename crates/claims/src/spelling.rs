@@ -1,5 +1,4 @@
-//! Words of definitions that mean nothing: found without their inputs, so that a definition which no
-//! rule uses is seen as well.
+//! Unknown words in definitions. The check needs no inputs, so it also covers definitions that no rule uses.
 
 use crate::dictionary::{Definition, Dictionary, WORDS};
 use crate::eval::PAPER;
@@ -7,15 +6,15 @@ use crate::reference::FUNCTIONS;
 use crate::syntax::{Expression, Fault, Node};
 use crate::world::World;
 
-/// What is known where a part of a definition stands.
+/// The words known at a place in a definition.
 struct Known<'k> {
     book: &'k Dictionary,
     world: &'k World<'k>,
-    /// Inputs, and the variables of the loops around.
+    /// Inputs, and the variables of enclosing loops.
     variables: Vec<&'k str>,
 }
 
-/// The first word of a definition that means nothing.
+/// Returns the fault for the first unknown word of a definition.
 pub(crate) fn unknown(
     definition: &Definition,
     book: &Dictionary,
@@ -61,7 +60,7 @@ impl<'k> Known<'k> {
         }
     }
 
-    /// From the right on, so that a long chain is no deeper.
+    /// Checks a chain of operators from the right in a loop: a long chain needs no deep recursion.
     fn chain(&mut self, of: &'k Expression) -> Result<(), Fault> {
         let mut here = of;
         while let Node::Binary { left, right, .. } = &here.node {
@@ -71,7 +70,7 @@ impl<'k> Known<'k> {
         self.read(here)
     }
 
-    /// What stands in brackets: the left of a condition is a key.
+    /// Checks the choices in brackets. The left side of a condition is a key and is not checked here.
     fn choices(&mut self, choices: &'k [Expression]) -> Result<(), Fault> {
         choices.iter().try_for_each(|choice| match &choice.node {
             Node::Binary {
@@ -100,7 +99,7 @@ impl<'k> Known<'k> {
             return self.read(body);
         }
         let span = of.span.start..of.span.start + experiment.len();
-        let message = format!("there is no experiment `{experiment}`");
+        let message = format!("unknown experiment `{experiment}`");
         Err(Fault::new(&span, message).meant(experiment, scenes))
     }
 
@@ -122,7 +121,7 @@ impl<'k> Known<'k> {
         if WORDS.contains(&name) || all.clone().any(|known| known == name) {
             return Ok(());
         }
-        let message = format!("`{name}` is not known here");
+        let message = format!("unknown name `{name}`");
         Err(Fault::new(&of.span, message).meant(name, all))
     }
 
@@ -133,7 +132,7 @@ impl<'k> Known<'k> {
         if all.clone().any(|known| known == name) {
             return Ok(());
         }
-        let message = format!("there is no function `{name}`");
+        let message = format!("unknown function `{name}`");
         Err(Fault::new(&of.span, message).meant(name, all))
     }
 
@@ -141,7 +140,7 @@ impl<'k> Known<'k> {
         if name == "points" || self.quantities().any(|known| known == name) {
             return Ok(());
         }
-        let message = format!("there is no measure `{name}`");
+        let message = format!("unknown measure `{name}`");
         Err(Fault::new(&of.span, message).meant(name, self.quantities()))
     }
 }

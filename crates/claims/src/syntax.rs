@@ -1,17 +1,17 @@
-//! What an expression is made of.
+//! The syntax tree of an expression.
 
 use std::ops::Range;
 
-/// A part of an expression, and where it stands in its text.
+/// A part of an expression and its place in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
-    /// What it is.
+    /// The part itself.
     pub(crate) node: Node,
-    /// Where it stands, in bytes.
+    /// Its place in the text, in bytes.
     pub(crate) span: Range<usize>,
 }
 
-/// What a part of an expression is.
+/// The kinds of parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
     /// `1.29`, `5%`.
@@ -34,7 +34,7 @@ pub(crate) enum Node {
         name: String,
         choices: Vec<Expression>,
     },
-    /// `figure6a.goodput[LE]`: what follows the dot is about this experiment.
+    /// `figure6a.goodput[LE]`: the part after the dot is about this experiment.
     Within {
         experiment: String,
         body: Box<Expression>,
@@ -58,14 +58,14 @@ pub(crate) enum Node {
     },
 }
 
-/// What becomes of a body that is evaluated for every item.
+/// Result of a loop, whose body is evaluated for every item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// A list.
+    /// The list of values.
     Each,
-    /// Whether it is true of all.
+    /// True if the body is true for all items.
     All,
-    /// Whether it is true of one.
+    /// True if the body is true for at least one item.
     Any,
 }
 
@@ -88,7 +88,7 @@ pub(crate) enum Operator {
 }
 
 impl Operator {
-    /// Whether its value is true or false of numbers.
+    /// Returns `true` for the comparison operators.
     pub(crate) const fn compares(self) -> bool {
         matches!(
             self,
@@ -102,7 +102,7 @@ impl Operator {
         )
     }
 
-    /// How tightly it binds.
+    /// Returns the binding strength; a stronger operator binds more tightly.
     pub(crate) const fn strength(self) -> u8 {
         match self {
             Self::Or => 1,
@@ -113,7 +113,7 @@ impl Operator {
         }
     }
 
-    /// As it is written.
+    /// Returns the operator as it is written.
     pub(crate) const fn sign(self) -> &'static str {
         match self {
             Self::Or => "or",
@@ -133,14 +133,13 @@ impl Operator {
     }
 }
 
-/// What is wrong in an expression, and where in its text.
+/// An error in an expression and its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) message: String,
     pub(crate) span: Range<usize>,
     pub(crate) help: Option<String>,
-    /// The text that it stands in, if that is not the one that was asked about: a definition's
-    /// name.
+    /// Key of the definition that the error is in; `None` if it is in the text that was evaluated.
     pub(crate) definition: Option<String>,
 }
 
@@ -161,7 +160,7 @@ impl Fault {
         }
     }
 
-    /// Names what there is, the nearest alone if it is near.
+    /// Adds a suggestion as help: the nearest known word if one is similar, otherwise all of them.
     pub(crate) fn meant<'k>(self, wrong: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
         let known: Vec<&str> = known.into_iter().filter(|word| !word.is_empty()).collect();
         let near = known
@@ -172,7 +171,7 @@ impl Fault {
         match near {
             Some((_, word)) => self.help(format!("did you mean `{word}`?")),
             None if known.is_empty() => self,
-            None => self.help(format!("there is {}", known.join(", "))),
+            None => self.help(format!("expected one of {}", known.join(", "))),
         }
     }
 }

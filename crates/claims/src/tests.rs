@@ -39,8 +39,8 @@ fn planned() -> Results {
     plan.unwrap().empty_results()
 }
 
-/// SACK has 4, 2 and 1 Mbit/s at the three points, give or take a tenth with the seed, and LE a
-/// half more without loss and twice as much with it.
+/// Results in which SACK has 4, 2 and 1 Mbit/s at the three points, ±0.1 Mbit/s with the seed. LE has 1.5 times as much
+/// without loss and twice as much with loss.
 fn results() -> Results {
     let mut results = planned();
     for (point, base) in [4.0, 2.0, 1.0].into_iter().enumerate() {
@@ -109,7 +109,7 @@ fn open(rule: &str) {
     assert_eq!(finding(rule).verdict, Verdict::CannotBeTold, "{rule}");
 }
 
-/// The text that the error about a rule points at, and all that it says.
+/// Returns the text that the error about a rule points at, and its message and help.
 fn wrong(rule: &str) -> (String, String) {
     let claim = format!("[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = '{rule}'\n");
     let planned = planned();
@@ -118,7 +118,7 @@ fn wrong(rule: &str) -> (String, String) {
         panic!("{rule}");
     };
     let text = source(&claim).text;
-    let at = complaint.at.expect("it has a place");
+    let at = complaint.at.expect("the error has a place");
     let pointed = text[at.offset()..at.offset() + at.len()].to_owned();
     (
         pointed,
@@ -132,7 +132,7 @@ fn wrong(rule: &str) -> (String, String) {
 
 #[test]
 fn ratios_are_paired_by_seed() {
-    // Their spread cancels; that of the means does not.
+    // The spread of the ratio cancels; the spread of the means does not.
     holds("all(lower(gain(LE)) > 1.49)");
     holds("within(goodput[LE, loss = 5%] / goodput[SACK, loss = 5%], 2, 2)");
     holds("upper(goodput[SACK, loss = 5%]) > 1.2");
@@ -148,13 +148,13 @@ fn a_quantity_is_compared_by_its_interval() {
     open("goodput[SACK, loss = 5%] > 1.1 and true");
     fails("goodput[SACK, loss = 5%] > 1.1 and false");
     holds("goodput[SACK, loss = 5%] > 1.1 or true");
-    // Run by run: LE is twice SACK.
+    // Paired by run, LE is twice SACK.
     holds("all(goodput[LE] > goodput[SACK])");
 }
 
 #[test]
-fn functions_that_judge_go_by_the_interval_from_either_side() {
-    // SACK's mean at 5 % is 1, from 0.75 to 1.25 at the least.
+fn functions_that_compare_use_both_ends_of_the_interval() {
+    // SACK's mean at 5 % loss is 1, and its interval is at least [0.75, 1.25].
     holds("within(goodput[SACK, loss = 5%], 0.2, 2)");
     open("within(goodput[SACK, loss = 5%], 0.99, 2)");
     open("within(goodput[SACK, loss = 5%], 1.05, 2)");
@@ -177,7 +177,7 @@ fn functions_that_judge_go_by_the_interval_from_either_side() {
 }
 
 #[test]
-fn a_curve_rises_falls_or_cannot_be_told() {
+fn curves_rise_fall_or_cannot_be_told() {
     holds("rises([1, 2, 3])");
     fails("rises([1, 2, 2])");
     holds("falls([3, 2, 1])");
@@ -191,7 +191,7 @@ fn a_curve_rises_falls_or_cannot_be_told() {
 }
 
 #[test]
-fn points_are_chosen_by_what_they_set() {
+fn points_are_chosen_by_their_values() {
     holds("size(goodput[LE]) = 3");
     holds("size(goodput[LE, loss >= 1%]) = 2");
     holds("size(goodput[LE, loss in [0%, 5%]]) = 2");
@@ -204,7 +204,7 @@ fn points_are_chosen_by_what_they_set() {
 }
 
 #[test]
-fn a_swept_text_goes_by_the_number_with_which_it_begins() {
+fn a_swept_text_is_compared_by_its_first_number() {
     let text = r#"
 stacks = ["sack/reno"]
 [path]
@@ -306,7 +306,7 @@ fn printed_numbers_are_found_by_columns_that_are_not_swept() {
     assert_eq!(found, Value::Missing);
     assert_eq!(value("paper.rate[loss = 1%]").unwrap(), Value::Missing);
     assert!(value("paper.rate[flow = 4]").is_err());
-    // What is missing decides nothing, and takes nothing from what the others decide.
+    // A missing value decides nothing, but does not prevent the others from deciding.
     let nothing = "paper.rate[flows = 4, loss = 5%] > 1";
     let folded = |of: &str| {
         let said = Said {
@@ -352,7 +352,7 @@ fn orders_and_extremes() {
 }
 
 #[test]
-fn what_is_shown_is_what_is_compared() {
+fn the_text_beside_a_verdict_has_the_compared_quantities() {
     assert_eq!(
         finding("all(lower(gain(LE)) > 1)").found,
         "gain(LE): 1.50 ±0.00, 2.00 ±0.00, 2.00 ±0.00".replace(" ±0.00", "")
@@ -362,7 +362,7 @@ fn what_is_shown_is_what_is_compared() {
         each,
         "goodput[s, loss = 1%]: SACK: 2.00 ±0.25; LE, as published: 4.00 ±0.50"
     );
-    // A loop that a quantity does not speak of is left out, and brackets are whole.
+    // A loop whose variable a quantity does not use is left out, and brackets are kept.
     let one = finding(
         "all s in both: mean(goodput[s, loss = 1%]) >= (1 + mean(goodput[SACK, loss = 5%]))",
     );
@@ -380,18 +380,18 @@ fn what_is_shown_is_what_is_compared() {
 }
 
 #[test]
-fn missing_runs_leave_a_claim_open() {
+fn a_claim_with_missing_runs_cannot_be_told() {
     let rules = rules("[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = 'all(gain(LE) > 1)'\n");
     let (rules, mut results) = (rules.unwrap(), results());
     results.runs.retain(|run| run.point != 1);
     assert_eq!(rules.judge(&rules.claims()[0], &World::of(&results)), None);
     let finding = &rules.judge_results(&results)[0].finding;
     assert_eq!(finding.verdict, Verdict::CannotBeTold);
-    assert_eq!(finding.found, "runs that it needs are missing");
+    assert_eq!(finding.found, "runs that the rule needs are missing");
 }
 
 #[test]
-fn an_error_points_at_the_place_and_says_what_was_meant() {
+fn an_error_points_at_the_place_and_suggests_a_correction() {
     for (rule, place, part) in [
         (
             "all(godput[LE] > 1)",
@@ -412,7 +412,7 @@ fn an_error_points_at_the_place_and_says_what_was_meant() {
         (
             "all(goodput[LE, loss > 5ms] > 1)",
             "5ms",
-            "values such as 0%",
+            "expected a value such as 0%",
         ),
         (
             "maen(goodput[LE, loss = 0%]) > 1",
@@ -424,14 +424,22 @@ fn an_error_points_at_the_place_and_says_what_was_meant() {
             "within(goodput[LE, loss = 0%], 1)",
             "within(x, low, high)",
         ),
-        ("figure.goodput[LE] > 1", "figure", "no experiment `figure`"),
-        ("goodput[LE] > 1", "goodput[LE] > 1", "put `all(…)`"),
+        (
+            "figure.goodput[LE] > 1",
+            "figure",
+            "unknown experiment `figure`",
+        ),
+        (
+            "goodput[LE] > 1",
+            "goodput[LE] > 1",
+            "wrap the list in `all(…)`",
+        ),
         (
             "goodput[LE, loss = 0%]",
             "goodput[LE, loss = 0%]",
-            "compare it",
+            "compare it with a value",
         ),
-        ("all(goodput[] > 1)", "goodput[]", "of which stack?"),
+        ("all(goodput[] > 1)", "goodput[]", "names no stack"),
         (
             "all(goodput[LE] > goodput[LE, loss > 0%])",
             "goodput[LE] > goodput[LE, loss > 0%]",
@@ -440,22 +448,18 @@ fn an_error_points_at_the_place_and_says_what_was_meant() {
         (
             "all(goodput[LE] = 1)",
             "goodput[LE] = 1",
-            "never just equal",
+            "cannot be compared by `=`",
         ),
         (
             "all(goodput[LE] + LE > 1)",
             "goodput[LE] + LE",
-            "does not go with",
+            "cannot apply `+`",
         ),
         ("1 < 2 < 3", "1 < 2 < 3", "join them with `and`"),
-        ("(1 < 2", "'", "`)` was expected"),
-        ("mean(1) # 2 > 3", "#", "means nothing"),
-        ("1 < 2 3", "3", "nothing was expected"),
-        (
-            "max(goodput[LE]) > 1",
-            "goodput[LE]",
-            "take their `mean(…)`",
-        ),
+        ("(1 < 2", "'", "expected `)`"),
+        ("mean(1) # 2 > 3", "#", "unexpected character"),
+        ("1 < 2 3", "3", "expected the end"),
+        ("max(goodput[LE]) > 1", "goodput[LE]", "use their `mean(…)`"),
         (
             "goodput[\"fack/reno\", loss = 0%] > 1",
             "goodput[\"fack/reno\", loss = 0%]",
@@ -466,7 +470,7 @@ fn an_error_points_at_the_place_and_says_what_was_meant() {
             "\"fakc/reno\"",
             "fakc",
         ),
-        ("again(1) > 1", "again(s)", "needs itself"),
+        ("again(1) > 1", "again(s)", "refers to itself"),
         ("gain(LE, SACK) > 1", "gain(LE, SACK)", "takes 1 input(s)"),
     ] {
         let (pointed, said) = wrong(rule);
@@ -478,8 +482,8 @@ fn an_error_points_at_the_place_and_says_what_was_meant() {
 }
 
 #[test]
-fn what_nobody_wrote_is_an_error_and_no_panic() {
-    // Every rule of these tests, cut and with each character left out.
+fn damaged_rules_are_errors_and_do_not_panic() {
+    // Each rule truncated at every character, and with every character left out.
     for rule in [
         "all p in points[loss > 0%]: mean(gain(LE)) >= 1.5e-3",
         "not within(goodput[\"le/reno\", loss = 5%], -2, [1, 2]) or figure.x(2Mbit/s) ≤ 3",
@@ -507,26 +511,26 @@ fn what_nobody_wrote_is_an_error_and_no_panic() {
 }
 
 #[test]
-fn claims_with_one_name_and_without_a_rule_are_errors() {
+fn claims_with_equal_names_or_without_a_rule_are_errors() {
     let twice = "[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = \"1 > 0\"\n".repeat(2);
     assert!(
         rules(&twice)
             .unwrap_err()
             .to_string()
-            .contains("two claims")
+            .contains("two claims are called")
     );
     let bare = source("[[claim]]\nid = \"x\"\nstatement = \"x\"\n");
     let error = bare.parse().unwrap_err().to_string();
     assert!(error.contains("missing field `holds_if`"), "{error}");
     let empty = "[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = \"\"\n";
     let error = rules(empty).unwrap_err().to_string();
-    assert!(error.contains("does not say when"), "{error}");
+    assert!(error.contains("has no rule"), "{error}");
 }
 
 const REFERENCE: &str = include_str!("../../../docs/claims.md");
 
 #[test]
-fn the_reference_has_every_function_and_measure_as_it_is() {
+fn the_reference_lists_every_function_and_measure() {
     for Function { name, inputs, doc } in FUNCTIONS {
         let row = format!("| `{name}({inputs})` | {doc} |\n");
         assert!(REFERENCE.contains(&row), "{row}");
@@ -537,7 +541,7 @@ fn the_reference_has_every_function_and_measure_as_it_is() {
 }
 
 #[test]
-fn every_example_of_the_reference_is_a_rule() {
+fn every_example_of_the_reference_is_a_valid_rule() {
     let text = TEXT.replace("[names]", "[names]\nNewReno = \"le/reno\"");
     let source = Source {
         text: text.replace("\"5%\"", "\"0.5%\""),
@@ -567,7 +571,7 @@ fn every_example_of_the_reference_is_a_rule() {
 }
 
 #[test]
-fn the_example_with_claims_is_checked() {
+fn the_example_file_passes_the_checks() {
     let source = Source {
         text: include_str!("../../../examples/claims.toml").to_owned(),
         ..source("")

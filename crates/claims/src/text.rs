@@ -1,4 +1,4 @@
-//! What is shown beside a verdict: quantities with their intervals, in words.
+//! The text beside a verdict: quantities with their intervals.
 
 use dupack_lab::stats::{Summary, spread};
 
@@ -7,19 +7,19 @@ use crate::parse::parse;
 use crate::syntax::{Expression, Fault, Node, Over};
 use crate::value::{ListKind, Value};
 
-/// How numbers are written.
+/// Format of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Format {
-    /// Decimals; as many as three digits want, if it is not said.
+    /// Number of decimals; by default as many as three significant digits need.
     decimals: Option<usize>,
-    /// Whether a positive number has a sign.
+    /// `true` if positive numbers have a sign.
     signed: bool,
-    /// Whether a number has just the digits that it needs.
+    /// `true` if a number has only as many digits as it needs.
     shortest: bool,
 }
 
 impl Format {
-    /// `3`, `+1`, or `g` for just the digits that it needs.
+    /// Reads a format: `3`, `+1`, or `g` for the shortest.
     fn read(text: &str) -> Option<Self> {
         if text == "g" {
             return Some(Self {
@@ -41,7 +41,7 @@ impl Format {
             return summary.mean.to_string();
         }
         let decimals = self.decimals.unwrap_or_else(|| decimals_of(summary));
-        // A negative zero made positive.
+        // Show a negative zero without its sign.
         let zero = format!("{:.decimals$}", summary.mean)
             .trim_matches(['-', '0', '.'])
             .is_empty();
@@ -83,7 +83,7 @@ impl Format {
                     }
                 });
                 let items: Vec<String> = items.collect();
-                // A comma within an item, as labels may have them, is none between two.
+                // Labels may contain commas, which must not look like separators.
                 let nested = list
                     .items
                     .iter()
@@ -98,7 +98,7 @@ impl Format {
     }
 }
 
-/// As many decimals as three digits of the mean want, and one digit of its interval.
+/// Returns the number of decimals that three digits of the mean and one digit of the interval need.
 fn decimals_of(summary: &Summary) -> usize {
     let of_mean = match summary.mean.abs() {
         mean if mean >= 99.5 => 0,
@@ -117,8 +117,8 @@ fn decimals_of(summary: &Summary) -> usize {
 }
 
 impl Evaluator<'_> {
-    /// Text with expressions in braces, each with how many decimals it has after a colon:
-    /// `alg2 / alg1: {ratio(alg2):3}`.
+    /// Fills in text with expressions in braces. A format may follow each after a colon: `alg2 / alg1:
+    /// {ratio(alg2):3}`.
     pub(crate) fn template(&mut self, text: &str) -> Result<String, Fault> {
         let mut out = String::new();
         let mut at = 0;
@@ -126,10 +126,7 @@ impl Evaluator<'_> {
             out.push_str(&text[at..at + open]);
             let start = at + open + 1;
             let Some(length) = text[start..].find('}') else {
-                return Err(Fault::new(
-                    &(start - 1..text.len()),
-                    "the brace is not closed",
-                ));
+                return Err(Fault::new(&(start - 1..text.len()), "unclosed brace"));
             };
             let inner = &text[start..start + length];
             let (expression, format) = match inner.rsplit_once(':') {
@@ -137,10 +134,10 @@ impl Evaluator<'_> {
                     Some(format) => (expression, format),
                     None if parse(inner).is_err() && parse(expression).is_ok() => {
                         let at = start + expression.len() + 1..start + length;
-                        let message = format!("`{}` is no way to write numbers", format.trim());
+                        let message = format!("invalid number format `{}`", format.trim());
                         return Err(Fault::new(&at, message).help(
-                            "`:2` is two decimals (12 at most), `:+1` has a sign before what is \
-                             positive, `:g` has just the digits that a number needs",
+                            "expected `:2` for two decimals (at most 12), `:+1` for a sign before positive \
+                             numbers, or `:g` for the shortest form",
                         ));
                     }
                     None => (inner, Format::default()),
@@ -163,7 +160,7 @@ impl Evaluator<'_> {
         Ok(out)
     }
 
-    /// The quantities that a rule compares, each with its name in the rule.
+    /// Returns the quantities that a rule compares, each with its text in the rule.
     pub(crate) fn shown(&mut self, rule: &str) -> Result<String, Fault> {
         let mut shown = Vec::new();
         compared(&parse(rule)?, &mut Vec::new(), &mut shown);
@@ -184,7 +181,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// A variable of a loop with what it ranges over.
+/// A loop's variable and the list that it ranges over.
 type Loop = (String, Expression);
 
 /// A quantity that a rule compares, and the loops around it.
@@ -194,7 +191,7 @@ struct Quantity {
 }
 
 impl Quantity {
-    /// With the loops that it needs around it, as lists.
+    /// Wraps the quantity in the loops that it needs, as lists.
     fn whole(self) -> Expression {
         self.loops
             .into_iter()
@@ -215,7 +212,7 @@ impl Quantity {
     }
 }
 
-/// Whether an expression speaks of a variable.
+/// Returns `true` if an expression uses a variable.
 fn uses(of: &Expression, variable: &str) -> bool {
     let in_any = |inner: &[Expression]| inner.iter().any(|one| uses(one, variable));
     match &of.node {
@@ -232,7 +229,7 @@ fn uses(of: &Expression, variable: &str) -> bool {
     }
 }
 
-/// Functions that compare their first inputs, and how many of them.
+/// Functions that compare their first inputs, and the number of these inputs.
 const COMPARING: [(&str, usize); 8] = [
     ("within", 1),
     ("above", 1),
@@ -244,10 +241,10 @@ const COMPARING: [(&str, usize); 8] = [
     ("grows", 1),
 ];
 
-/// Functions of which the quantity inside is shown with its interval.
+/// Functions whose input is shown, with its interval, in place of their value.
 const OPENED: [&str; 3] = ["mean", "lower", "upper"];
 
-/// Collects what `rule` compares.
+/// Collects the quantities that `rule` compares.
 fn compared(rule: &Expression, loops: &mut Vec<Loop>, out: &mut Vec<Quantity>) {
     match &rule.node {
         Node::Binary {

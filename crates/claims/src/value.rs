@@ -1,4 +1,4 @@
-//! What an expression comes to: numbers, samples over seeds, verdicts, and lists of them.
+//! Values of expressions: numbers, samples over seeds, verdicts, and lists of them.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use dupack_lab::stats::Summary;
 
 use crate::verdict::Verdict;
 
-/// What an expression comes to.
+/// Value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A number without a spread.
     Number(f64),
     /// A number for every run.
     Samples(Samples),
-    /// A mean with its interval whose samples are not known.
+    /// A mean with its interval, without samples.
     Estimate(Summary),
-    /// Words.
+    /// Text.
     Text(String),
-    /// Whether something is so.
+    /// A truth value.
     Truth(Verdict),
     /// A stack.
     Stack(Arc<Stack>),
@@ -26,68 +26,68 @@ pub enum Value {
     Point(Place),
     /// Several values.
     List(List),
-    /// There should be a value, but runs are missing or do not show it.
+    /// A missing value: its runs are missing or do not show it.
     Missing,
 }
 
-/// A stack as a file names it.
+/// A stack with its name in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stack {
-    /// What the file calls it.
+    /// Name in the file.
     pub name: String,
-    /// For people.
+    /// Label for readers.
     pub label: String,
-    /// Its text, or its texts in several experiments, in their canonical spelling.
+    /// The stack in its canonical spelling, or the stacks that it stands for in several experiments.
     pub texts: Vec<String>,
-    /// What it is in an experiment that has none of these.
+    /// Alternatives for an experiment that has none of `texts`.
     pub instead: Vec<String>,
 }
 
 /// A point of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// For people.
+    /// Label for readers.
     pub label: String,
-    /// The experiment, by its place among those that there are.
+    /// Index of the experiment in the world.
     pub scene: usize,
-    /// The point, by its place in the experiment.
+    /// Index of the point in the experiment.
     pub point: usize,
-    /// What it sets.
+    /// Swept keys with their values at the point.
     pub values: Vec<(String, SweepValue)>,
 }
 
-/// Values with their names.
+/// A list of named values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct List {
-    /// What the items are.
+    /// Kind of the items.
     pub kind: ListKind,
-    /// The items, each with its name.
+    /// The items with their names.
     pub items: Vec<(String, Value)>,
 }
 
-/// What the items of a list are.
+/// Kind of the items of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListKind {
-    /// One for every point, so that two lists belong together only if they have the same points.
+    /// One item per point. Two such lists can be combined only if they have the same points.
     Points,
-    /// Others.
+    /// Other items.
     Plain,
 }
 
-/// A number for every run, in ascending order of the keys: the seed, and before it the item of
-/// the list if several were pooled, and after it the flow if it is one of every flow.
+/// A number for every run, in ascending order of keys. A key is the seed; the index of the quantity precedes it if
+/// several were pooled, and the flow follows it if the measure has a value per flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Samples(pub Vec<(Vec<u64>, f64)>);
 
 impl Samples {
-    /// Mean and interval; nothing if no sample is finite.
+    /// Returns mean and interval, or `None` if no sample is finite.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
         let values: Vec<f64> = self.0.iter().map(|(_, value)| *value).collect();
         Summary::of(&values)
     }
 
-    /// Every sample by itself.
+    /// Applies `of` to every sample.
     pub(crate) fn map(&self, of: impl Fn(f64) -> f64) -> Self {
         Self(
             self.0
@@ -97,7 +97,7 @@ impl Samples {
         )
     }
 
-    /// Samples of the same run together; what has no partner or no finite value is left out.
+    /// Combines samples of the same run. Drops samples without a partner and results that are not finite.
     pub(crate) fn paired(&self, other: &Self, of: impl Fn(f64, f64) -> f64) -> Self {
         let mut others = other.0.iter().peekable();
         let mut out = Vec::new();
@@ -115,22 +115,22 @@ impl Samples {
 }
 
 impl Value {
-    /// Its kind in words, for messages.
+    /// Returns the kind of value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Number(_) => "a number",
             Self::Samples(_) => "a measure over the seeds",
             Self::Estimate(_) => "an estimate",
             Self::Text(_) => "text",
-            Self::Truth(_) => "true or false",
+            Self::Truth(_) => "a truth value",
             Self::Stack(_) => "a stack",
             Self::Point(_) => "a point",
             Self::List(_) => "a list",
-            Self::Missing => "nothing",
+            Self::Missing => "a missing value",
         }
     }
 
-    /// Its mean and interval, if it is a quantity.
+    /// Returns mean and interval if the value is a quantity.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
         match self {
@@ -148,7 +148,7 @@ impl Value {
         }
     }
 
-    /// Its items, or itself as the only one.
+    /// Returns the items of a list, or the value itself as the only item.
     #[must_use]
     pub fn items(&self) -> Vec<(&str, &Self)> {
         match self {
@@ -160,7 +160,7 @@ impl Value {
         }
     }
 
-    /// Puts `instead` in the place of numbers that are not finite; how many values there are.
+    /// Replaces numbers that are not finite by `instead` and returns the number of values.
     pub(crate) fn replace_not_finite(&mut self, instead: &Self) -> usize {
         let finite = |summary: &Summary| {
             let half = summary.half_width_95.unwrap_or(0.0);
@@ -186,7 +186,7 @@ impl Value {
         }
     }
 
-    /// All that is in it and no list.
+    /// Returns all values in nested lists that are not lists themselves.
     pub(crate) fn leaves(&self) -> Vec<&Self> {
         match self {
             Self::List(list) => list
@@ -205,7 +205,7 @@ impl From<Option<Summary>> for Value {
     }
 }
 
-/// An estimate with its mean and the ends of its interval moved.
+/// Applies `of` to the mean of an estimate and to the ends of its interval.
 pub(crate) fn shifted(summary: &Summary, of: impl Fn(f64) -> f64) -> Value {
     let moved = summary
         .interval_95()

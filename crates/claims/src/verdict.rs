@@ -1,20 +1,20 @@
-//! What has become of a claim: a verdict in three values, and what it rests on.
+//! The verdict on a claim, with three values, and the findings behind it.
 
 use dupack_lab::experiment::Claim;
 
-/// What has become of a claim.
+/// Verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// By its rule it holds.
+    /// The rule is true.
     Holds,
-    /// By its rule it does not.
+    /// The rule is false.
     DoesNotHold,
-    /// The runs do not decide it, or are missing.
+    /// The runs do not decide the rule, or are missing.
     CannotBeTold,
 }
 
 impl Verdict {
-    /// `Holds` or `DoesNotHold`.
+    /// Returns `Holds` if `holds` is true, otherwise `DoesNotHold`.
     #[must_use]
     pub const fn of(holds: bool) -> Self {
         if holds {
@@ -24,7 +24,7 @@ impl Verdict {
         }
     }
 
-    /// In words.
+    /// Returns the verdict in words.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Verdict {
         }
     }
 
-    /// Both: what does not hold decides, then what cannot be told.
+    /// Conjunction: `DoesNotHold` takes precedence, then `CannotBeTold`.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -44,7 +44,7 @@ impl Verdict {
         }
     }
 
-    /// One of both: what holds decides, then what cannot be told.
+    /// Disjunction: `Holds` takes precedence, then `CannotBeTold`.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -54,7 +54,7 @@ impl Verdict {
         }
     }
 
-    /// The contrary.
+    /// Negation: `CannotBeTold` stays as it is.
     #[must_use]
     pub const fn contrary(self) -> Self {
         match self {
@@ -65,17 +65,17 @@ impl Verdict {
     }
 }
 
-/// A verdict with what it rests on.
+/// A verdict and the numbers behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The verdict.
     pub verdict: Verdict,
-    /// Our numbers, with their intervals where there are any.
+    /// The numbers found, with their intervals if they have any.
     pub found: String,
 }
 
 impl Finding {
-    /// A finding.
+    /// Creates a finding.
     #[must_use]
     pub fn new(verdict: Verdict, found: impl Into<String>) -> Self {
         Self {
@@ -84,32 +84,32 @@ impl Finding {
         }
     }
 
-    /// What is said of a claim in the end, of which `found` was found by the runs that there are:
-    /// nothing is settled while runs are missing.
+    /// Returns the final finding, given the one that the available runs support: nothing is decided while runs are
+    /// missing.
     #[must_use]
     pub fn settled(found: Option<Self>, missing: usize) -> Self {
         let open = |found: &str| Self::new(Verdict::CannotBeTold, found);
         match (found, missing) {
-            (None, 0) => open("the runs do not show what it is about"),
-            (None, _) => open("runs that it needs are missing"),
+            (None, 0) => open("the runs do not show its quantities"),
+            (None, _) => open("runs that the rule needs are missing"),
             (Some(finding), 0) => finding,
-            // The rule was made for all runs: fewer might seem to refute a claim.
+            // The rule was made for all runs: with fewer it may seem to refute the claim.
             (Some(finding), _) => open(&format!("so far: {}", finding.found)),
         }
     }
 }
 
-/// A claim with its verdict.
+/// A claim and its finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
     /// The claim.
     pub claim: Claim,
-    /// What was found.
+    /// The finding.
     pub finding: Finding,
 }
 
 impl Judged {
-    /// What was found, and why it does not hold if it does not.
+    /// Returns the numbers found, followed by the explanation if the claim does not hold.
     #[must_use]
     pub fn found(&self) -> String {
         match self.explanation() {
@@ -118,7 +118,7 @@ impl Judged {
         }
     }
 
-    /// Why it does not hold, if it does not and somebody knows.
+    /// Returns the explanation of a claim that does not hold, if the file has one.
     #[must_use]
     pub fn explanation(&self) -> Option<&str> {
         let known = !self.claim.explanation.is_empty();

@@ -1,5 +1,4 @@
-//! What expressions may ask about: the experiments with what came out of them, and the numbers
-//! that a paper prints.
+//! The data that expressions can ask about: experiments with their results, and the printed numbers of a paper.
 
 use std::cell::{self, RefCell};
 use std::collections::BTreeSet;
@@ -13,93 +12,92 @@ use dupack_lab::stats::jain_index;
 
 use crate::value::Samples;
 
-/// Everything that the claims of a file may ask about.
+/// All data that the claims of a file can ask about.
 #[derive(Debug, Default)]
 pub struct World<'r> {
     pub(crate) scenes: Vec<Scene<'r>>,
     pub(crate) printed: Vec<Printed>,
-    /// Whether the samples of several quantities were pooled.
+    /// `true` if samples of several quantities were pooled.
     pooled: cell::Cell<bool>,
 }
 
-/// An experiment, with what came out of it or with what is planned.
+/// An experiment with its results or its plan.
 #[derive(Debug)]
 pub struct Scene<'r> {
     pub(crate) name: String,
     pub(crate) results: &'r Results,
     ground: Ground,
     facts: Facts,
-    /// The cells that were asked about.
+    /// The cells asked about so far.
     asked: RefCell<BTreeSet<Cell>>,
 }
 
-/// A cell of an experiment: a point and a stack, each by its place.
+/// A cell of an experiment: the indices of a point and a stack.
 pub type Cell = (usize, usize);
 
-/// On what values rest.
+/// Basis of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ground {
-    /// The runs that were done.
+    /// Completed runs.
     Runs,
-    /// Every run that is planned, each with the same value: enough to see whether a rule asks for
-    /// what there is.
+    /// Planned runs, each with the value 1: enough to check that a rule asks only for things that exist.
     Plan,
 }
 
-/// What a front knows of runs beyond their measures, by name: read off a trace, say.
+/// Facts about runs that are not measures, such as quantities read off a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Facts(pub Vec<Fact>);
 
-/// Something known of runs.
+/// A named fact about runs.
 #[derive(Clone, Debug)]
 pub struct Fact {
-    /// Its name in expressions.
+    /// Name in expressions.
     pub name: String,
-    /// The kind of its values.
+    /// Kind of the values.
     pub kind: FactKind,
-    /// Point, stack and seed of runs, and its value in them.
+    /// Point, stack and seed of each run, and the value in that run.
     pub values: Vec<(usize, usize, u64, FactValue)>,
 }
 
-/// The kind of a fact.
+/// Kind of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FactKind {
     /// A number for each run.
     Number,
-    /// Words for each run.
+    /// Text for each run.
     Text,
 }
 
-/// A fact's value in a run.
+/// Value of a fact in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FactValue {
     /// A number.
     Number(f64),
-    /// Words.
+    /// Text.
     Text(String),
 }
 
 /// A number that a paper prints.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Printed {
-    /// What it is of.
+    /// Name of the quantity.
     pub name: String,
-    /// The stack, by a name of the file.
+    /// The stack, by its name in the file.
     pub stack: Option<String>,
-    /// The point, by keys (or their last parts) with values as an experiment file has them.
+    /// The point: keys, or their last parts, with values as in an experiment file.
     pub point: Vec<(String, SweepValue)>,
     /// The number.
     pub value: f64,
 }
 
-/// A measure of the flows of a run, one by one.
+/// A measure with a value for each flow of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flows {
-    /// Those of the stack under comparison.
+    /// Flows of the stack under comparison.
     Compared,
-    /// Those with a stack of their own.
+    /// Flows with a stack of their own.
     Others,
-    /// All.
+    /// All flows.
     Every,
 }
 
@@ -111,11 +109,10 @@ impl Flows {
     ];
 }
 
-/// The measures of whole runs that a group of flows has by itself, too: the goodput of its flows together, and Jain's
-/// index among them.
+/// Measures of whole runs that a group of flows also has: the total goodput of its flows, and Jain's index over them.
 pub(crate) const OF_A_GROUP: [&str; 2] = ["goodput", "fairness"];
 
-/// The measures by their names in expressions.
+/// The measures with their names in expressions.
 pub(crate) static MEASURES: LazyLock<Vec<(String, Measure)>> = LazyLock::new(|| {
     let named = |measure: Measure| {
         let name = serde_json::to_value(measure).ok()?;
@@ -125,7 +122,7 @@ pub(crate) static MEASURES: LazyLock<Vec<(String, Measure)>> = LazyLock::new(|| 
 });
 
 impl<'r> World<'r> {
-    /// Only one experiment, and what came out of it.
+    /// Creates a world with the results of a single experiment.
     #[must_use]
     pub fn of(results: &'r Results) -> Self {
         let mut world = Self::default();
@@ -133,7 +130,7 @@ impl<'r> World<'r> {
         world
     }
 
-    /// Only one experiment that is not yet run.
+    /// Creates a world with a single experiment that has not run yet.
     #[must_use]
     pub fn planned(results: &'r Results) -> Self {
         let mut world = Self::default();
@@ -141,12 +138,12 @@ impl<'r> World<'r> {
         world
     }
 
-    /// An experiment that was run.
+    /// Adds an experiment with its results.
     pub fn add(&mut self, name: &str, results: &'r Results, facts: Facts) {
         self.scene(name, results, facts, Ground::Runs);
     }
 
-    /// An experiment that is planned: its results without a run.
+    /// Adds a planned experiment: `results` without runs.
     pub fn plan(&mut self, name: &str, results: &'r Results, facts: Facts) {
         self.scene(name, results, facts, Ground::Plan);
     }
@@ -161,19 +158,19 @@ impl<'r> World<'r> {
         });
     }
 
-    /// Numbers that a paper prints.
+    /// Adds numbers that a paper prints.
     pub fn print(&mut self, numbers: impl IntoIterator<Item = Printed>) {
         self.printed.extend(numbers);
     }
 
-    /// What came out of an experiment, or is planned; nothing if there is none of this name.
+    /// Returns the results of an experiment, or `None` if there is none of this name.
     #[must_use]
     pub fn results(&self, name: &str) -> Option<&'r Results> {
         let scene = self.scenes.iter().find(|scene| scene.name == name)?;
         Some(scene.results)
     }
 
-    /// The cells that were asked about, by experiment, since this was last asked.
+    /// Returns the cells asked about, by experiment, and forgets them.
     pub(crate) fn take_asked(&self) -> impl Iterator<Item = (String, BTreeSet<Cell>)> + '_ {
         let asked = self.scenes.iter().map(|scene| {
             let cells = scene.asked.take();
@@ -182,23 +179,23 @@ impl<'r> World<'r> {
         asked.filter(|(_, cells)| !cells.is_empty())
     }
 
-    /// Notes that samples of several quantities were pooled.
+    /// Records that samples of several quantities were pooled.
     pub(crate) fn pool(&self) {
         self.pooled.set(true);
     }
 
-    /// Whether any were, since this was last asked.
+    /// Returns `true` if samples of several quantities were pooled since the last call.
     pub(crate) fn take_pooled(&self) -> bool {
         self.pooled.take()
     }
 
-    /// Whether any experiment is only planned.
+    /// Returns `true` if any experiment is only planned.
     pub(crate) fn is_plan(&self) -> bool {
         self.scenes.iter().any(|scene| scene.ground == Ground::Plan)
     }
 }
 
-/// What the runs of a cell have.
+/// Values of a quantity in the runs of a cell.
 #[derive(Debug)]
 pub(crate) enum Found {
     Samples(Samples),
@@ -214,7 +211,7 @@ impl Scene<'_> {
         &self.results.experiment
     }
 
-    /// Names of what can be asked of a cell.
+    /// Returns the names of the quantities that a cell has.
     pub(crate) fn quantities(&self) -> impl Iterator<Item = &str> + Clone {
         let measures = MEASURES.iter().map(|(name, _)| name.as_str());
         let flows = Flows::ALL.iter().map(|(name, _)| *name);
@@ -222,8 +219,8 @@ impl Scene<'_> {
         measures.chain(flows).chain(facts)
     }
 
-    /// What the runs of a cell (point and stack) have of the quantity called `name`, of flows only
-    /// those of `group`; nothing if there is no such quantity.
+    /// Returns the quantity `name` in the runs of a cell (point and stack), restricted to the flows of `group`; `None`
+    /// if there is no such quantity.
     pub(crate) fn found(
         &self,
         name: &str,
@@ -250,7 +247,7 @@ impl Scene<'_> {
         Some(self.fact(fact, point, stack))
     }
 
-    /// A one for every planned run.
+    /// Returns the value 1 for every planned run.
     fn planned(&self, key: impl Fn(u64) -> Vec<u64>) -> Samples {
         let seeds = self.experiment().seeds.to_vec().into_iter();
         Samples(seeds.map(|seed| (key(seed), 1.0)).collect())
@@ -297,7 +294,7 @@ impl Scene<'_> {
         Samples(goodputs.collect())
     }
 
-    /// Goodput or Jain's index of the flows of a group, run by run.
+    /// Returns the goodput or Jain's index of the flows of a group, run by run.
     fn of_group(&self, name: &str, (point, stack): Cell, group: &str) -> Samples {
         if self.ground == Ground::Plan {
             return self.planned(|seed| vec![seed]);
@@ -317,7 +314,7 @@ impl Scene<'_> {
         Samples(values.collect())
     }
 
-    /// Where the flows stand among those of a run; `only` those of this group.
+    /// Returns the index ranges of the flows in a run, restricted to the group `only`.
     fn places_of(&self, which: Flows, point: usize, only: Option<&str>) -> Vec<Range<usize>> {
         let groups = Groups::of(&self.points()[point].experiment);
         let wanted = groups.all().iter().filter(|group| match which {
@@ -329,7 +326,7 @@ impl Scene<'_> {
         wanted.map(|group| group.flows.clone()).collect()
     }
 
-    /// The keys of the experiment file that have numbers at a point.
+    /// Returns the keys of the experiment file that have numbers at a point.
     pub(crate) fn settings(&self, point: usize) -> Vec<String> {
         let point = &self.points()[point];
         let mut keys = Vec::new();
@@ -340,8 +337,8 @@ impl Scene<'_> {
         keys
     }
 
-    /// The value of a key of the experiment file at a point, in base units: bit/s, s, bytes,
-    /// packets, fractions. Nothing if the file does not say, or says no number.
+    /// Returns the value of a key of the experiment file at a point, in base units: bit/s, s, bytes, packets,
+    /// fractions. Returns `None` if the file does not set it or its value is not a number.
     pub(crate) fn setting(&self, key: &str, point: usize) -> Option<f64> {
         let point = &self.points()[point];
         if let Some((_, value)) = point.values.iter().find(|(known, _)| known == key) {
@@ -365,7 +362,7 @@ impl Scene<'_> {
     }
 }
 
-/// The keys of values that have no keys below them.
+/// Collects the keys of values that are neither tables nor arrays.
 fn leaves(of: &toml::Value, key: &str, out: &mut Vec<String>) {
     let below = |part: &str| match key {
         "" => part.to_owned(),
@@ -386,7 +383,7 @@ fn leaves(of: &toml::Value, key: &str, out: &mut Vec<String>) {
     }
 }
 
-/// A swept value in base units.
+/// Returns a swept value in base units.
 fn base(value: &SweepValue) -> Option<f64> {
     let (number, unit) = scaled(value)?;
     Some(match unit {

@@ -1,12 +1,15 @@
-//! `dupack compare`: stacks on a path.
+//! `dupack compare`: comparison of stacks on a path.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use clap::Args;
 use dupack_algorithms::catalog::{Catalog, Dialect, Kernel, StackSpec};
 use dupack_lab::experiment::load::Source;
-use dupack_lab::experiment::{Direction, Experiment, FlowGroup, LinkOptions, Seeds, Starts};
+use dupack_lab::experiment::{
+    DEFAULT_STACKS, Direction, Experiment, FlowGroup, LinkOptions, Seeds, Starts,
+};
 use dupack_lab::path_file::PathFile;
 use dupack_lab::run::Plan;
 use dupack_lab::units::{ByteCount, Delay, Probability, Rate, Room};
@@ -31,11 +34,12 @@ Examples:
   dupack compare --delayed-ack 200ms \\
       --stacks 'newreno(full_ack=alg1)/reno,newreno(full_ack=alg2)/reno'
 
-Finished runs are kept at once in the folder's runs.jsonl, until all of them are
-done. After an interruption, or a crash, repeat the command with --resume DIR.")]
+Completed runs are stored immediately in runs.jsonl of the folder, until all
+runs are done. After an interruption or a crash, repeat the command with
+--resume DIR.")]
 pub struct CompareArgs {
-    /// A path file, as `dupack diagnose --path` writes it: its path, application and endpoints are taken
-    /// instead of those of the options; --loss, --dialect and --duration, if given, go before its own
+    /// Path file, as written by `dupack diagnose --path`: its path, application and endpoints replace those of the
+    /// options. --loss, --dialect and --duration, if given, override its own
     #[arg(long, value_name = "FILE", conflicts_with_all = NOT_WITH_A_PATH)]
     path: Option<PathBuf>,
     /// Rate of the bottleneck
@@ -49,7 +53,7 @@ pub struct CompareArgs {
     /// One-way propagation delay from end to end
     #[arg(long, default_value = "20ms", allow_hyphen_values = true)]
     delay: Delay,
-    /// Buffer of the bottleneck, in packets, bytes or bandwidth-delay products [default: 1bdp, at least 10pkt]
+    /// Buffer of the bottleneck in packets, bytes or bandwidth-delay products [default: 1bdp, at least 10pkt]
     #[arg(long, value_name = "ROOM", allow_hyphen_values = true)]
     buffer: Option<Room>,
     /// Loss probabilities of data packets, compared one after the other
@@ -68,41 +72,41 @@ pub struct CompareArgs {
         allow_hyphen_values = true
     )]
     ack_loss: Probability,
-    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate; every seed begins at
-    /// a moment of it that it draws, and sees as much as --duration says
+    /// Recorded delivery opportunities in Mahimahi's format, instead of a rate. Every seed draws a starting point in
+    /// the recording and uses as much of it as --duration
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// The same for ACKs, from the same moment on [default: as data]
+    /// The same for ACKs, with the same starting point [default: the recording for data]
     #[arg(long, value_name = "FILE")]
     trace_up: Option<PathBuf>,
     /// Delayed ACKs with this timeout [default: every segment is acknowledged]
     #[arg(long, value_name = "DELAY")]
     delayed_ack: Option<Delay>,
-    /// Stacks to compare, recovery/control[/lda/response]; the first is the measure of the others
+    /// Stacks to compare, recovery/control[/lda/response]; the first one is the baseline
     #[arg(
         long,
-        default_value = "newreno/reno,sack/reno,momentary/reno,le/reno,le/westwood,le/reno/veno/24,sack/westwood,rack/reno,rack/cubic,rack/bbr-v1,rack/bbr",
+        default_value = default_stacks(),
         default_value_if("deployable", "true", None)
     )]
     stacks: Option<StackList>,
-    /// Only stacks that this host's kernel has (or that of --for): those of --stacks, or all that there are
+    /// Compare only stacks that this host's kernel has (or that of --for): those of --stacks, or all available ones
     #[arg(long)]
     deployable: bool,
-    /// Which rules the endpoints follow where TCPs differ
+    /// Rules that the endpoints follow where TCPs differ
     #[arg(long, value_parser = dialect(), default_value_t)]
     dialect: Dialect,
-    /// Seeds per stack and point. Each draws the losses and, where there is more than one flow, when
-    /// they start within the first second; all stacks have the same
+    /// Seeds per stack and point. A seed determines the losses, and with several flows their start times within the
+    /// first second. All stacks have the same seeds
     #[arg(long, default_value_t = 10, value_parser = whole::<u32>(1, 100_000))]
     seeds: u32,
-    /// Add seeds until every mean goodput is known this well: half its 95 % confidence interval, as a
-    /// share of the mean, for every stack at every point
+    /// Add seeds until every mean goodput has this precision: half its 95 % confidence interval, as a share of the
+    /// mean, for every stack at every point
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     precision: Option<Probability>,
-    /// The most seeds that --precision may take [default: 200]
+    /// Maximum number of seeds for --precision [default: 200]
     #[arg(long, value_name = "N", requires = "precision", value_parser = whole::<u32>(1, 100_000))]
     seeds_max: Option<u32>,
-    /// Simulated time of a run
+    /// Simulated time of each run
     #[arg(long, default_value = "60s", allow_hyphen_values = true)]
     duration: Delay,
     /// Flows of the same stack that share the bottleneck
@@ -113,13 +117,19 @@ pub struct CompareArgs {
     segment: Option<ByteCount>,
     #[command(flatten)]
     output: OutputArgs,
-    /// The most that a sender's host takes to process an ACK, each time drawn, so that flows do not run in
-    /// lockstep [default: a packet's time at the bottleneck where several flows share it]
+    /// Maximum time that a sender's host takes to process an ACK. The time is random, so that flows do not run in
+    /// lockstep [default: the transmission time of a packet at the bottleneck if several flows share it]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     processing_jitter: Option<Delay>,
 }
 
-/// The options whose place a path file takes.
+/// Returns [`DEFAULT_STACKS`] as `--stacks` takes them: separated by commas.
+fn default_stacks() -> &'static str {
+    static JOINED: LazyLock<String> = LazyLock::new(|| DEFAULT_STACKS.join(","));
+    &JOINED
+}
+
+/// Options that a path file replaces.
 const NOT_WITH_A_PATH: [&str; 8] = [
     "rate",
     "delay",
@@ -143,7 +153,7 @@ pub fn run(args: &CompareArgs, given: &Given, catalog: &Catalog) -> Result<ExitC
     carry_out(plan, &source, "compare", &args.output, catalog)
 }
 
-/// The flags that always have a value, and what they set in the experiment.
+/// Flags that always have a value, and the keys of the experiment that they set.
 const DEFAULTS: [(&str, &[&str]); 6] = [
     ("rate", &["path.rate"]),
     ("delay", &["path.delay"]),
@@ -153,7 +163,7 @@ const DEFAULTS: [(&str, &[&str]); 6] = [
     ("duration", &["duration"]),
 ];
 
-/// Puts `experiment` on the path of a file, but for what was said on the command line.
+/// Applies a path file to `experiment`, except for options on the command line.
 fn on_path(file: &PathFile, experiment: &mut Experiment, args: &CompareArgs, given: &Given) {
     file.apply(experiment);
     if given.has("dialect") {
@@ -168,7 +178,7 @@ fn on_path(file: &PathFile, experiment: &mut Experiment, args: &CompareArgs, giv
     }
 }
 
-/// The stacks to compare.
+/// Returns the stacks to compare.
 fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {
     let given = args.stacks.as_ref().map(|list| list.0.clone());
     if !args.deployable {
@@ -177,8 +187,8 @@ fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {
     let host = this_host();
     let Some(kernel) = args.output.show.kernel.as_ref().or(host.as_ref()) else {
         return Err(miette!(
-            help = "name a kernel, as --for kernel:6.1",
-            "this host does not tell which congestion controls its kernel has"
+            help = "name a kernel, for example --for kernel:6.1",
+            "the congestion controls of this host's kernel are unknown"
         ));
     };
     let Some(given) = given else {
@@ -187,7 +197,8 @@ fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {
             (all.iter()).partition(|stack| stack.needs(args.dialect).exact_echo);
         if let Some(left_out) = list(&marked) {
             say!(
-                "left out: {left_out}: without ECN it is Reno, and RFC 8257 is not for the Internet; --stacks compares it"
+                "left out: {left_out}: without ECN it is Reno, and RFC 8257 is not for the Internet; name it in --stacks to \
+                 compare it"
             );
         }
         return Ok(all.iter().map(ToString::to_string).collect());
@@ -195,8 +206,8 @@ fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {
     let (kept, left_out) = deployable(&given, kernel, catalog);
     if kept.is_empty() {
         return Err(miette!(
-            help = "`dupack stacks STACK` says of a stack what is missing; without --stacks, --deployable compares \
-                    all that the kernel has",
+            help = "`dupack stacks STACK` lists the missing parts of a stack; without --stacks, --deployable compares all \
+                    stacks that the kernel has",
             "{} has none of these stacks:\n{}",
             kernel.name(),
             left_out.join("\n")
@@ -208,14 +219,14 @@ fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {
     Ok(kept)
 }
 
-/// Stacks as they are named in a sentence, if there are any.
+/// Returns the names of stacks for a sentence, or `None` if there are none.
 fn list(stacks: &[&StackSpec]) -> Option<String> {
     let names: Vec<String> = stacks.iter().map(ToString::to_string).collect();
     (!names.is_empty()).then(|| names.join(" and "))
 }
 
-/// Those of `stacks` that `kernel` offers, and the others with the reason. What is no stack stays: the error about it
-/// is for whoever reads the experiment.
+/// Returns the stacks that `kernel` offers, and the others with the reason. Text that is not a stack is kept, so that
+/// reading the experiment gives the error.
 fn deployable(stacks: &[String], kernel: &Kernel, catalog: &Catalog) -> (Vec<String>, Vec<String>) {
     let (mut kept, mut left_out) = (Vec::new(), Vec::new());
     for text in stacks {
@@ -232,8 +243,7 @@ fn deployable(stacks: &[String], kernel: &Kernel, catalog: &Catalog) -> (Vec<Str
     (kept, left_out)
 }
 
-/// The experiment that the flags describe; it is stored with the results, so that `dupack run`
-/// can repeat it.
+/// Returns the experiment that the flags describe. It is stored with the results, so that `dupack run` can repeat it.
 fn experiment(args: &CompareArgs, stacks: Vec<String>) -> Experiment {
     let mut experiment = Experiment::new(stacks);
     experiment.title = "Which sender should this path have?".to_owned();
@@ -287,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn deployable_alone_compares_all_that_linux_has_as_linux_has_it() {
+    fn deployable_alone_compares_all_stacks_of_the_kernel() {
         let catalog = Catalog::builtin();
         let args = compare("--deployable --for kernel:6.1");
         assert_eq!(args.dialect, Dialect::Linux);
@@ -297,18 +307,18 @@ mod tests {
             let stack = StackSpec::parse(text, &catalog).unwrap();
             assert!(Deployment::of(&stack).is_possible(), "{text}");
         }
-        // On this path nothing marks; who names it compares it.
+        // Nothing on this path marks packets, so DCTCP must be named explicitly.
         assert!(!stacks.iter().any(|stack| stack.contains("dctcp")));
         let named = compare("--deployable --for kernel:6.1 --stacks rack/dctcp");
         assert_eq!(super::stacks(&named, &catalog).unwrap(), ["rack/dctcp"]);
-        // Of an old kernel there is less.
+        // An old kernel has fewer.
         let old = compare("--deployable --for kernel:2.6.17");
         let old = super::stacks(&old, &catalog).unwrap();
         assert!(
             !old.contains(&"rack/veno".to_owned()) && old.len() < stacks.len(),
             "{old:?}"
         );
-        // What is said stands.
+        // Explicit options are kept.
         assert_eq!(compare("--deployable --dialect rfc").dialect, Dialect::Rfc);
         let args = compare("");
         assert_eq!(args.dialect, Dialect::Linux);
@@ -316,11 +326,11 @@ mod tests {
     }
 
     #[test]
-    fn deployable_leaves_out_what_linux_does_not_have() {
+    fn deployable_leaves_out_stacks_that_the_kernel_does_not_have() {
         let catalog = Catalog::builtin();
         let args =
             compare("--deployable --for kernel:6.1 --stacks le/reno,rack/cubic,rack/bbr,nonsense");
-        // What is no stack stays, for the error that names it.
+        // Text that is not a stack is kept for the error that names it.
         assert_eq!(stacks(&args, &catalog).unwrap(), ["rack/cubic", "nonsense"]);
         let args = compare("--deployable --for kernel:6.1 --stacks le/reno,rack/bbr");
         let error = stacks(&args, &catalog).unwrap_err().to_string();
@@ -336,7 +346,7 @@ mod tests {
         assert_eq!(stacks(&args, &catalog).unwrap(), ["le/reno"]);
     }
 
-    /// Words as a shell makes them of a command in one line.
+    /// Returns the words that a shell makes of a command on one line.
     #[cfg(target_os = "linux")]
     fn words(command: &str) -> Vec<String> {
         let parts = command.split('\'').enumerate();
@@ -349,7 +359,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_check_that_is_suggested_is_one_that_the_testbed_takes() {
+    fn the_suggested_check_is_valid_for_the_testbed() {
         use dupack_report::deploy::wire::WireCheck;
         let catalog = Catalog::builtin();
         let senders = ["rack(tlp=off)/cubic", "le/westwood", "kernel:cubic"].map(str::to_owned);
@@ -368,7 +378,7 @@ mod tests {
             let Ok(Command::Testbed(testbed)) = parsed.map(|cli| cli.command) else {
                 panic!("{command}");
             };
-            // The flags mean there what they mean here.
+            // The flags have the same meaning in both commands.
             let theirs = format!("{testbed:?}");
             let mut ours = vec![
                 format!("delay: {:?}", args.delay),
@@ -387,10 +397,10 @@ mod tests {
         }
     }
 
-    /// Every command of the page in docs/ is one, and those of a stack's own text are, too.
+    /// Every command on the page in docs/, and in the text about each stack, is valid.
     #[cfg(target_os = "linux")]
     #[test]
-    fn commands_of_the_docs_are_commands() {
+    fn commands_in_the_docs_are_valid() {
         let page = include_str!("../../../docs/deploy.md");
         let in_lines = page.lines().filter(|line| line.starts_with("dupack "));
         let in_text = page.split('`').skip(1).step_by(2);

@@ -1,4 +1,4 @@
-//! From an experiment to its folder and the terminal.
+//! From an experiment to its folder and the terminal output.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,10 +17,10 @@ use dupack_report::claims;
 use dupack_report::comparison::{self, Beside};
 use dupack_report::deploy::answer;
 use dupack_report::files::Files;
-use dupack_report::table;
+use dupack_report::{parameters, table};
 use miette::{IntoDiagnostic, Result};
 
-use crate::flags::{Format, OutputArgs, ShowArgs, check_preference};
+use crate::flags::{Format, OutputArgs, ShowArgs, check_preference, scope};
 use crate::output::{INTERRUPTED, command_without, folder, print, quoted, terminal, warn};
 use crate::progress::{Bar, interrupt};
 use crate::stream::advise;
@@ -40,13 +40,17 @@ pub fn carry_out(
     let rules = Rules::of_plan(&plan, source, catalog)?;
     if output.explain {
         let (_, width) = terminal();
-        print(&table::parameters(&plan.empty_results(), width))?;
+        print(&parameters::text(
+            &plan.empty_results(),
+            scope(output.all),
+            width,
+        ))?;
         return Ok(ExitCode::SUCCESS);
     }
     let execution = Execution { jobs: output.jobs };
     plan.fits(Held::All, execution.threads())?;
     advise(&plan);
-    // Made before the work, so that a folder that cannot be had costs no time.
+    // Create the folder first, so that an unusable folder costs no time.
     let begun = match &output.resume {
         Some(path) => Begun::again(path, plan.experiment(), source),
         None => Begun::new(folder(output.out.as_deref(), name)?, source),
@@ -79,17 +83,17 @@ pub fn carry_out(
     if done.is_err() || results.missing() > 0 {
         let go_on = go_on(std::env::args_os(), begun.folder.path());
         let kept = match begun.journal.unkept() {
-            0 => "the finished runs are kept".to_owned(),
-            runs => format!("{runs} finished run(s) could not be kept and are done again"),
+            0 => "completed runs are kept".to_owned(),
+            runs => format!("{runs} completed run(s) could not be stored and will be repeated"),
         };
-        say!("{kept}; go on with: {go_on}");
+        say!("{kept}; continue with: {go_on}");
     } else if let Err(error) = begun.complete() {
         say!("warning: {error}");
     }
     done
 }
 
-/// Writes every file, prints what was asked for, and says what there is to warn of.
+/// Writes every file, prints the requested output, and prints warnings.
 fn deliver(
     delivery: &Delivery<'_>,
     output: &OutputArgs,
@@ -97,17 +101,17 @@ fn deliver(
 ) -> Result<ExitCode> {
     let results = &*delivery.results;
     if results.runs.is_empty() {
-        say!("interrupted before the first run was finished: there is nothing to show");
+        say!("interrupted before the first run was completed: there are no results");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let written = delivery.files().and_then(|files| Ok(files.write(folder)?));
-    // What was computed is told, though there may be no room for its files.
+    // Print the results even if there is no room for the files.
     delivery.show(&output.show)?;
     written?;
     conclude(results, folder)
 }
 
-/// Results, and what is made of them.
+/// Results, and the parts of the report derived from them.
 pub struct Delivery<'r> {
     results: Arc<Answered<'r>>,
     carried: &'r Carried,
@@ -116,7 +120,7 @@ pub struct Delivery<'r> {
 }
 
 impl<'r> Delivery<'r> {
-    /// Judges the results of `carried`, whose stacks are of `catalog`, by `rules`.
+    /// Returns the results of `carried`, with the verdicts by `rules`, for stacks of `catalog`.
     pub fn of(carried: &'r Carried, rules: &Rules, catalog: &'r Catalog) -> Self {
         Self {
             results: Arc::new(Answered::of(&carried.results)),
@@ -126,7 +130,7 @@ impl<'r> Delivery<'r> {
         }
     }
 
-    /// Returns every file of it.
+    /// Returns every file of the report.
     pub fn files(&self) -> Result<Files<'r>> {
         let beside = Beside {
             judged: self.judged.clone(),
@@ -137,7 +141,7 @@ impl<'r> Delivery<'r> {
         comparison::files(&self.results, self.catalog, beside).into_diagnostic()
     }
 
-    /// Prints it.
+    /// Prints the results.
     pub fn show(&self, how: &ShowArgs) -> Result<()> {
         let (results, judged, catalog) = (&*self.results, &self.judged, self.catalog);
         match how.format {
@@ -148,14 +152,14 @@ impl<'r> Delivery<'r> {
     }
 }
 
-/// The command that was given with `args`, going on with `folder`.
+/// Returns the command given by `args`, changed to continue with `folder`.
 pub fn go_on(args: impl Iterator<Item = OsString>, folder: &Path) -> String {
     let mut words = command_without(args, &["--out", "--resume"]);
     words.extend(["--resume".to_owned(), quoted(&folder.display().to_string())]);
     words.join(" ")
 }
 
-/// The kernel of this host, where there is one.
+/// Returns the kernel of this host, if it is Linux.
 #[cfg(target_os = "linux")]
 pub fn this_host() -> Option<Kernel> {
     dupack_testbed::kernel::this_host()
@@ -173,7 +177,7 @@ fn tables(
     catalog: &Catalog,
 ) -> Result<()> {
     let (colour, width) = terminal();
-    print(&table::comparison(results, how.legend(), colour, width))?;
+    print(&comparison::text(results, how.legend(), colour, width))?;
     let host = this_host();
     let kernel = how.kernel.as_ref().or(host.as_ref());
     if let Some(text) = answer::text(results, catalog, kernel, width) {
@@ -190,12 +194,12 @@ fn tables(
     }
 }
 
-/// Says what there is to warn of, and what is missing.
+/// Prints warnings, and the number of missing runs.
 fn conclude(results: &Results, folder: &OutputFolder) -> Result<ExitCode> {
     warn(results, folder);
     if results.missing() > 0 {
         say!(
-            "interrupted: {} of {} runs are missing; the tables and figures rest on the others",
+            "interrupted: {} of {} runs are missing; tables and figures use the others",
             results.missing(),
             results.planned
         );
@@ -209,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_to_go_on_is_the_same_with_another_folder() {
+    fn the_command_to_continue_is_the_same_with_another_folder() {
         let line = |words: &[&str], folder: &str| {
             let words = words.iter().map(OsString::from);
             go_on(words, Path::new(folder))

@@ -1,4 +1,4 @@
-//! `dupack diagnose`: what limited the transfers of a capture.
+//! `dupack diagnose`: the limits of the transfers in a capture.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -35,19 +35,19 @@ use crate::input::Input;
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::{Bar, Reading, interrupt_of_input, interrupt_saying};
 
-/// What becomes of what was done when somebody asks to stop.
-const KEPT: &str = "what was read so far is shown";
+/// Message about the work done when the user interrupts.
+const KEPT: &str = "the findings so far are shown";
 
-/// What its folder would be called.
+/// Name of its folder.
 const NAME: &str = "diagnose";
 
 /// Exit code of a capture with a connection that meets a condition of `--fail-on`.
 const FAILED: u8 = 3;
 
-/// Connections that are named where they meet a condition (ours).
+/// Maximum number of connections that are named because they meet a condition (ours).
 const FAILURES_SHOWN: usize = 20;
 
-/// Standard input, as a file's name.
+/// File name of standard input.
 const STDIN: &str = "-";
 
 #[derive(Debug, Args)]
@@ -67,65 +67,63 @@ Examples:
   dupack diagnose --both client.pcap server.pcap
 
 The worst connections come first: those whose data an end waited for the
-longest.
-docs/diagnose.md says what is told, how it is known, and what cannot be told.")]
+longest. docs/diagnose.md explains the findings, their derivation and their
+limits.")]
 pub struct DiagnoseArgs {
-    /// The capture: pcap or pcapng, plain or packed by gzip; - is standard input
+    /// Capture in pcap or pcapng format, optionally compressed by gzip; - is standard input
     #[arg(value_name = "FILE", required_unless_present = "both")]
     file: Option<PathBuf>,
-    /// Join two captures of the same transfer, one of each end: losses and delays of each direction.
-    /// The offset of the clocks is worked out
+    /// Join two captures of the same transfer, one from each end, to get the losses and delays of each direction. The
+    /// offset of the clocks is estimated
     #[arg(long, num_args = 2, value_names = ["A.pcap", "B.pcap"], conflicts_with = "file")]
     both: Option<Vec<PathBuf>>,
-    /// Tell of these connections alone: a number of the table (3), an address with a port or
-    /// without (10.0.0.1:443), or a port (:443)
+    /// Report only these connections: a number of the table (3), an address with or without a port (10.0.0.1:443), or a
+    /// port (:443)
     #[arg(long, value_name = "N|ADDRESS")]
     flow: Option<Flow>,
-    /// Analyse only packets that this filter passes, in the syntax of tcpdump: host, net, port, src,
-    /// dst, and, or, not ('host 10.0.0.1 and port 443'). Both directions of a connection pass, or none
+    /// Analyse only packets that match this filter in the syntax of tcpdump: host, net, port, src, dst, and, or, not
+    /// ('host 10.0.0.1 and port 443'). Both directions of a connection match, or neither
     #[arg(long, value_name = "EXPRESSION")]
     filter: Option<Filter>,
-    /// Analyse only packets from this time on: after the first TCP packet (30s, 1.5s, 2min), a time of
-    /// day in UTC (12:30:05), or a date and time (2026-11-28T12:30:05Z)
+    /// Analyse only packets from this time on: a time after the first TCP packet (30s, 1.5s, 2min), a time of day in
+    /// UTC (12:30:05), or a date and time (2026-11-28T12:30:05Z)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     since: Option<TimePoint>,
-    /// Analyse only packets before this time, written as for --since
+    /// Analyse only packets before this time, in the formats of --since
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     until: Option<TimePoint>,
-    /// How many connections are told of in detail
+    /// Number of connections described in detail
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<usize>(1, 1000))]
     detail: usize,
-    /// How many more connections are listed
+    /// Number of further connections that are listed
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<usize>(0, 1000))]
     most: usize,
-    /// How the findings are printed
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Print one line per connection under a header, in columns that tabs separate; nothing is simulated
+    /// Print a header and one line per connection, in columns separated by tabs; nothing is simulated
     #[arg(long, conflicts_with = "format")]
     summary: bool,
     /// Rows of --summary
     #[arg(long, value_enum, default_value_t, requires = "summary")]
     by: By,
-    /// Exit with code 3 if a connection meets this condition, such as 'retransmitted > 1%', 'timeouts > 0',
-    /// 'lost > 5s', 'rtt > 200ms', 'goodput < 1Mbit/s' or 'p95 > 500ms' (of its requests). Repeatable
+    /// Exit with code 3 if a connection meets this condition, such as 'retransmitted > 1%', 'timeouts > 0', 'lost >
+    /// 5s', 'rtt > 200ms', 'goodput < 1Mbit/s' or 'p95 > 500ms' (of its requests). May be repeated
     #[arg(long, value_name = "CONDITION")]
     fail_on: Vec<Condition>,
     /// Folder for a report with figures, CSV and JSON; must be empty or new
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Copy the packets of the connections told of in detail to this pcapng file, with comments that
-    /// say what each was
+    /// Copy the packets of the connections described in detail to this pcapng file, with a comment on each packet
     #[arg(long, value_name = "FILE.pcapng")]
     annotate: Option<PathBuf>,
-    /// Write the path of the worst connection as an experiment, which run, trace, compare, testbed and
-    /// evaluate take
+    /// Write the path of the worst connection as an experiment for run, trace, compare, testbed and evaluate
     #[arg(long, value_name = "FILE.toml")]
     path: Option<PathBuf>,
-    /// Stacks to ask what they would have taken [default: all that Linux has]
+    /// Stacks whose completion time is predicted by simulation [default: all stacks in Linux]
     #[arg(long, value_name = "STACKS", conflicts_with = "no_what_if")]
     stacks: Option<StackList>,
-    /// Do not ask what another sender would have taken, which is simulated
+    /// Do not simulate other senders
     #[arg(long)]
     no_what_if: bool,
 }
@@ -136,19 +134,19 @@ enum By {
     /// Each connection
     #[default]
     Connection,
-    /// Each server, with the sum of its connections
+    /// Each server, with the sums of its connections
     Server,
 }
 
-/// How findings are printed.
+/// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A screen for reading
+    /// Text for the terminal
     #[default]
     Text,
-    /// Everything, in one object
+    /// One object with everything
     Json,
-    /// A line per stream of data
+    /// One line per stream of data
     Csv,
 }
 
@@ -159,10 +157,10 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
     if args.annotate.is_some() && is_stdin {
         return Err(miette!(
             help = "write it to a file first: tee FILE | dupack diagnose -",
-            "--annotate reads the capture several times, and standard input can be read once"
+            "--annotate reads the capture several times, but standard input can be read only once"
         ));
     }
-    // Made before the work, so that a folder that cannot be had costs no time.
+    // Create the folder first, so that an unusable folder costs no time.
     let out = args.out.as_deref().map(|path| folder(Some(path), NAME));
     let out = out.transpose()?;
     let copy = args.annotate.as_deref().map(new_file).transpose()?;
@@ -181,7 +179,7 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
                 out.abandon();
             }
             if let Some((path, _)) = copy {
-                // It is empty, and was made just now.
+                // The file is empty and was just created.
                 let _ = std::fs::remove_file(path);
             }
             return Err(error);
@@ -241,7 +239,7 @@ pub fn run(args: &DiagnoseArgs, catalog: &Catalog) -> Result<ExitCode> {
     })
 }
 
-/// Says which connections meet which conditions, and returns how often that is so.
+/// Prints the connections that meet conditions, and returns their number.
 fn failures(conditions: &[Condition], diagnosis: &Diagnosis) -> usize {
     let mut failures = 0;
     for condition in conditions {
@@ -265,11 +263,11 @@ fn failures(conditions: &[Condition], diagnosis: &Diagnosis) -> usize {
         }
     }
     if failures > FAILURES_SHOWN {
-        say!("failed: {} more are not shown", failures - FAILURES_SHOWN);
+        say!("failed: {} more connections", failures - FAILURES_SHOWN);
     }
     if !conditions.is_empty() && diagnosis.beyond.connections > 0 {
         say!(
-            "note: --fail-on looks at {} connections; {} more are not kept, or are not those of --flow",
+            "note: --fail-on checks {} connections; {} more are not stored or not selected by --flow",
             diagnosis.connections.len(),
             diagnosis.beyond.connections
         );
@@ -277,7 +275,7 @@ fn failures(conditions: &[Condition], diagnosis: &Diagnosis) -> usize {
     failures
 }
 
-/// The packets and connections that are asked for.
+/// Returns the selected packets and connections.
 fn selection(args: &DiagnoseArgs) -> Result<Selection> {
     let mut selection = Selection::from(args.flow.unwrap_or_default());
     selection.filter.clone_from(&args.filter);
@@ -287,29 +285,29 @@ fn selection(args: &DiagnoseArgs) -> Result<Selection> {
     };
     if selection.time.is_empty() {
         return Err(miette!(
-            help = "write an earlier --since or a later --until: packets at --until itself are not analysed",
-            "no time lies between --since and --until"
+            help = "use an earlier --since or a later --until; packets exactly at --until are not analysed",
+            "--until is not after --since"
         ));
     }
     Ok(selection)
 }
 
-/// The TCP packets that were not selected, in a sentence.
+/// Returns a sentence about the TCP packets that were not selected.
 fn left_out(diagnosis: &Diagnosis) -> String {
     let LeftOut { by_filter, by_time } = diagnosis.left_out;
     let all = diagnosis.tally.with_tcp();
     let part = |packets: u64, by: &str, verb: &str| {
-        (packets > 0).then(|| format!("{by} {verb} out {packets} of {all} TCP packets"))
+        (packets > 0).then(|| format!("{by} {verb} {packets} of {all} TCP packets"))
     };
     let parts = [
-        part(by_time, "--since and --until", "leave"),
-        part(by_filter, "--filter", "leaves"),
+        part(by_time, "--since and --until", "exclude"),
+        part(by_filter, "--filter", "excludes"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     parts.join(", and ")
 }
 
-/// The stacks that are named.
+/// Returns the stacks of `--stacks`.
 fn stacks(args: &DiagnoseArgs, catalog: &Catalog) -> Result<Option<Vec<StackSpec>>> {
     let Some(StackList(names)) = &args.stacks else {
         return Ok(None);
@@ -321,7 +319,7 @@ fn stacks(args: &DiagnoseArgs, catalog: &Catalog) -> Result<Option<Vec<StackSpec
         .map_err(|error| miette!("--stacks: {error}"))
 }
 
-/// What other senders would have taken for the worst connection.
+/// Returns the prediction for other senders of the worst connection.
 fn what_if(
     args: &DiagnoseArgs,
     diagnosis: &Diagnosis,
@@ -346,7 +344,7 @@ fn what_if(
         .map_err(|error| miette!("--stacks: {error}"))
 }
 
-/// Writes the path of the worst connection as an experiment, and what it names beside it.
+/// Writes the path of the worst connection as an experiment, with the files that it names.
 fn write_path(diagnosis: &Diagnosis, path: &Path) -> Result<()> {
     let worst = diagnosis.connections.first();
     let Some(stream) = worst.and_then(ConnectionFindings::main_stream) else {
@@ -356,7 +354,7 @@ fn write_path(diagnosis: &Diagnosis, path: &Path) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let files = experiment_files(stream, name).map_err(|error| {
         miette!(
-            help = format!("{} would tell it", error.remedy),
+            help = format!("{} would provide it", error.remedy),
             "--path: {error}"
         )
     })?;
@@ -370,7 +368,7 @@ fn write_path(diagnosis: &Diagnosis, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the report; its figures need a second look at the capture.
+/// Writes the report. Its figures need a second pass over the capture.
 fn report(
     (args, file): (&DiagnoseArgs, &Path),
     diagnosis: &Diagnosis,
@@ -378,7 +376,7 @@ fn report(
     out: &OutputFolder,
 ) -> Result<()> {
     let scenes = if is_stdin(file) {
-        say!("note: there are no figures, as standard input cannot be read a second time");
+        say!("note: there are no figures, because standard input cannot be read twice");
         Scenes::new()
     } else {
         let detailed = diagnosis.connections.iter().take(args.detail);
@@ -408,7 +406,7 @@ fn report(
     Ok(())
 }
 
-/// Copies the packets of the connections that are told of in detail, with comments.
+/// Copies the packets of the connections described in detail, with comments.
 fn annotated(
     (args, captured): (&DiagnoseArgs, &Path),
     diagnosis: &Diagnosis,
@@ -434,11 +432,11 @@ fn annotated(
     Ok(())
 }
 
-/// A file that was not there before.
+/// Creates a file that did not exist before.
 fn new_file(path: &Path) -> Result<(&Path, File)> {
     let made = File::create_new(path).map_err(|error| {
         miette!(
-            help = "name a file that is not there yet: nothing is overwritten",
+            help = "name a new file; existing files are not overwritten",
             "cannot write {}: {error}",
             path.display()
         )
@@ -446,7 +444,7 @@ fn new_file(path: &Path) -> Result<(&Path, File)> {
     Ok((path, made))
 }
 
-/// Looks up what requests and answers begin with, which takes another reading.
+/// Looks up the first bytes of requests and answers in another pass over the capture.
 fn look_up(diagnosis: &mut Diagnosis, file: &Path) -> Result<()> {
     let has_requests = diagnosis
         .connections
@@ -461,7 +459,7 @@ fn look_up(diagnosis: &mut Diagnosis, file: &Path) -> Result<()> {
     done.map(|_| ()).map_err(|error| unreadable(file, error))
 }
 
-/// The capture once more, from its start.
+/// Opens the capture again at its start.
 fn again(file: &Path) -> Result<(CaptureReader<Box<dyn Read>>, Reader)> {
     let (input, length) = open(file)?;
     let reading = Reader::new(file, length);
@@ -469,7 +467,7 @@ fn again(file: &Path) -> Result<(CaptureReader<Box<dyn Read>>, Reader)> {
     Ok((reader, reading))
 }
 
-/// Reads the capture, and shows how far it is.
+/// Reads the capture and shows the progress.
 fn read(file: &Path, selection: &Selection) -> Result<Diagnosis> {
     let (input, length) = open(file)?;
     let mut reading = Reader::new(file, length);
@@ -480,7 +478,7 @@ fn read(file: &Path, selection: &Selection) -> Result<Diagnosis> {
     done.map_err(failed)
 }
 
-/// Reads two captures, and returns which of them the findings are of.
+/// Reads two captures, and returns the findings with the capture that they refer to.
 fn read_both(files: &[PathBuf], selection: &Selection) -> Result<(Diagnosis, PathBuf)> {
     let [first, second] = files else {
         return Err(miette!("--both takes two captures"));
@@ -488,7 +486,7 @@ fn read_both(files: &[PathBuf], selection: &Selection) -> Result<(Diagnosis, Pat
     if let Some(stdin) = files.iter().find(|file| is_stdin(file)) {
         return Err(miette!(
             help = "write it to a file first: tee FILE",
-            "--both reads each capture several times, and standard input ({}) can be read once",
+            "--both reads each capture several times, but standard input ({}) can be read only once",
             stdin.display()
         ));
     }
@@ -496,7 +494,7 @@ fn read_both(files: &[PathBuf], selection: &Selection) -> Result<(Diagnosis, Pat
         Which::First => first,
         Which::Second => second,
     };
-    // A file that is not there is told of before any is read.
+    // Report a missing file before reading any.
     let lengths = [open(first)?.1, open(second)?.1];
     let length = lengths.into_iter().flatten().max();
     let mut reading = Reader::new(first, length);
@@ -517,7 +515,7 @@ fn read_both(files: &[PathBuf], selection: &Selection) -> Result<(Diagnosis, Pat
     })?;
     let (this, other) = (file(which), file(which.other()));
     say!(
-        "note: findings, packets and times are those of {}; {} is the other capture",
+        "note: findings, packets and times refer to {}; {} is the other capture",
         this.display(),
         other.display()
     );
@@ -528,7 +526,7 @@ fn is_stdin(file: &Path) -> bool {
     file.as_os_str() == STDIN
 }
 
-/// The file or standard input, and how long it is, if that is known.
+/// Opens the file or standard input, and returns its length if it is known.
 fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>)> {
     if is_stdin(file) {
         let ends = interrupt_of_input(KEPT);
@@ -536,7 +534,7 @@ fn open(file: &Path) -> Result<(Box<dyn Read>, Option<u64>)> {
     }
     let opened = File::open(file).map_err(|error| {
         miette!(
-            help = "name a capture, as `tcpdump -w FILE` writes it; - is standard input",
+            help = "name a capture, such as one written by `tcpdump -w FILE`; - is standard input",
             "cannot open {}: {error}",
             file.display()
         )
@@ -557,33 +555,33 @@ fn unreadable(file: &Path, error: ReadError) -> Report {
     match error {
         ReadError::Io(cause) if cause.kind() == io::ErrorKind::IsADirectory => miette!(
             help = format!(
-                "name a capture in it, such as {}",
+                "name a capture in the folder, such as {}",
                 file.join("x.pcap").display()
             ),
             "cannot read {name}: it is a folder, not a capture"
         ),
         ReadError::Io(cause) => miette!("cannot read {name}: {cause}"),
         other => miette!(
-            help = "`tcpdump -w FILE` and Wireshark write captures that can be read",
+            help = "captures written by `tcpdump -w FILE` and Wireshark are supported",
             "{name}: {other}"
         ),
     }
 }
 
-/// The time of the last packet of a capture that takes so long from its first.
+/// Returns the time of the last packet of a capture, from its first packet and its duration.
 fn last_of(first: CaptureTime, duration: Duration) -> CaptureTime {
     CaptureTime::from_unix_nanos(first.as_unix_nanos().saturating_add(duration.as_nanos()))
 }
 
-/// An error if there is nothing to tell of.
+/// Returns an error if there is nothing to report.
 fn check(args: &DiagnoseArgs, file: &Path, diagnosis: Diagnosis) -> Result<Diagnosis> {
     let name = name(file);
     if diagnosis.tally.with_tcp() == 0 {
         let help = match diagnosis.tally.packets {
-            0 => "it has no packets at all".to_owned(),
+            0 => "it has no packets".to_owned(),
             _ => format!("it has {}", diagnosis.tally),
         };
-        return Err(miette!(help = help, "{name} has no TCP in it"));
+        return Err(miette!(help = help, "{name} has no TCP packets"));
     }
     if diagnosis.connections_all == 0
         && diagnosis.left_out != LeftOut::default()
@@ -591,7 +589,7 @@ fn check(args: &DiagnoseArgs, file: &Path, diagnosis: Diagnosis) -> Result<Diagn
     {
         let help = match diagnosis.left_out.by_time {
             0 => {
-                "without --filter the addresses and ports of its connections are listed".to_owned()
+                "without --filter, the addresses and ports of its connections are listed".to_owned()
             }
             _ => format!(
                 "its first packet was captured at {}, its last at {}",
@@ -601,24 +599,24 @@ fn check(args: &DiagnoseArgs, file: &Path, diagnosis: Diagnosis) -> Result<Diagn
         };
         return Err(miette!(
             help = help,
-            "nothing of {name} is selected: {}",
+            "no packet of {name} is selected: {}",
             left_out(&diagnosis)
         ));
     }
     if diagnosis.connections.is_empty() && args.flow.is_some() {
         return Err(miette!(
             help = format!(
-                "it has {}, numbered from 1 in the order of their first packets; without --flow the worst of them \
+                "it has {}, numbered from 1 in the order of their first packets; without --flow, the worst of them \
                  are shown",
                 words::things(diagnosis.connections_all, "connection", "connections")
             ),
-            "no connection of {name} is the one that --flow asks for"
+            "no connection of {name} matches --flow"
         ));
     }
     Ok(diagnosis)
 }
 
-/// Shows how far the reading is, and stops it when somebody asks.
+/// Progress of reading, which stops when the user interrupts.
 struct Reader {
     bar: Reading,
     stop: &'static dupack_lab::run::Interrupt,

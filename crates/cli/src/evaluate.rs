@@ -1,4 +1,4 @@
-//! `dupack evaluate`: RFC 9743's report card.
+//! `dupack evaluate`: report card by the criteria of RFC 9743.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,10 +18,10 @@ use crate::output::{INTERRUPTED, folder, print, quoted, terminal};
 use crate::progress::{Board, interrupt};
 use crate::wire;
 
-/// Exit code where a verdict is worse than in the baseline.
+/// Exit code if a verdict is worse than in the baseline.
 const WORSE: u8 = 1;
 
-/// How many runs on real packets there are at a time: on a slow path each takes a small part of a processor.
+/// Default number of concurrent runs on real packets. On a slow path each run takes a small part of a processor.
 const WIRE_JOBS: usize = 4;
 
 #[derive(Debug, Args)]
@@ -32,74 +32,73 @@ Examples:
   dupack evaluate rack/bbr --only bufferbloat,high-loss
   dupack evaluate --compare rack/cubic,rack/bbr,rack/vegas
   dupack evaluate rack/bbr --quick --baseline card.json
-  dupack evaluate rack/bbr --path slow.toml  # what it does to others there
-  dupack evaluate rack/bbr --wire        # and on real packets
-  dupack evaluate kernel:bbr             # the kernel's: on real packets alone
+  dupack evaluate rack/bbr --path slow.toml  # its harm to others there
+  dupack evaluate rack/bbr --wire        # also on real packets
+  dupack evaluate kernel:bbr             # the kernel: only on real packets
   dupack evaluate --resume dupack-out/evaluate
 
-Real packets take Linux, root or a system that lets ordinary users make user
-namespaces, and the time that they take: with --quick some minutes, else half an
-hour. Put `nice -n -10` before the command, as root: a run whose path does not
-keep its time is void.
+Real packets need Linux, and root or a system that lets ordinary users create
+user namespaces. They take a few minutes with --quick, otherwise half an hour.
+As root, put `nice -n -10` before the command: a run whose path is late is void.
 
-With --baseline the exit code is 1 if a verdict is worse than there. The card
-is in card.html, card.md and card.json of the folder, and each experiment in a
-folder of its own below, to be changed and run by `dupack run`.")]
+With --baseline, the exit code is 1 if a verdict is worse than in the baseline.
+The card is in card.html, card.md and card.json of the folder. Each experiment
+has its own folder below, and can be changed and run by `dupack run`.")]
 pub struct EvaluateArgs {
-    /// The stack under test, such as rack/bbr, or kernel:NAME for what this machine's kernel sends under that congestion
+    /// Stack under test, such as rack/bbr, or kernel:NAME for the sender of this machine's kernel with that congestion
     /// control
     stack: Option<String>,
-    /// Cards of several stacks side by side, with commas between them
+    /// Cards of several stacks side by side, separated by commas
     #[arg(long, value_name = "STACKS", conflicts_with = "stack")]
     compare: Option<String>,
-    /// Fewer seeds, fewer points and shorter runs: a look, in a minute or less on two processors
+    /// Fewer seeds, fewer points and shorter runs, for a first look in a minute or less on two processors
     #[arg(long)]
     quick: bool,
-    /// These criteria alone
+    /// Only these criteria
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     only: Vec<String>,
-    /// A handful of criteria on real packets, too, over an emulated path beside the kernel's own CUBIC and Reno
+    /// Also judge some criteria on real packets, over an emulated path beside the kernel's own CUBIC and Reno
     #[arg(long)]
     wire: bool,
-    /// How many runs on real packets share the machine at a time
+    /// Number of concurrent runs on real packets
     #[arg(long, value_name = "N", default_value_t = WIRE_JOBS, value_parser = jobs)]
     wire_jobs: usize,
-    /// Other seeds: the set of this number, of which no two have a seed in common
+    /// Number of the set of seeds; different sets have no seeds in common
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     seed_set: u32,
-    /// List the criteria: section of RFC 9743, rule, threshold and its source, scenario; run nothing
+    /// List the criteria with the section of RFC 9743, rule, threshold and its source, and scenario; run nothing
     #[arg(long, conflicts_with_all = ["stack", "compare", "quick", "baseline", "out", "resume", "jobs"])]
     list: bool,
     /// Fail if a verdict is worse than in this card.json
     #[arg(long, value_name = "FILE", conflicts_with = "compare")]
     baseline: Option<PathBuf>,
-    /// A path file, as `dupack diagnose --path` writes it: fairness and harm to others are judged on this path
+    /// Path file, as written by `dupack diagnose --path`: fairness and harm to others are judged on this path
     #[arg(long, value_name = "FILE", conflicts_with = "wire")]
     path: Option<PathBuf>,
-    /// A suite of your own: a folder with a criteria.toml and its scenarios, as experiments/evaluation has them
+    /// Your own suite: a folder with a criteria.toml and its scenarios, like experiments/evaluation
     #[arg(long, value_name = "DIR")]
     suite: Option<PathBuf>,
-    /// How the card is printed
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: CardFormat,
     /// Folder for the card and its experiments; must be empty or new [default: dupack-out/evaluate, numbered if taken]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with a folder that was begun, with what it was begun with
+    /// Continue with this folder and its options
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "stack", "compare", "quick", "only", "wire", "seed_set", "path"])]
     resume: Option<PathBuf>,
-    /// Runs at a time [default: one per processor]
+    /// Concurrent runs [default: one per processor]
     #[arg(long, value_name = "N", value_parser = jobs)]
     jobs: Option<usize>,
 }
 
-/// How a card is printed.
+/// Output format of a card.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum CardFormat {
-    /// A table for reading
+    /// Table for the terminal
     #[default]
     Table,
-    /// What card.json has
+    /// JSON, as in card.json
     Json,
 }
 
@@ -115,17 +114,17 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
         print(&dupack_evaluation::list(&suite, &args.only, width)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    // Read before the work, so that a baseline that is none costs no time.
+    // Read the baseline first, so that an invalid one costs no time.
     let baseline = args.baseline.as_deref().map(baseline).transpose()?;
     let (begun, campaign) = match resumed {
         Some(begun) => go_on_with(begun, (&suite, catalog), baseline.as_ref())?,
         None => begin(args, (&suite, catalog), baseline.as_ref())?,
     };
-    // It is possible only while there is one thread.
+    // This is possible only while the process has a single thread.
     let namespaces = campaign.is_on_wire().then(wire::prepare);
     let folder = begun.folder();
     let go_on = go_on(folder.path(), args);
-    say!("every finished run is kept; after an interruption go on with: {go_on}");
+    say!("completed runs are stored; after an interruption, continue with: {go_on}");
     let board = Board::new();
     let conduct = Conduct {
         runs: dupack_engine::Conduct {
@@ -144,20 +143,20 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
         on_wire =
             namespaces.and_then(|()| campaign.carry_out_on_wire(evaluated, &packets, &conduct));
     }
-    board.says_how_long("the runs");
+    board.says_how_long("runs");
     board.finish();
     let evaluated = evaluated?;
     if let Err(error) = on_wire {
         without_packets(&evaluated, error)?;
     }
     let written = dupack_evaluation::write(&evaluated, (&suite, catalog), folder);
-    // What was judged is told, though there may be no room for its files.
+    // Print the verdicts even if there is no room for the files.
     show(&evaluated, args.format)?;
     written?;
     say!("card: {}", folder.path().join("card.html").display());
     let missing: usize = evaluated.iter().map(|of| of.card.missing).sum();
     if missing > 0 {
-        say!("interrupted: {missing} runs are missing; go on with: {go_on}");
+        say!("interrupted: {missing} runs are missing; continue with: {go_on}");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     match (baseline, &evaluated[..]) {
@@ -166,7 +165,7 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
     }
 }
 
-/// The suite that is named, that of the folder to go on with, or the one of the program.
+/// Returns the suite of `--suite`, or that of the folder to continue with, or the built-in one.
 fn suite(
     args: &EvaluateArgs,
     resumed: Option<&EvaluationFolder>,
@@ -176,17 +175,17 @@ fn suite(
     folder.map_or_else(|| Ok(Suite::builtin()), Suite::read)
 }
 
-/// There are no real packets, and `error` says why. The card of a stack comes all the same.
+/// Prints `error`, which explains the missing results on real packets. The card of a stack is produced all the same.
 fn without_packets(evaluated: &[Evaluated], error: EvaluationError) -> Result<()> {
     if evaluated.iter().all(|of| of.card.rows.is_empty()) {
         return Err(error.into());
     }
     crate::told::error(&error);
-    say!("the card is that of the simulator alone");
+    say!("the card covers only the simulator");
     Ok(())
 }
 
-/// The card in the file at `path`.
+/// Returns the card in the file at `path`.
 fn baseline(path: &Path) -> Result<Card, EvaluationError> {
     let name = path.display().to_string();
     let no_card = |cause: String| EvaluationError::NoCard {
@@ -197,19 +196,21 @@ fn baseline(path: &Path) -> Result<Card, EvaluationError> {
     let mut cards = Card::read(&name, &text)?;
     match cards.len() {
         1 => Ok(cards.remove(0)),
-        n => Err(no_card(format!("it has {n} cards, and a baseline is one"))),
+        n => Err(no_card(format!(
+            "it has {n} cards, but a baseline must have one"
+        ))),
     }
 }
 
-/// Before it runs, so that a baseline that does not suit costs no time.
+/// Checks the baseline before the runs, so that an unsuitable one costs no time.
 fn suits(campaign: &Campaign<'_>, baseline: Option<&Card>) -> Result<(), EvaluationError> {
     baseline.map_or(Ok(()), |baseline| campaign.suits(baseline))
 }
 
-/// What is to run, and where.
+/// The campaign and its folder.
 type Begun<'s> = (EvaluationFolder, Campaign<'s>);
 
-/// What was begun in a folder.
+/// Returns the campaign of an existing folder.
 fn go_on_with<'s>(
     begun: EvaluationFolder,
     (suite, catalog): (&'s Suite, &Catalog),
@@ -223,12 +224,12 @@ fn go_on_with<'s>(
     };
     suits(&campaign, baseline)?;
     wire::check_kernel(begun.stacks())?;
-    // Whoever was ended at once left no more than what is evaluated.
+    // A process that was killed at once leaves only a folder that can be evaluated.
     dupack_evaluation::write_experiments(&campaign, begun.folder())?;
     Ok((begun, campaign))
 }
 
-/// What is to run, in a new folder.
+/// Returns the campaign in a new folder.
 fn begin<'s>(
     args: &EvaluateArgs,
     (suite, catalog): (&'s Suite, &Catalog),
@@ -242,7 +243,7 @@ fn begin<'s>(
         },
         seed_set: args.seed_set,
     };
-    // Checked before there is a folder.
+    // Check the arguments before creating the folder.
     let on_wire = args.wire
         || stacks.iter().any(|stack| stack.starts_with(KERNEL))
         || args.only.iter().any(|key| suite.is_of_wire(key));
@@ -266,7 +267,7 @@ fn begin<'s>(
     Ok((begun, campaign))
 }
 
-/// The stacks that were named.
+/// Returns the stacks on the command line.
 fn stacks(args: &EvaluateArgs) -> Result<Vec<String>, EvaluationError> {
     let named = match (&args.stack, &args.compare) {
         (Some(stack), _) => vec![stack.clone()],
@@ -275,15 +276,15 @@ fn stacks(args: &EvaluateArgs) -> Result<Vec<String>, EvaluationError> {
     };
     if named.is_empty() {
         return Err(EvaluationError::Stack {
-            message: "there is no stack to evaluate".to_owned(),
-            help: "name one, as in `dupack evaluate rack/bbr`; --list says what is judged"
+            message: "missing stack to evaluate".to_owned(),
+            help: "name one, as in `dupack evaluate rack/bbr`; --list prints the criteria"
                 .to_owned(),
         });
     }
     Ok(named)
 }
 
-/// The stacks of a list: commas in brackets are those of parameters.
+/// Returns the stacks of a list. Commas in brackets belong to parameters.
 fn split(list: &str) -> Vec<String> {
     let (mut stacks, mut depth) = (vec![String::new()], 0_usize);
     for c in list.chars() {
@@ -314,7 +315,7 @@ fn show(evaluated: &[Evaluated], format: CardFormat) -> Result<()> {
     }
 }
 
-/// Fails if `card` is worse than `baseline` anywhere.
+/// Fails if `card` has a verdict that is worse than in `baseline`.
 fn held_against(card: &Card, baseline: &Card) -> Result<ExitCode> {
     let worse = card.worse_than(baseline)?;
     if worse.is_empty() {
@@ -329,7 +330,7 @@ fn held_against(card: &Card, baseline: &Card) -> Result<ExitCode> {
     Ok(ExitCode::from(WORSE))
 }
 
-/// The command that goes on with `folder`.
+/// Returns the command that continues with `folder`.
 fn go_on(folder: &Path, args: &EvaluateArgs) -> String {
     let jobs = args.jobs.map(|jobs| format!(" --jobs {jobs}"));
     let wire = match args.wire_jobs {
@@ -348,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_in_brackets_do_not_part_stacks() {
+    fn commas_in_brackets_do_not_separate_stacks() {
         assert_eq!(
             split("rack/bbr(beta=0.9,headroom=0), rack/cubic,"),
             ["rack/bbr(beta=0.9,headroom=0)", "rack/cubic"]

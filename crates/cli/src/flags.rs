@@ -11,15 +11,16 @@ use dupack_lab::experiment::BurstLoss;
 use dupack_lab::results::{HarmRecord, Prefer, Results};
 use dupack_lab::run::Plan;
 use dupack_lab::units::{Delay, Probability};
+use dupack_report::parameters::Scope;
 use dupack_report::table::Legend;
 use miette::{Report, miette};
 
-/// The flags that somebody wrote, by their identifiers: others have their defaults.
+/// Identifiers of the flags on the command line. Other flags have their defaults.
 #[derive(Debug, Default)]
 pub struct Given(HashSet<String>);
 
 impl Given {
-    /// Those of the command that `matches` chose.
+    /// Returns the flags of the subcommand in `matches`.
     pub fn of(matches: &ArgMatches) -> Self {
         let Some((_, chosen)) = matches.subcommand() else {
             return Self::default();
@@ -29,13 +30,13 @@ impl Given {
         Self(ids.map(ToString::to_string).collect())
     }
 
-    /// Whether somebody wrote `flag`, by its identifier.
+    /// Returns `true` if `flag` is on the command line, by its identifier.
     pub fn has(&self, flag: &str) -> bool {
         self.0.contains(flag)
     }
 
-    /// `plan`, whose parameters do not say of a default that it was given: for each flag the keys that
-    /// it sets in an experiment file.
+    /// Returns `plan` with defaults marked as such among its parameters. `flags` has the keys of the experiment file
+    /// that each flag sets.
     pub fn mark(&self, mut plan: Plan, flags: &[(&str, &[&str])]) -> Plan {
         let defaults = flags.iter().filter(|(flag, _)| !self.0.contains(*flag));
         for key in defaults.flat_map(|(_, keys)| *keys) {
@@ -45,30 +46,30 @@ impl Given {
     }
 }
 
-/// How results are printed.
+/// Output format of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// A table for reading
+    /// Table for the terminal
     #[default]
     Table,
-    /// A line per stack, point and measure
+    /// One line per stack, point and measure
     Csv,
-    /// Everything, in one object
+    /// One object with everything
     Json,
 }
 
-/// Which comparisons are corrected for one another.
+/// Family of comparisons for the correction of significance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FamilyArg {
-    /// Those at a point: 5 % is the chance of a false difference at each point
+    /// All comparisons at a point: the probability of a false difference is 5 % at each point
     #[default]
     Point,
-    /// Those at all points: 5 % is the chance of a false difference in the whole sweep
+    /// All comparisons at all points: the probability of a false difference is 5 % in the whole sweep
     Sweep,
 }
 
 impl FamilyArg {
-    /// Has the verdicts on `results` be corrected so.
+    /// Corrects the verdicts on `results` for this family.
     pub fn apply(self, results: &mut Results) {
         if self == Self::Sweep {
             results.correct_over_sweep();
@@ -76,19 +77,19 @@ impl FamilyArg {
     }
 }
 
-/// Reads a dialect: which rules the endpoints follow where TCPs differ.
+/// Parses a dialect: the rules that the endpoints follow where TCPs differ.
 pub fn dialect() -> impl TypedValueParser<Value = Dialect> {
     let names =
         Dialect::ALL.map(|dialect| PossibleValue::new(dialect.name()).help(dialect.meaning()));
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Dialect>())
 }
 
-/// Reads what counts most to the reader.
+/// Parses the reader's preference.
 pub fn prefer() -> impl TypedValueParser<Value = Prefer> {
     let meaning = |prefer| match prefer {
-        Prefer::Goodput => "The most goodput",
-        Prefer::Delay => "The shortest queue: the 95th percentile of its delay",
-        _ => "The least harm to a standing flow's goodput",
+        Prefer::Goodput => "Highest goodput",
+        Prefer::Delay => "Lowest queueing delay (95th percentile)",
+        _ => "Least harm to the goodput of a competing flow",
     };
     let names = Prefer::ALL.map(|prefer| PossibleValue::new(prefer.name()).help(meaning(prefer)));
     PossibleValuesParser::new(names).map(|name| {
@@ -97,61 +98,63 @@ pub fn prefer() -> impl TypedValueParser<Value = Prefer> {
     })
 }
 
-/// What every command that runs something has in common.
+/// Arguments of every command that runs something.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
     /// Folder for CSV, figures and report; must be empty or new [default: dupack-out/NAME, numbered if taken]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with the folder of the same command that was interrupted: its finished runs are not done
-    /// again
+    /// Continue the same command in the folder of its interrupted run; completed runs are not repeated
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "explain"])]
     pub resume: Option<PathBuf>,
     #[command(flatten)]
     pub show: ShowArgs,
-    /// Print every effective parameter, defaults included, and where it comes from, and run nothing
+    /// Print the effective parameters with their sources, and run nothing
     #[arg(long)]
     pub explain: bool,
-    /// Follow every flow over time with every seed, at the point in the middle of the sweep: flows_over_time.csv.
-    /// It takes as long as the runs of that point
+    /// With --explain, print all parameters, including those that are rarely changed
+    #[arg(long, requires = "explain")]
+    pub all: bool,
+    /// Record the goodput of every flow over time with every seed, at the middle point of the sweep, in
+    /// flows_over_time.csv. This takes as long as the runs of that point
     #[arg(long)]
     pub flows_over_time: bool,
-    /// Do not measure harm to a standing flow, which takes about as long as all else
+    /// Do not measure the harm to a competing flow, which takes about as long as everything else
     #[arg(long)]
     pub no_harm: bool,
-    /// Runs at a time [default: one per processor]
+    /// Concurrent runs [default: one per processor]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
 }
 
-/// What every command that has results has in common.
+/// Arguments of every command with results.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// How results are printed
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// What counts most: orders the answer, and gives one where too many stacks have their merits
+    /// Main criterion: it orders the answer, and decides if too many stacks are undominated
     #[arg(long, value_name = "WHAT", value_parser = prefer())]
     pub prefer: Option<Prefer>,
-    /// Which comparisons are corrected for one another (Holm): those at each point, or of the whole sweep
+    /// Family of comparisons for Holm's correction: those at each point, or those of the whole sweep
     #[arg(long, value_enum, value_name = "FAMILY", default_value_t)]
     pub correct_over: FamilyArg,
-    /// The kernel whose senders are offered, as kernel:6.1 [default: this host's]
+    /// Kernel whose senders are offered, such as kernel:6.1 [default: this host's]
     #[arg(long = "for", value_name = "KERNEL")]
     pub kernel: Option<Kernel>,
-    /// Explain the marks below the table: by which measures and limits stacks get them
+    /// Explain the marks below the table, with their measures and thresholds
     #[arg(long)]
     pub legend: bool,
 }
 
 impl ShowArgs {
-    /// Whether marks are explained.
+    /// Returns the explanation of the marks.
     pub const fn legend(&self) -> Legend {
         legend(self.legend)
     }
 }
 
-/// Whether marks are explained, as a flag says it.
+/// Returns the explanation of the marks for the flag `--legend`.
 pub const fn legend(asked: bool) -> Legend {
     match asked {
         true => Legend::Whole,
@@ -159,7 +162,15 @@ pub const fn legend(asked: bool) -> Legend {
     }
 }
 
-/// An error if what is preferred is not measured.
+/// Returns the extent of a list of parameters for the flag `--all`.
+pub const fn scope(all: bool) -> Scope {
+    match all {
+        true => Scope::All,
+        false => Scope::Basic,
+    }
+}
+
+/// Returns an error if the preferred measure is not available.
 pub fn check_preference(prefer: Option<Prefer>, harm: &HarmRecord) -> Result<(), Report> {
     if prefer != Some(Prefer::Friendly) {
         return Ok(());
@@ -168,28 +179,28 @@ pub fn check_preference(prefer: Option<Prefer>, harm: &HarmRecord) -> Result<(),
         HarmRecord::Measured => return Ok(()),
         HarmRecord::NotAsked => (
             "harm is not measured here".to_owned(),
-            "leave out --no-harm, or take --prefer goodput or --prefer delay",
+            "remove --no-harm, or use --prefer goodput or --prefer delay",
         ),
-        HarmRecord::Senseless { why } => (why.clone(), "take --prefer goodput or --prefer delay"),
+        HarmRecord::Senseless { why } => (why.clone(), "use --prefer goodput or --prefer delay"),
     };
     Err(miette!(
         help = help,
-        "--prefer friendly goes by the harm to a standing flow: {why}"
+        "--prefer friendly needs the harm to a competing flow: {why}"
     ))
 }
 
-/// More threads than this help on no machine.
+/// Upper limit of the number of threads. More do not help on any machine.
 const MOST_JOBS: usize = 1024;
 
-/// A number of runs at a time on the command line.
+/// Parses a number of concurrent runs.
 pub fn jobs(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(jobs) if (1..=MOST_JOBS).contains(&jobs) => Ok(jobs),
-        _ => Err(format!("write a number of runs, 1 to {MOST_JOBS}")),
+        _ => Err(format!("expected a number of runs from 1 to {MOST_JOBS}")),
     }
 }
 
-/// Reads a whole number from `least` to `most`.
+/// Parses a whole number from `least` to `most`.
 pub fn whole<T>(least: u64, most: u64) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync
 where
     T: TryFrom<u64>,
@@ -199,23 +210,23 @@ where
         let number = number.filter(|number| (least..=most).contains(number));
         let number = number.and_then(|number| T::try_from(number).ok());
         number.ok_or_else(|| match most {
-            u64::MAX => format!("write a whole number, {least} or more"),
-            most => format!("write a whole number from {least} to {most}"),
+            u64::MAX => format!("expected a whole number of at least {least}"),
+            most => format!("expected a whole number from {least} to {most}"),
         })
     }
 }
 
-/// Losses in bursts on the command line: the probabilities that a burst begins and that it ends.
+/// Parses burst losses: the probabilities that a burst begins and that it ends.
 pub fn burst(text: &str) -> Result<BurstLoss, String> {
     let Some((enter, leave)) = text.split_once(',') else {
         return Err(format!(
-            "`{text}` is one probability: write two, that a burst begins and that it ends, as 0.5%,30%"
+            "`{text}` is one probability: expected two, that a burst begins and that it ends, such as 0.5%,30%"
         ));
     };
     let share = |text: &str| text.parse().map_err(|e| format!("{e}"));
     let (enter, leave): (Probability, Probability) = (share(enter.trim())?, share(leave.trim())?);
     if enter.as_fraction() > 0.0 && leave.as_fraction() == 0.0 {
-        return Err("a burst that never ends loses all that follows: write 0.5%,30%".to_owned());
+        return Err("a burst that never ends loses everything after it: expected two nonzero probabilities, such as 0.5%,30%".to_owned());
     }
     Ok(BurstLoss {
         enter,
@@ -225,17 +236,17 @@ pub fn burst(text: &str) -> Result<BurstLoss, String> {
     })
 }
 
-/// A time in which something can happen.
+/// Parses a nonzero time.
 #[cfg(target_os = "linux")]
 pub fn lasting(text: &str) -> Result<Delay, String> {
     let delay: Delay = text.parse().map_err(|e| format!("{e}"))?;
     if delay == Delay::default() {
-        return Err("in no time nothing happens: write 5ms, for example".to_owned());
+        return Err("expected a nonzero time, such as 5ms".to_owned());
     }
     Ok(delay)
 }
 
-/// `path` from the root on, so that a stored experiment can be run from anywhere.
+/// Returns the absolute path, so that a stored experiment can be run from any folder.
 pub fn whole_path(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
@@ -264,7 +275,7 @@ impl std::str::FromStr for StackList {
         }
         let stacks: Vec<String> = stacks.iter().map(|s| s.trim().to_owned()).collect();
         if stacks.iter().any(String::is_empty) {
-            return Err("there is an empty stack between two commas".to_owned());
+            return Err("a stack between two commas is empty".to_owned());
         }
         Ok(Self(stacks))
     }
@@ -275,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_that_is_none_says_which_are() {
+    fn invalid_numbers_have_errors_with_the_valid_range() {
         let seeds = whole::<u32>(1, 100_000);
         assert_eq!(seeds("10"), Ok(10));
         for text in [
@@ -287,16 +298,19 @@ mod tests {
             "100001",
             "99999999999999999999999",
         ] {
-            let wanted = "write a whole number from 1 to 100000";
+            let wanted = "expected a whole number from 1 to 100000";
             assert_eq!(seeds(text).unwrap_err(), wanted, "{text}");
         }
         let seed = whole::<u64>(0, u64::MAX);
         assert_eq!(seed("18446744073709551615"), Ok(u64::MAX));
-        assert_eq!(seed("x").unwrap_err(), "write a whole number, 0 or more");
+        assert_eq!(
+            seed("x").unwrap_err(),
+            "expected a whole number of at least 0"
+        );
     }
 
     #[test]
-    fn friendliness_is_preferred_only_where_harm_is_measured() {
+    fn friendliness_needs_harm() {
         let friendly = Some(Prefer::Friendly);
         assert!(check_preference(friendly, &HarmRecord::Measured).is_ok());
         assert!(check_preference(Some(Prefer::Delay), &HarmRecord::NotAsked).is_ok());
@@ -306,7 +320,7 @@ mod tests {
                 .help()
                 .unwrap()
                 .to_string()
-                .contains("leave out --no-harm")
+                .contains("remove --no-harm")
         );
         let why = "the flows are too short".to_owned();
         let error = check_preference(friendly, &HarmRecord::Senseless { why }).unwrap_err();

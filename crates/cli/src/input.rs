@@ -1,4 +1,4 @@
-//! Standard input that Ctrl-C ends: all that came is read.
+//! Standard input that Ctrl-C ends after all data was read.
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,29 +6,30 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes that are read at once, and pieces that wait to be taken.
+/// Bytes per read, and the maximum number of pieces in the queue.
 const PIECE: usize = 1 << 16;
 const WAITING: usize = 8;
 
-/// How often is looked for Ctrl-C while nothing comes.
+/// Interval of checks for Ctrl-C while no data arrives.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The writer of standard input has ended it so long after Ctrl-C, or does not hear of it (ours: tcpdump takes some
-/// milliseconds).
+/// Number of such checks without data after Ctrl-C that end the input. By then its writer has ended it, or does not
+/// receive the signal (ours: tcpdump takes some milliseconds).
 const LOOKS_AFTER: u32 = 10;
 
-/// Standard input, read by a thread of its own, so that a silent one does not keep the program.
+/// Standard input, read by a separate thread, so that a silent input does not block the program.
 pub struct Input {
     pieces: Receiver<io::Result<Vec<u8>>>,
     piece: Vec<u8>,
     taken: usize,
     ends: &'static AtomicBool,
-    /// Looks in vain since Ctrl-C.
+    /// Number of checks without data since Ctrl-C.
     silent: u32,
 }
 
 impl Input {
-    /// Of `source`; it ends when that does, or soon after `ends` was set if nothing more comes.
+    /// Returns an input that reads `source`. It ends with `source`, or soon after `ends` was set if no more data
+    /// arrives.
     pub fn new(mut source: impl Read + Send + 'static, ends: &'static AtomicBool) -> Self {
         let (sender, pieces) = sync_channel(WAITING);
         thread::spawn(move || {
@@ -53,7 +54,7 @@ impl Input {
         }
     }
 
-    /// The next piece; empty at the end.
+    /// Returns the next piece, which is empty at the end.
     fn next(&mut self) -> io::Result<Vec<u8>> {
         loop {
             match self.pieces.recv_timeout(LOOK_EVERY) {
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_comes_is_read_to_the_end() {
+    fn all_data_is_read_to_the_end() {
         static ENDS: AtomicBool = AtomicBool::new(false);
         let data: Vec<u8> = (0..300_000_u32).map(|n| n as u8).collect();
         let mut read = Vec::new();
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_one_ends_after_ctrl_c() {
+    fn silent_input_ends_after_ctrl_c() {
         static ENDS: AtomicBool = AtomicBool::new(true);
         let (reader, writer) = io::pipe().unwrap();
         let mut input = Input::new(reader, &ENDS);

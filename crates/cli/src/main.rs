@@ -1,8 +1,8 @@
-//! The `dupack` command: a table of contents of what it can do.
+//! The `dupack` command and its subcommands.
 
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
-/// Says a line on standard error, as [`output::say`] does.
+/// Prints a line to standard error, like [`output::say`].
 macro_rules! say {
     ($($text:tt)*) => { $crate::output::say(&format!($($text)*)) };
 }
@@ -59,33 +59,33 @@ enum Command {
     Compare(Box<compare::CompareArgs>),
     /// Run an experiment file
     Run(run::RunArgs),
-    /// Put the shards of an experiment together, as if one machine had done all of its runs
+    /// Merge the shards of an experiment into the results of all of its runs
     Merge(merge::MergeArgs),
-    /// Follow one flow packet by packet: time–sequence figure, pcapng, CSV
+    /// Trace flows packet by packet: time–sequence figure, pcapng, CSV
     Trace(Box<trace::TraceArgs>),
-    /// Read a capture: what limited its transfers, why segments were sent again, which sender it was
+    /// Analyse a capture: limits of its transfers, causes of retransmissions, algorithm of the sender
     Diagnose(Box<diagnose::DiagnoseArgs>),
-    /// Rerun a paper's experiments and judge its claims
+    /// Repeat the experiments of papers and judge their claims
     Papers(papers::PapersArgs),
-    /// Judge a stack by RFC 9743's criteria: a report card
+    /// Judge a stack by the criteria of RFC 9743: a report card
     Evaluate(evaluate::EvaluateArgs),
-    /// Send standard input to a TCP server, and print what comes back
+    /// Send standard input to a TCP server, and print the response
     #[cfg(target_os = "linux")]
     Send(send::SendArgs),
-    /// Accept a TCP connection, and print what comes
+    /// Accept a TCP connection, and print the received data
     #[cfg(target_os = "linux")]
     Receive(receive::ReceiveArgs),
     /// Compare senders on real packets, over an emulated path to this machine's kernel
     #[cfg(target_os = "linux")]
     Testbed(Box<testbed::TestbedArgs>),
-    /// Run any program behind an emulated path, unchanged
+    /// Run any program unchanged behind an emulated path
     #[cfg(target_os = "linux")]
     Shell(Box<shell::ShellArgs>),
-    /// Play packetdrill scripts against the endpoint, in simulated time
+    /// Run packetdrill scripts against the endpoint, in simulated time
     Script(script::ScriptArgs),
-    /// List the algorithms that stacks are made of
+    /// List the algorithms of stacks, or show how to enable a stack in Linux
     Stacks(stacks::StacksArgs),
-    /// Print the JSON Schema of experiment files, or of diagnoses
+    /// Print the JSON Schema of experiment files or of diagnoses
     Schema(schema::SchemaArgs),
 }
 
@@ -128,8 +128,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what is wrong with the arguments, or the help that was asked for, and ends. The exit codes of
-/// `dupack shell` are its command's, but for one.
+/// Prints the error in the arguments, or the requested help, and exits. The exit codes of `dupack shell` are those of
+/// its command, with one exception.
 fn refuse(error: &clap::Error) -> ! {
     let is_shell = std::env::args_os()
         .nth(1)
@@ -144,7 +144,7 @@ fn refuse(error: &clap::Error) -> ! {
     )
 }
 
-/// The exit code of a shell that failed itself, as env(1) and docker have it.
+/// Exit code of `dupack shell` for its own failures, as in env(1) and docker.
 const SHELL_FAILED: i32 = 125;
 
 #[cfg(test)]
@@ -152,12 +152,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_is_valid() {
         Cli::command().debug_assert();
     }
 
-    /// Lines that are broken by hand fit a terminal of the usual width: a narrower one breaks them
-    /// again, in the middle of what was one line.
+    /// Lines with manual line breaks fit a terminal of the usual width. A narrower terminal would break them again.
     #[test]
     fn help_is_at_most_80_columns_wide() {
         for command in Cli::command().get_subcommands() {

@@ -1,4 +1,4 @@
-//! `dupack merge`: the shards of an experiment, put together.
+//! `dupack merge`: combination of the shards of an experiment.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::flags::{ShowArgs, check_preference, jobs};
 use crate::output::{INTERRUPTED, warn};
 use crate::progress::interrupt_saying;
 
-/// Exit code where runs are missing.
+/// Exit code if runs are missing.
 const INCOMPLETE: u8 = 1;
 
 #[derive(Debug, Args)]
@@ -31,26 +31,25 @@ Examples:
   dupack merge shards/1 shards/2 --out fairness
   dupack merge shards/* --out fairness --prefer delay
 
-The folder is the same to the last byte as that of `dupack run FILE --out DIR`
-on one machine. It is there when it is complete, and not before.
+The folder is identical to that of `dupack run FILE --out DIR` on one machine.
+It appears only when it is complete.
 
-The exit code is 1 if runs are missing; then nothing is written, and the
-commands that do them are printed. It is 2 if the folders do not fit together.")]
+The exit code is 1 if runs are missing. Nothing is written then, and the
+commands for the missing runs are printed. It is 2 if the folders do not belong
+together.")]
 pub struct MergeArgs {
-    /// The folders of all shards, in any order
+    /// Folders of all shards, in any order
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
     /// Folder for CSV, figures and report; must be empty or new [default: dupack-out/NAME, numbered if taken]
     #[arg(long, value_name = "ALL")]
     out: Option<PathBuf>,
-    /// The experiment file [default: the copy in a shard's folder, whose recorded traces must be named by whole
-    /// paths]
+    /// Experiment file [default: the copy in a shard's folder, whose recorded traces must have absolute paths]
     #[arg(long, value_name = "FILE")]
     experiment: Option<PathBuf>,
     #[command(flatten)]
     show: ShowArgs,
-    /// Runs at a time, of the few that are done again to see whether they come out as in the shards [default:
-    /// one per processor]
+    /// Concurrent runs among the few that are repeated to verify the shards [default: one per processor]
     #[arg(long, value_name = "N", value_parser = jobs)]
     jobs: Option<usize>,
 }
@@ -74,10 +73,10 @@ pub fn run(args: &MergeArgs, catalog: &Catalog) -> Result<ExitCode> {
     let merge = split.merge(&journals).map_err(|error| *error)?;
     if let Some(incomplete) = shards.incomplete(&split, &merge, args.experiment.as_deref()) {
         say!("{}", incomplete.to_string().trim_end());
-        say!("nothing is written: merge again when these are done");
+        say!("nothing is written; merge again after these runs");
         return Ok(ExitCode::from(INCOMPLETE));
     }
-    // Made before the work, so that a folder that cannot be had costs no time.
+    // Create the folder first, so that an unusable folder costs no time.
     let place = Place::of(args.out.as_deref(), &known.name, &source)?;
     let checked = merge.check(execution, interrupt);
     checked.map_err(|error| *error)?;
@@ -106,12 +105,12 @@ pub fn run(args: &MergeArgs, catalog: &Catalog) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The plan of the experiment in `source`, as the shards have it.
+/// Returns the plan of the experiment in `source`, with the settings of the shards.
 fn plan(args: &MergeArgs, shards: &Gathered, source: &Source, catalog: &Catalog) -> Result<Plan> {
     let plan = { source.parse() }.and_then(|experiment| Plan::new(experiment, source, catalog));
     if plan.is_err() && args.experiment.is_none() {
         let copy = &source.name;
-        say!("note: {copy} is a copy; name the file that was run with --experiment");
+        say!("note: {copy} is a copy; name the original file with --experiment");
     }
     let plan = plan?;
     Ok(match shards.first().identity().harm {
@@ -120,16 +119,16 @@ fn plan(args: &MergeArgs, shards: &Gathered, source: &Source, catalog: &Catalog)
     })
 }
 
-/// Where the result goes.
+/// Destination of the result.
 enum Place {
-    /// A folder that is to be.
+    /// A new folder.
     New(Draft),
-    /// One that may hold just this result.
+    /// A folder that may already contain this result.
     There(PathBuf),
 }
 
 impl Place {
-    /// The folder that was named, or a new one under `dupack-out` with this name.
+    /// Returns the named folder, or a new one with this name under `dupack-out`.
     fn of(named: Option<&Path>, name: &str, source: &Source) -> Result<Self> {
         let Some(path) = named else {
             let path = Path::new("dupack-out").join(name);
@@ -144,7 +143,7 @@ impl Place {
         )
     }
 
-    /// Writes all files, or finds that they are there.
+    /// Writes all files, or verifies that they exist already.
     fn take(self, files: &Files<'_>, source: &Source) -> Result<OutputFolder> {
         let write = |folder: &dyn Folder| -> Result<()> {
             folder.write(EXPERIMENT, source.text.as_bytes())?;
@@ -165,10 +164,7 @@ impl Place {
         if !memory.into_files().into_iter().all(is_there) {
             return Err(StoreError::taken(&path).into());
         }
-        say!(
-            "{} holds this result already: nothing to do",
-            path.display()
-        );
+        say!("{} already has this result: nothing to do", path.display());
         Ok(OutputFolder::reopen(&path))
     }
 }

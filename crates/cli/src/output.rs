@@ -1,4 +1,4 @@
-//! What commands print, and where they put their files.
+//! Output of commands, and their folders.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -11,11 +11,11 @@ use dupack_report::files::PAGE;
 use dupack_report::table::Colour;
 use miette::{IntoDiagnostic, Result};
 
-/// Exit code of a command that was interrupted, as shells have it for Ctrl-C.
+/// Exit code of an interrupted command, as shells use it for Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
 
-/// Prints `text` with a line break. A reader that has gone away is no error. A terminal gets colours and no other
-/// control characters: they would be those of somebody's names.
+/// Prints `text` with a line break. A closed pipe is not an error. A terminal gets colours, but no other control
+/// characters, because these could come from foreign names.
 pub fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     let text = match out.is_terminal() {
@@ -28,24 +28,24 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Says `text`, which has no colours, on standard error with a line break, its control characters escaped. A reader that
-/// has gone away is no error.
+/// Prints `text`, which has no colours, to standard error with a line break. Control characters are escaped. A closed
+/// pipe is not an error.
 pub fn say(text: &str) {
-    // There is nobody to tell that it cannot be said.
+    // An error cannot be reported anywhere.
     let _ = writeln!(io::stderr().lock(), "{}", escaped(text, Keep::Nothing));
 }
 
-/// Which control sequences stay.
+/// Control sequences that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// None.
     Nothing,
-    /// Those that set colours: `ESC [ … m`.
+    /// Sequences that set colours: `ESC [ … m`.
     Colours,
 }
 
-/// `text` with control characters as Rust writes them, `\\u{1b}`, but for tabs and line breaks: a terminal obeys them,
-/// and they may be those of a file's name.
+/// Returns `text` with control characters except tabs and line breaks escaped like `\\u{1b}`. A terminal would obey
+/// them, and they may come from a file name.
 pub fn escaped(text: &str, keep: Keep) -> Cow<'_, str> {
     let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     if text.chars().all(is_plain) {
@@ -73,14 +73,14 @@ pub fn escaped(text: &str, keep: Keep) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The length of the sequence that sets a colour, if `text` begins with one.
+/// Returns the length of the colour sequence at the start of `text`, if there is one.
 fn colour(text: &str) -> Option<usize> {
     let numbers = text.strip_prefix("\u{1b}[")?;
     let end = numbers.find(|c: char| !c.is_ascii_digit() && c != ';')?;
     numbers[end..].starts_with('m').then_some(2 + end + 1)
 }
 
-/// The output folder: the one that was named, or a new one under `dupack-out`.
+/// Returns the output folder: the named one, or a new one under `dupack-out`.
 pub fn folder(named: Option<&Path>, name: &str) -> Result<OutputFolder> {
     Ok(match named {
         Some(path) => OutputFolder::create(path, IfPresent::Refuse)?,
@@ -88,7 +88,7 @@ pub fn folder(named: Option<&Path>, name: &str) -> Result<OutputFolder> {
     })
 }
 
-/// The command that was given with `args`, without `flags` and their values, as words for a shell.
+/// Returns the words of the command given by `args` for a shell, without `flags` and their values.
 pub fn command_without(args: impl Iterator<Item = OsString>, flags: &[&str]) -> Vec<String> {
     let mut words = vec!["dupack".to_owned()];
     let mut args = args.skip(1).map(|word| word.to_string_lossy().into_owned());
@@ -106,7 +106,7 @@ pub fn command_without(args: impl Iterator<Item = OsString>, flags: &[&str]) -> 
     words
 }
 
-/// `word` as a shell takes it: the command in which it stands can be pasted.
+/// Returns `word` quoted for a shell, so that the command can be pasted.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -116,11 +116,11 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// How wide tables are where there is no terminal, and nobody says.
+/// Width of tables without a terminal.
 const WIDTH: u16 = 120;
 
-/// Whether the terminal shows colours, and how wide tables are; none where the terminal says it. Into a
-/// file or a pipe they are as wide as the variable `COLUMNS` says.
+/// Returns the use of colour, and the width of tables. The width is `None` on a terminal, which has its own. For a file
+/// or a pipe it is the variable `COLUMNS`.
 pub fn terminal() -> (Colour, Option<u16>) {
     let is_terminal = io::stdout().is_terminal();
     let colour = match is_terminal && std::env::var_os("NO_COLOR").is_none() {
@@ -132,7 +132,7 @@ pub fn terminal() -> (Colour, Option<u16>) {
     (colour, (!is_terminal).then(said))
 }
 
-/// Says what there is to warn of, and where the report is.
+/// Prints warnings and the path of the report.
 pub fn warn(results: &Results, folder: &OutputFolder) {
     for warning in &results.warnings {
         say!("warning: {warning}");
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_escaped_and_colours_stay_where_they_are_ours() {
+    fn control_characters_are_escaped_except_own_colours() {
         let text = "a\tb\n\u{1b}[1;31mred\u{1b}[0m \u{1b}]0;title\u{7} \u{9b}2J \r é";
         let nothing = escaped(text, Keep::Nothing);
         assert_eq!(
@@ -158,7 +158,7 @@ mod tests {
             "{colours}"
         );
         assert!(!colours.contains('\u{7}') && !colours.contains('\u{9b}'));
-        // A sequence that is cut off is none.
+        // An incomplete sequence is not kept.
         assert_eq!(escaped("\u{1b}[3", Keep::Colours), "\\u{1b}[3");
         assert!(matches!(
             escaped("plain é\n", Keep::Nothing),

@@ -1,4 +1,4 @@
-//! `dupack papers`: papers' experiments and claims.
+//! `dupack papers`: experiments and claims of papers.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,39 +16,39 @@ use crate::progress::{Board, interrupt};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  dupack papers --list             # what is here
-  dupack papers --list momentary   # its experiments, and where its systems are
+  dupack papers --list             # all papers
+  dupack papers --list momentary   # experiments and systems of one paper
   dupack papers momentary --quick
-  dupack papers le --readings      # and what other readings turn
+  dupack papers le --readings      # also verdicts under other readings
   dupack papers --out all          # every paper, one report
-  dupack papers --resume all       # go on after an interruption
+  dupack papers --resume all       # continue after an interruption
 
-Finished runs are kept at once in PAPER/EXPERIMENT/runs.jsonl and are not done
-again, as long as experiment, stack, seed and version are the same.")]
+Completed runs are stored immediately in PAPER/EXPERIMENT/runs.jsonl, and are
+not repeated if experiment, stack, seed and version are the same.")]
 pub struct PapersArgs {
-    /// Which paper [default: all that are here]
+    /// Key of a paper [default: all papers]
     key: Option<String>,
-    /// Fewer seeds and shorter runs: a look, not a verdict
+    /// Fewer seeds and shorter runs, for a first look without reliable verdicts
     #[arg(long)]
     quick: bool,
-    /// Every claim under each reading of what the paper leaves open as well: all at quick scale, and what
-    /// turns a verdict at the scale of the paper. Before that, what cannot be told is judged anew, with as many more
-    /// seeds as it needs where its verdict hangs on them
+    /// Also judge every claim under each reading of the details that the paper leaves open: all readings at quick
+    /// scale, and those that change a verdict at the scale of the paper. Before that, undecided claims are judged again
+    /// with as many more seeds as their verdicts need
     #[arg(long)]
     readings: bool,
-    /// List the papers, or one paper's experiments and systems, and run nothing
+    /// List the papers, or the experiments and systems of one paper, and run nothing
     #[arg(long, conflicts_with_all = ["quick", "readings", "out", "resume", "jobs"])]
     list: bool,
-    /// Print what is in the papers, item by item, and where it is here (docs/inventory.md)
+    /// Print every item of the papers and its place in this project (docs/inventory.md)
     #[arg(long, conflicts_with_all = ["key", "list", "quick", "readings", "out", "resume", "jobs"])]
     inventory: bool,
     /// Folder for report, figures and CSV; must be empty or new [default: dupack-out/papers, numbered if taken]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with a folder that was begun, with the papers and at the extent that it was begun with
+    /// Continue with this folder, with its papers and scale
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     resume: Option<PathBuf>,
-    /// Runs at a time [default: one per processor]
+    /// Concurrent runs [default: one per processor]
     #[arg(long, value_name = "N", value_parser = jobs)]
     jobs: Option<usize>,
 }
@@ -73,7 +73,7 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
         .map(|paper| Ok(paper.plan(begun.extent())?))
         .collect::<Result<_>>()?;
     let go_on = go_on(folder.path(), args);
-    say!("every finished run is kept; after an interruption go on with: {go_on}");
+    say!("completed runs are stored; after an interruption, continue with: {go_on}");
     let board = Board::new();
     let conduct = Conduct {
         runs: dupack_engine::Conduct {
@@ -84,14 +84,14 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
         journals: Some(folder.path()),
     };
     let mut reproductions = dupack_papers::carry_out(&campaigns, &conduct);
-    board.says_how_long("the runs of the files");
+    board.says_how_long("runs of the experiments");
     if (begun.readings() || args.readings)
         && let Ok(reproductions) = &mut reproductions
     {
         dupack_papers::settle(reproductions, &conduct)?;
-        board.says_how_long("more seeds for what cannot be told");
+        board.says_how_long("more seeds for undecided claims");
         dupack_papers::reread(reproductions, &conduct)?;
-        board.says_how_long("the readings");
+        board.says_how_long("readings");
     }
     board.finish();
     let reproductions = reproductions?;
@@ -102,7 +102,7 @@ pub fn run(args: &PapersArgs) -> Result<ExitCode> {
     say!("report: {}", folder.path().join(PAGE).display());
     let missing: usize = reproductions.iter().map(Reproduction::missing).sum();
     if missing > 0 {
-        say!("interrupted: {missing} runs are missing; go on with: {go_on}");
+        say!("interrupted: {missing} runs are missing; continue with: {go_on}");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(ExitCode::SUCCESS)
@@ -118,7 +118,7 @@ fn list(chosen: &[&'static Paper], one: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The folder that was named to go on with, or a new one for `chosen`.
+/// Returns the folder to continue with, or a new one for `chosen`.
 fn begin(args: &PapersArgs, chosen: &[&'static Paper]) -> Result<CampaignFolder> {
     let asked = args.quick.then_some(Extent::Quick);
     if let Some(path) = &args.resume {
@@ -137,7 +137,7 @@ fn begin(args: &PapersArgs, chosen: &[&'static Paper]) -> Result<CampaignFolder>
     )?)
 }
 
-/// The command that goes on with `folder`.
+/// Returns the command that continues with `folder`.
 fn go_on(folder: &Path, args: &PapersArgs) -> String {
     let folder = quoted(&folder.display().to_string());
     let jobs = args.jobs.map(|jobs| format!(" --jobs {jobs}"));
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_to_go_on_can_be_pasted() {
+    fn the_command_to_continue_can_be_pasted() {
         let args = |jobs| PapersArgs {
             key: None,
             quick: false,

@@ -1,4 +1,4 @@
-//! Progress bars, and Ctrl-C.
+//! Progress bars and Ctrl-C.
 
 mod screen;
 
@@ -13,12 +13,12 @@ use screen::{Room, cut};
 
 static INTERRUPT: Interrupt = Interrupt::new();
 
-/// The interrupt that Ctrl-C asks. A second Ctrl-C ends the program at once.
+/// Returns the interrupt that Ctrl-C requests. A second Ctrl-C ends the program at once.
 pub fn interrupt() -> &'static Interrupt {
-    interrupt_saying("the finished runs are kept")
+    interrupt_saying("completed runs are kept")
 }
 
-/// The same, where something else than runs is kept, in these words.
+/// Returns the same interrupt, with another message about the work that is kept.
 pub fn interrupt_saying(kept: &'static str) -> &'static Interrupt {
     static HANDLER: OnceLock<()> = OnceLock::new();
     HANDLER.get_or_init(|| {
@@ -27,32 +27,32 @@ pub fn interrupt_saying(kept: &'static str) -> &'static Interrupt {
                 std::process::exit(130);
             }
             if READS_INPUT.load(Ordering::Relaxed) && !INPUT_ENDS.swap(true, Ordering::Relaxed) {
-                say!("\nreading what is left of standard input (again to stop)");
+                say!("\nreading the rest of standard input (Ctrl-C again to stop)");
                 return;
             }
-            say!("\nstopping: {kept} (again to end at once)");
+            say!("\nstopping: {kept} (Ctrl-C again to exit at once)");
             INTERRUPT.ask();
         };
         if let Err(error) = ctrlc::set_handler(handler) {
-            say!("warning: Ctrl-C ends the program at once: {error}");
+            say!("warning: Ctrl-C exits at once: {error}");
         }
     });
     &INTERRUPT
 }
 
-/// `true` while standard input is read, and once Ctrl-C has asked for its end.
+/// `true` while standard input is read, and after Ctrl-C requested its end.
 static READS_INPUT: AtomicBool = AtomicBool::new(false);
 static INPUT_ENDS: AtomicBool = AtomicBool::new(false);
 
-/// The same where standard input is read: whoever writes it hears of the first Ctrl-C, too, and ends it, so that all of it is
-/// read. The second is that of [`interrupt`].
+/// Returns the request to end standard input. Its writer receives the first Ctrl-C, too, and ends the input, so that
+/// all of it is read. The second Ctrl-C is that of [`interrupt`].
 pub fn interrupt_of_input(kept: &'static str) -> &'static AtomicBool {
     READS_INPUT.store(true, Ordering::Relaxed);
     interrupt_saying(kept);
     &INPUT_ENDS
 }
 
-/// A bar that is drawn on `target` by `style`.
+/// Returns a bar on `target` with `style`.
 fn bar(target: ProgressDrawTarget, length: u64, style: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(length), target);
     let style = ProgressStyle::with_template(style).expect("the template is valid");
@@ -61,7 +61,7 @@ fn bar(target: ProgressDrawTarget, length: u64, style: &str) -> ProgressBar {
     bar
 }
 
-/// A bar over a known number of runs; nothing where no one is looking.
+/// A bar over a known number of runs. It is hidden without a terminal.
 pub struct Bar {
     bar: ProgressBar,
     room: Room,
@@ -69,12 +69,12 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// A bar for `runs` runs of `what`.
+    /// Returns a bar for `runs` runs of `what`.
     pub fn new(runs: usize, what: &str) -> Self {
         Self::on(screen::target(), Room::of_the_terminal(), runs, what)
     }
 
-    /// The same, drawn on `target`, which has so much room.
+    /// Returns the same bar on `target` with this room.
     fn on(target: ProgressDrawTarget, room: Room, runs: usize, what: &str) -> Self {
         let style = match room {
             Room::Wide { .. } => "{msg} {wide_bar} {pos}/{len} runs, {eta} left",
@@ -90,22 +90,22 @@ impl Bar {
         this
     }
 
-    /// Says what is being done.
+    /// Shows the current work.
     fn tell(&self, what: &str) {
         self.bar.set_message(cut(what, self.room.message()));
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// A bar over the bytes of a file; where nobody knows how many there are, their number.
+/// A bar over the bytes of a file, or a count of bytes if the size is unknown.
 pub struct Reading(ProgressBar);
 
 impl Reading {
-    /// A bar for reading `what`, which has so many bytes.
+    /// Returns a bar for reading `what`, which has this many bytes.
     pub fn new(bytes: Option<u64>, what: &str) -> Self {
         let room = Room::of_the_terminal();
         let style = match (bytes, room) {
@@ -119,12 +119,12 @@ impl Reading {
         Self(bar)
     }
 
-    /// So many bytes were read.
+    /// Updates the number of bytes read.
     pub fn taken(&self, bytes: u64) {
         self.0.set_position(bytes);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(self) {
         self.0.finish_and_clear();
     }
@@ -146,7 +146,7 @@ impl dupack_testbed::Watch for Bar {
 }
 
 impl Watch for Bar {
-    /// The first round is known when the bar is made; a precision adds others.
+    /// The first round is known when the bar is created. A precision adds further rounds.
     fn begins(&self, total: Amount, done: Amount) {
         match self.has_begun.swap(true, Ordering::Relaxed) {
             false => self.bar.set_length(total.runs as u64),
@@ -154,7 +154,7 @@ impl Watch for Bar {
         }
         self.bar.inc(done.runs as u64);
         if done.runs > 0 {
-            let taken = format!("{} of {} runs were done before", done.runs, total.runs);
+            let taken = format!("{} of {} runs were completed before", done.runs, total.runs);
             self.note(&taken);
         }
     }
@@ -168,30 +168,30 @@ impl Watch for Bar {
     }
 }
 
-/// Where no bar can be shown, a line is printed this often.
+/// Interval of the lines that replace a bar without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(15);
 
-/// A bar over all runs of several experiments; lines now and then where it cannot be shown. It is as long
-/// as the runs are in packets, so that the time left can be told although runs differ in length.
+/// A bar over all runs of several experiments, or a line at intervals without a terminal. Its length is in packets, so
+/// that the remaining time is known although runs differ in length.
 pub struct Board {
     bar: ProgressBar,
     room: Room,
     state: Mutex<State>,
     last_line_ms: AtomicU64,
-    /// Measures the present part of the work: a bar is a clock that is never shown.
+    /// Clock of the current part of the work: a bar that is never shown.
     part: ProgressBar,
 }
 
 #[derive(Default)]
 struct State {
     total: Amount,
-    /// What was done before, whose time is not known.
+    /// Work done before, whose time is unknown.
     before: Amount,
     done: Amount,
 }
 
 impl Board {
-    /// A board on which nothing has begun.
+    /// Returns a board without any work.
     pub fn new() -> Self {
         let room = Room::of_the_terminal();
         let style = match room {
@@ -207,12 +207,12 @@ impl Board {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }
 
-    /// A part of the work is done: says how long it took, if that was long enough to ask.
+    /// Prints the time that a part of the work took, unless it was short.
     pub fn says_how_long(&self, what: &str) {
         let took = self.part.elapsed();
         self.part.reset_elapsed();
@@ -226,7 +226,7 @@ impl Board {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints a line if the last is long ago.
+    /// Prints a line if enough time has passed since the last.
     fn line(&self, text: &str) {
         let now = self.bar.elapsed().as_millis() as u64;
         let last = self.last_line_ms.load(Ordering::Relaxed);
@@ -244,12 +244,12 @@ impl Board {
 }
 
 impl State {
-    /// `12/960`.
+    /// Returns a count like `12/960`.
     fn count(&self) -> String {
         format!("{}/{}", self.done.runs, self.total.runs)
     }
 
-    /// `12/960 runs, about 3 min left`.
+    /// Returns words like `12/960 runs, about 3 min left`.
     fn words(&self, elapsed: Duration) -> String {
         let mut words = format!("{} runs", self.count());
         let new = self.done.packets.saturating_sub(self.before.packets);
@@ -277,13 +277,13 @@ impl Watch for Board {
             before: done,
             done,
         };
-        // Its clock starts anew, and that of the lines with it.
+        // The clock restarts, and so does the interval of lines.
         self.bar.reset();
         self.last_line_ms.store(0, Ordering::Relaxed);
         self.bar.set_length(total.packets);
         self.bar.set_position(done.packets);
         if done.runs > 0 {
-            let taken = format!("{} of {} runs were done before", done.runs, total.runs);
+            let taken = format!("{} of {} runs were completed before", done.runs, total.runs);
             self.bar.suspend(|| say!("{taken}"));
         }
     }
@@ -320,7 +320,7 @@ impl Watch for Board {
     }
 }
 
-/// Time that the calling thread was on a processor, where the system tells (Linux does).
+/// Returns the processor time of the calling thread, if the system provides it, as Linux does.
 fn on_this_thread() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanos = text.split_whitespace().next()?.parse().ok()?;
@@ -332,14 +332,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_left_follows_from_the_packets_and_not_from_the_runs() {
+    fn the_remaining_time_depends_on_packets_instead_of_runs() {
         let amount = |runs, packets| Amount { runs, packets };
         let state = State {
             total: amount(100, 1000),
             before: amount(50, 200),
             done: amount(51, 400),
         };
-        // 200 packets took 10 s, and 600 are left.
+        // 200 packets took 10 s, and 600 remain.
         let words = state.words(Duration::from_secs(10));
         assert_eq!(words, "51/100 runs, about 30 s left");
         assert_eq!(in_words(300.0), "5 min");

@@ -1,4 +1,4 @@
-//! `dupack run FILE.toml`: an experiment file.
+//! `dupack run FILE.toml`: the experiment of a file.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,41 +27,41 @@ Examples:
   dupack run sweep.toml --stream --out sweep
   dupack run examples/fairness.toml --shard 3/64 --out shards/3
 
-Finished runs are kept at once in the folder's runs.jsonl, until all of them are
-done. After an interruption, or a crash, repeat the command with --resume DIR.
+Completed runs are stored immediately in runs.jsonl of the folder, until all
+runs are done. After an interruption or a crash, repeat the command with
+--resume DIR.
 
-A shard is one of N parts that cost about the same, for many machines at once:
-`dupack merge` puts them together. The same command goes on with a shard that
-was interrupted, and does nothing where it is finished.
+A shard is one of N parts of about equal cost, which can run on different
+machines; `dupack merge` combines them. The same command continues an
+interrupted shard, and does nothing if the shard is complete.
 
-With --stream finished parts are kept, of some points each; --resume DIR goes on
-with the first that is missing.")]
+With --stream, completed parts of several points each are stored; --resume DIR
+continues with the first missing part.")]
 pub struct RunArgs {
-    /// The experiment file [default with --resume: the copy in its folder, whose recorded traces must be
-    /// named by whole paths]
+    /// Experiment file [default with --resume: the copy in its folder, whose recorded traces must have absolute paths]
     #[arg(required_unless_present = "resume")]
     file: Option<PathBuf>,
-    /// Do only this part of the runs, such as 3/64, and leave them to `dupack merge`; the folder is new, or that
-    /// of the same shard [default: dupack-out/NAME-I-of-N]
+    /// Carry out only this part of the runs, such as 3/64, for `dupack merge`; the folder must be new or that of the
+    /// same shard [default: dupack-out/NAME-I-of-N]
     #[arg(long, value_name = "I/N", allow_hyphen_values = true)]
     shard: Option<Shard>,
-    /// Write runs to files part by part as they are done, so that memory holds a part of them at a time: for a
-    /// million of them. The report has some points, its files have all; claims are not judged
+    /// Write runs to files part by part, so that memory holds only one part at a time, for experiments with a million
+    /// runs. The report shows some points, its files have all of them, and claims are not judged
     #[arg(long, conflicts_with_all = ["shard", "explain"])]
     stream: bool,
-    /// In what files --stream keeps runs [default: csv]
+    /// File format of the runs with --stream [default: csv]
     #[arg(long, value_enum, requires = "stream", value_name = "KIND")]
     parts: Option<Parts>,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-/// In what files runs are kept.
+/// File format of runs.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Parts {
     /// Text
     Csv,
-    /// Columns, for data frames; takes a dupack that is built with --features parquet
+    /// Columns for data frames; needs a dupack built with --features parquet
     Parquet,
 }
 
@@ -73,8 +73,8 @@ impl Parts {
             Self::Parquet => Ok(Format::Parquet),
             #[cfg(not(feature = "parquet"))]
             Self::Parquet => Err(miette!(
-                help = "build it with them: cargo install --path crates/cli --features parquet; or take --parts csv",
-                "this dupack writes no Parquet files"
+                help = "install dupack with Parquet: cargo install --path crates/cli --features parquet; or use --parts csv",
+                "this dupack was built without Parquet"
             )),
         }
     }

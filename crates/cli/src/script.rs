@@ -18,45 +18,44 @@ use miette::{IntoDiagnostic, Report, Result, miette};
 use crate::flags::{Format, dialect};
 use crate::output::print;
 
-/// The exit code if a script failed.
+/// Exit code if a script failed.
 const FAILED: u8 = 1;
 
-/// The exit code if one cannot be read.
+/// Exit code if a script cannot be read.
 const UNREAD: u8 = 2;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Nothing of this machine is used or changed: the clock is simulated. A script
-that asks for what is not there is skipped, with the reason; docs/scripts.md
-says what is there.
+Scripts run in simulated time and do not use or change this machine. A script
+that needs an unsupported feature is skipped, with the reason; docs/scripts.md
+lists the supported features.
 
 Examples:
   dupack script crates/script/conformance
   dupack script --stack le/reno --trace out fast-retransmit.pkt
 
 Exit codes:
-  0  every script passed, or was skipped
+  0  every script passed or was skipped
   1  a script failed
-  2  wrong flags, a file that cannot be read, or a trace that cannot be written:
-     the others are played all the same")]
+  2  invalid flags, an unreadable file, or a trace that cannot be written; the
+     other scripts are run all the same")]
 pub struct ScriptArgs {
-    /// Scripts, and folders that are searched for files that end in .pkt
+    /// Scripts, and folders that are searched for .pkt files
     #[arg(value_name = "FILE", required = true)]
     paths: Vec<PathBuf>,
-    /// Recovery and congestion control [default: rack, with the control that the script asks for,
-    /// or cubic]
+    /// Recovery and congestion control [default: rack, with the control that the script requests, or cubic]
     #[arg(long)]
     stack: Option<String>,
-    /// Whose rules the endpoint follows
+    /// Rules that the endpoint follows
     #[arg(long, value_parser = dialect(), default_value_t = Dialect::Linux)]
     dialect: Dialect,
-    /// How far from its time something may happen, unless the script says
+    /// Tolerance of the time of an event, unless the script sets its own
     #[arg(long, value_name = "DELAY", default_value = "4ms")]
     tolerance: Delay,
     /// Folder for a time–sequence figure and a capture of each script; must be empty or new
     #[arg(long, value_name = "DIR")]
     trace: Option<PathBuf>,
-    /// How results are printed
+    /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -65,7 +64,7 @@ pub fn run(args: &ScriptArgs, catalog: &Catalog) -> Result<ExitCode> {
     let options = options(args, catalog)?;
     let paths = scripts(&args.paths);
     if paths.is_empty() {
-        return Err(miette!("there is no file that ends in .pkt"));
+        return Err(miette!("there is no .pkt file"));
     }
     let mut traces = args.trace.as_deref().map(Traces::new).transpose()?;
     let mut suite = Suite::default();
@@ -90,7 +89,7 @@ pub fn run(args: &ScriptArgs, catalog: &Catalog) -> Result<ExitCode> {
     if !missing.is_empty() {
         let (missing, all) = (missing.len(), paths.len());
         say!(
-            "error: of {missing} of {all} scripts the trace is missing or not whole; all were played"
+            "error: the traces of {missing} of {all} scripts are missing or incomplete; all scripts were run"
         );
     }
     let counts = suite.counts();
@@ -116,8 +115,8 @@ fn options(args: &ScriptArgs, catalog: &Catalog) -> Result<Options> {
     Ok(options)
 }
 
-/// Where `print` of a script's code prints: standard output, as in packetdrill; where that is for other
-/// programs, standard error. A reader that has gone away is no error.
+/// Returns the function that prints the output of `print` in a script's code: to standard output as in packetdrill, or
+/// to standard error if standard output is for other programs. A closed pipe is not an error.
 fn printer(format: Format) -> fn(&str) {
     match format {
         Format::Table => |line| {
@@ -129,7 +128,7 @@ fn printer(format: Format) -> fn(&str) {
     }
 }
 
-/// Where traces go.
+/// Folder of the traces.
 struct Traces {
     folder: OutputFolder,
     names: BTreeSet<String>,
@@ -143,8 +142,8 @@ impl Traces {
         })
     }
 
-    /// Writes the figure and the capture of a script, under its name and that of its folder, and with a number
-    /// if another has these: folders elsewhere may be called the same.
+    /// Writes the figure and the capture of a script, under its name and that of its folder, with a number if these are
+    /// taken because folders elsewhere have the same name.
     fn write(&mut self, path: &Path, trace: &Trace) -> Result<()> {
         let inside = path.parent().and_then(Path::file_name).unwrap_or_default();
         let stem = path.file_stem().unwrap_or_default();
@@ -173,7 +172,7 @@ impl Traces {
     }
 }
 
-/// How a script went, and why its trace is not there, if one was wanted and cannot be had.
+/// Returns the outcome of a script, and the error if its trace was requested but cannot be written.
 fn played(path: &Path, options: &Options, traces: Option<&mut Traces>) -> (Played, Option<Report>) {
     let Some(traces) = traces else {
         return (play(path, options), None);
@@ -183,7 +182,7 @@ fn played(path: &Path, options: &Options, traces: Option<&mut Traces>) -> (Playe
     (played, error)
 }
 
-/// What is printed of a script: a line, and how it failed if it is the only one.
+/// Returns the text about a script: one line, or its failure if it is the only one.
 fn text(played: &Played, scripts: usize) -> String {
     match scripts {
         1 => played.text(),

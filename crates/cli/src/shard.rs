@@ -11,16 +11,16 @@ use dupack_engine::store::shards::{BegunShard, Harm, Identity, ShardFolder};
 use dupack_engine::{Conduct, Execution, Shard, Split};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::run::{Held, Plan};
-use dupack_report::table;
+use dupack_report::parameters::{self, Scope};
 use miette::{Result, miette};
 
 use crate::deliver::go_on;
-use crate::flags::{FamilyArg, Format, OutputArgs, ShowArgs};
+use crate::flags::{FamilyArg, Format, OutputArgs, ShowArgs, scope};
 use crate::output::{INTERRUPTED, print, terminal};
 use crate::progress::{Bar, interrupt};
 
-/// Does the runs of a shard: of the one that is `wanted`, or that the folder to go on with has. The
-/// experiment is what `source` says, and called `name`.
+/// Carries out the runs of a shard: the `wanted` one, or that of the folder to continue with. `source` has the
+/// experiment, and `name` is its name.
 pub fn carry_out(
     mut plan: Plan,
     (source, name): (&Source, &str),
@@ -32,7 +32,7 @@ pub fn carry_out(
     let resumed = resumed(wanted, output)?;
     let known = resumed.as_ref().map(ShardFolder::identity);
     let Some(shard) = wanted.or(known.map(|known| known.shard)) else {
-        return Err(miette!("say which shard it is, such as --shard 3/64"));
+        return Err(miette!("missing shard, such as --shard 3/64"));
     };
     let harm = match (output.no_harm, known) {
         (true, _) => Harm::LeftOut,
@@ -42,14 +42,14 @@ pub fn carry_out(
     if harm == Harm::Measured {
         plan = plan.measuring_harm(catalog);
     }
-    // What is wrong with its claims is told now, and not when all is done.
+    // Report errors in the claims now instead of after the runs.
     Rules::of_plan(&plan, source, catalog)?;
     let execution = Execution { jobs: output.jobs };
     let runs = plan.size().runs().unwrap_or(u64::MAX) / u64::from(shard.of());
     plan.fits(Held::Runs(runs), execution.threads())?;
     let split = Split::of_plan(&plan, shard.of(), source)?;
     if output.explain {
-        return explain(&plan, &split, shard);
+        return explain(&plan, &split, shard, scope(output.all));
     }
     let identity = Identity::new(shard, &split, name, harm);
     let share = split.share(shard);
@@ -67,7 +67,7 @@ pub fn carry_out(
             if found.is_finished() {
                 found.check_runs(&share)?;
                 let (runs, path) = (share.runs(), path.display());
-                say!("shard {shard} is finished: {path} has its {runs} runs; nothing to do");
+                say!("shard {shard} is complete: {path} has its {runs} runs; nothing to do");
                 return Ok(ExitCode::SUCCESS);
             }
             BegunShard::again(&found, source)?
@@ -90,22 +90,22 @@ pub fn carry_out(
     let finished = match done {
         Ok(done) if done < runs => {
             say!("interrupted: {} of {runs} runs are missing", runs - done);
-            say!("the finished runs are kept; go on with: {again}");
+            say!("completed runs are kept; continue with: {again}");
             return Ok(ExitCode::from(INTERRUPTED));
         }
         Ok(_) => begun.finish(&share),
         Err(error) => Err(error.into()),
     };
     if let Err(error) = finished {
-        say!("what is in the folder is kept; go on with: {again}");
+        say!("the files in the folder are kept; continue with: {again}");
         return Err(error.into());
     }
     let path = path.display();
-    say!("shard {shard} is finished: {path} has its {runs} runs, for `dupack merge`");
+    say!("shard {shard} is complete: {path} has its {runs} runs, for `dupack merge`");
     Ok(ExitCode::SUCCESS)
 }
 
-/// An error if the results were to be printed: a shard has none.
+/// Returns an error if the options request results, which a shard does not have.
 fn refuse_results(output: &OutputArgs) -> Result<()> {
     let flag = match &output.show {
         ShowArgs {
@@ -122,15 +122,15 @@ fn refuse_results(output: &OutputArgs) -> Result<()> {
         _ => return Ok(()),
     };
     Err(miette!(
-        help = format!("give {flag} to `dupack merge`, which has the results of all shards"),
-        "{flag} says how results are printed, and a shard has a part of the runs and prints none"
+        help = format!("use {flag} with `dupack merge`, which has the results of all shards"),
+        "{flag} applies to printed results, but a shard prints none because it has only a part of the runs"
     ))
 }
 
-/// Prints the parameters, as without a shard, and how much of the work `shard` is. Nothing is run.
-fn explain(plan: &Plan, split: &Split<'_>, shard: Shard) -> Result<ExitCode> {
+/// Prints the parameters, as without a shard, and the share of the work that `shard` has. Runs nothing.
+fn explain(plan: &Plan, split: &Split<'_>, shard: Shard, scope: Scope) -> Result<ExitCode> {
     let (_, width) = terminal();
-    print(&table::parameters(&plan.empty_results(), width))?;
+    print(&parameters::text(&plan.empty_results(), scope, width))?;
     let (parts, own) = (split.parts(), shard.index() as usize - 1);
     let longest = parts.iter().copied().fold(0.0, f64::max);
     print(&format!(
@@ -143,12 +143,12 @@ fn explain(plan: &Plan, split: &Split<'_>, shard: Shard) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The shard to go on with, if a folder is named for that.
+/// Returns the shard of the folder to continue with, if one is named.
 fn resumed(wanted: Option<Shard>, output: &OutputArgs) -> Result<Option<ShardFolder>> {
     let Some(path) = &output.resume else {
         return Ok(None);
     };
-    // Whoever was killed at once left nothing: it is begun in the folder that is there.
+    // A process that was killed at once leaves an empty folder, in which the shard is begun.
     if wanted.is_some() && is_blank(path) {
         return Ok(None);
     }
@@ -156,7 +156,7 @@ fn resumed(wanted: Option<Shard>, output: &OutputArgs) -> Result<Option<ShardFol
     let found = ShardFolder::read(path)?;
     match wanted {
         Some(wanted) if wanted != found.identity().shard => Err(miette!(
-            help = "leave --shard out: the folder knows its shard",
+            help = "remove --shard: the folder has its own shard",
             "{folder} is the folder of shard {}, not of {wanted}",
             found.identity().shard
         )),

@@ -1,4 +1,4 @@
-//! `dupack stacks`: the algorithms that stacks are made of, and what turns a stack on.
+//! `dupack stacks`: the algorithms of stacks, and the commands that turn on a stack.
 
 use std::process::ExitCode;
 
@@ -8,25 +8,30 @@ use dupack_report::catalog::Listing;
 use dupack_report::deploy;
 use miette::{IntoDiagnostic, Result, miette};
 
+use crate::flags::scope;
 use crate::output::{print, terminal};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  dupack stacks                        the algorithms
-  dupack stacks cubic                  its parameters
-  dupack stacks rack/cubic             what turns it on in Linux
-  dupack stacks le/westwood            what of it Linux does not have
-  dupack stacks 'rack(tlp=off)/cubic'  what sets its parameters in Linux")]
+  dupack stacks                        all algorithms
+  dupack stacks cubic                  the usual parameters of CUBIC
+  dupack stacks cubic --all            all of its parameters
+  dupack stacks rack/cubic             how to turn it on in Linux
+  dupack stacks le/westwood            the parts that Linux does not have
+  dupack stacks 'rack(tlp=off)/cubic'  settings for its parameters in Linux")]
 pub struct StacksArgs {
-    /// Only the algorithm of this name; or a stack, recovery/control[/lda/response]: what turns it on in
-    /// Linux, or what is missing
+    /// Only the algorithm of this name; or a stack, recovery/control[/lda/response]: the commands that turn it on in
+    /// Linux, or the missing parts
     name: Option<String>,
+    /// Include parameters that are rarely changed
+    #[arg(long)]
+    all: bool,
     /// Print as JSON
     #[arg(long)]
     json: bool,
-    /// Print what Linux has of all algorithms, as the tables of docs/deploy.md
-    #[arg(long, conflicts_with_all = ["name", "json"])]
+    /// Print the Linux support of all algorithms, as in the tables of docs/deploy.md
+    #[arg(long, conflicts_with_all = ["name", "all", "json"])]
     markdown: bool,
 }
 
@@ -42,7 +47,7 @@ pub fn run(args: &StacksArgs, catalog: &Catalog) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What turns a stack on.
+/// Prints the commands that turn on a stack.
 fn stack(text: &str, args: &StacksArgs, catalog: &Catalog) -> Result<()> {
     let stack = StackSpec::parse(text, catalog).into_diagnostic()?;
     if args.json {
@@ -52,14 +57,14 @@ fn stack(text: &str, args: &StacksArgs, catalog: &Catalog) -> Result<()> {
     print(&deploy::text(&stack, catalog, width))
 }
 
-/// The algorithm of this name, or all.
+/// Prints the algorithm of this name, or all algorithms.
 fn algorithms(name: Option<&str>, args: &StacksArgs, catalog: &Catalog) -> Result<()> {
     let listing = Listing::of(catalog, name).ok_or_else(|| {
         let name = name.unwrap_or_default();
         let meant = catalog.suggest(name);
         let help = meant.map(|meant| format!("did you mean `{meant}`? "));
         miette!(
-            help = help.unwrap_or_default() + "`dupack stacks` lists them all",
+            help = help.unwrap_or_default() + "`dupack stacks` lists all algorithms",
             "there is no algorithm `{name}`"
         )
     })?;
@@ -67,5 +72,5 @@ fn algorithms(name: Option<&str>, args: &StacksArgs, catalog: &Catalog) -> Resul
         return print(&format!("{:#}", listing.json()));
     }
     let (colour, width) = terminal();
-    print(&listing.text(colour, width))
+    print(&listing.text(scope(args.all), colour, width))
 }

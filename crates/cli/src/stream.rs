@@ -1,4 +1,4 @@
-//! `dupack run --stream`: an experiment of more runs than memory holds.
+//! `dupack run --stream`: an experiment with more runs than memory holds.
 
 use std::fs::File;
 use std::io;
@@ -23,7 +23,7 @@ use crate::flags::{FamilyArg, Format as Print, OutputArgs, check_preference};
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::{Bar, interrupt_saying};
 
-/// Does the runs of a plan block by block, and makes a report of what is kept of them.
+/// Carries out the runs of a plan block by block, and makes a report of their digests.
 pub fn carry_out(
     plan: Plan,
     (source, name): (&Source, &str),
@@ -33,17 +33,17 @@ pub fn carry_out(
 ) -> Result<ExitCode> {
     if output.show.format == Print::Json {
         return Err(miette!(
-            help = "every run is in the folder's runs/; --format csv prints the summary",
-            "--format json prints every run, and with --stream none is kept in memory"
+            help = "runs/ in the folder has every run; --format csv prints the summary",
+            "--format json prints every run, but --stream keeps no runs in memory"
         ));
     }
     if output.show.correct_over == FamilyArg::Sweep {
         return Err(miette!(
-            help = "leave out one of the two",
-            "--correct-over sweep compares all points at once, and with --stream each goes to its file when it is done"
+            help = "remove one of the two",
+            "--correct-over sweep compares all points at once, but --stream writes each point when it is done"
         ));
     }
-    // Whoever was killed at once left nothing: it is begun in the folder that is there.
+    // A process that was killed at once leaves an empty folder, in which the experiment is begun.
     let resumed = output.resume.as_deref().filter(|path| !is_blank(path));
     let known = resumed.map(Store::<Identity>::read).transpose()?;
     let harm = match (output.no_harm, &known) {
@@ -65,7 +65,7 @@ pub fn carry_out(
     let rules = Rules::of_plan(&plan, source, catalog)?;
     if !rules.claims().is_empty() {
         say!(
-            "note: the claims of {} are not judged: that takes all runs at once; run it without --stream for them",
+            "note: the claims of {} are not judged, because this needs all runs at once; run it without --stream to judge them",
             source.name
         );
     }
@@ -81,10 +81,10 @@ pub fn carry_out(
     };
     if streaming.is_finished() {
         let path = streaming.path().display();
-        say!("{path} has all runs, and its report is written: nothing to do");
+        say!("{path} has all runs and the report: nothing to do");
         return Ok(ExitCode::SUCCESS);
     }
-    let interrupt = interrupt_saying("the runs of finished parts are kept");
+    let interrupt = interrupt_saying("the runs of completed parts are kept");
     let bar = Bar::new(streaming.runs_to_do(), name);
     let path = streaming.path().to_owned();
     let conduct = Conduct {
@@ -109,12 +109,12 @@ pub fn carry_out(
     };
     if !matches!(done, Ok(code) if code == ExitCode::SUCCESS) {
         let go_on = go_on(std::env::args_os(), &path);
-        say!("the finished parts are kept; go on with: {go_on}");
+        say!("completed parts are kept; continue with: {go_on}");
     }
     done
 }
 
-/// Prints what was asked for.
+/// Prints the requested output.
 fn show(finished: &Finished, output: &OutputArgs) -> Result<ExitCode> {
     let path = finished.folder.path();
     match output.show.format {
@@ -131,7 +131,7 @@ fn show(finished: &Finished, output: &OutputArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a file. A reader that has gone away is no error.
+/// Prints a file. A closed pipe is not an error.
 fn copy(file: &Path) -> Result<()> {
     let mut from = File::open(file).into_diagnostic()?;
     match io::copy(&mut from, &mut io::stdout().lock()) {
@@ -140,7 +140,7 @@ fn copy(file: &Path) -> Result<()> {
     }
 }
 
-/// Says that the runs of `plan` are better streamed, where they are many.
+/// Prints a note that the runs of `plan` should be streamed, if there are many.
 pub fn advise(plan: &Plan) {
     let size = plan.size();
     let runs = size.runs().unwrap_or(u64::MAX);
@@ -149,8 +149,8 @@ pub fn advise(plan: &Plan) {
         .filter(|_| runs > BETTER_STREAMED as u64)
     {
         say!(
-            "note: {runs} runs take about {} of memory here; with `dupack run FILE --stream` they go to files as they are \
-             done",
+            "note: {runs} runs take about {} of memory; `dupack run FILE --stream` writes them to files part by part \
+             instead",
             bytes_in_words(bytes)
         );
     }

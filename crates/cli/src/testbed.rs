@@ -20,8 +20,7 @@ use dupack_lab::results::{Answered, store};
 use dupack_lab::results::{HarmRecord, Prefer};
 use dupack_lab::run::Plan;
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate, Room};
-use dupack_report::setting;
-use dupack_report::table;
+use dupack_report::{comparison, setting, table};
 use dupack_testbed::beside::compare;
 use dupack_testbed::report::{beside_text, files, lateness, needed_tolerance};
 use dupack_testbed::together::{Member, Together};
@@ -677,7 +676,7 @@ fn tables(
 ) -> Result<()> {
     let (colour, width) = terminal();
     let Outcome { passages, .. } = outcome;
-    print(&table::comparison(
+    print(&comparison::text(
         results,
         legend(args.legend),
         colour,

@@ -1,4 +1,4 @@
-//! Errors on the terminal: as miette draws them, with the control characters of what they quote escaped.
+//! Errors on the terminal: the layout of miette, with control characters in quoted text escaped.
 
 use std::error::Error;
 use std::fmt;
@@ -11,27 +11,27 @@ use miette::{
 
 use crate::output::{Keep, escaped};
 
-/// Says `error` on standard error. A reader that has gone away is no error.
+/// Prints `error` to standard error. A closed pipe is not an error.
 pub fn error(error: &dyn Diagnostic) {
     let _ = writeln!(io::stderr().lock(), "{:?}", Drawn(&Told::of(error)));
 }
 
-/// Says what is wrong with the command line, or prints the help that was asked for, and ends the program.
+/// Prints the error in the command line, or the requested help, and exits.
 pub fn exit(error: &clap::Error, code: i32) -> ! {
     let code = if error.use_stderr() { code } else { 0 };
     let has_controls = |word: String| word.chars().any(char::is_control);
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     if error.use_stderr() && words.any(has_controls) {
-        // What it quotes must not be obeyed: it is said without colours.
+        // Quoted control characters must be escaped, so this text has no colours.
         crate::output::say(error.render().to_string().trim_end());
     } else {
-        // A terminal that is gone is told nothing.
+        // A closed terminal gets no message.
         let _ = error.print();
     }
     std::process::exit(code)
 }
 
-/// An error as miette draws it.
+/// An error in the layout of miette.
 struct Drawn<'e>(&'e Told);
 
 impl fmt::Debug for Drawn<'_> {
@@ -40,7 +40,7 @@ impl fmt::Debug for Drawn<'_> {
     }
 }
 
-/// What a diagnostic says, with control characters escaped.
+/// The contents of a diagnostic with control characters escaped.
 #[derive(Debug, Default)]
 struct Told {
     message: String,
@@ -53,7 +53,7 @@ struct Told {
     cause: Option<Box<Self>>,
 }
 
-/// So many lines of a file are looked at where an error points into it.
+/// Maximum number of lines that are read of a file that an error points to.
 const LINES: usize = 1_000_000;
 
 impl Told {
@@ -92,14 +92,14 @@ fn clean(text: impl fmt::Display) -> String {
     escaped(&text.to_string(), Keep::Nothing).into_owned()
 }
 
-/// The text of a file with a sign of the same length in the place of each control character, so that all places are as
-/// they were.
+/// Returns the text of a file with a character of the same length in place of each control character, so that all
+/// positions stay the same.
 fn source(code: &dyn SourceCode) -> Option<NamedSource<String>> {
     let whole = code.read_span(&SourceSpan::from(0..0), 0, LINES).ok()?;
     let text = String::from_utf8_lossy(whole.data());
     let shown = |c: char| match c {
         '\n' | '\t' => c,
-        // Those beyond ASCII have two bytes.
+        // Control characters beyond ASCII have two bytes.
         c if c.is_control() => {
             if c.is_ascii() {
                 '?'
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_error_quotes_is_escaped_and_its_place_stays() {
+    fn quoted_text_is_escaped_and_positions_are_kept() {
         let source = Source::new("a\u{1b}]0;x\u{7}.toml", "seeds = 3\n");
         let message = "no \u{1b}[31mseed".to_owned();
         let error = ExperimentError::at(&source, "seeds", message, Some("\u{7}".to_owned()));
@@ -185,7 +185,7 @@ mod tests {
             .position(|line| line.contains("seeds = 3"))
             .unwrap();
         assert!(lines[at + 1].contains('┬'), "{said}");
-        // The text of the file itself, which is no TOML with such characters.
+        // The text of the file itself, which is not valid TOML with such characters.
         let text = "stacks = []\n# \u{1b}[2J \u{9b}\nseeds = 3\n";
         let error = Source::new("a.toml", text).parse().unwrap_err();
         let said = drawn(&error);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_said_as_such() {
+    fn causes_are_printed() {
         let error = miette::miette!(help = "do this", "it failed").wrap_err("the whole failed");
         let said = drawn(error.as_ref());
         for part in ["the whole failed", "it failed", "do this"] {

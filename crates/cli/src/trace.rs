@@ -1,4 +1,4 @@
-//! `dupack trace`: flows packet by packet, of one stack or of several under the same losses.
+//! `dupack trace`: flows packet by packet, of one or more stacks under the same losses.
 
 mod losses;
 mod setting;
@@ -16,21 +16,21 @@ use dupack_lab::trace::stream::{Account, Outputs, StreamError, TraceFile, stream
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate, Room};
 use dupack_report::figure::Arrangement;
 use dupack_report::files::{EXPERIMENT, FIGURE_ENDINGS, Files};
-use dupack_report::table;
 use dupack_report::trace::{
     Asked, Detail, Extent, Figures, Followed, Found, Inflation, Rungs, Sketch, Span, Style,
     figures, summary,
 };
+use dupack_report::{parameters, table};
 use dupack_tcp::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Result, miette};
 
-use crate::flags::{Given, StackList, burst, dialect, whole};
+use crate::flags::{Given, StackList, burst, dialect, scope, whole};
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::interrupt;
 use losses::Met;
 use setting::{Flows, Setting};
 
-/// The figures' files, without their endings.
+/// Names of the figures' files without extensions.
 const TIME_SEQUENCE: &str = "time-sequence";
 const LADDER: &str = "ladder";
 
@@ -45,32 +45,32 @@ Examples:
   dupack trace sack/reno rack/cubic --burst-loss 0.5%,30% --flows 2
   dupack trace --experiment examples/fairness.toml --duration 20s
 
-With --dialect ns2 this is the setting of the Momentary paper's figure 3.
-Several stacks meet the same losses: those of a list by packet number; those at
-random by place, as the n-th packet that a link carries meets the same draw for
-every stack. docs/trace.md says how to read the figures.")]
+With --dialect ns2, the setting is that of figure 3 of the Momentary paper. All
+stacks have the same losses: listed losses apply to packet numbers, and random
+losses to positions, so that the n-th packet of a link has the same fate for
+every stack. docs/trace.md explains the figures.")]
 pub struct TraceArgs {
-    /// The stacks to follow, each in a run of its own under the same losses
+    /// Stacks to trace, each in its own run under the same losses
     #[arg(value_name = "STACK", required_unless_present = "experiment")]
     stacks: Vec<StackList>,
-    /// An experiment file, whose path, flows and stacks are taken instead of those of the options
+    /// Experiment file, whose path, flows and stacks replace those of the options
     #[arg(long, value_name = "FILE", conflicts_with_all = setting::NOT_WITH_A_FILE)]
     experiment: Option<PathBuf>,
-    /// A path file, as `dupack diagnose --path` writes it: its path, application and endpoints are taken
-    /// instead of those of the options
+    /// Path file, as written by `dupack diagnose --path`: its path, application and endpoints replace those of the
+    /// options
     #[arg(long, value_name = "FILE", conflicts_with = "experiment", conflicts_with_all = setting::NOT_WITH_A_FILE)]
     path: Option<PathBuf>,
-    /// Which point of the file's sweep, from 1 [default: the first]
+    /// Point of the file's sweep, from 1 [default: the first]
     #[arg(long, value_name = "N", requires = "experiment", value_parser = whole::<usize>(1, 10_000))]
     point: Option<usize>,
-    /// Losses by list, for each flow: 24, 24-30, 26#2 (second transmission), '5 of 40-71' (at random), 'ack 3', 1.5s..2s; may be repeated
+    /// Listed losses of each flow: 24, 24-30, 26#2 (second transmission), '5 of 40-71' (random), 'ack 3', 1.5s..2s; may
+    /// be repeated
     #[arg(long, value_delimiter = ',')]
     drop: Vec<DropRule>,
-    /// Loss probability of data packets, beside the list
+    /// Loss probability of data packets, in addition to the list
     #[arg(long, default_value = "0%", allow_hyphen_values = true)]
     loss: Probability,
-    /// Losses in bursts: probabilities per packet that a burst begins and that it ends; in a burst
-    /// every packet is lost
+    /// Burst losses: probabilities per packet that a burst begins and that it ends; a burst loses every packet
     #[arg(long, value_name = "BEGIN,END", value_parser = burst)]
     burst_loss: Option<BurstLoss>,
     /// Rate of the bottleneck
@@ -84,84 +84,86 @@ pub struct TraceArgs {
     /// Recorded delivery opportunities in Mahimahi's format, instead of a rate
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// One-way propagation delay from end to end; up to 2ms of it are on the access links at both
-    /// ends
+    /// One-way propagation delay from end to end; up to 2ms of it are on the access links at both ends
     #[arg(long, default_value = "100ms", allow_hyphen_values = true)]
     delay: Delay,
-    /// Buffer of the bottleneck, in packets, bytes or bandwidth-delay products [default: 1bdp, at least
-    /// 10pkt; in the dialect ns2 1000pkt]
+    /// Buffer of the bottleneck in packets, bytes or bandwidth-delay products [default: 1bdp, at least 10pkt; 1000pkt
+    /// in the dialect ns2]
     #[arg(long, value_name = "ROOM", allow_hyphen_values = true)]
     buffer: Option<Room>,
     /// Flows of the same stack that share the bottleneck
     #[arg(long, default_value_t = 1, value_parser = whole::<u32>(1, 1000))]
     flows: u32,
-    /// Which flows to follow, counted from 1: 1,3 or all [default: the first of the stack]
+    /// Flows to trace, counted from 1: 1,3 or all [default: the first of the stack]
     #[arg(long, value_name = "FLOWS")]
     follow: Option<Flows>,
-    /// Initial congestion window [default: the dialect's; 1pkt in ns2: packet 0 takes the place that ns-2
-    /// gives the SYN, and packets have the numbers of the papers' figures]
+    /// Initial congestion window [default: the dialect's; 1pkt in ns2, where packet 0 corresponds to the SYN of ns-2,
+    /// so that packets have the numbers of the papers' figures]
     #[arg(long, value_name = "WINDOW")]
     initial_window: Option<Buffer>,
-    /// Initial slow start threshold [default: 20pkt; 10pkt in ns2]
+    /// Initial slow-start threshold [default: 20pkt; 10pkt in ns2]
     #[arg(long, value_name = "WINDOW")]
     initial_ssthresh: Option<Buffer>,
     /// Delayed ACKs with this timeout [default: every segment is acknowledged]
     #[arg(long, value_name = "DELAY")]
     delayed_ack: Option<Delay>,
-    /// Which rules the endpoints follow where TCPs differ
+    /// Rules that the endpoints follow where TCPs differ
     #[arg(long, value_parser = dialect(), default_value_t)]
     dialect: Dialect,
     /// Payload bytes of a full segment [default: the dialect's]
     #[arg(long, value_name = "BYTES")]
     segment: Option<ByteCount>,
-    /// Seed of the random losses [default: 1, or the file's first]
+    /// Seed of the random losses [default: 1, or the first of the file]
     #[arg(long, value_parser = whole::<u64>(0, u64::MAX))]
     seed: Option<u64>,
-    /// Simulated time of the run [default: 10s, or the file's]
+    /// Simulated time of the run [default: 10s, or that of the file]
     #[arg(long, allow_hyphen_values = true)]
     duration: Option<Delay>,
     /// Beginning of the figures [default: just before the first loss]
     #[arg(long, value_name = "TIME")]
     from: Option<Delay>,
-    /// End of the figures [default: when the losses are repaired and a little more]
+    /// End of the figures [default: shortly after the losses are repaired]
     #[arg(long, value_name = "TIME")]
     until: Option<Delay>,
-    /// Where the plots of several stacks are
+    /// Arrangement of the plots of several stacks
     #[arg(long, value_enum, default_value_t)]
     arrange: Arrange,
-    /// Show cwnd as textbooks have it, too: inflated during Reno's and NewReno's fast recovery
+    /// Also show the textbook cwnd, inflated during the fast recovery of Reno and NewReno
     #[arg(long)]
     inflation: bool,
     /// Folder for the files; must be empty or new [default: dupack-out/trace, numbered if taken]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print every effective parameter, defaults included, and where it comes from, and run nothing
+    /// Print the effective parameters with their sources, and run nothing
     #[arg(long)]
     explain: bool,
+    /// With --explain, print all parameters, including those that are rarely changed
+    #[arg(long, requires = "explain")]
+    all: bool,
 }
 
-/// Where several plots are.
+/// Arrangement of several plots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Arrange {
-    /// Above one another: the same time is at the same place
+    /// One above another, so that equal times are aligned
     #[default]
     Above,
-    /// Beside one another: the same packet is at the same height
+    /// Side by side, so that equal packet numbers are aligned
     Beside,
 }
 
-/// A flow to follow, in a run of its stack.
+/// A flow to trace, in a run of its stack.
 struct Run {
     scenario: Rc<Scenario>,
-    /// Its place among the scenario's flows, from 0.
+    /// Index among the scenario's flows, from 0.
     flow: usize,
-    /// What it is called.
+    /// Its name.
     name: String,
-    /// The folder for its files in that of the trace; empty if it is the only one.
+    /// Folder for its files within that of the trace. Empty for a single flow.
     place: String,
 }
 
-/// What came of it.
+/// Result of a run.
 struct Done {
     account: Account,
     found: Found,
@@ -179,7 +181,11 @@ pub fn run(args: &TraceArgs, given: &Given, catalog: &Catalog) -> Result<ExitCod
     let runs = runs(&plan, args.follow.as_ref())?;
     if args.explain {
         let (_, width) = terminal();
-        print(&table::parameters(&plan.empty_results(), width))?;
+        print(&parameters::text(
+            &plan.empty_results(),
+            scope(args.all),
+            width,
+        ))?;
         return Ok(ExitCode::SUCCESS);
     }
     let folder = folder(args.out.as_deref(), "trace")?;
@@ -223,7 +229,7 @@ fn conclude(setting: &Setting, done: &[Done]) -> ExitCode {
     ExitCode::from(INTERRUPTED)
 }
 
-/// The flows to follow, stack by stack.
+/// Returns the flows to trace, stack by stack.
 fn runs(plan: &Plan, follow: Option<&Flows>) -> Result<Vec<Run>> {
     let mut runs: Vec<Run> = Vec::new();
     let jobs = plan.jobs();
@@ -269,15 +275,15 @@ fn runs(plan: &Plan, follow: Option<&Flows>) -> Result<Vec<Run>> {
     Ok(runs)
 }
 
-/// A stack's name as that of a folder: `sack/reno` is `sack-reno`.
+/// Returns the name of a stack as a folder name: `sack/reno` becomes `sack-reno`.
 fn folder_of(stack: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = stack.chars().map(plain).collect();
     name.trim_matches('-').to_owned()
 }
 
-/// Does the runs, one after the other, and writes what happens while they last; asked to stop, it
-/// ends with the run under way.
+/// Carries out the runs one after the other, and writes their events meanwhile. An interrupt stops after the current
+/// run.
 fn write_all(runs: &[Run], seed: u64, none: &Met, folder: &OutputFolder) -> Result<Vec<Done>> {
     let mut all = Vec::new();
     for run in runs {
@@ -311,7 +317,7 @@ fn write(run: &Run, seed: u64, none: Met, folder: &OutputFolder) -> Result<Done>
     let end = account.end;
     let (extent, met) = seen;
     let found = extent.found(end);
-    let found = found.ok_or_else(|| miette!("the run had ended at {end} before it began"))?;
+    let found = found.ok_or_else(|| miette!("the run ended at {end}, before the trace began"))?;
     Ok(Done {
         account,
         found,
@@ -319,7 +325,7 @@ fn write(run: &Run, seed: u64, none: Met, folder: &OutputFolder) -> Result<Done>
     })
 }
 
-/// The part that the figures are to show, as far as that is said.
+/// Returns the requested part of the figures.
 fn asked(args: &TraceArgs, duration: Delay) -> Result<Asked> {
     let at = |delay: Delay| Instant::ZERO + Duration::from_nanos(delay.as_nanos());
     let asked = Asked {
@@ -336,7 +342,7 @@ fn asked(args: &TraceArgs, duration: Delay) -> Result<Asked> {
     } else {
         Err(nothing(
             span,
-            "--from must lie before --until, and within the run",
+            "--from must be before --until and within the run",
         ))
     }
 }
@@ -345,12 +351,11 @@ fn nothing(span: Span, help: &str) -> miette::Report {
     let Span { from, until } = span;
     miette!(
         help = help,
-        "the figure from {from} to {until} shows nothing"
+        "the figure from {from} to {until} would be empty"
     )
 }
 
-/// What the figures show, unless the runs turned out to have nothing to show where it was asked
-/// for.
+/// Returns the part of the figures, or an error if the runs have nothing to show in the requested part.
 fn shown(done: &[Done], asked: Asked, folder: &OutputFolder) -> Result<Found> {
     let all: Vec<Found> = done.iter().map(|done| done.found).collect();
     let ends = done.iter().map(|done| done.account.end);
@@ -360,13 +365,14 @@ fn shown(done: &[Done], asked: Asked, folder: &OutputFolder) -> Result<Found> {
         return Ok(found);
     }
     let help = format!(
-        "--from must lie before --until, and within the run; give both, to a new folder: {} has all but the figure",
+        "--from must be before --until and within the run; give both with a new folder, because {} has everything but the \
+         figure",
         folder.path().display()
     );
     Err(nothing(found.span, &help))
 }
 
-/// Does the runs again as far as the figures go, and draws what they show.
+/// Repeats the runs up to the end of the figures, and draws the figures.
 fn draw(
     args: &TraceArgs,
     (setting, conditions): (&Setting, &str),
@@ -401,13 +407,13 @@ fn draw(
     Ok(figures(&style, found, followed))
 }
 
-/// Windows over time, in seconds and packets, by their names.
+/// Windows over time, in seconds and packets, with their names.
 type Windows = Vec<(String, Vec<(f64, f64)>)>;
 
-/// The most flows whose windows are shown beside those of one that is followed.
+/// Maximum number of other flows whose windows are shown in a plot.
 const MOST_OTHERS: usize = 4;
 
-/// The windows of the first other flows that no plot of their own shows.
+/// Returns the windows of the first flows without a plot of their own.
 fn others(run: &Run, runs: &[Run], seed: u64, span: Span) -> Result<Windows> {
     let flows = run.scenario.tcp_flows();
     let followed = |flow: &usize| runs.iter().any(|run| run.flow == *flow);
@@ -428,7 +434,7 @@ fn others(run: &Run, runs: &[Run], seed: u64, span: Span) -> Result<Windows> {
 fn files(figures: &Figures, found: &Found, runs: &[Run], folder: &OutputFolder) -> String {
     let thinned = match figures.detail {
         Detail::Full => "",
-        Detail::Thinned => ", thinned out as it cannot show every point",
+        Detail::Thinned => ", thinned because it cannot show every point",
     };
     let mut lines = vec![format!("files: {}", folder.path().display())];
     let mut add = |file: String, what: String| lines.push(format!("  {file:<24} {what}"));
@@ -437,7 +443,7 @@ fn files(figures: &Figures, found: &Found, runs: &[Run], folder: &OutputFolder) 
     add(
         format!("{TIME_SEQUENCE}{FIGURE_ENDINGS}"),
         format!(
-            "the figure, {:.3} s to {:.3} s{thinned}",
+            "packets and windows, {:.3} s to {:.3} s{thinned}",
             seconds(from),
             seconds(until)
         ),
@@ -445,7 +451,7 @@ fn files(figures: &Figures, found: &Found, runs: &[Run], folder: &OutputFolder) 
     let (from, until) = figures.ladder.shown();
     add(
         format!("{LADDER}{FIGURE_ENDINGS}"),
-        format!("every segment and ACK between the hosts, {from:.3} s to {until:.3} s"),
+        format!("segments and ACKs between the hosts, {from:.3} s to {until:.3} s"),
     );
     let places = runs.iter().map(|run| run.place.as_str());
     let places: Vec<&str> = places.filter(|place| !place.is_empty()).collect();
@@ -456,7 +462,7 @@ fn files(figures: &Figures, found: &Found, runs: &[Run], folder: &OutputFolder) 
     let mut add = |file: &str, what: &str| lines.push(format!("  {file:<24} {what}"));
     add(
         "flow.pcapng",
-        "for tshark, Wireshark and tcptrace; comments say why",
+        "for tshark, Wireshark and tcptrace, with comments",
     );
     add(
         "packets.csv, windows.csv",

@@ -1,4 +1,4 @@
-//! How fast results and traces become columns, in one thread: `cargo bench -p dupack-columns`.
+//! Speed of turning results and traces into columns, in one thread: `cargo bench -p dupack-columns`.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -17,7 +17,7 @@ fn main() {
     divan::main();
 }
 
-/// What happened to a million packets, and how the sender stood, to columns: the run itself not included.
+/// Columns of the packets and of the sender's state, for a run of a million packets; the run itself is not timed.
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn trace_of_a_million_packets(bencher: Bencher<'_, '_>) {
     let kept = million_packets();
@@ -29,19 +29,20 @@ fn trace_of_a_million_packets(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// The same with the run that it is a trace of.
+/// The same, with the run itself.
 #[divan::bench(sample_count = 3, sample_size = 1)]
 fn run_of_a_million_packets(bencher: Bencher<'_, '_>) {
     let scenario = scenario();
     let packets = ItemsCount::new(1_000_000_usize);
     bencher.counter(packets).bench(|| {
         let mut columns = Columns::default();
-        follow(&scenario, (1, 0), &mut columns, &Interrupt::new()).expect("it was built before");
+        follow(&scenario, (1, 0), &mut columns, &Interrupt::new())
+            .expect("the same scenario was built above");
         black_box(columns.take())
     });
 }
 
-/// A hundred thousand runs to columns.
+/// Columns of a hundred thousand runs.
 #[divan::bench(sample_count = 10, sample_size = 1)]
 fn runs(bencher: Bencher<'_, '_>) {
     const RUNS: usize = 100_000;
@@ -57,8 +58,8 @@ fn runs(bencher: Bencher<'_, '_>) {
 
 fn plan(text: &str) -> Plan {
     let source = Source::new("bench.toml", text);
-    let experiment = source.parse().expect("the experiment is one");
-    Plan::new(experiment, &source, &Catalog::builtin()).expect("it is possible")
+    let experiment = source.parse().expect("the experiment is valid");
+    Plan::new(experiment, &source, &Catalog::builtin()).expect("the experiment can run")
 }
 
 fn scenario() -> Scenario {
@@ -88,7 +89,7 @@ struct Kept {
 
 impl Kept {
     fn show(&self, onlooker: &mut impl Onlooker) {
-        onlooker.begin(self.flow.as_ref().expect("it has begun"), None);
+        onlooker.begin(self.flow.as_ref().expect("the trace has a flow"), None);
         self.events.iter().for_each(|event| onlooker.event(event));
     }
 }
@@ -105,6 +106,6 @@ impl Onlooker for Kept {
 
 fn million_packets() -> Kept {
     let mut kept = Kept::default();
-    follow(&scenario(), (1, 0), &mut kept, &Interrupt::new()).expect("it can be built");
+    follow(&scenario(), (1, 0), &mut kept, &Interrupt::new()).expect("the scenario is valid");
     kept
 }

@@ -1,13 +1,13 @@
-//! Fields that say what they are, and in which unit.
+//! Fields with a unit and a description.
 
 use std::collections::HashMap;
 
 use arrow_schema::{DataType, Field};
 
-/// The key in a field's metadata under which its unit stands; empty for a count, a share or a word.
+/// Key of a field's unit in its metadata. The unit is empty for a count, a share or a word.
 pub const UNIT: &str = "unit";
 
-/// The key in a field's metadata under which it is described.
+/// Key of a field's description in its metadata.
 pub const DESCRIPTION: &str = "description";
 
 /// A field without nulls.
@@ -17,12 +17,12 @@ pub(crate) fn field(name: &str, kind: DataType, unit: &str, description: &str) -
     Field::new(name, kind, false).with_metadata(HashMap::from(words))
 }
 
-/// A field that is null where it does not apply.
+/// A nullable field: null means that it does not apply.
 pub(crate) fn optional(name: &str, kind: DataType, unit: &str, description: &str) -> Field {
     field(name, kind, unit, description).with_nullable(true)
 }
 
-/// Words of which there are few. The keys are signed, as not every reader takes others.
+/// Type of a column with few distinct words. The keys are signed because not every reader accepts unsigned ones.
 pub(crate) fn words() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
 }

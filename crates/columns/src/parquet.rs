@@ -30,10 +30,10 @@ use parquet::file::properties::WriterProperties;
 pub struct Writer<W: Write + Send>(ArrowWriter<W>);
 
 impl<W: Write + Send> Writer<W> {
-    /// Begins a file with a table of `schema`.
+    /// Starts a file with a table of `schema`.
     ///
     /// # Errors
-    /// If the file does not take it.
+    /// Returns an error if writing to the file fails.
     pub fn new(file: W, schema: SchemaRef) -> Result<Self, ParquetError> {
         let writer = ArrowWriter::try_new(file, schema, Some(properties()))?;
         Ok(Self(writer))
@@ -42,24 +42,24 @@ impl<W: Write + Send> Writer<W> {
     /// Adds rows.
     ///
     /// # Errors
-    /// If the file does not take them, or they are not of its schema.
+    /// Returns an error if writing to the file fails, or if the rows do not have its schema.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         self.0.write(batch)
     }
 
-    /// Ends the file: without this it cannot be read. Gives back where it went.
+    /// Completes the file, which is unreadable otherwise, and returns the underlying writer.
     ///
     /// # Errors
-    /// If the file does not take it.
+    /// Returns an error if writing to the file fails.
     pub fn finish(self) -> Result<W, ParquetError> {
         self.0.into_inner()
     }
 }
 
-/// A table as a whole file.
+/// Returns a table as the bytes of a whole file.
 ///
 /// # Errors
-/// If something in it cannot be written.
+/// Returns an error if a column has a type that Parquet cannot store.
 pub fn bytes(batch: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
     let mut writer = Writer::new(Vec::new(), batch.schema())?;
     writer.write(batch)?;

@@ -1,4 +1,4 @@
-//! A row per run, and a row per flow of every run, as runs come.
+//! Tables with a row per run, and with a row per flow of every run, built run by run.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::field::{field, optional, words};
 use crate::sweep::{Sweep, stack_field};
 use crate::words::Met;
 
-/// The measures that any run of `results` has.
+/// Returns the measures that at least one run of `results` has.
 #[must_use]
 pub fn measured(results: &Results) -> Vec<Measure> {
     Measure::ALL
@@ -20,7 +20,7 @@ pub fn measured(results: &Results) -> Vec<Measure> {
         .collect()
 }
 
-/// What every table about runs begins with, after the point: which run it is.
+/// The columns, after the point, that identify the run in every table about runs.
 #[derive(Clone, Debug, Default)]
 struct Places {
     points: Vec<u32>,
@@ -42,7 +42,7 @@ impl Places {
         ]
     }
 
-    /// The rows so far, with the table's `own` columns; none after that.
+    /// Returns the rows added since the last call, followed by the table's `own` columns.
     fn take(&mut self, sweep: &Sweep, schema: &SchemaRef, own: Vec<ArrayRef>) -> RecordBatch {
         let places = std::mem::take(self);
         let seeds: ArrayRef = Arc::new(UInt64Array::from(places.seeds));
@@ -51,13 +51,14 @@ impl Places {
     }
 }
 
-/// Makes the table `runs`: a row per run.
+/// Builder of the table `runs`: a row per run.
 ///
 /// ```
 /// use dupack_algorithms::catalog::Catalog;
 /// use dupack_columns::{Runs, Sweep, measured};
 /// use dupack_lab::experiment::load::{ExperimentError, Source};
-/// use dupack_lab::run::{Execution, Interrupt, Plan};
+/// use dupack_engine::{Execute, Execution};
+/// use dupack_lab::run::{Interrupt, Plan};
 ///
 /// # fn main() -> Result<(), ExperimentError> {
 /// let text = "stacks = [\"sack/reno\"]\nseeds = 3\nduration = \"2s\"\n[path]\nrate = \"1Mbit/s\"\n";
@@ -82,8 +83,8 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// A table of runs of `sweep` with a column for each of `measures`: those that were [`measured`] if all runs
-    /// are there, else [`Measure::ALL`].
+    /// Creates an empty table for the runs of `sweep`, with a column for each of `measures`. Use [`measured`] if all
+    /// runs are available, and [`Measure::ALL`] otherwise.
     #[must_use]
     pub fn new(sweep: Sweep, measures: impl IntoIterator<Item = Measure>) -> Self {
         let measures = measures.into_iter().map(|m| (m, Float64Builder::new()));
@@ -91,7 +92,7 @@ impl Runs {
         let column = |(m, _): &(Measure, Float64Builder)| {
             optional(m.key(), DataType::Float64, m.unit(), m.description())
         };
-        let hash = "Hash over everything that happened to every packet: runs that are the same have the same.";
+        let hash = "Hash over every event of every packet: equal for runs that are the same event by event.";
         let hash = optional("trace_hash", DataType::UInt64, "", hash);
         let own = Places::fields().into_iter();
         let schema = sweep.schema(own.chain(measures.iter().map(column)).chain([hash]));
@@ -104,13 +105,13 @@ impl Runs {
         }
     }
 
-    /// The schema of all its batches.
+    /// Returns the schema of every batch of the table.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
-    /// A table like this one, without rows.
+    /// Returns an empty table with the same sweep and columns.
     #[must_use]
     pub fn another(&self) -> Self {
         let measures = self.measures.iter();
@@ -126,12 +127,12 @@ impl Runs {
     /// Adds a run of the sweep.
     ///
     /// # Panics
-    /// If its point or its stack is none of the sweep's, when the batch is taken.
+    /// [`take`](Self::take) panics if the run's point or stack is not in the sweep.
     pub fn push(&mut self, run: &Run) {
         self.push_at(run.point, run);
     }
 
-    /// Adds a run that is at `point` of the sweep, whatever it says itself.
+    /// Adds a run at `point` of the sweep; the run's own point is ignored.
     ///
     /// # Panics
     /// As [`push`](Self::push).
@@ -143,19 +144,19 @@ impl Runs {
         self.hashes.append_option(self.sweep.hash_of(run));
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.places.points.len()
     }
 
-    /// Whether there is no row.
+    /// Returns `true` if the table has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rows so far as a batch; the table is empty after that.
+    /// Returns the rows as a batch and empties the table.
     #[must_use]
     pub fn take(&mut self) -> RecordBatch {
         let measures = self.measures.iter_mut();
@@ -167,7 +168,7 @@ impl Runs {
     }
 }
 
-/// Makes the table `flows`: a row per TCP flow of every run.
+/// Builder of the table `flows`: a row per TCP flow of every run.
 #[derive(Debug)]
 pub struct Flows {
     sweep: Sweep,
@@ -179,14 +180,14 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// A table of flows of `sweep`.
+    /// Creates an empty table for the flows of `sweep`.
     #[must_use]
     pub fn new(sweep: Sweep) -> Self {
-        let flow = "The place of the flow among the TCP flows of the run, from 0.";
+        let flow = "Index of the flow among the TCP flows of the run, from 0.";
         let goodput = "Bytes of the flow delivered in order per second, in Mbit/s of payload.";
         let own = [
             field("flow", DataType::UInt32, "", flow),
-            optional("group", words(), "", "The name of its group of flows."),
+            optional("group", words(), "", "Name of the flow's group."),
             field("goodput_mbit_s", DataType::Float64, "Mbit/s", goodput),
         ];
         let schema = sweep.schema(Places::fields().into_iter().chain(own));
@@ -200,13 +201,13 @@ impl Flows {
         }
     }
 
-    /// The schema of all its batches.
+    /// Returns the schema of every batch of the table.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
-    /// A table like this one, without rows.
+    /// Returns an empty table with the same sweep.
     #[must_use]
     pub fn another(&self) -> Self {
         Self {
@@ -222,12 +223,12 @@ impl Flows {
     /// Adds the flows of a run of the sweep.
     ///
     /// # Panics
-    /// If its point or its stack is none of the sweep's, when the batch is taken.
+    /// [`take`](Self::take) panics if the run's point or stack is not in the sweep.
     pub fn push(&mut self, run: &Run) {
         self.push_at(run.point, run);
     }
 
-    /// Adds the flows of a run that is at `point` of the sweep, whatever it says itself.
+    /// Adds the flows of a run at `point` of the sweep; the run's own point is ignored.
     ///
     /// # Panics
     /// As [`push`](Self::push).
@@ -241,19 +242,19 @@ impl Flows {
         }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.flows.len()
     }
 
-    /// Whether there is no row.
+    /// Returns `true` if the table has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rows so far as a batch; the table is empty after that.
+    /// Returns the rows as a batch and empties the table.
     #[must_use]
     pub fn take(&mut self) -> RecordBatch {
         let flows: ArrayRef = Arc::new(UInt32Array::from(std::mem::take(&mut self.flows)));

@@ -1,4 +1,4 @@
-//! Where rows are in a sweep: the columns that all tables of an experiment have in common.
+//! The columns that all tables of an experiment share: the place of each row in the sweep.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use dupack_lab::run::engine;
 use crate::field::{field, words};
 use crate::words::Known;
 
-/// The points and the stacks of an experiment, as columns show them. Its clones share all of it.
+/// The points and stacks of an experiment, ready for use in columns. Clones share one copy.
 #[derive(Clone, Debug)]
 pub struct Sweep(Arc<Inner>);
 
@@ -22,18 +22,18 @@ struct Inner {
     stacks: Known,
     metadata: HashMap<String, String>,
     hashed: Hashed,
-    /// The groups of flows of each point, or of all where they are alike.
+    /// The groups of flows of each point, or a single entry if they are the same at every point.
     groups: Vec<Groups>,
 }
 
-/// Whether runs have a hash of all that happened.
+/// `Yes` if runs have a trace hash: simulated ones do, runs on a wire don't.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hashed {
     Yes,
     No,
 }
 
-/// A swept key, with its value at each point.
+/// A swept key and its value at each point.
 #[derive(Clone, Debug)]
 struct Axis {
     key: String,
@@ -44,11 +44,11 @@ struct Axis {
 enum Values {
     Numbers(Vec<f64>, &'static str),
     Switches(Vec<bool>),
-    /// As they were written; which of them each point has.
+    /// The distinct values as they were written, and the index of each point's value.
     Words(Known, Vec<usize>),
 }
 
-/// The groups of flows of each point; of the first alone, where those of the others are like its own.
+/// Returns the groups of flows of each point, or a single entry if they are the same at every point.
 fn groups(results: &Results) -> Vec<Groups> {
     let each = results
         .points
@@ -63,7 +63,7 @@ fn groups(results: &Results) -> Vec<Groups> {
 }
 
 impl Sweep {
-    /// That of `results`, whose runs do not matter.
+    /// Creates the sweep of `results`. The runs in `results` are not used.
     #[must_use]
     pub fn of(results: &Results) -> Self {
         let e = &results.experiment;
@@ -85,7 +85,7 @@ impl Sweep {
         }))
     }
 
-    /// The name of the group of a flow at `point`.
+    /// Returns the name of the group that a flow belongs to at `point`.
     pub(crate) fn group_of(&self, point: usize, flow: usize) -> Option<&str> {
         let groups = match self.0.groups.as_slice() {
             [all] => all,
@@ -94,36 +94,36 @@ impl Sweep {
         Some(&groups.of_flow(flow)?.name)
     }
 
-    /// How many points there are.
+    /// Returns the number of points.
     #[must_use]
     pub fn points(&self) -> usize {
         self.0.points
     }
 
-    /// The hash of a run, if it has one.
+    /// Returns the trace hash of a run, if it has one.
     pub(crate) fn hash_of(&self, run: &Run) -> Option<u64> {
         (self.0.hashed == Hashed::Yes).then_some(run.trace_hash)
     }
 
-    /// A table's schema: where a row is in the sweep, and the table's `own` fields.
+    /// Returns a table's schema: the place in the sweep, then the table's `own` fields.
     pub(crate) fn schema(&self, own: impl IntoIterator<Item = Field>) -> SchemaRef {
         let point = field(
             "point",
             DataType::UInt32,
             "",
-            "The place of the point among those of the sweep, from 0.",
+            "Index of the point in the sweep, from 0.",
         );
         let axes = self.0.axes.iter().map(Axis::field);
         let fields: Vec<Field> = std::iter::once(point).chain(axes).chain(own).collect();
         Arc::new(Schema::new_with_metadata(fields, self.0.metadata.clone()))
     }
 
-    /// A schema without them, of a table that is not about points.
+    /// Returns the schema of a table that is not about points: only its `own` fields.
     pub(crate) fn bare_schema(&self, own: Vec<Field>) -> SchemaRef {
         Arc::new(Schema::new_with_metadata(own, self.0.metadata.clone()))
     }
 
-    /// The rows of a table with `schema`, which are at `points`, with its `own` columns.
+    /// Builds a batch whose rows are at `points`: the place in the sweep, then the table's `own` columns.
     pub(crate) fn batch(
         &self,
         schema: SchemaRef,
@@ -136,24 +136,24 @@ impl Sweep {
         batch(schema, columns)
     }
 
-    /// The column `name` of stacks by their places.
+    /// Returns a column with the names of the stacks that have these indices.
     pub(crate) fn stacks(&self, stacks: impl IntoIterator<Item = usize>) -> ArrayRef {
         self.0.stacks.column(stacks)
     }
 }
 
-/// The field of a column of stacks.
+/// Returns the field of a column of stack names.
 pub(crate) fn stack_field(name: &str, description: &str) -> Field {
     field(name, words(), "", description)
 }
 
-/// `columns` as a batch.
+/// Returns `columns` as a batch.
 pub(crate) fn batch(schema: SchemaRef, columns: Vec<ArrayRef>) -> RecordBatch {
     RecordBatch::try_new(schema, columns)
-        .expect("columns are of equal length and as the schema says")
+        .expect("columns have equal lengths and the types of the schema")
 }
 
-/// The keys of the sweep.
+/// Returns the swept keys with their values.
 fn axes(results: &Results) -> Vec<Axis> {
     let Some(first) = results.points.first() else {
         return Vec::new();
@@ -175,7 +175,8 @@ fn axes(results: &Results) -> Vec<Axis> {
 }
 
 impl Values {
-    /// Numbers in one unit, or switches; what is neither at every point stays as it was `written`.
+    /// Numbers if all points have a number in the same unit, switches if all have a switch; otherwise the values as
+    /// they were `written`.
     fn of(coordinates: &[&Coordinate], written: impl Iterator<Item = String>) -> Self {
         let unit = coordinates.first().map_or("", |first| first.unit());
         let number = |coordinate: &&Coordinate| match coordinate {
@@ -207,7 +208,7 @@ impl Values {
 
 impl Axis {
     fn field(&self) -> Field {
-        let about = format!("The swept `{}` at the point.", self.key);
+        let about = format!("Value of the swept key `{}` at the point.", self.key);
         let (kind, unit) = match &self.values {
             Values::Numbers(_, unit) => (DataType::Float64, *unit),
             Values::Switches(_) => (DataType::Boolean, ""),
@@ -216,7 +217,7 @@ impl Axis {
         field(&self.key, kind, unit, &about)
     }
 
-    /// What it is at each of `points`.
+    /// Returns the value at each of `points`.
     fn column(&self, points: &[u32]) -> ArrayRef {
         let places = points.iter().map(|point| *point as usize);
         match &self.values {

@@ -1,4 +1,4 @@
-//! The tables of results, each in one go.
+//! The tables of complete results.
 
 use std::sync::Arc;
 
@@ -23,9 +23,9 @@ pub enum Table {
     Flows,
     /// A row per point, stack and measure.
     Summary,
-    /// A row per point and stack: how it stands.
+    /// A row per point and stack, with the stack's mark.
     Verdicts,
-    /// A row per point, two stacks and measure.
+    /// A row per point, pair of stacks and measure.
     Comparisons,
     /// A row per point.
     Points,
@@ -34,7 +34,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Self; 7] = [
         Self::Runs,
         Self::Flows,
@@ -45,7 +45,7 @@ impl Table {
         Self::Parameters,
     ];
 
-    /// Its name, and that of its file without the ending.
+    /// Returns the table's name, which is also its file's name without the extension.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Table {
         }
     }
 
-    /// This table of `results`.
+    /// Builds this table from `results`.
     #[must_use]
     pub fn of(self, results: &Answered<'_>) -> RecordBatch {
         let sweep = Sweep::of(results);
@@ -113,27 +113,27 @@ fn summary(results: &Answered<'_>, sweep: &Sweep) -> RecordBatch {
     sweep.batch(sweep.schema(summary_fields()), &at, own)
 }
 
-/// The numbers of a row of the summary, with what they are.
+/// The numeric columns of the summary and their descriptions.
 const NUMBERS: [(&str, &str); 8] = [
-    ("mean", "The arithmetic mean over the runs."),
+    ("mean", "Arithmetic mean over the runs."),
     (
         "ci95_half_width",
-        "Half the width of the 95 % confidence interval of the mean; null where every seed gave the same run.",
+        "Half width of the 95 % confidence interval of the mean; null if all seeds gave the same run.",
     ),
-    ("standard_deviation", "The sample standard deviation."),
-    ("min", "The least value."),
-    ("max", "The greatest value."),
+    ("standard_deviation", "Sample standard deviation."),
+    ("min", "Smallest value."),
+    ("max", "Largest value."),
     (
         "ratio_to_first",
-        "How many times that of the first stack it is, paired by seed.",
+        "Ratio to the first stack, paired by seed.",
     ),
     (
         "ratio_ci95_low",
-        "The lower end of the 95 % confidence interval of the ratio.",
+        "Lower end of the 95 % confidence interval of the ratio.",
     ),
     (
         "ratio_ci95_high",
-        "The upper end of the 95 % confidence interval of the ratio.",
+        "Upper end of the 95 % confidence interval of the ratio.",
     ),
 ];
 
@@ -153,17 +153,23 @@ fn numbers_of(row: &SummaryRow) -> [Option<f64>; NUMBERS.len()] {
 }
 
 fn summary_fields() -> Vec<Field> {
-    let unit = "The unit of the mean, its interval, the deviation and the extremes; empty if there is none.";
+    let unit =
+        "Unit of the mean, its interval, the deviation and the extremes; empty if there is none.";
     let mut fields = vec![
         stack_field("stack", "The stack under comparison."),
-        field("measure", words(), "", "What was measured."),
+        field("measure", words(), "", "The measure."),
         field("unit", words(), "", unit),
-        field("runs", DataType::UInt64, "", "How many runs count."),
+        field(
+            "runs",
+            DataType::UInt64,
+            "",
+            "Number of runs in the summary.",
+        ),
     ];
     let number = |(name, about): (&str, &str)| optional(name, DataType::Float64, "", about);
     fields.extend(NUMBERS.map(number));
-    let pairs = "How many seeds both this stack and the first have.";
-    let centre = "What the ratio is: a mean of the ratios, or a ratio of the means.";
+    let pairs = "Number of seeds that both this stack and the first have.";
+    let centre = "Kind of ratio: a mean of ratios or a ratio of means.";
     fields.extend([
         field("ratio_pairs", DataType::UInt64, "", pairs),
         optional("ratio_is", words(), "", centre),
@@ -183,10 +189,10 @@ fn parameters(results: &Answered<'_>, sweep: &Sweep) -> RecordBatch {
     let all = &results.parameters;
     let text = |name, about| field(name, DataType::Utf8, "", about);
     let fields = vec![
-        text("owner", "What the parameter belongs to."),
-        text("parameter", "Its name."),
-        text("value", "Its value, with its unit."),
-        text("source", "Where the value is from."),
+        text("owner", "Component that the parameter belongs to."),
+        text("parameter", "Name of the parameter."),
+        text("value", "Value, with its unit."),
+        text("source", "Source of the value."),
     ];
     let column = |of: fn(&Parameter) -> &str| -> ArrayRef {
         Arc::new(StringArray::from_iter_values(all.iter().map(of)))

@@ -1,7 +1,7 @@
-//! A trace as columns: what `packets.csv` and `windows.csv` have, in numbers.
+//! A trace as columns: the contents of `packets.csv` and `windows.csv`, as numbers.
 //!
-//! [`Packets`] and [`Windows`] take the events of a flow as they come. [`Columns`] is both, and an
-//! [`Onlooker`]: [`follow`](dupack_lab::trace::stream::follow) hands it the events of a run of any length.
+//! [`Packets`] and [`Windows`] take the events of a flow as they happen. [`Columns`] combines both and is an
+//! [`Onlooker`]: [`follow`](dupack_lab::trace::stream::follow) passes it the events of a run of any length.
 
 mod packets;
 mod windows;
@@ -14,15 +14,14 @@ use dupack_tcp::time::Duration;
 pub use packets::Packets;
 pub use windows::Windows;
 
-/// The packets and the windows of one flow.
+/// Builder of the packets and windows of one flow.
 #[derive(Debug, Default)]
 pub struct Columns {
     tables: Option<(Packets, Windows)>,
 }
 
 impl Columns {
-    /// The packets and the windows so far, none of a flow that nothing has happened to; both tables are empty after
-    /// that.
+    /// Returns the packets and the windows as two batches and empties both tables; `None` if the flow has had no event.
     #[must_use]
     pub fn take(&mut self) -> Option<(RecordBatch, RecordBatch)> {
         let (packets, windows) = self.tables.as_mut()?;
@@ -43,7 +42,7 @@ impl Onlooker for Columns {
     }
 }
 
-/// The packets and the windows of `trace`.
+/// Returns the packets and the windows of `trace`.
 #[must_use]
 pub fn columns(trace: &Trace) -> (RecordBatch, RecordBatch) {
     let flow = trace.flow();

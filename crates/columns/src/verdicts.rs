@@ -1,4 +1,4 @@
-//! How stacks stand at each point, and how far apart each two of them are.
+//! The tables of verdicts: each stack's standing at each point, and the comparison of each pair of stacks.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::field::{field, optional, words};
 use crate::sweep::{Sweep, stack_field};
 use crate::words::Met;
 
-/// A row per point and stack.
+/// Builds the table with a row per point and stack.
 pub(crate) fn verdicts(results: &Answered<'_>, sweep: &Sweep) -> RecordBatch {
     let (mut at, mut stacks, mut crowned, mut sentences) = (vec![], vec![], vec![], vec![]);
     let (mut answers, mut marks) = (Met::default(), Met::default());
@@ -50,35 +50,35 @@ pub(crate) fn verdicts(results: &Answered<'_>, sweep: &Sweep) -> RecordBatch {
 
 fn verdict_fields() -> [Field; 8] {
     let texts = |name, about| field(name, DataType::List(Arc::new(item())), "", about);
-    let pairs = "How many seeds both this stack and the first have.";
+    let pairs = "Number of seeds that both this stack and the first have.";
     [
         stack_field("stack", "The stack under comparison."),
         field(
             "answer",
             words(),
             "",
-            "What the verdict at the point comes to.",
+            "Outcome of the verdict at the point.",
         ),
-        field("mark", words(), "", "How the stack stands at the point."),
+        field("mark", words(), "", "Standing of the stack at the point."),
         field(
             "crowned",
             DataType::Boolean,
             "",
-            "Whether it gets a star: nothing beats it.",
+            "True if the stack gets a star.",
         ),
-        texts("warnings", "What it does too much of."),
-        texts("beaten_by", "The stacks that beat it."),
+        texts("warnings", "Measures in which the stack is excessive."),
+        texts("beaten_by", "The stacks that beat this one."),
         field("pairs", DataType::UInt64, "", pairs),
         field(
             "sentence",
             DataType::Utf8,
             "",
-            "The verdict on it in words.",
+            "The verdict on the stack in words.",
         ),
     ]
 }
 
-/// A row per point, two stacks and measure.
+/// Builds the table with a row per point, pair of stacks and measure.
 pub(crate) fn comparisons(results: &Answered<'_>, sweep: &Sweep) -> RecordBatch {
     let (mut at, mut one, mut other) = (vec![], vec![], vec![]);
     let (mut measures, mut better) = (Met::default(), Met::default());
@@ -126,31 +126,36 @@ fn comparison_fields() -> [Field; 9] {
     [
         stack_field("one", "The first of the two stacks."),
         stack_field("other", "The second of the two stacks."),
-        field("measure", words(), "", "By what they are compared."),
-        field("pairs", DataType::UInt64, "", "How many seeds both have."),
+        field("measure", words(), "", "The measure under comparison."),
+        field(
+            "pairs",
+            DataType::UInt64,
+            "",
+            "Number of seeds that both stacks have.",
+        ),
         number(
             "ratio_other_to_one",
-            "The geometric mean of the ratios, if that is how they are compared.",
+            "Geometric mean of the ratios, if the measure is compared by ratio.",
         ),
         number(
             "difference_other_minus_one",
-            "The mean of the differences, in the unit of the measure, if that is how they are compared.",
+            "Mean of the differences, in the unit of the measure, if it is compared by difference.",
         ),
-        number("p", "The two-sided p-value of the paired t-test."),
+        number("p", "Two-sided p-value of the paired t-test."),
         number(
             "p_corrected",
-            "The same, corrected for all comparisons at the point.",
+            "The p-value, corrected for all comparisons at the point.",
         ),
         optional(
             "better",
             words(),
             "",
-            "The better stack, if it can be told and matters.",
+            "The better stack, if the difference is significant and relevant.",
         ),
     ]
 }
 
-/// Lists of texts, none of which is missing.
+/// Builder of a column of lists of texts without nulls in the lists.
 fn list() -> ListBuilder<StringBuilder> {
     ListBuilder::new(StringBuilder::new()).with_field(item())
 }

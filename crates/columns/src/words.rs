@@ -1,4 +1,4 @@
-//! Columns of words of which there are few: each is kept once, and every row has its number.
+//! Columns with few distinct words: each word is stored once, and every row holds its index.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, StringArray};
 
-/// A column of words that are known beforehand.
+/// A column whose words are known in advance.
 #[derive(Clone, Debug)]
 pub(crate) struct Known(Arc<StringArray>);
 
@@ -15,15 +15,15 @@ impl Known {
         Self(Arc::new(StringArray::from_iter_values(words)))
     }
 
-    /// The word with each of these numbers.
+    /// Returns a column with the words that have these indices.
     pub(crate) fn column(&self, numbers: impl IntoIterator<Item = usize>) -> ArrayRef {
         let keys = numbers.into_iter().map(|number| number as i32);
         dictionary(Int32Array::from_iter_values(keys), self.0.clone())
     }
 }
 
-/// A column of words that are met on the way. There are a few dozen at most, and what is met first is met most
-/// often: looking through them one by one is faster than a table.
+/// A column whose words become known as rows are added. There are a few dozen words at most, and the first ones are the
+/// most frequent, so a linear search is faster than a hash table.
 #[derive(Clone, Debug)]
 pub(crate) struct Met<K> {
     words: Vec<K>,
@@ -52,7 +52,7 @@ impl<K: PartialEq + Display> Met<K> {
         self.keys.push(key);
     }
 
-    /// The rows so far, and none after that.
+    /// Returns the rows as a column and empties it.
     pub(crate) fn take(&mut self) -> ArrayRef {
         let words: Vec<String> = self.words.drain(..).map(|word| word.to_string()).collect();
         let keys = Int32Array::from(std::mem::take(&mut self.keys));

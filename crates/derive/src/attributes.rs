@@ -1,14 +1,13 @@
-//! The macros' own attributes.
+//! Attributes of the macros.
 
 use syn::{Attribute, Error, Result};
 
-/// The attribute called `word`, if there is one. Two of them would say two things, of which one were
-/// lost.
+/// Returns the attribute called `word`, if there is one. Two of them are an error.
 pub(crate) fn only<'a>(attributes: &'a [Attribute], word: &str) -> Result<Option<&'a Attribute>> {
     let mut found = attributes.iter().filter(|a| a.path().is_ident(word));
     match (found.next(), found.next()) {
         (_, Some(second)) => {
-            let message = format!("`#[{word}]` stands here twice: leave one");
+            let message = format!("duplicate attribute `#[{word}]`: remove one");
             Err(Error::new_spanned(second, message))
         }
         (first, None) => Ok(first),

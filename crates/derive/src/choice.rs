@@ -8,13 +8,13 @@ use crate::{attributes, docs};
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Enum(data) = &input.data else {
-        let message = "the words of a parameter are the variants of an enum";
+        let message = "expected an enum: its variants are the words of a parameter";
         return Err(Error::new_spanned(&input.ident, message));
     };
     let words = data.variants.iter().map(word).collect::<Result<Vec<_>>>()?;
     for (i, (text, _)) in words.iter().enumerate() {
         if words[..i].iter().any(|(earlier, _)| earlier == text) {
-            let message = format!("another variant has the word `{text}`");
+            let message = format!("another variant already has the word `{text}`");
             return Err(Error::new_spanned(&data.variants[i], message));
         }
     }
@@ -46,14 +46,14 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// The word of a variant, and what it means.
+/// Returns the word of a variant, and its meaning.
 fn word(variant: &Variant) -> Result<(String, String)> {
     if !matches!(variant.fields, Fields::Unit) {
-        let message = "a word carries nothing: the variant has no fields";
+        let message = "expected a variant without fields";
         return Err(Error::new_spanned(&variant.fields, message));
     }
     let Some(meaning) = docs::text(&variant.attrs) else {
-        let message = "say in a doc comment what the word means";
+        let message = "expected a doc comment with the meaning of the word";
         return Err(Error::new_spanned(&variant.ident, message));
     };
     let text = match attributes::only(&variant.attrs, "choice")? {
@@ -63,7 +63,7 @@ fn word(variant: &Variant) -> Result<(String, String)> {
     Ok((text, meaning))
 }
 
-/// `EveryAck` as `every-ack`.
+/// Converts `EveryAck` to `every-ack`.
 fn kebab_case(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {
@@ -81,13 +81,13 @@ mod tests {
 
     use super::*;
 
-    /// The error of an enum with these two variants, and nothing if it has none.
+    /// Returns the error of this enum; empty if there is none.
     fn refused(input: &DeriveInput) -> String {
         derive(input).map_or_else(|error| error.to_string(), |_| String::new())
     }
 
     #[test]
-    fn a_word_is_given_once_and_to_one_variant() {
+    fn words_are_unique() {
         assert_eq!(
             refused(&parse_quote! {
                 enum E {
@@ -109,7 +109,7 @@ mod tests {
                 Fast,
             }
         });
-        assert_eq!(twice, "another variant has the word `fast`");
+        assert_eq!(twice, "another variant already has the word `fast`");
         let both = refused(&parse_quote! {
             enum E {
                 /// a
@@ -118,6 +118,6 @@ mod tests {
                 Quick,
             }
         });
-        assert_eq!(both, "`#[choice]` stands here twice: leave one");
+        assert_eq!(both, "duplicate attribute `#[choice]`: remove one");
     }
 }

@@ -1,8 +1,8 @@
-//! Doc comments as the text that people read.
+//! Doc comments as text for people.
 
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
-/// The text of the doc comment in one line; nothing if there is none.
+/// Returns the text of the doc comment in one line; `None` if there is no doc comment.
 pub(crate) fn text(attributes: &[Attribute]) -> Option<String> {
     let lines = attributes.iter().filter_map(|attribute| {
         let Meta::NameValue(doc) = &attribute.meta else {

@@ -1,5 +1,5 @@
-//! Derives an algorithm's parameters and their words, for `dupack_algorithms::catalog`, whose
-//! traits of the same names say what the macros take.
+//! Derive macros for an algorithm's parameters and for the words of a parameter. The traits of the same names in
+//! `dupack_algorithms::catalog` describe the input.
 
 mod attributes;
 mod choice;
@@ -10,7 +10,7 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, parse_macro_input};
 
-/// Makes a struct's fields the parameters of an algorithm: see the trait `Parameters`.
+/// Derives the parameters of an algorithm from the fields of a struct: see the trait `Parameters`.
 #[proc_macro_derive(Parameters, attributes(parameter, embed))]
 pub fn parameters(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -19,7 +19,7 @@ pub fn parameters(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Makes an enum's variants the words of a parameter: see the trait `Choice`.
+/// Derives the words of a parameter from the variants of an enum: see the trait `Choice`.
 #[proc_macro_derive(Choice, attributes(choice))]
 pub fn choice(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -28,7 +28,7 @@ pub fn choice(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// The hash of this crate's sources, as a literal: a crate of macros has no constants to give.
+/// Hash of this crate's sources, as a literal. A crate of macros cannot export a constant.
 #[proc_macro]
 pub fn source_hash(_: TokenStream) -> TokenStream {
     let hash = env!("DUPACK_SOURCE_HASH");

@@ -1,7 +1,7 @@
 //! `#[derive(Parameters)]`.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -14,11 +14,11 @@ use crate::{attributes, docs};
 
 pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
-        let message = "parameters are the fields of a struct";
+        let message = "expected a struct: its fields are the parameters";
         return Err(Error::new_spanned(&input.ident, message));
     };
     let Fields::Named(fields) = &data.fields else {
-        let message = "a parameter has a name: write a struct with named fields";
+        let message = "expected a struct with named fields";
         return Err(Error::new_spanned(&input.ident, message));
     };
     let parts = fields
@@ -35,7 +35,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let laid_out = parts.iter().map(Part::lay_out);
     let listed = parts.iter().map(Part::list);
     let read = parts.iter().map(Part::read);
-    let doc = format!("What [`{name}`] says of each parameter.");
+    let doc = format!("Layout of the parameters of [`{name}`].");
     Ok(quote! {
         #[doc(hidden)]
         #[doc = #doc]
@@ -66,7 +66,7 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// A field, and what its attribute says.
+/// Field, and the content of its attribute.
 struct Part<'a> {
     field: &'a Field,
     name: &'a Ident,
@@ -76,30 +76,34 @@ struct Part<'a> {
 enum Says {
     /// A parameter.
     Parameter(Box<Declaration>),
-    /// A group of parameters that others have, too.
+    /// A group of parameters that other algorithms share.
     Group(Embed),
 }
 
-/// `#[parameter(source = "…", unit = "…", range = 1..=9, default = 3)]`.
+/// `#[parameter(basic, source = "…", unit = "…", range = 1..=9, default = 3)]`.
 struct Declaration {
-    /// In a stack's text.
+    /// Name in a stack's text.
     name: String,
     doc: String,
     source: Expr,
     unit: Option<Expr>,
     range: Option<Expr>,
-    /// In the dialects `rfc`, `linux` and `ns2`.
+    /// Defaults in the dialects `rfc`, `linux` and `ns2`.
     defaults: [Expr; 3],
+    is_basic: bool,
 }
 
 /// `#[embed(change(field(doc = "…")), fix(field = 3))]`.
 #[derive(Default)]
 struct Embed {
-    changes: Vec<(Ident, Changes)>,
-    fixed: Vec<(Ident, Expr)>,
+    changes: Vec<(Place, Changes)>,
+    fixed: Vec<(Place, Expr)>,
 }
 
-/// What is said of a parameter, in any order.
+/// Field of a group, or of a group within it: `field`, `group.field`.
+type Place = Punctuated<Ident, Token![.]>;
+
+/// Declarations of a parameter, in any order.
 #[derive(Default)]
 struct Changes {
     name: Option<LitStr>,
@@ -108,12 +112,14 @@ struct Changes {
     unit: Option<Expr>,
     range: Option<Expr>,
     defaults: Option<[Expr; 3]>,
+    /// The word `basic`.
+    basic: Option<Ident>,
 }
 
 impl<'a> Part<'a> {
     fn of(field: &'a Field) -> Result<Self> {
         let Some(name) = &field.ident else {
-            return Err(Error::new_spanned(field, "a parameter has a name"));
+            return Err(Error::new_spanned(field, "expected a named field"));
         };
         let says = match (
             attributes::only(&field.attrs, "parameter")?,
@@ -127,15 +133,15 @@ impl<'a> Part<'a> {
                 _ => attribute.parse_args()?,
             }),
             _ => {
-                let message = "a field is a parameter, with `#[parameter(source = …, default = …)]`, \
-                               or a group of them, with `#[embed]`";
+                let message = "expected `#[parameter(source = …, default = …)]` for a parameter, or `#[embed]` \
+                               for a group of parameters";
                 return Err(Error::new_spanned(field, message));
             }
         };
         Ok(Self { field, name, says })
     }
 
-    /// The field of the layout.
+    /// Returns the field of the layout.
     fn place(&self) -> TokenStream {
         let (name, visibility, ty) = (self.name, &self.field.vis, &self.field.ty);
         match self.says {
@@ -206,26 +212,28 @@ impl Declaration {
         let said: Changes = attribute.parse_args()?;
         let missing = |what: &str| Error::new_spanned(field, what);
         if let Some(doc) = &said.doc {
-            let message = "what it does is the field's doc comment";
+            let message =
+                "`doc` is not allowed here: describe the parameter in the field's doc comment";
             return Err(Error::new_spanned(doc, message));
         }
         if let (Some(unit), None) = (&said.unit, &said.range) {
-            let message = "only a number has a unit, and it has a range, too: `range = …`";
+            let message = "a `unit` requires a `range`: only numbers have a unit";
             return Err(Error::new_spanned(unit, message));
         }
         Ok(Self {
             name: said.name.map_or_else(|| name.to_string(), |name| name.value()),
             doc: docs::text(&field.attrs).ok_or_else(|| {
-                missing("say in a doc comment what it does: `dupack stacks` prints it")
+                missing("expected a doc comment that describes the parameter: `dupack stacks` prints it")
             })?,
             source: said
                 .source
-                .ok_or_else(|| missing("say where its default comes from: `source = \"…\"`"))?,
+                .ok_or_else(|| missing("expected the source of the default: `source = \"…\"`"))?,
             unit: said.unit,
             range: said.range,
             defaults: said.defaults.ok_or_else(|| {
-                missing("give its default: `default = …`, or by dialect `default(rfc = …, linux = …, ns2 = …)`")
+                missing("expected `default = …`, or by dialect `default(rfc = …, linux = …, ns2 = …)`")
             })?,
+            is_basic: said.basic.is_some(),
         })
     }
 
@@ -237,6 +245,7 @@ impl Declaration {
             unit,
             range,
             defaults,
+            is_basic,
         } = self;
         let kind = match range {
             Some(range) => {
@@ -252,15 +261,16 @@ impl Declaration {
             },
         };
         let defaults = typed(defaults, &quote!(#ty));
+        let basic = is_basic.then(|| quote!(.basic()));
         quote! {
             let #name = ::dupack_algorithms::catalog::typed::Field::<#ty>::new(
                 #text, #doc, #source, #kind, #defaults,
-            );
+            )#basic;
         }
     }
 }
 
-/// An array of three defaults, each checked against the type where it stands.
+/// Returns an array of three defaults, each checked against the type at its own span.
 fn typed(defaults: &[Expr; 3], ty: &TokenStream) -> TokenStream {
     let values = defaults
         .iter()
@@ -276,10 +286,10 @@ impl Embed {
 }
 
 impl Changes {
-    /// Refuses what a group's parameter keeps: its type is the group's, and so are its name, range and
-    /// unit.
-    fn check(&self, field: &Ident) -> Result<()> {
-        let message = "a group's parameter keeps its name, range and unit: change its `doc`, \
+    /// Refuses changes of a group's parameter that are not permitted: its type belongs to the group, and so do its
+    /// name, range and unit.
+    fn check(&self, field: &Place) -> Result<()> {
+        let message = "a group's parameter keeps its name, range, unit and level: change its `doc`, \
                        `source` or `default`";
         if let Some(name) = &self.name {
             return Err(Error::new_spanned(name, message));
@@ -287,13 +297,19 @@ impl Changes {
         if let Some(kept) = self.range.as_ref().or(self.unit.as_ref()) {
             return Err(Error::new_spanned(kept, message));
         }
+        if let Some(basic) = &self.basic {
+            return Err(Error::new_spanned(basic, message));
+        }
         match (&self.doc, &self.source, &self.defaults) {
-            (None, None, None) => Err(Error::new_spanned(field, "nothing of it is changed")),
+            (None, None, None) => Err(Error::new_spanned(
+                field,
+                "expected a change of `doc`, `source` or `default`",
+            )),
             _ => Ok(()),
         }
     }
 
-    /// Statements that change the field of a layout at `place`.
+    /// Returns statements that change the field of a layout at `place`.
     fn apply(&self, place: &TokenStream) -> TokenStream {
         let doc = self.doc.iter().map(|doc| quote!(#place.document(#doc);));
         let source = self
@@ -317,6 +333,8 @@ impl Parse for Changes {
             once(&mut said, &word)?;
             if word == "default" && input.peek(syn::token::Paren) {
                 changes.defaults = Some(by_dialect(input)?);
+            } else if word == "basic" {
+                changes.basic = Some(word);
             } else {
                 input.parse::<Token![=]>()?;
                 match word.to_string().as_str() {
@@ -330,8 +348,7 @@ impl Parse for Changes {
                         changes.defaults = Some([value.clone(), value.clone(), value]);
                     }
                     _ => {
-                        let message =
-                            "it is none of `name`, `doc`, `source`, `unit`, `range` and `default`";
+                        let message = "unknown word: expected `basic`, `name`, `doc`, `source`, `unit`, `range` or `default`";
                         return Err(Error::new_spanned(word, message));
                     }
                 }
@@ -354,7 +371,7 @@ fn by_dialect(input: ParseStream<'_>) -> Result<[Expr; 3]> {
         found
             .map(|assignment| assignment.value.clone())
             .ok_or_else(|| {
-                let message = format!("there is no default for `{dialect}`");
+                let message = format!("missing default for `{dialect}`");
                 Error::new(open.span.join(), message)
             })
     };
@@ -371,18 +388,22 @@ fn by_dialect(input: ParseStream<'_>) -> Result<[Expr; 3]> {
     match given.iter().find(|assignment| !known(&assignment.name)) {
         Some(unknown) => Err(Error::new_spanned(
             &unknown.name,
-            "no dialect is called so: there are `rfc`, `linux`, `ns2`",
+            "unknown dialect: expected `rfc`, `linux` or `ns2`",
         )),
         None => Ok(all),
     }
 }
 
-/// Adds `word` to what was `said`, which holds it once at most.
-fn once(said: &mut Vec<Ident>, word: &Ident) -> Result<()> {
-    if said.contains(word) {
-        return Err(Error::new_spanned(word, "it stands here twice: leave one"));
+/// Adds `word` to the words so far. A repeated word is an error.
+fn once(said: &mut Vec<String>, word: &impl ToTokens) -> Result<()> {
+    let text = word.to_token_stream().to_string();
+    if said.contains(&text) {
+        return Err(Error::new_spanned(
+            word,
+            "duplicate declaration: remove one",
+        ));
     }
-    said.push(word.clone());
+    said.push(text);
     Ok(())
 }
 
@@ -406,7 +427,7 @@ impl Parse for Assignment {
 impl Parse for Embed {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let mut embed = Self::default();
-        // A parameter that is fixed has nothing left to be changed.
+        // A fixed parameter cannot be changed as well.
         let mut named = Vec::new();
         while !input.is_empty() {
             let word: Ident = input.parse()?;
@@ -414,7 +435,7 @@ impl Parse for Embed {
             parenthesized!(inside in input);
             if word == "change" {
                 while !inside.is_empty() {
-                    let field: Ident = inside.parse()?;
+                    let field = Place::parse_separated_nonempty(&inside)?;
                     once(&mut named, &field)?;
                     let said;
                     parenthesized!(said in inside);
@@ -426,13 +447,17 @@ impl Parse for Embed {
                     }
                 }
             } else if word == "fix" {
-                let fixed = Punctuated::<Assignment, Token![,]>::parse_terminated(&inside)?;
-                for Assignment { name, value } in fixed {
-                    once(&mut named, &name)?;
-                    embed.fixed.push((name, value));
+                while !inside.is_empty() {
+                    let field = Place::parse_separated_nonempty(&inside)?;
+                    once(&mut named, &field)?;
+                    inside.parse::<Token![=]>()?;
+                    embed.fixed.push((field, inside.parse()?));
+                    if !inside.is_empty() {
+                        inside.parse::<Token![,]>()?;
+                    }
                 }
             } else {
-                let message = "write `change(field(source = …))` or `fix(field = …)`";
+                let message = "expected `change(field(source = …))` or `fix(field = …)`";
                 return Err(Error::new_spanned(word, message));
             }
             if !input.is_empty() {

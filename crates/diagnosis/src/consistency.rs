@@ -1,18 +1,20 @@
-//! The findings of a stream, compared with each other: what contradicts something better known is withdrawn.
+//! Consistency of the findings of a stream: findings that contradict better-known ones are withdrawn.
 //!
-//! Each analysis sees its own part. Here stands what must hold between them, whatever they are:
+//! Each analysis sees only its own part. The following rules must hold between the analyses:
 //!
-//! - A capture without ACKs, or one that lacks much of the data, says nothing of limits, of the path or of the sender, nor of what
-//!   set retransmissions off.
-//! - At the sender's end every retransmission repeats bytes that the capture shows.
-//! - The bottleneck passes what arrived: its rate is no less than the goodput.
-//! - Where something before the capture sets the rate, no pause is the application's, and no window shows.
-//! - Without TCP options, which hold SACK blocks, timestamps and the scale of windows, no sender is told.
-//! - A round trip is no shorter than the ways to both ends, and no clock of a capture tells packets apart that are closer together than
-//!   it ticks.
-//! - The least round-trip time is no longer than the mean.
-//! - Where other streams of the capture run the same way at the same time, times between the packets of one tell nothing of the bottleneck.
-//! - As many segments were lost as repairs were needed, and no more than were retransmitted.
+//! - A capture without ACKs, or one that lacks much of the data, shows nothing about limits, the path, the sender, or
+//!   the triggers of retransmissions.
+//! - At the sender every retransmission repeats bytes that the capture shows.
+//! - The bottleneck passes the data that arrived: its rate is at least the goodput.
+//! - If something before the capture point sets the rate, no pause is caused by the application, and no window is
+//!   visible.
+//! - Without TCP options, which contain SACK blocks, timestamps and window scales, the sender is unknown.
+//! - A round trip is at least as long as the paths to both endpoints, and the clock of a capture cannot separate
+//!   packets that are closer together than its tick.
+//! - The minimum round-trip time is at most the mean.
+//! - If other streams of the capture run in the same direction at the same time, the times between the packets of one
+//!   stream show nothing about the bottleneck.
+//! - As many segments were lost as retransmissions were needed, and no more than were retransmitted.
 //! - No more segments were retransmitted than were sent.
 
 use crate::analyse::budget::{Group, Limit};
@@ -29,57 +31,59 @@ use crate::read::vantage::Place;
 use crate::sender::SenderReport;
 use crate::told::Told;
 
-/// If more of the data than this is missing from the capture, times between its packets say nothing of the sender (ours).
+/// Maximum share of the data that may be missing from a capture: beyond it, times between packets show nothing about
+/// the sender (ours).
 pub const MISSING_MAX: f64 = 0.1;
 
-/// A rate is below the goodput only if it is by this much (ours: clocks, and the ends of transfers).
+/// Share of the goodput below which a rate contradicts it (ours: clocks, and the ends of transfers).
 const BELOW: f64 = 0.9;
 
-/// A round trip is too short if so many are shorter than the ways to both ends (ours: ways are known by single packets).
+/// Factor by which a round trip must be shorter than the paths to both endpoints to contradict them (ours: single
+/// packets determine the paths).
 const SHORT_OF: u64 = 2;
 
-/// Packets closer together than this are not told apart, in seconds (ours: most captures count microseconds, and hosts hand over several
-/// packets at once).
+/// Interval in seconds below which packets are indistinguishable in time (ours: most captures count microseconds, and
+/// hosts deliver several packets at once).
 const CLOCK_S: f64 = 3e-6;
 
-/// So many losses more than retransmissions are the end of a capture (ours).
+/// Number of losses beyond the retransmissions that the end of a capture explains (ours).
 const LOSSES_OPEN: u64 = 8;
 
-/// Something that was withdrawn.
+/// Withdrawn findings, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Withdrawn {
-    /// All that rests on ACKs, as the capture has none.
+    /// Everything based on ACKs, because the capture has none.
     WithoutAcks,
-    /// All that rests on times between packets, as packets are missing.
+    /// Everything based on times between packets, because packets are missing.
     PacketsMissing,
-    /// The bottleneck's rate, as data arrived faster.
+    /// The rate of the bottleneck, because data arrived faster.
     RateBelowGoodput,
-    /// Losses, as there are more than anything that was retransmitted.
+    /// Losses, because there are more than retransmissions.
     LossesWithoutRepairs,
-    /// Retransmissions, as the capture does not show their bytes twice.
+    /// Retransmissions, because the capture does not show their bytes twice.
     RetransmissionsUnseen,
-    /// Retransmissions and all that rests on them, as there are more than segments.
+    /// Retransmissions and everything based on them, because there are more than segments.
     RetransmissionsBeyondSegments,
-    /// The congestion control, as segments leave at a rate that no ACK changes.
+    /// The congestion control, because segments leave at a rate that ACKs do not change.
     ConstantRate,
-    /// The sender, as options are cut off.
+    /// The sender, because options are cut off.
     OptionsCut,
-    /// The least round-trip time, as it is shorter than the ways to both ends.
+    /// The minimum round-trip time, because it is shorter than the paths to both endpoints.
     RoundTripTooShort,
-    /// The bottleneck's rate, as the clock of a capture is too coarse for it.
+    /// The rate of the bottleneck, because the clock of the capture is too coarse.
     RateBeyondClock,
-    /// The bottleneck, as other streams of the capture may have had their part of it.
+    /// The bottleneck, because other streams of the capture may have used a part of it.
     OthersBeside,
 }
 
 impl Withdrawn {
-    /// The reason, as a sentence without its full stop.
+    /// Returns the reason, as a sentence without its full stop.
     #[must_use]
     pub const fn why(self) -> &'static str {
         match self {
             Self::WithoutAcks => "the ACKs are not in this capture",
             Self::PacketsMissing => "packets are missing from this capture",
-            Self::RateBelowGoodput => "data arrived faster than the rate that was found",
+            Self::RateBelowGoodput => "data arrived faster than the estimated rate",
             Self::LossesWithoutRepairs => "more losses were found than retransmissions",
             Self::RetransmissionsUnseen => {
                 "the capture does not show the bytes of some retransmissions twice"
@@ -87,17 +91,17 @@ impl Withdrawn {
             Self::RetransmissionsBeyondSegments => "more retransmissions were found than segments",
             Self::ConstantRate => "segments leave at a constant rate, which hides the window",
             Self::OptionsCut => "the TCP options of packets are cut off in this capture",
-            Self::RoundTripTooShort => "samples are shorter than the ways to both ends",
+            Self::RoundTripTooShort => "samples are shorter than the paths to both endpoints",
             Self::RateBeyondClock => {
-                "packets are closer together than the clock of a capture tells"
+                "packets are closer together than the clock of the capture can resolve"
             }
             Self::OthersBeside => {
-                "other connections of this capture may have had their part of it at the same time"
+                "other connections of this capture may have used the bottleneck at the same time"
             }
         }
     }
 
-    /// A capture that would tell.
+    /// Returns a description of a capture that would show the finding.
     #[must_use]
     pub const fn remedy(self) -> &'static str {
         match self {
@@ -110,10 +114,10 @@ impl Withdrawn {
             Self::RetransmissionsBeyondSegments => {
                 "a capture in which connections with these addresses and ports do not overlap"
             }
-            Self::OptionsCut => "a capture of 128 bytes of each packet",
+            Self::OptionsCut => "a capture with 128 bytes of each packet",
             Self::RoundTripTooShort => "a capture at the sender",
             Self::RateBeyondClock => "a slower path",
-            Self::OthersBeside => "a transfer without others beside it",
+            Self::OthersBeside => "a capture in which no other transfer runs at the same time",
         }
     }
 
@@ -125,7 +129,7 @@ impl Withdrawn {
     }
 }
 
-/// Compares the findings of a stream, and withdraws what they contradict; `counts` are those of its sender's packets.
+/// Compares the findings of a stream and withdraws contradictions. `counts` are the counts of its sender's packets.
 pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
     let mut withdrawn = Vec::new();
     let beyond_all = lacks_most(found);
@@ -147,7 +151,7 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
         found.path.room = Withdrawn::RateBelowGoodput.cannot();
         found.path.policer = None;
     }
-    // Where they are withdrawn already, nobody is told of the losses.
+    // If all findings about losses are withdrawn already, this contradiction does not matter.
     if beyond_all.is_none() && found.path.losses > found.account.retransmissions + LOSSES_OPEN {
         withdrawn.push(Withdrawn::LossesWithoutRepairs);
         forget_losses(&mut found.path, Withdrawn::LossesWithoutRepairs);
@@ -188,7 +192,7 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
     found.withdrawn = withdrawn;
 }
 
-/// The reason why nothing of the limits, of the path and of the sender can be told, if there is one.
+/// Returns the reason why the limits, the path and the sender are unknown, if there is one.
 fn lacks_most(found: &StreamFindings) -> Option<Withdrawn> {
     if found.coverage.acks == AcksSeen::None {
         Some(Withdrawn::WithoutAcks)
@@ -200,14 +204,14 @@ fn lacks_most(found: &StreamFindings) -> Option<Withdrawn> {
     }
 }
 
-/// The most that a policer's bucket adds to its rate over the whole transfer, in bit per second.
+/// Returns the maximum that a policer's bucket adds to its rate over the whole transfer, in bit/s.
 fn held_in_the_bucket(path: &Path) -> f64 {
     let burst = path.policer.and_then(|policer| policer.burst.interval());
     let seconds = path.transfer.duration.as_secs_f64();
     burst.map_or(0.0, |(_, bytes)| bytes * 8.0 / seconds)
 }
 
-/// Withdraws times that are too short to be right.
+/// Withdraws times that are too short to be correct.
 fn forget_what_no_clock_tells(found: &mut StreamFindings) -> Vec<Withdrawn> {
     let mut withdrawn = Vec::new();
     let vantage = &found.vantage;
@@ -232,8 +236,8 @@ fn forget_what_no_clock_tells(found: &mut StreamFindings) -> Vec<Withdrawn> {
     withdrawn
 }
 
-/// Makes the least round-trip time no longer than the mean. At the receiver's end nothing shows a round trip: samples are of how long data
-/// was under way beyond the least, so that the mean follows the least.
+/// Limits the minimum round-trip time to the mean. A capture at the receiver shows no round trips: its samples are
+/// delays beyond the minimum, so the mean is derived from the minimum.
 fn agree_on_round_trips(found: &mut StreamFindings) {
     let Some(mean) = found.shares.rtt_mean else {
         return;
@@ -250,7 +254,7 @@ fn agree_on_round_trips(found: &mut StreamFindings) {
     }
 }
 
-/// The constant rate, if it accounts for most of the time in which there was something to send.
+/// Returns the constant rate if it accounts for most of the time in which there was data to send.
 fn held_before_the_capture(found: &StreamFindings) -> Option<ConstantRate> {
     let rate = found.signs.constant_rate?;
     let explained = [Group::Path, Group::Timers, Group::Receiver];
@@ -261,7 +265,8 @@ fn held_before_the_capture(found: &StreamFindings) -> Option<ConstantRate> {
     (rate.time > explained).then_some(rate)
 }
 
-/// Withdraws what a stream says of its bottleneck, as others of the capture may have had their part of it.
+/// Withdraws the findings of a stream about its bottleneck, because other streams of the capture may have used a part
+/// of it.
 pub(crate) fn share_the_way(found: &mut StreamFindings) {
     let why = Withdrawn::OthersBeside;
     found.withdrawn.push(why);
@@ -271,7 +276,7 @@ pub(crate) fn share_the_way(found: &mut StreamFindings) {
     (path.random_loss, path.queue_share) = (why.cannot(), why.cannot());
 }
 
-/// Without SACK blocks and timestamps nothing tells of a retransmission whether it was needed, or lost.
+/// Withdraws the need and the loss of retransmissions, which are unknown without SACK blocks and timestamps.
 fn forget_needs(found: &mut StreamFindings) {
     for again in &mut found.retransmissions {
         (again.need, again.lost) = (Need::Unknown, false);
@@ -290,7 +295,7 @@ fn forget_losses(path: &mut Path, why: Withdrawn) {
     path.queue_share = why.cannot();
 }
 
-/// Withdraws what set retransmissions off: ACKs that the capture lacks, or packets before.
+/// Withdraws the triggers of retransmissions: the capture lacks the ACKs or earlier packets.
 fn forget_causes(found: &mut StreamFindings) {
     found.account.forget_causes();
     let all = found.retransmissions.iter_mut();

@@ -1,7 +1,7 @@
-//! From a capture to findings: every packet to its connection, every stream to all analyses.
+//! Capture to findings: packets are assigned to connections, and streams are passed to all analyses.
 //!
-//! [`Examiner`] follows a stream. [`diagnose`] takes the packets of a capture in batches, which several threads work on, and
-//! makes a [`Diagnosis`] of what they were.
+//! [`Examiner`] follows a stream. [`diagnose`] processes the packets of a capture in batches on several threads, and
+//! returns a [`Diagnosis`].
 
 mod beside;
 mod examiner;
@@ -27,53 +27,53 @@ use crate::shared::{self, Candidate, Candidates, SharedBottlenecks};
 pub use examiner::Examiner;
 use examiner::findings;
 
-/// The parts of the work between two looks at whether it is to go on (ours: some milliseconds).
+/// Number of packets between two checks whether to continue (ours: a few milliseconds).
 const PACKETS_PER_LOOK: u64 = 4096;
 
-/// Whether a capture was read to its end.
+/// Extent to which a capture was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// It was.
+    /// The whole capture was read.
     Whole,
-    /// Somebody has asked to stop.
+    /// The reading was stopped.
     Interrupted,
 }
 
-/// What was found of a capture.
+/// Findings of a capture.
 #[derive(Debug)]
 pub struct Diagnosis {
-    /// What kind of file it is: "pcap, microseconds".
+    /// Format of the file, such as "pcap, microseconds".
     pub format: String,
-    /// Which packets there are.
+    /// Counts of the packets by kind.
     pub tally: Tally,
-    /// What is amiss with the capture, a sentence each.
+    /// Problems of the capture, one sentence each.
     pub notes: Vec<String>,
-    /// TCP packets that the selection leaves out: they are counted, and not analysed.
+    /// TCP packets that the selection excludes: they are counted, but not analysed.
     pub left_out: LeftOut,
-    /// When its first packet of TCP was captured.
+    /// Capture time of the first TCP packet.
     pub first: Option<CaptureTime>,
-    /// From its first packet to its last.
+    /// Time from the first packet to the last.
     pub duration: Duration,
-    /// The connections that were asked for, the worst first; at most [`KEPT_MAX`].
+    /// Selected connections, the worst first; at most [`KEPT_MAX`].
     pub connections: Vec<ConnectionFindings>,
-    /// Connections that are not among them.
+    /// Sums over the connections that are not among these.
     pub beyond: Beyond,
-    /// All connections.
+    /// Number of all connections.
     pub connections_all: u64,
-    /// Those of them without data.
+    /// Number of connections without data.
     pub without_data: u64,
-    /// Connections by their server, and by service.
+    /// Connections by server, and by service.
     pub groups: Groups,
-    /// Bottlenecks that several of the streams share.
+    /// Bottlenecks that several streams share.
     pub shared: SharedBottlenecks,
-    /// Whether it was read to its end.
+    /// Extent to which the capture was read.
     pub extent: Extent,
 }
 
-/// What is kept of connections that are over.
+/// Results of finished connections.
 struct Harvest {
     kept: Kept,
-    /// What the connections since the last batch add to the groups, each with its number.
+    /// Contributions to the groups from connections since the last batch, each with the connection number.
     fresh: Vec<(u64, Option<Group>)>,
     grouping: Grouping,
     candidates: Candidates,
@@ -89,7 +89,7 @@ impl Harvest {
         }
     }
 
-    /// Takes what was found of a connection. In which order connections come within a batch makes no difference.
+    /// Adds the findings of a connection. The order of connections within a batch does not matter.
     fn take(
         &mut self,
         found: ConnectionFindings,
@@ -104,7 +104,7 @@ impl Harvest {
         self.kept.push(found);
     }
 
-    /// A batch is over.
+    /// Completes a batch.
     fn settle(&mut self) {
         self.fresh.sort_by_key(|(number, _)| *number);
         for (_, group) in self.fresh.drain(..) {
@@ -113,17 +113,17 @@ impl Harvest {
     }
 }
 
-/// Takes the packets of a capture.
+/// Processor of the packets of a capture.
 struct Diagnosing {
     table: Table<Examiner>,
     harvest: Mutex<Harvest>,
     threads: usize,
-    /// The time of the last packet.
+    /// Time of the last packet.
     until: Instant,
 }
 
 impl Diagnosing {
-    /// Takes the next packets, and does `meanwhile` at the same time.
+    /// Processes the next packets, and calls `meanwhile` at the same time.
     fn take<T>(&mut self, packets: &mut [Packet], meanwhile: impl FnOnce() -> T) -> T {
         let done = self.table.take_all(packets, self.threads, meanwhile);
         self.until = packets.last().map_or(self.until, |last| last.at);
@@ -139,7 +139,7 @@ impl Diagnosing {
         done
     }
 
-    /// Nothing more is to come.
+    /// Processes the end of the capture.
     fn finish(self) -> Harvest {
         let Self {
             table,
@@ -159,30 +159,30 @@ fn locked(harvest: &Mutex<Harvest>) -> MutexGuard<'_, Harvest> {
     harvest.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps what was found of a connection; the capture was read up to `until`.
+/// Stores the findings of a connection. The capture was read up to `until`.
 fn keep(harvest: &Mutex<Harvest>, connection: Connection<Examiner>, until: Instant) {
     let (found, candidates) = findings(connection);
     let group = Group::of(&found, until);
     locked(harvest).take(found, group, candidates);
 }
 
-/// Reads a capture batch by batch.
+/// Reader of a capture, batch by batch.
 struct Feed<'a, R: Read> {
     reader: &'a mut CaptureReader<R>,
     watch: &'a mut dyn Watch,
     batch: usize,
     tally: Tally,
     selector: Selector<'a>,
-    /// The first TCP packets, until there are so many that the earliest of all is among them.
+    /// First TCP packets, until there are enough that the earliest of all is among them.
     opening: Option<Vec<TcpPacket>>,
     order: InOrder,
-    /// All was read, or somebody has asked to stop.
+    /// `true` if everything was read, or the reading was stopped.
     is_over: bool,
     last: Option<CaptureTime>,
 }
 
 impl<R: Read> Feed<'_, R> {
-    /// Reads the next packets that are selected. Says so if it stops before the end of the capture.
+    /// Reads the next selected packets. Returns whether it stopped before the end of the capture.
     fn read(&mut self) -> Result<Extent, ReadError> {
         self.order.expect(self.batch);
         while self.order.len() < self.batch {
@@ -214,7 +214,8 @@ impl<R: Read> Feed<'_, R> {
         Ok(Extent::Whole)
     }
 
-    /// The packets that were read: none at the end. What `packets` had is gone, and its room is used for the next.
+    /// Moves the packets that were read to `packets`: none at the end. Discards the previous content of `packets` and
+    /// reuses its memory.
     fn hand_over(&mut self, packets: &mut Vec<Packet>) {
         if self.is_over {
             self.order.rest(packets);
@@ -223,7 +224,7 @@ impl<R: Read> Feed<'_, R> {
         }
     }
 
-    /// Takes the first packets, now that the earliest is known.
+    /// Processes the first packets when the earliest one is known.
     fn open(&mut self) {
         let Some(opening) = self.opening.take() else {
             return;
@@ -242,7 +243,7 @@ impl<R: Read> Feed<'_, R> {
         }
     }
 
-    /// From the first packet of TCP to the last of any kind.
+    /// Returns the time from the first TCP packet to the last packet of any kind.
     fn duration(&self) -> Duration {
         let nanos = |time: CaptureTime| time.as_unix_nanos();
         let ends = self.selector.first().zip(self.last);
@@ -251,33 +252,33 @@ impl<R: Read> Feed<'_, R> {
     }
 }
 
-/// Told how far the reading is.
+/// Observer of the progress of reading.
 pub trait Watch {
-    /// So many bytes were taken of the capture. Answers whether to go on.
+    /// Reports that `bytes` of the capture were read. Returns whether to continue.
     fn taken(&mut self, bytes: u64) -> Continue;
 }
 
-/// Whether to go on.
+/// Decision whether to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Continue {
-    /// Read on.
+    /// Continue reading.
     On,
-    /// Stop here: what was read is diagnosed.
+    /// Stop here: the packets that were read are diagnosed.
     Stop,
 }
 
-/// Nobody is told, and nobody stops it.
+/// Observer that does nothing and never stops.
 impl Watch for () {
     fn taken(&mut self, _: u64) -> Continue {
         Continue::On
     }
 }
 
-/// Reads what is selected of a capture to its end, or until `watch` says to stop. It takes as many threads as the machine has processors;
-/// `watch` is told from this one.
+/// Reads the selected part of a capture to its end, or until `watch` stops it. Uses as many threads as the machine has
+/// processors; `watch` is called on this thread.
 ///
 /// # Errors
-/// If the reader fails.
+/// Returns an error if the reader fails.
 pub fn diagnose<R: Read>(
     reader: &mut CaptureReader<R>,
     selection: impl Into<Selection>,
@@ -287,7 +288,7 @@ pub fn diagnose<R: Read>(
     diagnose_by(reader, &selection.into(), watch, threads, Limits::default())
 }
 
-/// As [`diagnose`], by so many threads and within these bounds.
+/// As [`diagnose`], on `threads` threads and within `limits`.
 fn diagnose_by<R: Read>(
     reader: &mut CaptureReader<R>,
     selection: &Selection,
@@ -319,9 +320,9 @@ fn diagnose_by<R: Read>(
         extent = diagnosing.take(&mut packets, || feed.read())?;
         feed.hand_over(&mut packets);
     }
-    // What was read before somebody has asked to stop.
+    // Packets that were read before a stop.
     diagnosing.take(&mut packets, || ());
-    // Nothing more is to be read: the room is for what follows.
+    // All packets are read: free their memory for the following steps.
     drop(packets);
     feed.order = InOrder::default();
     let Harvest {
@@ -356,10 +357,10 @@ fn diagnose_by<R: Read>(
     })
 }
 
-/// Hands every packet of a capture to `take`, until the end or until `watch` says to stop.
+/// Passes every packet of a capture to `take`, until the end or until `watch` stops it.
 ///
 /// # Errors
-/// If the reader fails.
+/// Returns an error if the reader fails.
 pub fn each_packet<R: Read>(
     reader: &mut CaptureReader<R>,
     watch: &mut dyn Watch,

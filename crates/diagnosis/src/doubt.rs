@@ -1,7 +1,7 @@
-//! Limits that a capture does not tell from another cause.
+//! Limits that are indistinguishable from another cause in a capture.
 //!
-//! The shares of a stream name one limit for each instant. Where another cause explains most of that time as well, every form of a
-//! diagnosis names both. The decision is made here, once.
+//! The shares of a stream name one limit for each instant. If another cause explains most of that time as well, every
+//! form of a diagnosis names both. The decision is made here, once.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,53 +14,54 @@ use crate::read::vantage::Place;
 use crate::untold::main;
 use dupack_tcp::time::Duration;
 
-/// From this part of the time on, a cause explains it. Ours.
+/// Minimum share of the time that a cause must explain (ours).
 const HALF: f64 = 0.5;
 
-/// A path is full if this part of its rate moves. Ours.
+/// Minimum share of its rate that a full path carries (ours).
 pub const FULL: f64 = 0.75;
 
-/// If the mean segment has this part of a full one, the data is bulk, and no message ends where a silence begins. Ours.
+/// Minimum ratio of the mean segment to a full one for bulk data, in which no message ends where a silence begins
+/// (ours).
 const BULK: f64 = 0.8;
 
-/// Silences of one cause that come so often, and are so short on average, may be round trips. Ours: the longest paths have half a
-/// second.
+/// Minimum number and maximum mean length of silences that may be round trips (ours: the longest paths have half a
+/// second).
 const ROUND_TRIPS_OFTEN: u64 = 16;
 const ROUND_TRIP_MAX: Duration = Duration::from_millis(500);
 
-/// From this part of its segments on, losses may have left silences at the receiver's end. Ours.
+/// Minimum share of segments whose losses may have caused silences at the receiver (ours).
 const LOSSES_HIDDEN: f64 = 0.03;
 
-/// Time that a loss takes at most, mostly, if only a timer repairs it. Ours.
+/// Usual maximum time of a loss that only a timer repairs (ours).
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// So many segments, that far apart at most on average, may be kept apart by a bottleneck (ours: 120 kbit/s).
+/// Minimum number and maximum mean distance of segments that a bottleneck may have spread (ours: 120 kbit/s).
 const SPREAD_MIN: u64 = 32;
 const SPREAD_MAX: Duration = Duration::from_millis(100);
 
-/// Cause that a stream's time may have instead of the limit that its shares name.
+/// Possible cause of a stream's time other than the limit that its shares name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
-    /// The receive window, whose scale is not known.
+    /// Receive window with unknown scale.
     #[serde(rename = "receive_window")]
     Window,
-    /// Round trips, whose length is not known.
+    /// Round trips of unknown length.
     #[serde(rename = "round_trips")]
     RoundTrip,
-    /// Packets that were lost before the capture.
+    /// Packets lost before the capture point.
     #[serde(rename = "lost_before_capture")]
     Lost,
-    /// Nagle's algorithm: short segments that wait for ACKs.
+    /// Nagle's algorithm: short segments wait for ACKs.
     Nagle,
-    /// The bottleneck, behind which nothing says when a segment left.
+    /// Bottleneck, behind which nothing shows when a segment left.
     Bottleneck,
-    /// A bottleneck before the capture, such as a shaper, or pacing.
+    /// Bottleneck before the capture point, such as a shaper, or pacing.
     #[serde(rename = "shaper_or_pacing")]
     ConstantRate,
 }
 
-/// Limits of a stream that the capture does not tell from other causes.
+/// Limits of a stream that are indistinguishable from other causes in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InDoubt {
     groups: &'static [Group],
@@ -68,18 +69,18 @@ pub struct InDoubt {
 }
 
 impl InDoubt {
-    /// `true` if the time of `limit` may have another cause.
+    /// Returns `true` if the time of `limit` may have another cause.
     #[must_use]
     pub fn has(&self, limit: Limit) -> bool {
         self.groups.contains(&limit.group())
     }
 
-    /// The other causes, one or two.
+    /// Returns the other causes, one or two.
     pub fn causes(&self) -> impl Iterator<Item = Doubt> {
         self.causes.into_iter().flatten()
     }
 
-    /// `true` if the time in doubt is not counted as lost, and one of the other causes would be.
+    /// Returns `true` if the time in doubt is not counted as lost, although that of one of the other causes would be.
     #[must_use]
     pub fn hides_lost_time(&self) -> bool {
         let is_lost = |cause| !matches!(cause, Doubt::Bottleneck | Doubt::ConstantRate);
@@ -88,29 +89,30 @@ impl InDoubt {
     }
 }
 
-/// The findings that the decision rests on.
+/// Findings on which the decision is based.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
-    /// The limits of its time.
+    /// Limits of the stream's time.
     pub shares: &'a Shares,
-    /// Where nothing happened.
+    /// Stalls of the stream.
     pub stalls: &'a StallList,
-    /// How often the receiver's window was shut.
+    /// Closures of the receive window.
     pub shut: Shut,
     /// Signs of middleboxes and shapers.
     pub signs: &'a Signs,
-    /// Where the capture was taken.
+    /// Capture point.
     pub place: Place,
-    /// The way from there to the sender and back, as far as answers tell: it is no longer. Zero if none tells.
+    /// Upper bound of the round-trip time between the capture point and the sender, according to responses; zero if
+    /// there are none.
     pub to_sender: Duration,
-    /// Bytes of payload that the bottleneck passes in a second.
+    /// Rate of the bottleneck in bytes of payload per second.
     pub bytes_per_second: Option<f64>,
-    /// The turns that its data was part of, if there are some.
+    /// Turns of the stream's data, if there are any.
     pub turns: Option<TurnsTold>,
 }
 
 impl Evidence<'_> {
-    /// The limits that may have another cause, and that cause; `None` if there are none.
+    /// Returns the limits that may have another cause, and that cause; `None` if there are none.
     #[must_use]
     pub fn in_doubt(&self) -> Option<InDoubt> {
         if self.leaves_at_a_constant_rate() {
@@ -132,7 +134,7 @@ impl Evidence<'_> {
         })
     }
 
-    /// `true` if a rate before the capture explains what would be told of the application or the sender.
+    /// Returns `true` if a rate before the capture point explains the time attributed to the application or the sender.
     #[must_use]
     pub fn leaves_at_a_constant_rate(&self) -> bool {
         let part = |group| self.shares.share(self.shares.of_group(group));
@@ -143,7 +145,8 @@ impl Evidence<'_> {
         paced && self.place != Place::Receiver && unexplained - idle >= HALF
     }
 
-    /// A limit that explains the silences as well as the application, or the sender's buffer, does; `None` if there is none.
+    /// Returns a limit that explains the silences as well as the application or the sender's buffer does; `None` if
+    /// there is none.
     #[must_use]
     pub fn doubt(&self) -> Option<Doubt> {
         match main(self.shares)? {
@@ -156,7 +159,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// `true` if the rate of the bottleneck is known, and most of it is this transfer's.
+    /// Returns `true` if the rate of the bottleneck is known and this transfer uses most of it.
     fn fills_the_path(&self) -> bool {
         let moved = self.shares.busy_bytes_per_second.unwrap_or(0.0);
         self.bytes_per_second.is_some_and(|all| moved >= FULL * all)
@@ -201,7 +204,7 @@ impl Evidence<'_> {
             .then_some(Doubt::Lost)
     }
 
-    /// The longest silence that may be a round trip, on average.
+    /// Returns the maximum mean length of silences that may be round trips.
     fn round_trip_max(&self) -> Duration {
         match self.to_sender {
             Duration::ZERO => ROUND_TRIP_MAX,
@@ -209,8 +212,8 @@ impl Evidence<'_> {
         }
     }
 
-    /// Time in which nothing of the stream was on its way, whatever its segments say of when they left: between an answer and the
-    /// next, and after bursts.
+    /// Returns the time in which nothing of the stream was in flight, independent of the segments' departure times:
+    /// between a response and the next, and after bursts.
     fn path_was_empty(&self) -> Duration {
         let waiting = self.stalls.of(StallKind::ClientIdle).time
             + self.stalls.of(StallKind::DataUnavailable).time;
@@ -219,7 +222,7 @@ impl Evidence<'_> {
         waiting.max(between).max(self.shares.after_bursts)
     }
 
-    /// `true` if the bottleneck may be what keeps segments apart: nothing says when they left.
+    /// Returns `true` if the bottleneck may have spread the segments: nothing shows when they left.
     #[must_use]
     pub fn may_be_spread(&self) -> bool {
         let unknown = self.bytes_per_second.is_none();

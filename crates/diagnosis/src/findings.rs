@@ -1,7 +1,7 @@
-//! What was found: of a capture, of each connection, of each stream of data.
+//! Findings about a capture, each connection, and each data stream.
 //!
-//! Findings are what is left when all packets are gone. They are bounded each, and in their number: of many
-//! connections those are kept whose data an end waited for the longest ([`Kept`]); the others are counted.
+//! Findings remain when all packets are gone. Each is bounded, and so is their number: of many connections, those are
+//! kept for whose data an endpoint waited longest ([`Kept`]); the others are only counted.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -27,43 +27,43 @@ use crate::read::vantage::{Place, Vantage};
 use crate::sender::SenderReport;
 use crate::untold::Untold;
 
-/// Connections whose findings are kept, the worst: those beyond are counted (ours: a table of so many is
-/// long, and they take some 100 MB at worst).
+/// Maximum number of connections whose findings are kept, the worst ones; the others are only counted (ours: a table of
+/// this size is long, and the findings take about 100 MB in the worst case).
 pub const KEPT_MAX: usize = 1000;
 
-/// How much of a stream the capture has.
+/// Extent to which the capture contains a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coverage {
     /// Presence of the receiver's packets.
     pub acks: AcksSeen,
-    /// Bytes of data that it shows, each counted once.
+    /// Bytes of data in the capture, each counted once.
     pub bytes: u64,
-    /// Bytes that were acknowledged, and that it does not have.
+    /// Bytes that were acknowledged but that the capture lacks.
     pub unseen_bytes: u64,
-    /// Presence of TCP options: SACK, timestamps, the scale of windows.
+    /// Presence of TCP options: SACK, timestamps, window scale.
     pub options: OptionsSeen,
 }
 
 /// Presence of TCP options in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionsSeen {
-    /// It has them, where packets have any.
+    /// The capture contains the options of all packets that have any.
     Whole,
-    /// They are cut off from half of the packets, or more.
+    /// The options of at least half of the packets are cut off.
     Cut,
 }
 
 /// Presence of a stream's ACKs in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcksSeen {
-    /// It has.
+    /// The capture contains ACKs.
     Some,
-    /// It has the sender's packets alone.
+    /// The capture contains only the sender's packets.
     None,
 }
 
 impl Coverage {
-    /// The share of the data that was acknowledged and is missing from the capture, from 0 to 1.
+    /// Returns the share of the acknowledged data that is missing from the capture, from 0 to 1.
     #[must_use]
     pub fn missing(&self) -> f64 {
         let all = self.bytes.saturating_add(self.unseen_bytes);
@@ -75,94 +75,95 @@ impl Coverage {
     }
 }
 
-/// A receive window that was shut.
+/// Closures of a receive window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shut {
-    /// How often it was shut and held the sender: it was zero, or had no room for a segment while nothing was outstanding. If it never
-    /// held the sender, how often it was zero.
+    /// Number of times that the window was shut and blocked the sender: it was zero, or had no room for a segment while
+    /// nothing was outstanding. If it never blocked the sender, the number of times that it was zero.
     pub times: u64,
-    /// Time in which it held the sender, `Limit::ZeroWindow` of the shares.
+    /// Time in which it blocked the sender, `Limit::ZeroWindow` of the shares.
     pub time: Duration,
-    /// How often the sender probed it.
+    /// Number of window probes from the sender.
     pub probes: u64,
 }
 
-/// The turns that a stream's data was part of: a request and its answer each.
+/// Turns of a stream's data, each with a request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnsTold {
-    /// `true` if the sender of the stream asks, `false` if it answers.
+    /// `true` if the stream's sender sends the requests, `false` if it responds.
     pub asks: bool,
-    /// How many turns.
+    /// Number of turns.
     pub count: u64,
-    /// The least round-trip time, if the capture tells one.
+    /// Minimum round-trip time, if the capture shows it.
     pub round_trip: Option<Duration>,
-    /// Time between answers: from the end of each to the beginning of the next, in the capture. A request lies within, so that
-    /// nothing of the next answer had left before.
+    /// Time between responses: from the end of each to the beginning of the next, in the capture. A request comes in
+    /// between, so nothing of the next response had left before.
     pub between: Duration,
-    /// Time from the end of each request until its answer was over, in the capture.
+    /// Time from the end of each request to the end of its response, in the capture.
     pub answering: Duration,
-    /// Time by which the asking end delayed the ACKs of whole answers: data is outstanding that is not on its way.
+    /// Time by which the requesting endpoint delayed the ACKs of whole responses: data is outstanding but not in
+    /// flight.
     pub ack_held: Duration,
-    /// Time of waits with neither an ACK of a request nor its answer that were longer than any host delays an ACK.
+    /// Time of waits with neither an ACK of a request nor its response, longer than any host delays an ACK.
     pub unheard: Duration,
 }
 
-/// What was found of one stream of data.
+/// Findings about one data stream.
 #[derive(Clone, Debug)]
 pub struct StreamFindings {
-    /// Which end sent it.
+    /// Endpoint that sent the data.
     pub side: Side,
     /// Bytes of data in a full segment.
     pub smss: u32,
-    /// Where the capture was taken.
+    /// Capture point.
     pub vantage: Vantage,
-    /// How much of it the capture has.
+    /// Extent to which the capture contains the stream.
     pub coverage: Coverage,
-    /// What was sent again and lost, in numbers.
+    /// Counts of retransmissions and losses.
     pub account: Account,
-    /// The last retransmissions, one by one.
+    /// Last retransmissions, individually.
     pub retransmissions: Vec<Retransmission>,
-    /// When its last data left: a FIN without data is none.
+    /// Time of the last departure of data, not counting a FIN without data.
     pub last_data_at: Instant,
-    /// Closed windows, probes, keep-alives, resets.
+    /// Window closures, probes, keep-alives, resets.
     pub happenings: Happenings,
-    /// Segments that the capture shows late, overtaken on the way.
+    /// Segments that the capture shows late because they were overtaken on the way.
     pub overtaken: u64,
-    /// Segments that were overtaken beyond the capture.
+    /// Segments that were overtaken beyond the capture point.
     pub reordered: u64,
-    /// The receive window, as far as it was shut.
+    /// Closures of the receive window.
     pub shut: Shut,
-    /// What its time was spent on.
+    /// Division of the stream's time among limits.
     pub shares: Shares,
-    /// Times in which nothing happened.
+    /// Times without progress.
     pub stalls: StallList,
     /// Signs of middleboxes and shapers.
     pub signs: Signs,
-    /// What it tells of its path.
+    /// Estimates of the path.
     pub path: Path,
-    /// The bottleneck that it was found to share with others of the capture.
+    /// Bottleneck that the stream shares with others of the capture, if one was found.
     pub sharing: Option<Sharing>,
-    /// Which sender it was.
+    /// Identification of the sender.
     pub sender: SenderReport,
-    /// The turns that its data was part of; `None` if there are fewer than two.
+    /// Turns of the stream's data; `None` if there are fewer than two.
     pub turns: Option<TurnsTold>,
-    /// Findings that contradicted others.
+    /// Findings that were withdrawn because they contradicted others.
     pub withdrawn: Vec<Withdrawn>,
 }
 
-/// A stream's part of a bottleneck that others of the capture share.
+/// Share of a stream in a bottleneck that others of the capture use as well.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sharing {
-    /// What came through of all of them while several waited, in bit/s.
+    /// Rate of all of them together while several waited, in bit/s.
     pub rate: f64,
-    /// This stream's share of it.
+    /// Share of this stream.
     pub share: f64,
-    /// The other streams.
+    /// Number of the other streams.
     pub others: usize,
 }
 
 impl StreamFindings {
-    /// Why its limits are not told, nor its stalls and its lost time; `None` if they are.
+    /// Returns why the limits, stalls and lost time are not reported; `None` if they are.
     #[must_use]
     pub fn limits_untold(&self) -> Option<Untold> {
         if !self.tells_retransmissions() {
@@ -171,7 +172,7 @@ impl StreamFindings {
         Untold::of(&self.coverage, &self.shares, self.account.needless())
     }
 
-    /// Its limits that may have another cause; `None` if there are none, or if no limit is told.
+    /// Returns the limits that may have another cause; `None` if there are none, or if limits are not reported.
     #[must_use]
     pub fn limits_in_doubt(&self) -> Option<InDoubt> {
         if self.limits_untold().is_some() {
@@ -190,14 +191,14 @@ impl StreamFindings {
         evidence.in_doubt()
     }
 
-    /// `true` if its retransmissions are told: their number does not contradict that of the segments.
+    /// Returns `true` if retransmissions are reported: their number does not contradict that of the segments.
     #[must_use]
     pub fn tells_retransmissions(&self) -> bool {
         let contradictory = Withdrawn::RetransmissionsBeyondSegments;
         !self.withdrawn.contains(&contradictory)
     }
 
-    /// `true` if it is told what set its retransmissions off.
+    /// Returns `true` if the triggers of retransmissions are reported.
     #[must_use]
     pub fn tells_causes(&self) -> bool {
         use Withdrawn::{PacketsMissing, RetransmissionsBeyondSegments, WithoutAcks};
@@ -206,23 +207,25 @@ impl StreamFindings {
         !withdrawn.any(|why| untold.contains(why))
     }
 
-    /// Its retransmission timeouts; `None` if the capture does not tell which of its retransmissions they are.
+    /// Returns the number of retransmission timeouts; `None` if the capture does not show which retransmissions they
+    /// are.
     #[must_use]
     pub fn timeouts(&self) -> Option<u64> {
         let told = self.tells_causes() || self.account.retransmissions == 0;
         told.then(|| self.account.of(Class::Timeout))
     }
 
-    /// The least and the mean round-trip time of its segments; `None` if no ACK tells, or the path's least one cannot be told.
+    /// Returns the minimum and the mean round-trip time of the segments; `None` if no ACK shows them, or if the path's
+    /// minimum is unknown.
     #[must_use]
     pub fn round_trips(&self) -> Option<(Duration, Duration)> {
         let least = self.path.least_rtt.value()?;
         self.shares.rtt_mean.map(|mean| (least, mean))
     }
 
-    /// The time that it lost to something that a sender, a receiver or a host could do something about:
-    /// all that was spent neither at the bottleneck, nor waiting for the application, nor on the handshake. `None` if its limits are
-    /// not told; at least this if [`Self::may_have_lost_more`].
+    /// Returns the time lost to causes that a sender, a receiver or a host could change: all time except that at the
+    /// bottleneck, waiting for the application, and in the handshake. `None` if limits are not reported; a lower bound
+    /// if [`Self::may_have_lost_more`].
     #[must_use]
     pub fn lost(&self) -> Option<Duration> {
         if self.limits_untold().is_some() {
@@ -234,14 +237,16 @@ impl StreamFindings {
         Some(self.shares.duration().saturating_sub(spent))
     }
 
-    /// `true` if time that is not counted as lost may have a cause that is: see [`Self::limits_in_doubt`].
+    /// Returns `true` if time that is not counted as lost may have a cause that would count: see
+    /// [`Self::limits_in_doubt`].
     #[must_use]
     pub fn may_have_lost_more(&self) -> bool {
         let doubt = self.limits_in_doubt();
         doubt.is_some_and(|doubt| doubt.hides_lost_time())
     }
 
-    /// Bytes of data that arrived, without a FIN; where the capture has no ACKs, bytes that were sent.
+    /// Returns the number of bytes of data that arrived, without a FIN; if the capture has no ACKs, the number of bytes
+    /// sent.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let all = self
@@ -254,35 +259,35 @@ impl StreamFindings {
         }
     }
 
-    /// [`Self::goodput`]; `None` if the capture has no ACKs: then nothing tells what arrived.
+    /// Returns [`Self::goodput`]; `None` if the capture has no ACKs, so that arrivals are unknown.
     #[must_use]
     pub fn goodput_told(&self) -> Option<f64> {
         (self.coverage.acks == AcksSeen::Some).then(|| self.goodput())
     }
 
-    /// The duration of all its stalls; `None` if its limits are not told.
+    /// Returns the duration of all stalls; `None` if limits are not reported.
     #[must_use]
     pub fn stalled(&self) -> Option<Duration> {
         let told = self.limits_untold().is_none();
         told.then(|| self.stalls.time())
     }
 
-    /// `true` if retransmissions may be missing from the capture: those that were lost before they came where it was taken, or those
-    /// that it lacks.
+    /// Returns `true` if the capture may lack retransmissions: because they were lost before the capture point, or were
+    /// not captured.
     #[must_use]
     pub fn may_lack_repairs(&self) -> bool {
         self.vantage.place != Place::Sender || self.coverage.unseen_bytes > 0
     }
 
-    /// The time in which somebody waited for this data: all that the application let pass is not among it. An estimate for the choice
-    /// between two streams where the limits are not told.
+    /// Returns the time in which an endpoint waited for this data, excluding pauses of the application. If limits are
+    /// not reported, it is an estimate for the choice between two streams.
     #[must_use]
     pub fn waited(&self) -> Duration {
         let idle = self.shares.of_group(Group::Application);
         self.shares.duration().saturating_sub(idle)
     }
 
-    /// [`Self::bytes`] in a second, in bit/s; 0 if it took no time.
+    /// Returns [`Self::bytes`] per second in bit/s; 0 if the transfer took no time.
     #[must_use]
     pub fn goodput(&self) -> f64 {
         let seconds = self.shares.duration().as_secs_f64();
@@ -294,47 +299,47 @@ impl StreamFindings {
     }
 }
 
-/// Times are equal if they differ by less than one part in so many of the connection's (ours).
+/// Two times count as equal if they differ by less than one part in this many of the connection's time (ours).
 const EQUALS_OF: u64 = 10;
 
-/// What was found of a connection.
+/// Findings about a connection.
 #[derive(Clone, Debug)]
 pub struct ConnectionFindings {
-    /// Its number: connections are numbered from 1 in the order of their first packets.
+    /// Connection number: connections are numbered from 1 in the order of their first packets.
     pub number: u64,
-    /// The address and port of each end.
+    /// Address and port of each endpoint.
     pub addresses: Both<SocketAddr>,
-    /// When its first packet was captured, counted from the first of the capture.
+    /// Capture time of the first packet, counted from the first packet of the capture.
     pub first_at: Instant,
-    /// When its last packet was.
+    /// Capture time of the last packet.
     pub last_at: Instant,
-    /// Its SYNs.
+    /// SYNs of the connection.
     pub handshake: Handshake,
-    /// How it ended.
+    /// End of the connection: FINs and resets.
     pub ending: Ending,
-    /// The end that sent nothing any more though it was asked; `None` if both did.
+    /// Endpoint that stopped sending although it was asked to respond; `None` if both continued.
     pub silence: Option<Silence>,
-    /// What was counted of the packets of each end.
+    /// Packet counts of each endpoint.
     pub counts: Both<Counts>,
-    /// The data of each end that sent some.
+    /// Data stream of each endpoint that sent data.
     pub streams: Both<Option<StreamFindings>>,
-    /// Its requests and answers; `None` if it has fewer than two turns.
+    /// Requests and responses; `None` if there are fewer than two turns.
     pub requests: Option<Requests>,
-    /// What a second capture at the other end tells beside this one, if there is one.
+    /// Findings from a second capture at the other endpoint, if there is one.
     pub both: Option<Box<BothEnds>>,
 }
 
 impl ConnectionFindings {
-    /// Both streams, as far as there was data.
+    /// Returns both streams, as far as they carried data.
     pub fn all_streams(&self) -> impl Iterator<Item = &StreamFindings> {
         [&self.streams.opener, &self.streams.answerer]
             .into_iter()
             .flatten()
     }
 
-    /// The stream to tell of first: the one that somebody waited for the longest; of equals the one whose data took the connection's
-    /// time, or else the one with more data. Times are equal if they differ by less than a tenth of the connection's. A FIN without
-    /// data takes no time: clients close when they like.
+    /// Returns the stream to report first: the one for which an endpoint waited longest. Of equal ones, the one whose
+    /// data took the connection's time, or else the one with more data. Times count as equal if they differ by less
+    /// than a tenth of the connection's. A FIN without data takes no time: clients close at any time.
     #[must_use]
     pub fn main_stream(&self) -> Option<&StreamFindings> {
         let [opener, answerer] = [&self.streams.opener, &self.streams.answerer];
@@ -353,20 +358,21 @@ impl ConnectionFindings {
         Some(if first { one } else { other })
     }
 
-    /// The stream of the other direction, if both carry data.
+    /// Returns the stream of the other direction, if both carry data.
     #[must_use]
     pub fn other_stream(&self) -> Option<&StreamFindings> {
         let main = self.main_stream()?.side;
         self.streams.of(main.other()).as_ref()
     }
 
-    /// Why the limits of the stream to tell of first are not told; `None` if they are, or if there is no data.
+    /// Returns why the limits of the main stream are not reported; `None` if they are, or if there is no data.
     #[must_use]
     pub fn limits_untold(&self) -> Option<Untold> {
         self.main_stream().and_then(StreamFindings::limits_untold)
     }
 
-    /// The time that somebody is known to have waited: for its data, as far as its limits are told, and for its SYNs to be sent again.
+    /// Returns the time that an endpoint is known to have waited: for data, as far as limits are reported, and for
+    /// retransmitted SYNs.
     #[must_use]
     pub fn waited(&self) -> Duration {
         let is_told = |stream: &&StreamFindings| stream.limits_untold().is_none();
@@ -376,14 +382,14 @@ impl ConnectionFindings {
         waited.max().unwrap_or(Duration::ZERO) + self.handshake.again.waited()
     }
 
-    /// From its first packet to its last.
+    /// Returns the time from the first packet to the last.
     #[must_use]
     pub const fn duration(&self) -> Duration {
         self.last_at.since(self.first_at)
     }
 
-    /// The time that it waited for SYNs to be sent again, and the most that one of its streams lost. `None` if the limits of the stream to
-    /// tell of first are not told.
+    /// Returns the time waited for retransmitted SYNs, plus the maximum that one stream lost. `None` if the limits of
+    /// the main stream are not reported.
     #[must_use]
     pub fn lost(&self) -> Option<Duration> {
         if self.limits_untold().is_some() {
@@ -393,27 +399,28 @@ impl ConnectionFindings {
         Some(lost.max().unwrap_or(Duration::ZERO) + self.handshake.again.waited())
     }
 
-    /// `true` if it may have lost more time than [`Self::lost`].
+    /// Returns `true` if more time than [`Self::lost`] may have been lost.
     #[must_use]
     pub fn may_have_lost_more(&self) -> bool {
         self.all_streams().any(StreamFindings::may_have_lost_more)
     }
 
-    /// Bytes of data of both ends, each counted once.
+    /// Returns the bytes of data from both endpoints, each counted once.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let [one, other] = Side::BOTH.map(|side| self.counts.of(side).unique_bytes);
         one.saturating_add(other)
     }
 
-    /// `true` if the retransmissions of both ends are told.
+    /// Returns `true` if the retransmissions of both endpoints are reported.
     #[must_use]
     pub fn tells_retransmissions(&self) -> bool {
         self.all_streams()
             .all(StreamFindings::tells_retransmissions)
     }
 
-    /// Segments of both ends that were sent again, of the streams whose retransmissions are told.
+    /// Returns the number of retransmitted segments from both endpoints, for streams whose retransmissions are
+    /// reported.
     #[must_use]
     pub fn retransmissions(&self) -> u64 {
         let all = self.all_streams();
@@ -421,8 +428,9 @@ impl ConnectionFindings {
         all.map(|stream| stream.account.retransmissions).sum()
     }
 
-    /// The first to tell of: whose data somebody waited for the longest; of equals, that which lost the most time to
-    /// something avoidable. Where the limits are not told, neither is known, and only SYNs and the amount of data count.
+    /// Returns the order in which connections are reported: those first for whose data an endpoint waited longest; of
+    /// equal ones, those that lost the most time to avoidable causes. If limits are not reported, both are unknown, and
+    /// only SYNs and the amount of data count.
     fn badness(&self) -> (Duration, Duration, u64, std::cmp::Reverse<u64>) {
         (
             self.waited(),
@@ -433,22 +441,22 @@ impl ConnectionFindings {
     }
 }
 
-/// Which connections are asked for.
+/// Selection of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flow {
-    /// All of them.
+    /// All connections.
     #[default]
     All,
-    /// That of this number.
+    /// The connection with this number.
     Number(u64),
-    /// Those of this host, and port if there is one.
+    /// The connections of this host, and of this port if there is one.
     Host(IpAddr, Option<u16>),
-    /// Those of this port.
+    /// The connections of this port.
     Port(u16),
 }
 
 impl Flow {
-    /// Whether a connection is asked for.
+    /// Returns `true` if a connection is selected.
     #[must_use]
     pub fn takes(self, number: u64, addresses: &Both<SocketAddr>) -> bool {
         let ends = [addresses.opener, addresses.answerer];
@@ -481,38 +489,38 @@ impl FromStr for Flow {
             return Ok(Self::Host(ip, None));
         }
         Err(
-            "write a connection's number as the table has it (3), an address (10.0.0.1), one with a port \
+            "expected the number of a connection in the table (3), an address (10.0.0.1), an address with a port \
              (10.0.0.1:443, [::1]:443) or a port (:443)"
                 .to_owned(),
         )
     }
 }
 
-/// What was not kept, in numbers.
+/// Sums over the connections that were not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beyond {
-    /// Connections.
+    /// Number of connections.
     pub connections: u64,
-    /// Bytes of their data, each counted once.
+    /// Bytes of data, each counted once.
     pub bytes: u64,
-    /// Segments that were sent again.
+    /// Number of retransmitted segments.
     pub retransmissions: u64,
 }
 
-/// The findings of the worst connections.
+/// Findings about the worst connections.
 #[derive(Debug)]
 pub struct Kept {
     most: usize,
     flow: Flow,
     found: Vec<ConnectionFindings>,
     beyond: Beyond,
-    /// Connections that carried no data.
+    /// Number of connections without data.
     without_data: u64,
     all: u64,
 }
 
 impl Kept {
-    /// Of those that `flow` asks for, at most so many.
+    /// Creates an empty list for at most `most` of the connections that `flow` selects.
     #[must_use]
     pub const fn new(flow: Flow, most: usize) -> Self {
         Self {
@@ -529,7 +537,7 @@ impl Kept {
         }
     }
 
-    /// One more connection is over.
+    /// Adds a finished connection.
     pub fn push(&mut self, findings: ConnectionFindings) {
         self.all += 1;
         if findings.all_streams().next().is_none() {
@@ -540,7 +548,7 @@ impl Kept {
             return;
         }
         self.found.push(findings);
-        // Seldom enough for the order to cost nothing.
+        // Rare enough that sorting costs nothing.
         if self.found.len() >= self.most.saturating_mul(2).max(2) {
             self.cut();
         }
@@ -561,25 +569,25 @@ impl Kept {
         beyond.retransmissions += findings.retransmissions();
     }
 
-    /// The connections that are asked for.
+    /// Returns the selection of connections.
     #[must_use]
     pub const fn flow(&self) -> Flow {
         self.flow
     }
 
-    /// All connections so far.
+    /// Returns the number of all connections so far.
     #[must_use]
     pub const fn all(&self) -> u64 {
         self.all
     }
 
-    /// Connections without data.
+    /// Returns the number of connections without data.
     #[must_use]
     pub const fn without_data(&self) -> u64 {
         self.without_data
     }
 
-    /// The worst first, and what was left out.
+    /// Returns the findings, the worst first, and the sums over the others.
     #[must_use]
     pub fn finish(mut self) -> (Vec<ConnectionFindings>, Beyond) {
         self.cut();
@@ -592,7 +600,7 @@ mod tests {
     use super::*;
     use crate::testing::transfer;
 
-    /// Five connections, of each of which the same was found.
+    /// Returns five connections with the same findings.
     fn kept(flow: Flow, most: usize) -> (Kept, ConnectionFindings) {
         let one = transfer();
         let mut kept = Kept::new(flow, most);
@@ -621,7 +629,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_nobody_asks_for_are_counted_too() {
+    fn unselected_connections_are_counted_too() {
         let (kept, one) = kept("#4".parse().unwrap(), 1000);
         assert_eq!(kept.all(), 5);
         let (found, beyond) = kept.finish();
@@ -630,7 +638,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_asked_for_by_number_address_or_port() {
+    fn a_flow_selects_by_number_address_or_port() {
         let ends = Both {
             opener: "10.0.0.1:4000".parse().unwrap(),
             answerer: "[2001:db8::1]:443".parse().unwrap(),
@@ -653,7 +661,10 @@ mod tests {
         assert!(Flow::All.takes(1, &ends));
         for text in ["", "x", "10.0.0", "10.0.0.1:x", ":99999", "-1"] {
             let error = text.parse::<Flow>().unwrap_err();
-            assert!(error.contains("write a connection's number"), "{text}");
+            assert!(
+                error.contains("expected the number of a connection"),
+                "{text}"
+            );
         }
     }
 }

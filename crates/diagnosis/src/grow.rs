@@ -1,11 +1,11 @@
-//! Lists that grow by a quarter, and no further than their bound. A capture has thousands of streams, and a list that doubles
-//! holds up to twice what it needs.
+//! Lists that grow by a quarter, up to a bound. A capture has thousands of streams, and a list that doubles takes up to
+//! twice the memory that it needs.
 
-/// Room is made for so many at least.
+/// Minimum growth in items.
 const LEAST: usize = 16;
 
-/// Makes room for `count` in all, and for a quarter more than there are now, if there is none; for no more than `most` unless
-/// that is fewer than `count`.
+/// Makes room for at least `count` items, growing by at least a quarter if there is no room. The capacity stays below
+/// `most` unless `count` is larger.
 pub(crate) fn make_room<T>(list: &mut Vec<T>, count: usize, most: usize) {
     if count > list.capacity() {
         let quarter = (list.len() / 4).max(LEAST);
@@ -14,7 +14,7 @@ pub(crate) fn make_room<T>(list: &mut Vec<T>, count: usize, most: usize) {
     }
 }
 
-/// Appends an item to a list that is to hold `most`.
+/// Appends an item to a list that holds at most `most`.
 pub(crate) fn push<T>(list: &mut Vec<T>, item: T, most: usize) {
     make_room(list, list.len() + 1, most);
     list.push(item);
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_holds_no_more_than_a_quarter_too_much_and_not_more_than_its_bound() {
+    fn a_list_wastes_at_most_a_quarter_and_respects_its_bound() {
         let mut list = Vec::new();
         for n in 0..10_000_u32 {
             push(&mut list, n, 10_000);
@@ -33,7 +33,7 @@ mod tests {
             assert!(list.capacity() <= 10_000);
         }
         assert!(list.iter().copied().eq(0..10_000));
-        // More than the bound finds room all the same.
+        // More items than the bound still find room.
         make_room(&mut list, 50_000, 10_000);
         assert_eq!(list.capacity(), 50_000);
     }

@@ -1,13 +1,13 @@
-//! The cause of a TCP transfer's duration, read off a capture of it.
+//! Causes of the duration of TCP transfers, determined from a capture.
 //!
-//! Packets pass through it in one direction:
+//! Packets pass through the crate in one direction:
 //!
 //! ```text
-//! packet::captured ─► Packet ─► connections ─► one stream of data, as its sender saw it           read/
+//! packet::captured ─► Packet ─► connections ─► one data stream, as its sender saw it               read/
 //!                                               │  (tcp::replay; ACKs wait until the sender has them)
 //!                                               ├─► explain: why each segment was retransmitted    analyse/
 //!                                               ├─► budget: the limit at every instant
-//!                                               ├─► stalls: times in which nothing happened
+//!                                               ├─► stalls: times without progress
 //!                                               ├─► requests: turns of both streams, and their time
 //!                                               ├─► path: round trip, rate, buffer, losses          path/
 //!                                               └─► sender: recovery, control, timers               sender/
@@ -15,12 +15,12 @@
 //!                                                     └─► findings ─► groups: sums by server; shared bottlenecks
 //! ```
 //!
-//! Every analysis is told the same two things, in the order of the sender's time: a segment left
-//! ([`Departure`]), an ACK came ([`Arrival`]). None keeps packets: what it holds is bounded, so that
+//! Every analysis receives the same two events, in the order of the sender's time: the departure of a segment
+//! ([`Departure`]) and the arrival of an ACK ([`Arrival`]). No analysis keeps packets: its memory is bounded, so that
 //! captures of any length and thousands of connections fit. A figure, which needs every packet of one connection, reads
-//! the capture once more and follows that connection ([`Analysis`]).
+//! the capture again and follows that connection ([`Analysis`]).
 //!
-//! This crate knows no words, no pages and no experiments: `dupack-diagnosis-tell` makes them of the findings.
+//! This crate contains no texts, pages or experiments: `dupack-diagnosis-tell` produces these from the findings.
 
 pub mod analyse;
 pub mod both;

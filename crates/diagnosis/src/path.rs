@@ -1,12 +1,12 @@
-//! The path, read off one stream of data on it: the least round-trip time, the bottleneck's rate and room,
-//! losses and their kinds, reordering, how ACKs come, and policers.
+//! Path estimates from one data stream: the minimum round-trip time, the rate and buffer of the bottleneck, losses and
+//! their kinds, reordering, ACK behaviour, and policers.
 //!
-//! [`Survey`] is told of every event and keeps what is bounded; [`Survey::path`] makes the [`Path`] of it.
-//! Each number comes with its interval, or with why it cannot be told from here.
+//! [`Survey`] receives every event and keeps bounded statistics; [`Survey::path`] computes the [`Path`] from them. Each
+//! number has a confidence interval, or a reason why this capture does not show it.
 //!
-//! What arrives is known at the sender by ACKs, and how long it took by their round-trip times. At the
-//! receiver it is seen itself, and how long it waited is known by the sender's timestamps, if there are
-//! any. From between both it is read as at the sender, but that what happened before is not to be seen.
+//! At the sender, ACKs show which segments arrive, and their round-trip times show the delays. At the receiver the
+//! capture itself shows the arrivals, and the sender's timestamps, if there are any, show the queueing delay. A capture
+//! between both is evaluated like one at the sender, although it does not show what happened before the capture point.
 
 mod acks;
 pub(crate) mod bins;
@@ -66,34 +66,34 @@ use series::Series;
 use votes::Judges;
 use writes::Writes;
 
-/// Bytes of the headers of IP and TCP without options (RFC 791, RFC 8200, RFC 9293).
+/// Bytes of the IP and TCP headers without options (RFC 791, RFC 8200, RFC 9293).
 const IPV4_TCP: u64 = 40;
 const IPV6_TCP: u64 = 60;
-/// What timestamps add, with padding (RFC 7323 appendix A).
+/// Bytes of the timestamps option, with padding (RFC 7323 appendix A).
 const TIMESTAMPS: u64 = 12;
 
-/// What leaves within this time leaves together (ours: a host's own link takes less for a few segments).
+/// Time within which segments count as sent together (ours: a host's own link sends a few segments in less time).
 const TOGETHER: Duration = Duration::from_micros(100);
 
-/// A segment that lacks more than one of so many parts is short (ours: options take some bytes of some).
+/// A segment is short if it lacks more than a tenth of a full one (ours: options reduce some segments by a few bytes).
 const FULL_PARTS: u64 = 10;
 
-/// So many repairs wait for their ACKs (ours): those of one recovery.
+/// Maximum number of retransmissions that wait for their ACKs (ours): those of one recovery.
 const UNPROVEN: usize = 64;
 
-/// What is gathered of the path of one stream.
+/// Statistics about the path of one stream.
 #[derive(Debug)]
 pub struct Survey {
     smss: u64,
-    /// Bytes of the headers of a data packet, once one has been seen.
+    /// Header bytes of a data packet, once one has been seen.
     headers: u64,
     place: Place,
-    /// How far the sender is.
+    /// Knowledge of the distance to the sender.
     distance: Distance,
-    /// The round trip of the handshake, if the capture has it.
+    /// Round-trip time of the handshake, if the capture has it.
     handshake: Option<Duration>,
     trips: RoundTrips,
-    /// At the receiver: what stands for the least delay, of which only the waiting beyond it is known.
+    /// At the receiver: stand-in for the minimum delay, because only the delay beyond it is known.
     way: Option<Duration>,
     one_way: OneWay,
     rates: Rates,
@@ -105,17 +105,17 @@ pub struct Survey {
     acks: Acks,
     writes: Writes,
     course: policer::Course,
-    /// Deliveries of which the delay is known.
+    /// Number of deliveries with a known delay.
     timed: u64,
     transfer: Seen,
     stage: Stage,
-    /// Repairs of which no ACK tells yet whether they were needed.
+    /// Retransmissions that no ACK has yet shown to be needed or spurious.
     unproven: VecDeque<Unproven>,
-    /// What was sent again without having been lost: a DSACK for it takes back nothing.
+    /// Ranges that were retransmitted without a loss: a DSACK for them revokes nothing.
     uncounted: VecDeque<(u64, u64)>,
 }
 
-/// A repair, and the timestamp it left with.
+/// Retransmission and its timestamp.
 #[derive(Clone, Copy, Debug)]
 struct Unproven {
     start: u64,
@@ -123,50 +123,51 @@ struct Unproven {
     stamp: u32,
 }
 
-/// How the transfer went.
+/// Course of the transfer.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     first: Option<Instant>,
-    /// When something was last acknowledged.
+    /// Time of the last ACK of new data.
     last: Instant,
     bytes: u64,
     acked: u64,
-    /// For how long something was outstanding.
+    /// Total time with outstanding data.
     active: Duration,
     active_since: Option<Instant>,
     timeouts: u64,
     retransmissions: u64,
-    /// The windows that ACKs granted, and the largest of them.
+    /// Distribution of the windows that ACKs granted, and the largest of them.
     windows: LogBins<8>,
     window_max: u64,
-    /// The most that was outstanding at once.
+    /// Maximum flight size in bytes.
     flight_max: u64,
     duplicates: Duplicates,
 }
 
-/// Whether it is known how long ACKs are on their way from where the capture was taken to the sender.
+/// Knowledge of the delay of ACKs between the capture point and the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Distance {
     Known,
-    /// As above; the handshake, whose segments are short, took this.
+    /// Known; the handshake, whose segments are short, took this time.
     KnownOfShort(Duration),
     Unknown,
 }
 
-/// What the receiver says of what came out of order.
+/// Report of the receiver about out-of-order data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Duplicates {
-    /// Nothing came so.
+    /// No data came out of order.
     #[default]
     None,
-    /// Duplicate ACKs, which do not say what came.
+    /// Duplicate ACKs, which do not name the data.
     Bare,
     /// SACK blocks.
     Sack,
 }
 
 impl Survey {
-    /// Of a stream of segments of at most `smss` bytes; `catalog` has the loss differentiations that are asked.
+    /// Creates a survey of a stream with segments of at most `smss` bytes. It consults the loss differentiations of
+    /// `catalog`.
     #[must_use]
     pub fn new(smss: u32, catalog: &Catalog) -> Self {
         Self {
@@ -195,8 +196,8 @@ impl Survey {
         }
     }
 
-    /// Where the capture was taken, as far as all of it tells; and the round trip that the handshake took from there to the
-    /// sender, and the whole of it, if the capture has it.
+    /// Sets the capture point as the whole capture shows it; the round-trip time of the handshake between the capture
+    /// point and the sender; and the whole round-trip time of the handshake, if the capture has it.
     pub fn seen_from(
         &mut self,
         vantage: &Vantage,
@@ -212,8 +213,8 @@ impl Survey {
         }
     }
 
-    /// A retransmission that had been thought needed proved to be needless, other than by a DSACK, of which an
-    /// [`Arrival`] tells.
+    /// Registers that a retransmission considered necessary was spurious. DSACKs are not reported here: an [`Arrival`]
+    /// contains them.
     pub fn proved_needless(&mut self, retransmission: &Retransmission) {
         self.course
             .had_arrived(retransmission.start, retransmission.end);
@@ -221,18 +222,18 @@ impl Survey {
             .all_had_arrived(retransmission.start, retransmission.end);
     }
 
-    /// What came through over time.
+    /// Returns the delivered data over time.
     pub(crate) fn into_series(self) -> Series {
         self.series
     }
 
-    /// An answer to a request is over.
+    /// Registers the end of a response.
     pub(crate) fn answered(&mut self, answer: &Message) {
         self.writes
             .answered(answer.bytes, answer.first_at, answer.over_at);
     }
 
-    /// Bytes on the wire of `segments` that carry `payload`.
+    /// Returns the bytes on the wire of `segments` that carry `payload`.
     const fn wire(&self, payload: u64, segments: u64) -> u64 {
         payload.saturating_add(segments.saturating_mul(self.headers))
     }
@@ -253,16 +254,16 @@ impl Survey {
         }
     }
 
-    /// What an ACK tells to have arrived.
+    /// Processes the arrivals that an ACK shows.
     fn acknowledged(&mut self, arrival: &Arrival<'_>) {
         let facts = &arrival.facts;
         let mut newest: Option<&Segment> = None;
         let mut oldest = newest;
         let mut payload: u64 = 0;
-        // Together with a repair it becomes known of others that they have arrived, which may have been there for
-        // long; and of what was sent more than once, which of them has.
+        // An ACK of a retransmission also reports other segments, which may have arrived long before. For a segment
+        // sent more than once it is unknown which transmission arrived.
         let sent_once = |delivered: &Delivered| delivered.segment.transmissions == 1;
-        // Without SACK nothing tells what arrives while something is missing.
+        // Without SACK, arrivals are invisible while a segment is missing.
         let blind = self.transfer.duplicates == Duplicates::Bare && self.stage != Stage::Open;
         let plain = !blind && facts.delivered.iter().all(sent_once);
         for delivered in facts.delivered {
@@ -306,7 +307,7 @@ impl Survey {
         self.delivered(&delivery, arrival.view.flight_size());
     }
 
-    /// What came to the receiver, where the capture was taken.
+    /// Processes an arrival at the receiver, where the capture was taken.
     fn came(&mut self, departure: &Departure<'_>) {
         let (Some(first), Some(last)) = (departure.sent.first(), departure.sent.last()) else {
             return;
@@ -314,7 +315,7 @@ impl Survey {
         let wait = departure
             .timestamps
             .and_then(|stamps| self.one_way.wait(departure.at, stamps.value));
-        // The least round-trip time may be found later: what is a delay now must be one then.
+        // A smaller round-trip time may be found later, but a delay must keep its meaning from now on.
         self.way = self.way.or(self.trips.least());
         let delay = wait.zip(self.way).map(|(wait, way)| way + wait);
         let left = departure.at - delay.unwrap_or_default();
@@ -327,19 +328,19 @@ impl Survey {
             bytes: self.wire(payload, segments),
             sent: match delay {
                 Some(_) => (left, left),
-                // Nothing tells that it waited.
+                // The queueing delay is unknown.
                 None => (departure.at, departure.at),
             },
             start: departure.start,
             delay,
             news: News::AsAlways,
-            // The packet itself tells.
+            // The capture shows the arrival itself.
             rest: Rest::More,
         };
         self.delivered(&delivery, departure.view.flight_size());
     }
 
-    /// Every transmission counts for a policer.
+    /// Adds every transmission to the policer's course.
     fn follow(&mut self, departure: &Departure<'_>) {
         let is_new = is_new(departure.kind);
         for sent in departure.sent {
@@ -349,7 +350,7 @@ impl Survey {
         }
     }
 
-    /// A segment was sent again.
+    /// Processes a retransmission.
     fn repaired(&mut self, departure: &Departure<'_>, again: &Retransmission, stage: Stage) {
         let mut segments: Vec<(u64, u64)> = departure
             .sent
@@ -420,7 +421,7 @@ impl Survey {
         }
     }
 
-    /// A DSACK says that a repetition of `start..end` was needless.
+    /// Processes a DSACK for `start..end`: a retransmission of it was spurious.
     fn proved_by_dsack(&mut self, start: u64, end: u64) {
         let touches = |&(from, to): &(u64, u64)| from < end && start < to;
         if let Some(place) = self.uncounted.iter().position(touches) {
@@ -431,8 +432,8 @@ impl Survey {
         }
     }
 
-    /// Eifel's test (RFC 3522 §3.2): what an ACK echoes for the first missing segment is older than its
-    /// repair, if not that filled the gap.
+    /// Eifel's test (RFC 3522 §3.2): if the ACK of the first missing segment echoes a timestamp older than the
+    /// retransmission, the retransmission did not fill the gap.
     fn prove(&mut self, arrival: &Arrival<'_>) {
         let facts = &arrival.facts;
         let before = facts.una.saturating_sub(facts.acked_bytes);
@@ -448,7 +449,7 @@ impl Survey {
         }
     }
 
-    /// Whether the newest of these segments is as long as most are.
+    /// Returns whether the newest of these segments is about as long as a full one.
     fn length(&self, delivered: &[Delivered]) -> Length {
         let segments = delivered.iter().map(|delivered| &delivered.segment);
         let newest = segments.max_by_key(|segment| segment.order);
@@ -462,8 +463,7 @@ impl Survey {
         }
     }
 
-    /// Where the capture was taken: at the receiver, ACKs are under way for a whole round trip before they
-    /// let go of anything.
+    /// Determines the capture point: at the receiver, ACKs take a whole round trip to arrive and trigger data.
     fn locate(&mut self, arrival: &Arrival<'_>) {
         let late = arrival.at.since(arrival.captured);
         let Some(least) = self.trips.least() else {
@@ -483,8 +483,8 @@ const fn is_new(kind: SendingKind) -> bool {
     matches!(kind, SendingKind::First | SendingKind::Both)
 }
 
-/// How many of these segments left together with the newest of them, and before it: it waits for them at the
-/// bottleneck, and they wait for it to be acknowledged.
+/// Returns the number of segments sent together with the newest one and before it: it waits for them at the bottleneck,
+/// and they wait for it to be acknowledged.
 fn ahead(delivered: &[Delivered]) -> usize {
     let segments = || delivered.iter().map(|delivered| &delivered.segment);
     let Some(newest) = segments().max_by_key(|segment| segment.order) else {
@@ -539,11 +539,11 @@ impl Analysis for Survey {
         let outstanding = departure.view.flight_size();
         self.transfer.flight_max = self.transfer.flight_max.max(outstanding);
         let overtaken = explained.repeat == Some(Repeat::Overtaken);
-        // At the receiver a repair is seen if it was not lost: the first transmissions alone tell a share.
+        // At the receiver only surviving retransmissions are visible: the loss rate counts first transmissions only.
         let at_receiver = self.place == Place::Receiver;
         let told = !(at_receiver && explained.retransmission.is_some());
         if !overtaken && told {
-            // What the capture does not show may have been lost before it came there.
+            // Data that the capture lacks may have been lost before the capture point.
             let unseen = departure.unseen_bytes.div_ceil(self.smss);
             let segments = departure.sent.len() as u64;
             self.losses.sent(segments.max(1).saturating_add(unseen));
@@ -597,7 +597,7 @@ impl Analysis for Survey {
             self.series.idle(arrival.at);
         }
         if outstanding == 0 && arrival.window_left.is_none_or(|left| left >= self.smss) {
-            // At the receiver a departure is late by the way there, and a round trip later says nothing.
+            // At the receiver a departure is captured late, so a round trip after it is meaningless.
             let least = least.filter(|_| self.place != Place::Receiver);
             self.writes.idle(arrival.at, least);
         }

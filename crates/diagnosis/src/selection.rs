@@ -1,9 +1,9 @@
-//! Selection of packets and connections, in every reading of a capture.
+//! Selection of packets and connections, for every reading of a capture.
 //!
-//! Packets are selected by a [`Filter`] and a [`TimeRange`] before any connection sees them: connections are numbered in the
-//! order of their first selected packets. Connections are selected by a [`Flow`] at the end of the reading. Packets have the
-//! numbers and times that they have in the whole capture, whatever is selected. Two readings with the same selection number
-//! packets and connections alike.
+//! Packets are selected by a [`Filter`] and a [`TimeRange`] before any connection receives them: connections are
+//! numbered in the order of their first selected packets. Connections are selected by a [`Flow`] at the end of the
+//! reading. Packets keep their numbers and times in the whole capture, regardless of the selection. Two readings with
+//! the same selection number packets and connections alike.
 
 use dupack_packet::CaptureTime;
 use dupack_packet::captured::TcpPacket;
@@ -23,8 +23,8 @@ pub struct Selection {
     pub filter: Option<Filter>,
     /// The packets to analyse, by time.
     pub time: TimeRange,
-    /// The time of the earliest TCP packet of the capture, which all times are counted from. `None` takes the first record's;
-    /// further readings get that of the [`Diagnosis`](crate::Diagnosis::first), as records may be in another order.
+    /// Time of the earliest TCP packet of the capture, from which all times are counted. `None` uses the first record;
+    /// further readings use [`Diagnosis::first`](crate::Diagnosis::first), because records may be out of order.
     pub origin: Option<CaptureTime>,
 }
 
@@ -71,7 +71,7 @@ impl LeftOut {
     }
 }
 
-/// Selects the packets of one reading.
+/// Selector of the packets of one reading.
 #[derive(Clone, Debug)]
 pub struct Selector<'a> {
     selection: &'a Selection,
@@ -81,13 +81,14 @@ pub struct Selector<'a> {
 }
 
 impl Selector<'_> {
-    /// The earliest TCP packet of the capture was captured at `first`.
+    /// Starts the reading of a capture whose earliest TCP packet was captured at `first`.
     pub(crate) fn begin(&mut self, first: CaptureTime) {
         self.span = self.selection.time.in_capture(first);
         self.first = Some(first);
     }
 
-    /// Returns the next TCP packet of the capture if it is selected, with its time after the first TCP packet of the capture.
+    /// Returns the next TCP packet of the capture if it is selected, with its time after the first TCP packet of the
+    /// capture.
     #[inline]
     pub fn take(&mut self, packet: &TcpPacket) -> Option<Packet> {
         let first = match self.first {

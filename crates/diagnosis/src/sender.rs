@@ -1,18 +1,18 @@
-//! Which sender it was: its recovery, its control, its dialect, with what speaks for and against each.
+//! Identification of the sender: its recovery, congestion control and dialect, with the evidence for and against each.
 //!
 //! ```text
-//! departures, ACKs ─► flight: what is in the network
-//!                      └─► rounds: the most of each round trip ─► opening     first flight, slow start
-//!                                                                 reductions  what losses leave
-//!                                                                 growth      what grows between them
-//!                                                                 probing     dips without a loss
-//!                                                                 cycle       a rate that rises and falls
-//!                      repairs, timer, pace: what retransmissions, timeouts and times show
+//! departures, ACKs ─► flight: data in the network
+//!                      └─► rounds: maximum of each round trip ─► opening     first flight, slow start
+//!                                                                reductions  window after losses
+//!                                                                growth      window between them
+//!                                                                probing     dips without a loss
+//!                                                                cycle       a rate that rises and falls
+//!                      repairs, timer, pace: retransmissions, timeouts and times
 //! ```
 //!
-//! What was seen becomes clues (`clue.rs`), which `control.rs` and `recovery.rs` weigh. A sender that is
-//! none of those known fits none, and is unknown. All of it is O(1) per event, and takes less than
-//! 16 kB per stream, none before its first segment.
+//! Observations become clues (`clue.rs`), which `control.rs` and `recovery.rs` weigh. An unknown sender matches no
+//! known one and is reported as unknown. Each event takes O(1) time, and a stream takes less than 16 kB, nothing before
+//! its first segment.
 
 mod clue;
 mod control;
@@ -52,17 +52,17 @@ use self::rounds::Rounds;
 use self::timer::Timer;
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 
-/// Whether the capture shows how the connection began.
+/// Visibility of the beginning of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Beginning {
-    /// Its handshake was captured.
+    /// The handshake was captured.
     #[default]
     Seen,
-    /// It begins in the middle: of the first flight and slow start nothing is known.
+    /// The capture begins in the middle: the first flight and slow start are unknown.
     Missed,
 }
 
-/// Looks at what one stream's sender does.
+/// Analysis of the sender of one stream.
 #[derive(Clone, Debug, Default)]
 pub struct SenderAnalysis {
     beginning: Beginning,
@@ -70,7 +70,7 @@ pub struct SenderAnalysis {
     seen: Option<Box<Seen>>,
 }
 
-/// What was seen of a sender.
+/// Observations of a sender.
 #[derive(Clone, Debug)]
 struct Seen {
     begin: Instant,
@@ -88,7 +88,7 @@ struct Seen {
 }
 
 impl SenderAnalysis {
-    /// Nothing has been seen yet; a full segment has so many bytes, as far as was announced.
+    /// Creates an analysis without observations. `segment_size` is the announced size of a full segment in bytes.
     #[must_use]
     pub const fn new(beginning: Beginning, segment_size: u32) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl SenderAnalysis {
         }
     }
 
-    /// What can be said by now.
+    /// Returns the current identification.
     #[must_use]
     pub fn report(&self) -> SenderReport {
         let fresh;
@@ -193,7 +193,7 @@ impl Seen {
         self.rounds
             .departed(departure, explained, (&self.flight, in_flight));
         if self.rounds.current().marks.is_bounded() {
-            // What is low is so for want of data, or of room at the receiver.
+            // Low values are caused by a lack of data, or of room at the receiver.
             self.probing.spoil();
         }
     }
@@ -226,8 +226,8 @@ impl Seen {
         self.end.since(self.begin).as_secs_f64()
     }
 
-    /// What was in flight after a loss without SACK, in the middle of all: as a share of the window, and in
-    /// segments; and how often that was measured.
+    /// Returns the median flight after a loss without SACK: as a share of the window, in segments, and the number of
+    /// measurements.
     fn restarts_from_one(&self) -> Option<(f32, f32, u32)> {
         if self.flight.sack() == Sack::Seen {
             return None;
@@ -258,11 +258,10 @@ impl Seen {
     }
 }
 
-/// An initial window of no more segments than this is that of RFC 3390 or RFC 2581, which only
-/// ns-2's dialect still has.
+/// Maximum initial window in segments of RFC 3390 and RFC 2581, which only the dialect of ns-2 still uses.
 const SMALL_INITIAL: u32 = 4;
 
-/// What to simulate the sender by. Where the recovery cannot be told, it is the likeliest.
+/// Returns the stack with which to simulate the sender. If the recovery is unknown, the most likely one is used.
 fn stack(
     recovery: &Verdict<Recovery>,
     control: &Verdict<Control>,

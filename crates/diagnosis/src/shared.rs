@@ -1,30 +1,32 @@
 //! Streams of one capture that share a bottleneck.
 //!
-//! A link passes so much and no more. While several streams wait at the same one, what one of them gets the others do not: the sum of what
-//! comes through is the link's rate, and constant, while the part of each varies. And all of them wait for the same queue. So two things
-//! must hold in windows of time in which the streams have data outstanding and a queue stands:
+//! The capacity of a link is limited. While several streams wait at the same link, one stream gains what the others
+//! lose: the sum of the delivered data equals the link's rate and is constant, while the share of each stream varies.
+//! And all of them wait in the same queue. So two conditions must hold in time windows in which the streams have data
+//! outstanding and a queue stands:
 //!
-//! 1. What comes through of one grows by what comes through of the others falls by: the changes from one window to the next are
-//!    correlated negatively, by [`DEVIATIONS_MIN`] standard deviations or more. Changes of neighbouring windows depend on each other, and tell less
-//!    than independent ones; how much less, their autocorrelation says (Bartlett, 1935; Pyper and Peterman, 1998). Changes, because shares
-//!    drift for seconds, and any two drifts are correlated.
+//! 1. The delivered data of one stream grows as that of the others shrinks: the changes from one window to the next are
+//!    correlated negatively, by at least [`DEVIATIONS_MIN`] standard deviations. Changes of neighbouring windows depend
+//!    on each other and carry less information than independent ones; their autocorrelation shows how much less
+//!    (Bartlett, 1935; Pyper and Peterman, 1998). Changes are used because shares drift for seconds, and any two drifts
+//!    are correlated.
 //! 2. Their queueing delays rise and fall together, from window to window.
 //!
-//! Each excludes what the other does not. Streams that begin, pause or lose at the same time have delays alike on separate ways; but what
-//! comes through of them goes up and down together. An application that gives now to one stream and now to the other makes them the
-//! rest of each other; but then their queues are not alike.
+//! Each condition excludes cases that the other does not. Streams that begin, pause or lose packets at the same time
+//! have similar delays on separate paths, but their delivered data rises and falls together. An application that
+//! alternates between two streams makes them complementary, but then their queues are not alike.
 //!
-//! RFC 8382 (shared bottleneck detection for RTP media) groups streams by summary statistics of their one-way delay: skewness,
-//! variability, frequency of oscillation, and packet loss. It has no common clock of its receivers. A capture has one, so that the delays themselves can be
-//! compared; and two bottlenecks alike, with senders alike, have the same statistics. As there, delays are means of base time
-//! intervals, and only differences of delays count.
+//! RFC 8382 (shared bottleneck detection for RTP media) groups streams by summary statistics of their one-way delay:
+//! skewness, variability, frequency of oscillation, and packet loss. Its receivers have no common clock. A capture has
+//! one, so the delays themselves can be compared; two similar bottlenecks with similar senders would have the same
+//! statistics. As in the RFC, delays are means of base time intervals, and only differences of delays count.
 //!
-//! Windows are no shorter than the longest round trip: an ACK tells of what left the bottleneck up to a round trip ago, and of each stream
-//! another time ago.
+//! Windows are at least as long as the longest round trip: an ACK reports data that left the bottleneck up to a round
+//! trip ago, at a different time for each stream.
 //!
-//! Streams are joined pair by pair, those first that tell the most, and a bundle is then held against the next stream by its sum. At the
-//! end every stream is held against all others of its bundle. Where the sum varies, others that the capture does not show have a part of the bottleneck, too, or
-//! it is not always full.
+//! Streams are joined in pairs, those with the strongest evidence first, and the sum of a bundle is then compared with
+//! the next stream. At the end every stream is compared with all others of its bundle. If the sum varies, streams that
+//! the capture does not show also use the bottleneck, or it is not always full.
 
 mod bundle;
 mod candidate;
@@ -43,56 +45,57 @@ use crate::read::side::Side;
 use bundle::Bundle;
 use evidence::{Comparison, Evidence};
 
-/// Rates are the rest of each other by no less than so many standard deviations. With 64 streams there are 2,016 pairs, each looked at in four
-/// widths of windows: by chance one of the pairs is beyond 4.8 in one of 150 captures.
+/// Minimum number of standard deviations by which the rates of streams are complementary. 64 streams form 2,016 pairs,
+/// each compared at four window widths: by chance one of the pairs exceeds 4.8 in one of 150 captures.
 pub const DEVIATIONS_MIN: f64 = 4.8;
 
-/// Bundles are joined from so many on (ours): each of several streams is held against the others at the end.
+/// Number of standard deviations from which on bundles are joined (ours): each stream is compared with the others at
+/// the end.
 const JOINED_FROM: f64 = 3.0;
 
-/// The coefficient of rates is no more than this (ours: half of the variation of a stream is the others').
+/// Maximum correlation coefficient of the rates (ours: the others cause half of a stream's variation).
 pub const RATES_MAX: f64 = -0.5;
 
-/// The coefficient of delays is no less than this, and its deviations (ours).
+/// Minimum correlation coefficient of the delays, and its minimum deviations (ours).
 pub const DELAYS_MIN: f64 = 0.5;
 const DELAY_DEVIATIONS_MIN: f64 = 3.0;
 
-/// The sum of the rates is constant if its standard deviation is no more than this share of its mean (ours: ACKs come in bursts).
+/// Maximum standard deviation of a constant sum of rates, as a share of its mean (ours: ACKs come in bursts).
 pub const SUM_CONSTANT: f64 = 0.05;
 
-/// Streams that share a bottleneck.
+/// Bottleneck that several streams share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedBottleneck {
-    /// The streams, by the numbers of their connections.
+    /// Streams, by connection number.
     pub streams: Vec<Sharer>,
-    /// What came through of all of them while several waited, in bit/s, headers of IP and TCP included.
+    /// Rate of all streams together while several waited, in bit/s, IP and TCP headers included.
     pub rate: f64,
-    /// The standard deviation of that among the windows, as a share of it.
+    /// Standard deviation of that rate over the windows, as a share of it.
     pub rate_varies: f64,
-    /// The windows of time in which this was so: how many, and how long each is.
+    /// Number of time windows in which several streams waited.
     pub windows: usize,
-    /// The length of a window.
+    /// Length of a window.
     pub width: Duration,
 }
 
-/// A stream of a shared bottleneck.
+/// Stream that shares a bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sharer {
-    /// Its connection.
+    /// Connection number.
     pub connection: u64,
-    /// The end that sends it.
+    /// Endpoint that sends the stream.
     pub side: Side,
-    /// Its share of the rate while it and others waited.
+    /// Share of the rate while this stream and others waited.
     pub share: f64,
-    /// The correlation of the changes of what came through of it and of the others.
+    /// Correlation of the changes in the delivered data of this stream and of the others.
     pub rates: f64,
-    /// So many standard deviations that is away from none.
+    /// Number of standard deviations by which that correlation differs from zero.
     pub deviations: f64,
-    /// The same of its queueing delays and the others'.
+    /// Correlation of the changes in the queueing delays of this stream and of the others.
     pub delays: f64,
 }
 
-/// Two bundles may be one.
+/// Returns `true` if two bundles may be one.
 fn may_join(evidence: &Evidence) -> bool {
     evidence.rates.deviations() <= -JOINED_FROM && queues_alike(evidence)
 }
@@ -108,13 +111,14 @@ fn queues_alike(evidence: &Evidence) -> bool {
 pub struct SharedBottlenecks {
     /// Bottlenecks that several streams share.
     pub found: Vec<SharedBottleneck>,
-    /// Streams that were compared with another: both waited in a queue at the same time, for long enough.
+    /// Number of streams that were compared with another: both waited in a queue at the same time for long enough.
     pub compared: u64,
-    /// Streams that could be compared with none: they share a bottleneck or not, the capture does not tell it.
+    /// Number of streams that could not be compared with any other: the capture does not show whether they share a
+    /// bottleneck.
     pub untold: u64,
 }
 
-/// The bottlenecks that several of the candidates share.
+/// Finds the bottlenecks that several of the candidates share.
 pub(crate) fn find(candidates: Candidates) -> SharedBottlenecks {
     let streams = candidates.streams();
     let all = candidates.finish();
@@ -131,10 +135,11 @@ pub(crate) fn find(candidates: Candidates) -> SharedBottlenecks {
     }
 }
 
-/// What was worked out of two bundles, by their first members and by how many there are: that stays so until one of both grows.
+/// Known comparisons of two bundles, by first member and size: they stay valid until one of both grows.
 type Known = HashMap<[(usize, usize); 2], Comparison>;
 
-/// Joins candidates until nothing more goes together; and the places of those that could be compared with another.
+/// Joins candidates until no more match. Returns the bundles, and the indices of the candidates that could be compared
+/// with another.
 fn bundles(all: &[Candidate]) -> (Vec<Bundle>, BTreeSet<usize>) {
     let mut bundles: Vec<Bundle> = all
         .iter()
@@ -194,7 +199,7 @@ fn run_along(all: &[Candidate], one: &Bundle, other: &Bundle) -> bool {
     own.all(|one| theirs.iter().all(|other| one.runs_along(other)))
 }
 
-/// Holds every stream against the others, and leaves out those that do not go with them.
+/// Compares every stream with the others, and removes those that do not match.
 fn verified(all: &[Candidate], mut members: Vec<usize>) -> Option<SharedBottleneck> {
     while members.len() > 1 {
         let each: Vec<Option<Evidence>> = members
@@ -227,7 +232,7 @@ fn against_others(all: &[Candidate], members: &[usize], member: usize) -> Option
 }
 
 fn told(all: &[Candidate], members: &[usize], each: Vec<Evidence>) -> Option<SharedBottleneck> {
-    // Of the stream that shares for the longest.
+    // The values of the stream that shares for the longest time.
     let time = |evidence: &&Evidence| evidence.width.saturating_mul(evidence.windows as u64);
     let longest = each.iter().max_by_key(time)?;
     let streams = members.iter().zip(&each).filter_map(|(place, evidence)| {

@@ -1,4 +1,4 @@
-//! What timelines are written with: a capture is a list of packets, and what a stream's follower is told is a list of lines.
+//! Helpers for timelines: a capture is a list of packets, and the events of a stream's follower are a list of lines.
 
 use std::fmt::Write;
 
@@ -19,19 +19,19 @@ use crate::read::packet::tests::from;
 use crate::read::side::Side;
 use crate::read::table::{Limits, Table};
 
-/// Writes down what it is told.
+/// Follower that records its events.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) beginning: Beginning,
     pub(crate) lines: Vec<String>,
-    /// Repetitions that come so many milliseconds after the last event count as sent by a timer.
+    /// Time of the last event. A retransmission [`TIMER_MS`] after it counts as sent by a timer.
     last_ms: f64,
 }
 
-/// Silence that a timer ends, in the eyes of the recorder.
+/// Silence in milliseconds that a timer ends, according to the recorder.
 const TIMER_MS: f64 = 200.0;
 
-/// Milliseconds, to a microsecond.
+/// Converts to milliseconds, rounded down to a microsecond.
 fn in_ms(at: Instant) -> f64 {
     (at.as_nanos() / 1000) as f64 / 1e3
 }
@@ -55,7 +55,7 @@ impl Follower for Recorder {
         let kind = match departure.kind {
             SendingKind::First => "",
             SendingKind::Repeat => " again",
-            SendingKind::Both => " again and on",
+            SendingKind::Both => " again and new",
             SendingKind::Acknowledged => " acknowledged before",
             _ => " empty",
         };
@@ -90,13 +90,13 @@ impl Follower for Recorder {
     }
 }
 
-/// A capture: its packets get their numbers in order.
+/// Returns a capture: numbers the packets in order.
 pub(crate) fn capture(packets: impl IntoIterator<Item = Packet>) -> Vec<Packet> {
     let numbered = |(n, packet): (u64, Packet)| packet.numbered(n);
     (1..).zip(packets).map(numbered).collect()
 }
 
-/// All connections of a capture.
+/// Returns all connections of a capture.
 pub(crate) fn connections(packets: &[Packet]) -> Vec<Connection<Recorder>> {
     let mut table = Table::new(Limits::default());
     let mut all: Vec<Connection<Recorder>> = Vec::new();
@@ -109,15 +109,15 @@ pub(crate) fn connections(packets: &[Packet]) -> Vec<Connection<Recorder>> {
     all
 }
 
-/// What the follower of the data of `sender` was told, of the capture's first connection.
+/// Returns the events of the follower of `sender`'s data, in the capture's first connection.
 pub(crate) fn told(packets: &[Packet], sender: Side) -> Vec<String> {
     let all = connections(packets);
     let stream = all.first().and_then(|connection| connection.stream(sender));
     stream.map_or(Vec::new(), |stream| stream.follower().lines.clone())
 }
 
-/// A handshake with an MSS of 1000 and SACK, both ends' first numbers 0: `there` ms after the SYN comes
-/// the answer, `back` ms after that the ACK.
+/// Returns a handshake with an MSS of 1000 and SACK, and with initial sequence numbers of 0. The answer comes `there`
+/// ms after the SYN, and the ACK `back` ms later.
 pub(crate) fn handshake(there: f64, back: f64) -> [Packet; 3] {
     let permitted = |mut packet: Packet| {
         packet.segment.options.sack_permitted = dupack_tcp::options::Sack::Permitted;
@@ -131,17 +131,17 @@ pub(crate) fn handshake(there: f64, back: f64) -> [Packet; 3] {
     ]
 }
 
-/// Data of the opener: `len` bytes from offset `start` on.
+/// Returns a data packet from the opener: `len` bytes from offset `start` on.
 pub(crate) fn data(at: f64, start: u32, len: u32) -> Packet {
     from(Side::Opener, at, start + 1).len(len)
 }
 
-/// An ACK of the answerer, up to offset `ack`.
+/// Returns an ACK from the answerer, up to offset `ack`.
 pub(crate) fn ack(at: f64, ack: u32) -> Packet {
     from(Side::Answerer, at, 1).ack(ack + 1)
 }
 
-/// What is found of a transfer of 2 MB over 10 Mbit/s and 40 ms with some losses, captured at its sender.
+/// Returns the findings about a transfer of 2 MB over 10 Mbit/s and 40 ms with some losses, captured at its sender.
 pub(crate) fn transfer() -> ConnectionFindings {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"60s\"\ndialect = \"linux\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"60pkt\"\nloss = \"1%\"\n\

@@ -1,37 +1,37 @@
-//! What a capture tells of a quantity: a value with its interval, or why it cannot be told.
+//! Estimate of a quantity: a value with its interval, or the reason why it is unknown.
 
-/// A quantity that was read off a capture.
+/// Estimate of a quantity from a capture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Told<T> {
-    /// It is between `low` and `high`, with 95 % confidence.
+    /// The quantity is between `low` and `high` with 95 % confidence.
     Between {
-        /// The best guess.
+        /// Best estimate.
         value: T,
-        /// The lower end.
+        /// Lower end of the interval.
         low: T,
-        /// The upper end.
+        /// Upper end of the interval.
         high: T,
     },
-    /// It is no less than this; how much more, nothing in the capture tells.
+    /// The quantity is at least this; the capture does not show how much larger it is.
     AtLeast {
-        /// The bound.
+        /// Lower bound.
         bound: T,
-        /// Why no more can be told, as a sentence without its full stop.
+        /// Reason why only a bound is known, as a sentence without its full stop.
         why: &'static str,
-        /// What capture could tell it.
+        /// Description of a capture that would show it.
         remedy: &'static str,
     },
-    /// Nothing in the capture tells.
+    /// The capture does not show the quantity.
     CannotBeTold {
-        /// Why not, as a sentence without its full stop.
+        /// Reason, as a sentence without its full stop.
         why: &'static str,
-        /// What capture could tell it.
+        /// Description of a capture that would show it.
         remedy: &'static str,
     },
 }
 
 impl<T> Told<T> {
-    /// The same as another quantity, which grows with it.
+    /// Converts the estimate to another quantity that grows with this one.
     #[must_use]
     pub fn map<U>(self, of: impl Fn(T) -> U) -> Told<U> {
         match self {
@@ -51,7 +51,7 @@ impl<T> Told<T> {
 }
 
 impl<T: Copy> Told<T> {
-    /// The best guess, if there is one.
+    /// Returns the best estimate, if there is one.
     #[must_use]
     pub const fn value(&self) -> Option<T> {
         match self {
@@ -60,7 +60,7 @@ impl<T: Copy> Told<T> {
         }
     }
 
-    /// Both ends of the interval, if it can be told.
+    /// Returns both ends of the interval, if there is one.
     #[must_use]
     pub const fn interval(&self) -> Option<(T, T)> {
         match self {
@@ -69,7 +69,7 @@ impl<T: Copy> Told<T> {
         }
     }
 
-    /// What it is at least: the lower end of the interval, or the bound.
+    /// Returns a lower bound: the lower end of the interval, or the bound.
     #[must_use]
     pub const fn at_least(&self) -> Option<T> {
         match self {

@@ -1,38 +1,40 @@
-//! Streams whose limits are not told.
+//! Streams whose limits are not reported.
 //!
-//! A limit follows from what was outstanding, when it was acknowledged and what the receiver granted. Where the capture does not have
-//! that, the shares of [`Shares`] are of a transfer that was not so: nobody is told of them, nor of stalls and of lost time, which rest on
-//! the same. The decision is made here, once, for every form of a diagnosis.
+//! A limit follows from the outstanding data, the times of its ACKs, and the granted windows. If the capture lacks
+//! these, [`Shares`] describes a transfer that did not happen: it is not reported, and neither are stalls and lost
+//! time, which are based on the same facts. The decision is made here, once, for every form of a diagnosis.
 
 use crate::analyse::budget::{Group, Limit, Shares};
 use crate::consistency::{MISSING_MAX, Withdrawn};
 use crate::findings::{AcksSeen, Coverage, OptionsSeen};
 use dupack_tcp::time::Duration;
 
-/// From this part of the time on, a limit is said to be the transfer's (ours).
+/// Minimum share of the time for a limit to be reported as that of the transfer (ours).
 pub const MAIN_SHARE: f64 = 1.0 / 3.0;
 
-/// From this part of the time on, a window that was shut is told though packets are missing: the ACKs tell of it (ours).
+/// Minimum share of the time for a shut window to be reported although packets are missing: the ACKs show it (ours).
 const SHUT: f64 = 0.5;
 
-/// Losses of this part keep a window below 12 segments, whatever the receiver grants (Mathis et al., CCR 1997: 1.2 / √p).
+/// Loss rate that keeps a window below 12 segments, regardless of the receive window (Mathis et al., CCR 1997: 1.2 /
+/// √p).
 const LOSSES_PLAIN: f64 = 0.01;
 
-/// Why the limits of a stream are not told.
+/// Reason why the limits of a stream are not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Untold {
     /// The capture has no ACKs.
     WithoutAcks,
-    /// More of the data than [`MISSING_MAX`] is not in the capture.
+    /// The capture lacks more of the data than [`MISSING_MAX`].
     PacketsMissing,
-    /// More retransmissions were found than segments.
+    /// There are more retransmissions than segments.
     Contradictory,
-    /// The TCP options are cut off, and the limit seems to be one that they would tell.
+    /// The TCP options are cut off, and the apparent limit is one that they would show.
     OptionsCut,
 }
 
 impl Untold {
-    /// The reason, if the limits of a stream are not told; `spurious` of its retransmissions were.
+    /// Returns the reason, if the limits of a stream are not reported. `spurious` is the number of its spurious
+    /// retransmissions.
     #[must_use]
     pub fn of(coverage: &Coverage, shares: &Shares, spurious: u64) -> Option<Self> {
         let shut = shares.share(shares.of(Limit::ZeroWindow));
@@ -54,20 +56,20 @@ impl Untold {
         }
     }
 
-    /// The reason, as a sentence without its full stop.
+    /// Returns the reason, as a sentence without its full stop.
     #[must_use]
     pub const fn why(self) -> &'static str {
         self.withdrawn().why()
     }
 
-    /// A capture that would tell.
+    /// Returns a description of a capture that would show the limits.
     #[must_use]
     pub const fn remedy(self) -> &'static str {
         self.withdrawn().remedy()
     }
 }
 
-/// `true` if the limit seems to be one that TCP options would tell, and they are not in the capture.
+/// Returns `true` if the apparent limit is one that TCP options would show, but the capture lacks them.
 fn lacks_options(coverage: &Coverage, shares: &Shares, spurious: u64) -> bool {
     if coverage.options == OptionsSeen::Whole {
         return false;
@@ -83,7 +85,7 @@ fn lacks_options(coverage: &Coverage, shares: &Shares, spurious: u64) -> bool {
     main(shares).is_none_or(needs)
 }
 
-/// Groups by their time, the largest first; those that took none are left out.
+/// Returns the groups with nonzero time, the largest first.
 #[must_use]
 pub fn ranked(shares: &Shares) -> Vec<(Group, Duration)> {
     let mut groups = Group::ALL.map(|group| (group, shares.of_group(group)));
@@ -92,7 +94,7 @@ pub fn ranked(shares: &Shares) -> Vec<(Group, Duration)> {
     there.collect()
 }
 
-/// The group that took most of the time, if that is [`MAIN_SHARE`] of it.
+/// Returns the group that took most of the time, if that is at least [`MAIN_SHARE`].
 #[must_use]
 pub fn main(shares: &Shares) -> Option<Group> {
     let (first, time) = *ranked(shares).first()?;

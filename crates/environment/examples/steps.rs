@@ -1,21 +1,22 @@
-//! How many steps of environments are made in a second, and what an environment weighs.
+//! Measures the steps per second and the memory of environments.
 //!
-//! `cargo run --release -p dupack-environment --example steps -- COUNT THREADS AGENT [EPISODES]` steps COUNT environments
-//! of 10 Mbit/s and 40 ms of round trip, 10 ms at a time, through whole episodes of 10 s, resets included, and prints
+//! `cargo run --release -p dupack-environment --example steps -- COUNT THREADS AGENT [EPISODES]` steps COUNT
+//! environments of 10 Mbit/s and 40 ms of round trip, 10 ms at a time, through whole episodes of 10 s, resets included,
+//! and prints
 //!
 //! ```text
 //! steps=N seconds=S packets=N bytes_each=N rss_kb=N
 //! ```
 //!
-//! with what an environment takes of memory at work (`bytes_each`: the growth of the resident set through the first
-//! episode, by COUNT; Linux, 0 elsewhere). What agents do:
+//! `bytes_each` is the memory that a working environment takes: the growth of the resident set during the first
+//! episode, divided by COUNT (Linux; 0 elsewhere). The agents:
 //!
-//! | AGENT | what |
+//! | AGENT | behaviour |
 //! | --- | --- |
 //! | `window` | a window of 60 segments: the link is full, nothing is lost |
 //! | `pace` | a pace that fills the link |
-//! | `orca` | Orca's preset: factors of √2 and √½ on CUBIC's window, in turn |
-//! | `aurora` | Aurora's preset: a pace that goes up and down by a factor of 1.0125, in turn |
+//! | `orca` | Orca's preset: factors of √2 and √½ on CUBIC's window, alternating |
+//! | `aurora` | Aurora's preset: a pace that rises and falls by a factor of 1.0125, alternating |
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_environment::{
@@ -32,15 +33,15 @@ const PATH: &str = r#"
     buffer = "50pkt"
 "#;
 
-/// Steps of an episode, and the one that begins the next.
+/// Steps of an episode, including the step that begins the next episode.
 const STEPS: usize = 1001;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// What an agent observes and does.
+/// An agent: its observations and actions.
 struct Policy {
     settings: Settings,
-    /// The action of an environment in a step.
+    /// Returns the action of an environment in a step.
     action: fn(usize, usize) -> f32,
 }
 
@@ -77,11 +78,16 @@ fn policy(name: &str) -> Result<Policy> {
             settings: preset("aurora")?,
             action: to_and_fro,
         },
-        _ => return Err(format!("no agent is called `{name}`; see the top of this file").into()),
+        _ => {
+            return Err(format!(
+                "unknown agent `{name}`: expected one of window, pace, orca, aurora"
+            )
+            .into());
+        }
     })
 }
 
-/// Up in one step and down in the next, half of the environments the other way round.
+/// Alternates between up and down; half of the environments start with down.
 fn to_and_fro(step: usize, environment: usize) -> f32 {
     match (step + environment).is_multiple_of(2) {
         true => 0.5,
@@ -89,12 +95,12 @@ fn to_and_fro(step: usize, environment: usize) -> f32 {
     }
 }
 
-// Wall-clock time is what this example is about.
+// This example measures wall-clock time.
 #[allow(clippy::disallowed_methods)]
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [count, threads, agent, rest @ ..] = words.as_slice() else {
-        return Err("COUNT THREADS AGENT [EPISODES]; see the top of this file".into());
+        return Err("usage: steps COUNT THREADS AGENT [EPISODES]".into());
     };
     let (count, threads): (usize, usize) = (count.parse()?, threads.parse()?);
     let episodes: usize = rest.first().map_or(Ok(1), |word| word.parse())?;
@@ -111,7 +117,7 @@ fn main() -> Result<()> {
         )?,
         policy.action,
     )?;
-    // Buffers grow to their working size.
+    // Let buffers grow to their working size.
     play.steps(STEPS)?;
     let grown = resident("VmRSS:").saturating_sub(before);
     let packets = play.packets();
@@ -130,7 +136,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Environments, and their slices.
+/// Environments and their slices.
 struct Play {
     environments: VectorEnvironment,
     action: fn(usize, usize) -> f32,
@@ -140,7 +146,7 @@ struct Play {
     terminated: Vec<bool>,
     truncated: Vec<bool>,
     step: usize,
-    /// Packets of the last episodes, as they ended.
+    /// Packets of the most recent completed episodes.
     packets: u64,
 }
 
@@ -182,7 +188,7 @@ impl Play {
         Ok(())
     }
 
-    /// Data packets that all environments have sent in an episode.
+    /// Returns the number of data packets that all environments have sent in an episode.
     const fn packets(&self) -> u64 {
         self.packets
     }
@@ -194,7 +200,7 @@ impl Play {
     }
 }
 
-/// What Linux says of this process's memory, in kB.
+/// Returns a memory figure of this process from Linux's `/proc`, in kB.
 fn resident(line: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|text| text.strip_prefix(line));

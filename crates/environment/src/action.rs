@@ -1,14 +1,14 @@
-//! What an agent does: one number a step, which becomes a pace, a window, or a factor on one of them.
+//! Actions: one number per step, which becomes a pace, a window, or a factor on one of them.
 //!
-//! | kind | the number | what it does |
+//! | kind | the number a | effect |
 //! | --- | --- | --- |
-//! | `rate_factor` | a, within ± `bound` | pace · (1 + α·a), or pace / (1 − α·a) if a < 0 |
-//! | `rate` | a, from −1 to 1 | pace = low · (high / low)^((a + 1) / 2) |
-//! | `window_factor` | a, within ± `bound` | the window of the stack's own control · 2^a |
-//! | `window` | a, from −1 to 1 | window = low · (high / low)^((a + 1) / 2) |
+//! | `rate_factor` | within ± `bound` | pace · (1 + α·a), or pace / (1 − α·a) if a < 0 |
+//! | `rate` | from −1 to 1 | pace = low · (high / low)^((a + 1) / 2) |
+//! | `window_factor` | within ± `bound` | the window of the stack's own control · 2^a |
+//! | `window` | from −1 to 1 | window = low · (high / low)^((a + 1) / 2) |
 //!
-//! `"aurora"` is a `rate_factor`, `"orca"` a `window_factor`; their files say what is whose. A pace is one of
-//! payload: at 10 Mbit/s with segments of 1448 bytes, 10.36 Mbit/s are on the wire.
+//! `"aurora"` is a `rate_factor` and `"orca"` a `window_factor`; their files cite their sources. A pace counts payload:
+//! at 10 Mbit/s with segments of 1448 bytes, 10.36 Mbit/s are on the wire.
 
 mod aurora;
 mod orca;
@@ -29,54 +29,55 @@ pub use aurora::RateFactor;
 pub use orca::WindowFactor;
 pub use scale::{RateScale, WindowScale};
 
-/// What an agent does: a preset by name (`"aurora"`, `"orca"`), or a kind with its parameters.
+/// The action of an agent: a preset by name (`"aurora"`, `"orca"`), or a kind with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Action {
-    /// It changes its pace by a factor.
+    /// Changes the pace by a factor.
     RateFactor(RateFactor),
-    /// It sets its pace.
+    /// Sets the pace.
     Rate(RateScale),
-    /// It multiplies the window of the stack's own control.
+    /// Multiplies the window of the stack's own control.
     WindowFactor(WindowFactor),
-    /// It sets its window.
+    /// Sets the window.
     Window(WindowScale),
 }
 
-/// The pace that a flow begins with.
+/// Initial pace of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected a rate, as \"1Mbit/s\", or shares of the path's rate between which it is drawn, as [0.3, 1.5]"
+    expecting = "expected a rate such as \"1Mbit/s\", or a range of shares of the path's rate such as [0.3, 1.5]"
 )]
 #[non_exhaustive]
 pub enum FirstRate {
-    /// This one.
+    /// A fixed rate.
     Rate(Rate),
-    /// Drawn between these shares of the path's rate, all equally likely.
+    /// A rate drawn uniformly between these shares of the path's rate.
     Shares([f64; 2]),
 }
 
 impl Action {
-    /// The names of the presets.
+    /// Returns the names of the presets.
     #[must_use]
     pub const fn presets() -> &'static [&'static str] {
         <Self as Named>::NAMES
     }
 
-    /// The preset called `name`.
+    /// Returns the preset called `name`.
     ///
     /// # Errors
-    /// If there is none.
+    /// Returns an error if there is no such preset.
     pub fn preset(name: &str) -> Result<Self, EnvironmentError> {
         Self::find(name).map_err(|message| {
-            let remedy = "or a kind of action with its parameters";
+            let remedy =
+                "choose one of these presets, or write a kind of action with its parameters";
             EnvironmentError::setting("action", message, remedy)
         })
     }
 
-    /// Name and bounds of its number.
+    /// Returns the name and bounds of the action's number.
     #[must_use]
     pub fn space(&self) -> Space {
         let (low, high) = self.bounds();
@@ -91,7 +92,7 @@ impl Action {
         space
     }
 
-    /// The least and the most that an action may be.
+    /// Returns the smallest and largest allowed action.
     pub(crate) const fn bounds(&self) -> (f32, f32) {
         match self {
             Self::RateFactor(factor) => (-factor.bound, factor.bound),
@@ -100,7 +101,7 @@ impl Action {
         }
     }
 
-    /// What of the control it sets.
+    /// Returns the part of the control that the action sets.
     pub(crate) const fn hold(&self) -> Hold {
         match self {
             Self::RateFactor(_) | Self::Rate(_) => Hold::Rate,
@@ -109,7 +110,7 @@ impl Action {
         }
     }
 
-    /// Segments below which a multiplied window does not fall.
+    /// Returns the minimum of a multiplied window, in segments.
     pub(crate) const fn least_window(&self) -> f64 {
         match self {
             Self::WindowFactor(factor) => factor.least as f64,
@@ -126,7 +127,7 @@ impl Action {
         }
     }
 
-    /// A flow's cell at the beginning of its episode in `experiment`, in which `chance` draws; segments have
+    /// Creates the cell of a flow for a new episode of `experiment`. `chance` draws the initial pace; segments have
     /// `segment` bytes.
     pub(crate) fn begin(&self, experiment: &Experiment, segment: f64, chance: &mut Stream) -> Cell {
         match self {
@@ -137,14 +138,14 @@ impl Action {
         }
     }
 
-    /// Gives the order of `action`, which is within its bounds.
+    /// Puts the order for `action` into the cell. `action` is within its bounds.
     pub(crate) fn order(&self, action: f32, cell: &Cell, segment: f64) {
         let action = f64::from(action);
         match self {
             Self::RateFactor(factor) => cell.set_rate(factor.next(cell.rate(), action)),
             Self::Rate(rate) => cell.set_rate(rate.rate(action)),
             Self::Window(window) => cell.set_window(window.segments(action) * segment),
-            // 2^0 changes nothing, and says nothing.
+            // A factor of 2^0 changes nothing, so no order is given.
             Self::WindowFactor(_) if action == 0.0 => {}
             Self::WindowFactor(_) => cell.multiply(libm::exp2(action)),
         }
@@ -164,7 +165,7 @@ impl Named for Action {
     }
 }
 
-/// The table of one's own.
+/// An action given as a table.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum Table {
@@ -192,7 +193,7 @@ impl<'de> Deserialize<'de> for Action {
 }
 
 impl FirstRate {
-    /// In bytes per second, between `low` and `high`.
+    /// Returns the initial pace in bytes per second, clamped to `low` and `high`.
     fn draw(self, experiment: &Experiment, (low, high): (f64, f64), chance: &mut Stream) -> f64 {
         let drawn = match self {
             Self::Rate(rate) => bytes_per_second(rate),
@@ -209,17 +210,17 @@ impl FirstRate {
             return Ok(());
         };
         if !(least > 0.0 && least <= most && most.is_finite()) {
-            let message = format!("the shares {least} and {most} are not ascending");
+            let message = format!("the shares {least} and {most} are not positive and ascending");
             return Err(EnvironmentError::setting(
                 "action.first",
                 message,
-                "for example [0.3, 1.5]",
+                "write two shares such as [0.3, 1.5]",
             ));
         }
         if path_rate(experiment).is_none() {
             let message =
-                "the experiment has no path.rate of which the first pace could be a share";
-            let remedy = "name the pace, for example \"1Mbit/s\"";
+                "the initial pace is a share of path.rate, but the experiment has no path.rate";
+            let remedy = "set the pace itself, for example \"1Mbit/s\"";
             return Err(EnvironmentError::setting("action.first", message, remedy));
         }
         Ok(())
@@ -234,29 +235,29 @@ fn bytes_per_second(rate: Rate) -> f64 {
     rate.as_bits_per_second() as f64 / 8.0
 }
 
-/// Bounds of a pace: ascending, above nothing, and as wide as the path.
+/// Checks the bounds of a pace: ascending, above 0, and high enough to fill the path.
 fn check_rates(low: Rate, high: Rate, experiment: &Experiment) -> Result<(), EnvironmentError> {
     if low.as_bits_per_second() == 0 {
-        let message = "a pace of nothing never ends";
+        let message = "at a pace of 0, nothing is ever sent";
         return Err(EnvironmentError::setting(
             "action.low",
             message,
-            "for example \"100kbit/s\"",
+            "write a pace such as \"100kbit/s\"",
         ));
     }
     if low >= high {
-        let message = format!("the least pace {low} is not below the most, {high}");
+        let message = format!("the minimum pace {low} is not below the maximum, {high}");
         return Err(EnvironmentError::setting(
             "action.low",
             message,
-            "low < high",
+            "set low < high",
         ));
     }
     if let Some(path) = path_rate(experiment)
         && high < path
     {
         let message = format!("a pace of at most {high} cannot fill a path of {path}");
-        let remedy = "raise it above the highest rate that the path may have";
+        let remedy = "raise it above the highest rate that the path can have";
         return Err(EnvironmentError::setting("action.high", message, remedy));
     }
     Ok(())

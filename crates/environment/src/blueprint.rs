@@ -1,4 +1,4 @@
-//! Checked settings and a checked experiment: what any number of environments are built from.
+//! Blueprints of environments: checked settings and a checked experiment.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::range::{Drawing, Drawn};
 use crate::settings::Settings;
 use crate::space::Space;
 
-/// What environments are built from. It is shared by all of them, and by threads.
+/// The description that environments are built from. Any number of environments and threads can share it.
 #[derive(Debug)]
 pub struct Blueprint {
     template: Template,
@@ -28,7 +28,7 @@ pub struct Blueprint {
     warm_up: Duration,
 }
 
-/// A simulation at its beginning, and what its agents hold.
+/// A simulation at the start of an episode, and the cells of its agents.
 pub(crate) struct Beginning {
     pub(crate) built: Built,
     pub(crate) cells: Vec<Arc<Cell>>,
@@ -36,14 +36,14 @@ pub(crate) struct Beginning {
 }
 
 impl Blueprint {
-    /// Checks `settings` and the experiment whose text is `source`, with the algorithms of `catalog`.
+    /// Checks `settings` and the experiment `source`, with the algorithms of `catalog`.
     ///
-    /// The flows of the experiment's one stack are the agents': each is controlled by one of them. All other flows
-    /// run the stacks that they name. The recovery is that of the stack; so is the control below, where an agent
-    /// multiplies a window. Seeds, claims and precision of the experiment are not used.
+    /// The experiment has one stack, and an agent controls each flow that runs it. All other flows run the stacks that
+    /// they name. The recovery is that of the stack; so is the underlying control if an agent multiplies its window.
+    /// Seeds, claims and precision of the experiment are not used.
     ///
     /// # Errors
-    /// If anything is impossible: the error names the place and the remedy.
+    /// Returns an error that names the invalid setting and what to write instead.
     pub fn new(
         source: &Source,
         settings: Settings,
@@ -78,48 +78,48 @@ impl Blueprint {
         Ok(Arc::new(blueprint))
     }
 
-    /// The settings.
+    /// Returns the settings.
     #[must_use]
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The names of the agents, in the order in which all slices have them.
+    /// Returns the names of the agents, in the order that all slices use.
     #[must_use]
     pub fn agents(&self) -> &[String] {
         &self.agents
     }
 
-    /// What each agent observes.
+    /// Returns the observation space of each agent.
     #[must_use]
     pub fn observation_space(&self) -> Space {
         self.settings.observation.space()
     }
 
-    /// What each agent does: one number.
+    /// Returns the action space of each agent: one number.
     #[must_use]
     pub fn action_space(&self) -> Space {
         self.settings.action.space()
     }
 
-    /// Bytes of memory that an environment takes, about.
+    /// Returns the approximate memory of an environment, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.template.scenario().bytes()
     }
 
-    /// How many numbers an agent observes.
+    /// Returns the number of values in an agent's observation.
     #[must_use]
     pub fn observation_len(&self) -> usize {
         self.settings.observation.len()
     }
 
-    /// Pairs in the experiment that defeat each other, in words.
+    /// Returns warnings about settings in the experiment that defeat each other.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         self.template.warnings()
     }
 
-    /// How long an episode is, the warm-up included: what is then not finished is truncated.
+    /// Returns the length of an episode, including the warm-up. Unfinished transfers are truncated at its end.
     #[must_use]
     pub const fn duration(&self) -> Duration {
         self.duration
@@ -129,7 +129,7 @@ impl Blueprint {
         self.warm_up
     }
 
-    /// The episode of `seed`, with `fixed` in the place of what would be drawn.
+    /// Builds the episode of `seed`. Values in `fixed` replace drawn values.
     pub(crate) fn begin(
         &self,
         seed: u64,
@@ -144,17 +144,17 @@ impl Blueprint {
         let beginning = self.build(seed, drawn)?;
         if beginning.cells.len() != self.agents.len() {
             let message = format!(
-                "{} agents where there were {}",
+                "an episode has {} agents, but the experiment has {}",
                 beginning.cells.len(),
                 self.agents.len()
             );
-            let remedy = "the number of flows that agents control cannot be drawn";
+            let remedy = "do not draw the number of flows that agents control";
             return Err(EnvironmentError::setting("ranges", message, remedy));
         }
         Ok(beginning)
     }
 
-    /// Makes sure that only keys with a range are fixed.
+    /// Checks that only keys with a range are fixed.
     pub(crate) fn check_fixed(
         &self,
         fixed: &[(String, SweepValue)],
@@ -165,15 +165,15 @@ impl Blueprint {
         };
         let keys: Vec<&str> = self.drawings.iter().map(|(key, _)| key.as_str()).collect();
         let remedy = match keys.as_slice() {
-            [] => "nothing is drawn here: give it a range in the settings".to_owned(),
+            [] => "no key has a range; add one in the settings".to_owned(),
             keys => format!(
-                "only what is drawn can be fixed for an episode: {}",
+                "only keys with a range can be fixed for an episode: {}",
                 keys.join(", ")
             ),
         };
         let message = format!("`{key}` has no range");
         Err(EnvironmentError::setting(
-            "the options of reset",
+            "options of reset",
             message,
             remedy,
         ))
@@ -223,7 +223,7 @@ impl Blueprint {
         }
     }
 
-    /// Payload bytes of a full segment of the agents' flows, by which windows are counted.
+    /// Returns the payload bytes of a full segment of the agents' flows, the unit of windows.
     fn segment(&self) -> f64 {
         let e = &self.template.scenario().experiment;
         let group = e.flows.iter().find(|group| group.stack.is_none());
@@ -241,7 +241,7 @@ impl Blueprint {
             .collect())
     }
 
-    /// Builds an episode with the least of every range, and one with the most.
+    /// Builds one episode with the minimum of every range and one with the maximum, to check that both are possible.
     fn check_extremes(&self) -> Result<(), EnvironmentError> {
         let end = |which: fn(Vec<SweepValue>) -> Option<SweepValue>| {
             let values = self.drawings.iter();
@@ -260,7 +260,7 @@ impl Blueprint {
     }
 }
 
-/// Makes sure that there are flows for agents, and that they last.
+/// Checks that there are flows for agents and that they are long-lived.
 fn check_flows(scenario: &Scenario) -> Result<(), EnvironmentError> {
     let flows = &scenario.experiment.flows;
     if !flows.is_empty()
@@ -270,8 +270,8 @@ fn check_flows(scenario: &Scenario) -> Result<(), EnvironmentError> {
     {
         return Err(EnvironmentError::setting(
             "flows",
-            "every flow names a stack of its own, and none is left for an agent",
-            "leave the stack out of the [[flows]] that agents are to control",
+            "every flow names its own stack, so that no flow is left for an agent",
+            "remove the stack from the [[flows]] that agents should control",
         ));
     }
     let own = flows
@@ -281,13 +281,13 @@ fn check_flows(scenario: &Scenario) -> Result<(), EnvironmentError> {
         None => Ok(()),
         Some(n) => Err(EnvironmentError::setting(
             format!("flows.{n}.web"),
-            "short flows come and go, and an agent controls one that lasts",
-            "give short flows a stack of their own",
+            "agents cannot control short flows, which come and go",
+            "set a stack for the short flows",
         )),
     }
 }
 
-/// Makes sure that the stack suits what the agents hold.
+/// Checks that the stack is compatible with what the agents set.
 fn check_stack(scenario: &Scenario, hold: Hold) -> Result<(), EnvironmentError> {
     let refuse =
         |message: String, remedy: &str| Err(EnvironmentError::setting("stacks.0", message, remedy));
@@ -296,33 +296,32 @@ fn check_stack(scenario: &Scenario, hold: Hold) -> Result<(), EnvironmentError> 
         let stack = spec.build(scenario.experiment.dialect, &Context::new(1448));
         if stack.control.governance() == Governance::Model {
             let message = format!(
-                "{} sets its window by a model with every ACK, and a factor on it would last for one",
+                "{} sets its window by a model at every ACK, so that a factor would last for only one ACK",
                 spec.name(Axis::Control)
             );
             return refuse(
                 message,
-                "take another control, such as cubic, or another action",
+                "use another control, such as cubic, or another action",
             );
         }
         return Ok(());
     }
     if spec.name(Axis::Recovery) == "tahoe" {
-        let message =
-            "Tahoe recovers by slow start from one segment, and the agent sets window and pace";
+        let message = "Tahoe recovers by slow start from one segment, which conflicts with an agent that sets window or pace";
         return refuse(
             message.to_owned(),
-            "take another recovery, such as rack or sack",
+            "use another recovery, such as rack or sack",
         );
     }
     for axis in [Axis::Differentiation, Axis::Response] {
         if axis.null() != Some(spec.name(axis)) {
             let message = format!(
-                "{} answers single losses, and what a loss means is the agent's to say",
+                "{} responds to single losses, but the agent decides how to respond to losses",
                 spec.name(axis)
             );
             return refuse(
                 message,
-                "leave it out, or have the agent multiply the window of the control",
+                "remove it, or use an action that multiplies the window of the control",
             );
         }
     }

@@ -1,9 +1,9 @@
-//! What lies between an agent and the congestion control that obeys it.
+//! Cells: the shared state of an agent and the congestion control that follows it.
 //!
-//! The control is a plug-in inside the simulation, the agent is outside. Both hold the same cell: the agent
-//! leaves orders in it between steps, the control leaves notes of what ACKs said. One thread at a time has the
-//! environment and with it both, so that nothing here is ever contended: the atomics make the cell shareable and
-//! cost what plain loads and stores cost.
+//! The control is a plug-in inside the simulation, and the agent is outside. Both hold the same cell: the agent writes
+//! orders into it between steps, and the control writes notes about ACKs. Only one thread at a time owns the
+//! environment, and thus both of them, so the cell is never contended. Atomics make it shareable at the cost of plain
+//! loads and stores.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -14,11 +14,11 @@ use dupack_tcp::time::{Duration, Instant};
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Cell {
-    /// Bytes of window; only where the agent sets it.
+    /// Window in bytes; used only if the agent sets it.
     window: Real,
-    /// Bytes of payload per second; only where the agent sets it.
+    /// Bytes of payload per second; used only if the agent sets the pace.
     rate: Real,
-    /// What the window is to be multiplied with at the next ACK.
+    /// Factor for the window at the next ACK.
     factor: Real,
     acks: Count,
     timeouts: Count,
@@ -26,41 +26,41 @@ pub(crate) struct Cell {
     samples: Count,
     rtt_least: Count,
     rtt_last: Count,
-    /// When what is noted began.
+    /// Start time of the current notes.
     since: Count,
-    /// Sums over round-trip samples r at times t since then, in seconds: of r, t, t², t·r.
+    /// Sums of r, t, t² and t·r over the round-trip samples r at times t since then, in seconds.
     sums: [Real; 4],
 }
 
-/// What ACKs have said since it was asked last.
+/// Information from ACKs since the notes were last taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Notes {
-    /// ACKs.
+    /// Number of ACKs.
     pub(crate) acks: u64,
-    /// Expiries of the retransmission timer.
+    /// Number of retransmission timeouts.
     pub(crate) timeouts: u64,
-    /// Payload bytes that ACKs were the first to report.
+    /// Payload bytes that ACKs reported as delivered for the first time.
     pub(crate) delivered_bytes: u64,
     /// Round-trip times, if any were measured.
     pub(crate) rtt: Option<RoundTrips>,
 }
 
-/// The round-trip times of some time.
+/// Round-trip times of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RoundTrips {
-    /// Their mean in seconds.
+    /// Mean, in seconds.
     pub(crate) mean: f64,
-    /// The least in seconds.
+    /// Minimum, in seconds.
     pub(crate) least: f64,
-    /// The last in seconds.
+    /// Last sample, in seconds.
     pub(crate) last: f64,
-    /// How they grow, in seconds per second: the slope of the straight line that fits best (least squares);
-    /// 0 if all were measured at one time.
+    /// Slope of the least-squares line through the samples, in seconds per second; 0 if all were measured at the same
+    /// time.
     pub(crate) slope: f64,
 }
 
 impl Cell {
-    /// A cell whose first orders are a window in bytes and a rate in bytes per second.
+    /// Creates a cell whose initial orders are a window in bytes and a rate in bytes per second.
     pub(crate) fn new(window: f64, rate: f64) -> Self {
         Self {
             window: Real::new(window),
@@ -93,12 +93,12 @@ impl Cell {
         self.rate.set(bytes_per_second);
     }
 
-    /// Has the control multiply its window, in addition to what it has not done yet.
+    /// Orders a factor for the window, in addition to factors not yet applied.
     pub(crate) fn multiply(&self, factor: f64) {
         self.factor.set(self.factor.get() * factor);
     }
 
-    /// What the window is to be multiplied with now.
+    /// Takes the factor to apply to the window now.
     pub(crate) fn take_factor(&self) -> f64 {
         let factor = self.factor.get();
         if factor != 1.0 {
@@ -107,7 +107,7 @@ impl Cell {
         factor
     }
 
-    /// Takes note of an ACK.
+    /// Notes an ACK.
     pub(crate) fn note_ack(&self, ack: &AckFacts<'_>) {
         self.acks.add(1);
         self.delivered.add(ack.delivered_bytes);
@@ -132,17 +132,17 @@ impl Cell {
         sum_tr.add(t * r);
     }
 
-    /// Takes note of a timeout.
+    /// Notes a timeout.
     pub(crate) fn note_timeout(&self) {
         self.timeouts.add(1);
     }
 
-    /// ACKs and timeouts so far that nobody has taken.
+    /// Returns the number of ACKs and timeouts since the notes were last taken.
     pub(crate) fn happenings(&self) -> u64 {
         self.acks.get() + self.timeouts.get()
     }
 
-    /// What was noted; from `now` on it is counted anew.
+    /// Takes the notes and starts new ones at `now`.
     pub(crate) fn take(&self, now: Instant) -> Notes {
         let samples = self.samples.take();
         let [sum_r, sum_t, sum_tt, sum_tr] = self.sums.each_ref().map(Real::take);
@@ -156,7 +156,7 @@ impl Cell {
             delivered_bytes: self.delivered.take(),
             rtt: (samples > 0).then(|| {
                 let n = samples as f64;
-                // n times the variance of the times; rounding leaves a little of nothing.
+                // n times the variance of the times; rounding may leave a tiny value instead of 0.
                 let spread = sum_tt - sum_t * sum_t / n;
                 let slope = (sum_tr - sum_t * sum_r / n) / spread;
                 let is_spread = samples > 1 && spread > 1e-12 * sum_tt;
@@ -238,19 +238,19 @@ mod tests {
     }
 
     #[test]
-    fn round_trips_have_mean_least_last_and_slope() {
-        // 40 ms, and 1 ms more every 10 ms: 0.1 s/s.
+    fn round_trips_have_mean_minimum_last_and_slope() {
+        // 40 ms, then 1 ms more every 10 ms: 0.1 s/s.
         let rtt = noted(&[(0, 40), (10, 41), (20, 42), (30, 43)]).unwrap();
         assert!((rtt.mean - 0.0415).abs() < 1e-12, "{rtt:?}");
         assert_eq!((rtt.least, rtt.last), (0.040, 0.043));
         assert!((rtt.slope - 0.1).abs() < 1e-9, "{rtt:?}");
-        // Down and up again: no slope.
+        // Down and up again: the slope is 0.
         let rtt = noted(&[(0, 41), (10, 40), (20, 41)]).unwrap();
         assert!(rtt.slope.abs() < 1e-9, "{rtt:?}");
     }
 
     #[test]
-    fn of_one_moment_there_is_no_slope_and_of_nothing_no_round_trip() {
+    fn one_time_has_no_slope_and_no_sample_has_no_round_trip() {
         let rtt = noted(&[(7, 40), (7, 44)]).unwrap();
         assert_eq!(rtt.slope, 0.0);
         assert_eq!(noted(&[(7, 40)]).unwrap().slope, 0.0);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_gone() {
+    fn taking_the_notes_empties_them() {
         let cell = Cell::new(1.0, 1.0);
         cell.note_timeout();
         cell.note_rtt(Instant::ZERO, Duration::from_millis(40));
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn factors_add_up_until_they_are_taken() {
+    fn factors_multiply_until_they_are_taken() {
         let cell = Cell::new(1.0, 1.0);
         cell.multiply(2.0);
         cell.multiply(1.5);

@@ -1,18 +1,18 @@
-//! The congestion control that obeys an agent.
+//! The congestion control that follows an agent's orders.
 //!
-//! It is a plug-in like any other: the sender asks it at ACKs, losses and timeouts, and it answers with what the
-//! agent has ordered. So an order takes effect when the sender asks next: a window or a factor with the next ACK,
-//! loss or timeout, a rate with the next segment. Nothing else of the simulation knows that there is an agent.
+//! It is a plug-in like any other: the sender calls it at ACKs, losses and timeouts, and it answers with the agent's
+//! orders. An order therefore takes effect at the sender's next call: a window or a factor at the next ACK, loss or
+//! timeout, a rate with the next segment. No other part of the simulation knows about the agent.
 //!
-//! | an agent that sets | what the control does |
+//! | agent sets | behaviour of the control |
 //! | --- | --- |
-//! | a rate | paces by it; the window is so wide that it never holds |
-//! | a window | keeps it, whatever is lost; segments leave as ACKs come |
-//! | a factor | is the stack's own control; at the next ACK its window is multiplied once, and it goes on from there |
+//! | a rate | paces at the rate, with a window too large to limit it |
+//! | a window | keeps the window whatever is lost; ACKs clock segments out |
+//! | a factor | the stack's own control; its window is multiplied once at the next ACK, and it continues from there |
 //!
-//! A rate and a window stand at losses and timeouts, too: what a loss means is the agent's to say. The recovery
-//! still repairs it. Like BBR, such a control governs by a model
-//! ([`Governance::Model`]), so that a recovery limits nothing by itself (no PRR).
+//! A rate or a window also persists through losses and timeouts: the agent decides how to respond to a loss. The
+//! recovery still repairs the loss. Like BBR, such a control governs by a model ([`Governance::Model`]), so that a
+//! recovery adds no limit of its own (no PRR).
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ use dupack_tcp::window::Window;
 
 use crate::cell::Cell;
 
-/// A window that never holds: a terabyte. Finite, as recoveries calculate with it.
+/// A window that never limits: a terabyte. It is finite because recoveries calculate with it.
 pub(crate) const WIDE: f64 = 1e12;
 
-/// What of the control an agent sets.
+/// The part of the control that an agent sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     /// The pace.
@@ -39,8 +39,8 @@ pub(crate) enum Hold {
     Factor,
 }
 
-/// The control of a stack whose own is `base`, in the hands of whoever has `cell`. A window that is multiplied
-/// does not fall below `least` bytes.
+/// Creates the control that follows the orders in `cell`, for a stack whose own control is `base`. A multiplied window
+/// is at least `least` bytes.
 pub(crate) fn obey(
     hold: Hold,
     base: Box<dyn CongestionControl>,
@@ -61,7 +61,7 @@ pub(crate) fn obey(
     }
 }
 
-/// A control that does what it is told.
+/// A control that sets the ordered window and pace.
 #[derive(Debug)]
 struct Ordered {
     cell: Arc<Cell>,
@@ -69,7 +69,7 @@ struct Ordered {
 }
 
 impl Ordered {
-    /// The window that is ordered. There is no slow start.
+    /// Returns the ordered window. There is no slow start.
     fn window(&self) -> Window {
         let cwnd = self.cell.window();
         Window {
@@ -113,7 +113,7 @@ impl CongestionControl for Ordered {
     }
 }
 
-/// A control of the catalog, whose window is multiplied now and then.
+/// A control of the catalog whose window the agent multiplies.
 #[derive(Debug)]
 struct Multiplied {
     cell: Arc<Cell>,

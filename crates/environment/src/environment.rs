@@ -1,4 +1,4 @@
-//! One environment: episodes, one after the other.
+//! A single environment: a series of episodes.
 
 use std::sync::Arc;
 
@@ -12,36 +12,36 @@ use crate::info::Info;
 
 /// A path, and agents that control flows over it.
 ///
-/// [`reset`](Self::reset) begins an episode, [`step`](Self::step) goes on in it. With one agent it is what
-/// Gymnasium calls an `Env`, with several what PettingZoo calls a `ParallelEnv`.
+/// [`reset`](Self::reset) begins an episode, and [`step`](Self::step) advances it. With one agent it corresponds to
+/// Gymnasium's `Env`, with several to PettingZoo's `ParallelEnv`.
 #[derive(Debug)]
 pub struct Environment {
     blueprint: Arc<Blueprint>,
-    /// The seed of its first episode, of which those of the others follow.
+    /// Seed of the first episode; the seeds of later episodes derive from it.
     seed: u64,
-    /// Episodes begun since it got that seed.
+    /// Number of episodes begun since the seed was set.
     episodes: u64,
     episode: Option<Episode>,
     fingerprint: Fingerprint,
 }
 
-/// Where the outcome of a step goes. With several environments, or several agents, each slice has the numbers of
-/// the first environment, agent by agent, then those of the next.
+/// Destination for the outcome of a step. With several environments or agents, each slice has the numbers of the first
+/// environment, agent by agent, then those of the next.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome<'a> {
-    /// What each agent observes.
+    /// Observations of the agents.
     pub observations: &'a mut [f32],
-    /// What each agent is rewarded with.
+    /// Rewards of the agents.
     pub rewards: &'a mut [f64],
-    /// Whether each agent's transfer is done.
+    /// `true` for each agent whose transfer is complete.
     pub terminated: &'a mut [bool],
-    /// Whether the time was up before.
+    /// `true` for each agent whose time ran out before that.
     pub truncated: &'a mut [bool],
 }
 
 impl<'a> Outcome<'a> {
-    /// These slices.
+    /// Creates an outcome that writes to these slices.
     #[must_use]
     pub const fn new(
         observations: &'a mut [f32],
@@ -57,7 +57,7 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// Makes sure that there is room for so many agents, each of which observes `observed` numbers.
+    /// Checks that the slices have room for `agents` agents with `observed` numbers each.
     pub(crate) fn check(&self, agents: usize, observed: usize) -> Result<(), EnvironmentError> {
         let each = || format!("one for each of {agents} agents, environment by environment");
         check_observations(self.observations.len(), agents, observed)?;
@@ -67,7 +67,7 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Makes sure that there is room for what so many agents observe.
+/// Checks that there is room for the observations of all agents.
 pub(crate) fn check_observations(
     given: usize,
     agents: usize,
@@ -79,7 +79,7 @@ pub(crate) fn check_observations(
 }
 
 impl Environment {
-    /// One whose first episode, unless a seed is given, is that of seed 0.
+    /// Creates an environment. Without a seed in `reset`, its first episode has seed 0.
     #[must_use]
     pub const fn new(blueprint: Arc<Blueprint>) -> Self {
         Self {
@@ -91,23 +91,24 @@ impl Environment {
         }
     }
 
-    /// What it was built from.
+    /// Returns the blueprint that the environment was built from.
     #[must_use]
     pub const fn blueprint(&self) -> &Arc<Blueprint> {
         &self.blueprint
     }
 
-    /// Whether the traces of its episodes are hashed, from the next one on.
+    /// Turns trace hashes on or off, starting with the next episode.
     pub const fn set_fingerprint(&mut self, fingerprint: Fingerprint) {
         self.fingerprint = fingerprint;
     }
 
-    /// Begins an episode. With a `seed` it is that seed's: the same as a run of the experiment with the same seed,
-    /// but for the agents. Without, it is the next of those that follow from the last seed. `fixed` stands in the
-    /// place of what would be drawn; only keys that have a range can be fixed.
+    /// Begins an episode. With a `seed`, the network is the same as in a run of the experiment with that seed, apart
+    /// from the agents. Without one, the seed derives from the last. Values in `fixed` replace drawn values; only keys
+    /// that have a range can be fixed.
     ///
     /// # Errors
-    /// If `observations` has another length than what all agents observe, or the episode cannot be built.
+    /// Returns an error if `observations` does not have the total length of all observations, or the episode cannot be
+    /// built.
     pub fn reset(
         &mut self,
         seed: Option<u64>,
@@ -122,7 +123,7 @@ impl Environment {
             self.episodes = 0;
         }
         let seed = episode_seed(self.seed, self.episodes);
-        // The old one goes first: its memory serves the new one.
+        // Drop the old episode first so that the new one can reuse its memory.
         self.episode = None;
         let episode = Episode::new(&self.blueprint, seed, fixed, self.fingerprint)?;
         self.episodes += 1;
@@ -134,12 +135,12 @@ impl Environment {
         Ok(())
     }
 
-    /// Gives each agent's order, goes on for a step, and writes what came of it. An agent whose transfer is done
-    /// gives no more orders: its action is not looked at, its reward is 0, and it observes what it observed last.
+    /// Gives each agent's order, simulates one step, and writes the outcome. An agent whose transfer is complete gives
+    /// no more orders: its action is ignored, its reward is 0, and its observation stays as it was.
     ///
     /// # Errors
-    /// If there is no episode, or it is over; if a slice has the wrong length, or an action is beyond its bounds.
-    /// Nothing has happened then.
+    /// Returns an error, and simulates nothing, if there is no episode, the episode is over, a slice has the wrong
+    /// length, or an action is out of bounds.
     pub fn step(
         &mut self,
         actions: &[f32],
@@ -154,14 +155,14 @@ impl Environment {
         Ok(())
     }
 
-    /// Whether the next step is one of the episode at hand: there is one, and it is not over.
+    /// Returns `true` if there is an episode that is not over yet.
     #[must_use]
     pub fn is_running(&self) -> bool {
         let episode = self.episode.as_ref();
         episode.is_some_and(|episode| !episode.is_at_end() && !episode.is_done())
     }
 
-    /// How the episode stands; `None` before the first.
+    /// Returns the state of the episode, or `None` before the first one.
     #[must_use]
     pub fn info(&self) -> Option<Info> {
         let episode = self.episode.as_ref()?;
@@ -169,7 +170,7 @@ impl Environment {
         Some(Info::of(episode, seed))
     }
 
-    /// Makes sure that a step with these actions can be made.
+    /// Checks that a step with these actions is possible.
     pub(crate) fn check_actions(&self, actions: &[f32]) -> Result<(), EnvironmentError> {
         let Some(episode) = &self.episode else {
             return Err(EnvironmentError::NotReset { environment: 0 });
@@ -183,7 +184,7 @@ impl Environment {
         })?;
         let (low, high) = self.blueprint.settings().action.bounds();
         let mut all = episode.agents.iter().zip(actions).enumerate();
-        // NaN is in no range.
+        // No range contains NaN.
         let wrong =
             all.find(|(_, (agent, action))| !agent.is_done && !(low..=high).contains(*action));
         match wrong {
@@ -198,7 +199,7 @@ impl Environment {
         }
     }
 
-    /// A step of which everything has been checked.
+    /// Performs a step whose inputs have been checked.
     pub(crate) fn go_on(&mut self, actions: &[f32], outcome: &mut Outcome<'_>) {
         let Some(episode) = &mut self.episode else {
             return;
@@ -221,7 +222,7 @@ impl Environment {
     }
 }
 
-/// The seed of the `n`th episode after an environment got `seed`: the first has it itself.
+/// Returns the seed of the `n`th episode after an environment was given `seed`. The first episode has `seed` itself.
 #[must_use]
 pub fn episode_seed(seed: u64, n: u64) -> u64 {
     match n {

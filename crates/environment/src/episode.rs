@@ -1,4 +1,4 @@
-//! One episode: a simulation, and its agents' flows.
+//! An episode: a simulation and the flows of its agents.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::error::EnvironmentError;
 use crate::interval::Interval;
 use crate::measured::{Gauge, Measured};
 
-/// An episode at work.
+/// A running episode.
 #[derive(Debug)]
 pub(crate) struct Episode {
     simulation: Simulation,
@@ -28,32 +28,32 @@ pub(crate) struct Episode {
     hash: Option<Box<TraceHash>>,
 }
 
-/// An agent's flow.
+/// The flow of an agent.
 #[derive(Debug)]
 pub(crate) struct Agent {
     pub(crate) flow: FlowId,
     cell: Arc<Cell>,
     gauge: Gauge,
-    /// The observation as it stands.
+    /// The current observation.
     pub(crate) numbers: Vec<f32>,
-    /// Its transfer is done: no order reaches it any more.
+    /// `true` once the transfer is complete; the flow then takes no more orders.
     pub(crate) is_done: bool,
     action: f64,
 }
 
-/// Whether an episode's trace is hashed.
+/// Controls whether the trace of an episode is hashed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fingerprint {
-    /// It is not, and costs nothing.
+    /// No hash, at no cost.
     #[default]
     Off,
-    /// Every event of every packet goes into a hash, as in a run of an experiment.
+    /// A hash of every event of every packet, as in a run of an experiment.
     On,
 }
 
 impl Episode {
-    /// The episode of `seed`, up to the end of the warm-up.
+    /// Builds the episode of `seed` and simulates its warm-up.
     pub(crate) fn new(
         blueprint: &Blueprint,
         seed: u64,
@@ -95,7 +95,7 @@ impl Episode {
         Ok(episode)
     }
 
-    /// Gives the agents' orders, which are within their bounds.
+    /// Gives the orders of the agents. The actions are within their bounds.
     pub(crate) fn order(&mut self, blueprint: &Blueprint, actions: &[f32]) {
         for (agent, action) in self.agents.iter_mut().zip(actions) {
             if agent.is_done {
@@ -113,7 +113,7 @@ impl Episode {
         }
     }
 
-    /// Goes on for a step.
+    /// Simulates one step.
     pub(crate) fn advance(&mut self, interval: Interval) {
         self.steps += 1;
         match interval {
@@ -130,8 +130,8 @@ impl Episode {
         }
     }
 
-    /// What each agent's sender has seen in the step; `told` is given the agent's number too. Agents that were
-    /// done before are left out.
+    /// Calls `told` for each agent with its index and what its sender has measured in the step. Agents that were
+    /// already done are skipped.
     pub(crate) fn read(&mut self, hold: Hold, mut told: impl FnMut(usize, &mut Agent, &Measured)) {
         let now = self.simulation.now();
         for (n, agent) in self.agents.iter_mut().enumerate() {
@@ -148,12 +148,12 @@ impl Episode {
         }
     }
 
-    /// Whether the time is up.
+    /// Returns `true` if the time of the episode has run out.
     pub(crate) fn is_at_end(&self) -> bool {
         self.simulation.now() >= self.end
     }
 
-    /// Whether no agent has anything left to do.
+    /// Returns `true` if the transfers of all agents are complete.
     pub(crate) fn is_done(&self) -> bool {
         self.agents.iter().all(|agent| agent.is_done)
     }
@@ -170,12 +170,12 @@ impl Episode {
         self.simulation.measuring_since()
     }
 
-    /// The hash of all events so far, if they are hashed.
+    /// Returns the hash of all events so far, if hashing is on.
     pub(crate) fn trace_hash(&self) -> Option<u64> {
         self.hash.as_ref().map(|hash| hash.digest())
     }
 
-    /// The longest smoothed round-trip time of the agents' flows that are at work.
+    /// Returns the longest smoothed round-trip time of the agents' active flows.
     fn round_trip(&self) -> Option<Duration> {
         let at_work = self.agents.iter().filter(|agent| !agent.is_done);
         let flows = at_work.filter_map(|agent| self.simulation.tcp(agent.flow));
@@ -189,7 +189,7 @@ impl Episode {
         }
     }
 
-    /// Goes on until an agent's control has been told of an ACK or a timeout, or the time is up.
+    /// Simulates until an agent's control sees an ACK or a timeout, or the time runs out.
     fn run_until_ack(&mut self) {
         let happenings = |agents: &[Agent]| {
             agents
@@ -210,7 +210,7 @@ impl Episode {
     }
 }
 
-/// A step lasts no shorter than this: on a path without delay a part of a round trip might be nothing.
+/// Minimum length of a step: on a path without delay, a fraction of a round trip might be 0.
 const LEAST_STEP: Duration = Duration::from_micros(1);
 
 fn run<O: Observer>(simulation: &mut Simulation, until: Instant, observer: &mut O) {

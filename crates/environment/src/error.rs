@@ -1,101 +1,101 @@
-//! What a caller can get wrong, each with its place and its remedy.
+//! Errors of callers. Each names its place and what to do instead.
 
 use dupack_lab::experiment::load::ExperimentError;
 use dupack_lab::run::BuildError;
 use miette::Diagnostic;
 use thiserror::Error;
 
-/// What is wrong with a description of environments, or with a call.
+/// An error in the description of an environment, or in a call.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum EnvironmentError {
-    /// The experiment is impossible, or a drawn value makes it so.
+    /// The experiment is invalid, or a drawn value makes it invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Experiment(#[from] ExperimentError),
-    /// A setting is impossible.
+    /// A setting is invalid.
     #[error("{place}: {message}")]
     #[diagnostic(help("{remedy}"))]
     Setting {
-        /// The setting, by its path: `action.low`.
+        /// Path of the setting: `action.low`.
         place: String,
-        /// What is wrong.
+        /// The error message.
         message: String,
-        /// What to write instead.
+        /// Suggested correction.
         remedy: String,
     },
     /// The episode of a seed cannot be built.
-    #[error("the episode of seed {seed}: {cause}")]
-    #[diagnostic(help("the values drawn: {drawn}; narrow the ranges that they are of"))]
+    #[error("cannot build the episode of seed {seed}: {cause}")]
+    #[diagnostic(help("drawn values: {drawn}; narrow their ranges"))]
     Episode {
         /// The seed of the episode.
         seed: u64,
-        /// Why.
+        /// Cause of the failure.
         cause: BuildError,
-        /// What was drawn for it.
+        /// Values drawn for the episode.
         drawn: String,
     },
-    /// An action is no number, or beyond its bounds.
+    /// An action is NaN or out of bounds.
     #[error(
-        "the action {value} of agent {agent} in environment {environment} is not from {low} to {high}"
+        "invalid action {value} of agent {agent} in environment {environment}: expected a number from {low} to {high}"
     )]
     #[diagnostic(help(
-        "clip actions to the bounds of the action space; of NaN, look for a policy that diverges"
+        "clip actions to the bounds of the action space; if the action is NaN, check whether the policy diverges"
     ))]
     Action {
-        /// Which environment, from 0.
+        /// Index of the environment, from 0.
         environment: usize,
-        /// Which of its agents, from 0.
+        /// Index of the agent in the environment, from 0.
         agent: usize,
-        /// What was given.
+        /// The action.
         value: f32,
-        /// The least that may be given.
+        /// Smallest allowed action.
         low: f32,
-        /// The most that may be given.
+        /// Largest allowed action.
         high: f32,
     },
     /// A slice has the wrong length.
-    #[error("{what}: {given} given, {wanted} wanted")]
+    #[error("{what}: {given} given, {wanted} expected")]
     #[diagnostic(help("{meaning}"))]
     Length {
-        /// Of what.
+        /// Name of the slice.
         what: &'static str,
-        /// How many there are.
+        /// Length of the slice.
         given: usize,
-        /// How many there should be.
+        /// Expected length.
         wanted: usize,
-        /// How that number comes about.
+        /// Explanation of the expected length.
         meaning: String,
     },
-    /// An environment was stepped that has no episode.
+    /// A step was called on an environment without an episode.
     #[error("environment {environment} has not been reset")]
     #[diagnostic(help("call reset first"))]
     NotReset {
-        /// Which environment, from 0.
+        /// Index of the environment, from 0.
         environment: usize,
     },
-    /// An environment was stepped whose episode is over.
+    /// A step was called on an environment whose episode is over.
     #[error("the episode of environment {environment} is over")]
     #[diagnostic(help(
-        "call reset before the next step, or let a vector of environments do it (Autoreset::NextStep)"
+        "call reset before the next step, or use a vector environment with Autoreset::NextStep"
     ))]
     Over {
-        /// Which environment, from 0.
+        /// Index of the environment, from 0.
         environment: usize,
     },
     /// The threads cannot be started.
-    #[error("{count} threads cannot be started: {cause}")]
-    #[diagnostic(help("ask for fewer"))]
+    #[error("cannot start {count} threads: {cause}")]
+    #[diagnostic(help("use fewer threads"))]
     Threads {
-        /// How many were asked for.
+        /// Number of threads requested.
         count: usize,
-        /// Why, in the system's words.
+        /// The system's error message.
         cause: String,
     },
 }
 
 impl EnvironmentError {
-    /// A setting at `place` that is impossible.
+    /// Creates an error for the invalid setting at `place`.
     pub(crate) fn setting(
         place: impl Into<String>,
         message: impl Into<String>,
@@ -108,7 +108,7 @@ impl EnvironmentError {
         }
     }
 
-    /// The same error, of environment `number` of several.
+    /// Returns the same error for environment `number` of several.
     #[must_use]
     pub(crate) fn of_environment(self, number: usize) -> Self {
         match self {
@@ -136,7 +136,7 @@ impl EnvironmentError {
     }
 }
 
-/// Makes sure that a slice has the length that is wanted.
+/// Checks the length of a slice.
 pub(crate) fn check_length(
     what: &'static str,
     given: usize,

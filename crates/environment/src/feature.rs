@@ -1,4 +1,4 @@
-//! The numbers that an observation may be made of, by name.
+//! Features: the numbers that observations and rewards are built from, by name.
 
 use core::fmt;
 use core::str::FromStr;
@@ -8,87 +8,87 @@ use serde::{Deserialize, Serialize};
 use crate::measured::{Measured, per};
 use crate::names::unknown;
 
-/// A number that an agent may observe at the end of a step.
+/// A number that an agent can observe at the end of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[non_exhaustive]
 pub enum Feature {
-    /// Mbit/s delivered.
+    /// Delivered, in Mbit/s.
     Throughput,
-    /// Mbit/s sent.
+    /// Sent, in Mbit/s.
     SendRate,
-    /// Lost of lost and delivered.
+    /// Lost / (lost + delivered).
     LossRatio,
     /// Mean round-trip time.
     Rtt,
-    /// Least round-trip time so far.
+    /// Minimum round-trip time so far.
     RttLeast,
     /// Smoothed round-trip time.
     Srtt,
-    /// Mean beyond least.
+    /// Mean minus minimum round-trip time.
     Queueing,
     /// Growth of the round-trip time.
     LatencyGradient,
-    /// Mean round-trip time to the least mean.
+    /// Mean round-trip time / minimum of all means.
     LatencyRatio,
-    /// Sent to delivered.
+    /// Sent / delivered.
     SendRatio,
     /// Congestion window.
     Window,
     /// Pace.
     Pace,
-    /// In flight.
+    /// Segments in flight.
     InFlight,
-    /// ACKs.
+    /// Number of ACKs.
     Acks,
-    /// Timeouts.
+    /// Number of timeouts.
     Timeouts,
     /// Length of the step.
     Interval,
-    /// Delivered to the most delivered.
+    /// Throughput / maximum throughput.
     ThroughputShare,
-    /// Pace to the most delivered.
+    /// Pace / maximum throughput.
     PaceShare,
-    /// Five times lost to the most delivered.
+    /// 5 · loss rate / maximum throughput.
     LossShare,
-    /// ACKs to the window.
+    /// ACKs / window.
     AcksPerWindow,
-    /// Least to smoothed round-trip time.
+    /// Minimum / smoothed round-trip time.
     RttShare,
-    /// The same, with a margin.
+    /// The same ratio with a margin.
     DelayMargin,
-    /// What the agent did.
+    /// The agent's last action.
     LastAction,
 }
 
-/// What is to be said of a feature.
+/// Description of a feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Description {
-    /// Its name in settings.
+    /// Name in settings.
     pub name: &'static str,
-    /// Its unit; empty for a count or a ratio.
+    /// Unit; empty for a count or a ratio.
     pub unit: &'static str,
-    /// What it is.
+    /// Meaning of the number.
     pub meaning: &'static str,
-    /// The least that is told: what is less is told as this.
+    /// Lower bound; smaller values are clamped to it.
     pub low: f32,
-    /// The most that is told.
+    /// Upper bound; larger values are clamped to it.
     pub high: f32,
-    /// What is told before there was a step.
+    /// Value before the first step.
     pub neutral: f32,
 }
 
-/// Orca's margin for the delay (β), and what a loss weighs beside throughput (ζ): its authors' code has 1.25
+/// Orca's margin for the delay (β), and the weight of a loss relative to throughput (ζ). The authors' code has 1.25
 /// (`delay_margin_coef`) and 5.
 pub(crate) const DELAY_MARGIN: f64 = 1.25;
 pub(crate) const LOSS_WEIGHT: f64 = 5.0;
 
-/// From here on numbers are so large that nobody can learn anything from their size.
+/// Upper bound of unbounded quantities: an agent cannot learn anything from larger values.
 const MUCH: f32 = 1e6;
 
 impl Feature {
-    /// All of them.
+    /// All features.
     pub const ALL: [Self; 23] = [
         Self::Throughput,
         Self::SendRate,
@@ -115,38 +115,38 @@ impl Feature {
         Self::LastAction,
     ];
 
-    /// Name, unit, meaning, bounds.
+    /// Returns name, unit, meaning and bounds.
     #[must_use]
     pub const fn description(self) -> Description {
         let (name, unit, meaning, bounds) = match self {
             Self::Throughput => (
                 "throughput",
                 "Mbit/s",
-                "payload that ACKs reported, per time",
+                "payload that ACKs reported per time",
                 (0.0, MUCH, 0.0),
             ),
             Self::SendRate => (
                 "send_rate",
                 "Mbit/s",
-                "payload sent, repeated segments included, per time",
+                "payload sent per time, including retransmissions",
                 (0.0, MUCH, 0.0),
             ),
             Self::LossRatio => (
                 "loss_ratio",
                 "",
-                "lost / (lost + delivered), where lost is what was sent again",
+                "lost / (lost + delivered), where lost means retransmitted",
                 (0.0, 1.0, 0.0),
             ),
             Self::Rtt => (
                 "rtt",
                 "s",
-                "mean round-trip time of the step, or of the last step that had one",
+                "mean round-trip time of the step, or of the last step that has one",
                 (0.0, MUCH, 0.0),
             ),
             Self::RttLeast => (
                 "rtt_least",
                 "s",
-                "least round-trip time so far",
+                "minimum round-trip time so far",
                 (0.0, MUCH, 0.0),
             ),
             Self::Srtt => (
@@ -159,13 +159,13 @@ impl Feature {
             Self::LatencyGradient => (
                 "latency_gradient",
                 "s/s",
-                "slope of the round-trip times over the step, by least squares",
+                "least-squares slope of the round-trip times over the step",
                 (-10.0, 10.0, 0.0),
             ),
             Self::LatencyRatio => (
                 "latency_ratio",
                 "",
-                "rtt / the least rtt of any step so far",
+                "rtt / minimum rtt of any step so far",
                 (1.0, 10_000.0, 1.0),
             ),
             Self::SendRatio => (
@@ -184,39 +184,39 @@ impl Feature {
             Self::InFlight => (
                 "in_flight",
                 "segments",
-                "in flight, as the recovery counts",
+                "segments in flight, as the recovery counts them",
                 (0.0, MUCH, 0.0),
             ),
-            Self::Acks => ("acks", "", "ACKs that came", (0.0, MUCH, 0.0)),
+            Self::Acks => ("acks", "", "number of ACKs", (0.0, MUCH, 0.0)),
             Self::Timeouts => (
                 "timeouts",
                 "",
-                "expiries of the retransmission timer",
+                "number of retransmission timeouts",
                 (0.0, MUCH, 0.0),
             ),
             Self::Interval => ("interval", "s", "length of the step", (0.0, MUCH, 0.0)),
             Self::ThroughputShare => (
                 "throughput_share",
                 "",
-                "throughput / the most throughput of any step so far",
+                "throughput / maximum throughput of any step so far",
                 (0.0, 1.0, 0.0),
             ),
             Self::PaceShare => (
                 "pace_share",
                 "",
-                "pace / the most throughput so far, at most 10",
+                "pace / maximum throughput so far, at most 10",
                 (0.0, 10.0, 0.0),
             ),
             Self::LossShare => (
                 "loss_share",
                 "",
-                "5 · lost per time / the most throughput so far",
+                "5 · lost per time / maximum throughput so far",
                 (0.0, 1000.0, 0.0),
             ),
             Self::AcksPerWindow => (
                 "acks_per_window",
                 "",
-                "ACKs that came / window in segments",
+                "number of ACKs / window in segments",
                 (0.0, 1000.0, 0.0),
             ),
             Self::RttShare => ("rtt_share", "", "rtt_least / srtt", (0.0, 1.0, 0.0)),
@@ -229,7 +229,7 @@ impl Feature {
             Self::LastAction => (
                 "last_action",
                 "",
-                "the action that began the step",
+                "action at the beginning of the step",
                 (-MUCH, MUCH, 0.0),
             ),
         };
@@ -244,7 +244,7 @@ impl Feature {
         }
     }
 
-    /// Its number after a step, within its bounds.
+    /// Returns the feature's number after a step, clamped to its bounds.
     #[must_use]
     pub fn of(self, step: &Measured) -> f32 {
         let told = self.description();
@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_back_and_no_two_are_the_same() {
+    fn names_parse_back_and_are_unique() {
         for feature in Feature::ALL {
             assert_eq!(feature.to_string().parse(), Ok(feature));
             let told = feature.description();
@@ -330,9 +330,9 @@ mod tests {
         assert!(error.contains("did you mean `throughput`?"), "{error}");
     }
 
-    /// Before anything has happened, and whatever happens, there is a number within the bounds.
+    /// Features have numbers within their bounds before any step and after extreme steps.
     #[test]
-    fn every_number_is_within_its_bounds() {
+    fn every_feature_is_within_its_bounds() {
         let wild = Measured {
             duration: 1e-9,
             sent_bytes: 1e12,
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_what_they_are_called() {
+    fn features_have_the_values_that_their_names_say() {
         let step = Measured {
             duration: 0.01,
             sent_bytes: 15_000.0,

@@ -1,4 +1,4 @@
-//! How an episode stands, by the simulator's knowledge: for logs and curves, not for agents.
+//! State of an episode as the simulator knows it: for logs and curves, not for agents.
 
 use dupack_lab::experiment::SweepValue;
 use dupack_net::link::LossNature;
@@ -6,43 +6,43 @@ use dupack_tcp::time::Duration;
 
 use crate::episode::{Agent, Episode};
 
-/// How an episode stands. Counted since the end of the warm-up.
+/// State of an episode, counted from the end of the warm-up.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Info {
-    /// The seed of the episode.
+    /// Seed of the episode.
     pub seed: u64,
-    /// Steps so far.
+    /// Number of steps so far.
     pub steps: u64,
     /// Simulated time in seconds.
     pub time: f64,
-    /// What was drawn for the episode, by key of the experiment.
+    /// Values drawn for the episode, by key of the experiment.
     pub drawn: Vec<(String, SweepValue)>,
-    /// The hash of everything that happened, if the environment [hashes](crate::Fingerprint).
+    /// Hash of all events, if the environment [hashes](crate::Fingerprint) them.
     pub trace_hash: Option<u64>,
-    /// Each agent's flow.
+    /// State of each agent's flow.
     pub agents: Vec<AgentInfo>,
 }
 
-/// How an agent's flow stands.
+/// State of an agent's flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct AgentInfo {
-    /// Mbit/s that its receiver got in order, on average.
+    /// Mean rate at which the receiver got data in order, in Mbit/s.
     pub goodput: f64,
     /// Congestion window in segments.
     pub window: f64,
     /// Smoothed round-trip time in seconds; 0 before a sample.
     pub srtt: f64,
-    /// Data packets sent, repeated ones included.
+    /// Data packets sent, including retransmissions.
     pub packets: u64,
-    /// Of these, dropped by a queue, or otherwise for too much traffic.
+    /// Those of them dropped by a queue, or otherwise because of congestion.
     pub queue_drops: u64,
-    /// Of these, lost for another reason.
+    /// Those of them lost for another reason.
     pub link_losses: u64,
-    /// Segments sent again of which a copy had arrived or was under way.
+    /// Spurious retransmissions: a copy of the segment had arrived or was in transit.
     pub needless_repeats: u64,
-    /// Expiries of its retransmission timer, since its flow began.
+    /// Retransmission timeouts since the flow began.
     pub timeouts: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How long a step is.
+//! The length of a step.
 
 use core::fmt;
 use core::str::FromStr;
@@ -7,21 +7,21 @@ use dupack_lab::units::Delay;
 use dupack_tcp::time::Duration;
 use serde::{Deserialize, Serialize};
 
-/// How long a step is: how often an agent acts.
+/// Length of a step, which determines how often an agent acts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[non_exhaustive]
 pub enum Interval {
-    /// The same time always: `"10ms"`.
+    /// A fixed time: `"10ms"`.
     Time(Duration),
-    /// So many smoothed round-trip times as the agent's sender measures them; of several agents, the longest
-    /// counts. Before there is a sample, until the first ACK: `"rtt"`, `"0.5rtt"`.
+    /// A number of smoothed round-trip times of the agent's sender; with several agents, of the longest one. Before
+    /// there is a sample, until the first ACK: `"rtt"`, `"0.5rtt"`.
     RoundTrips(f64),
     /// Until an ACK reaches an agent's sender, or its retransmission timer expires: `"ack"`.
     Ack,
 }
 
-/// Round trips that a step may last.
+/// Allowed lengths of a step, in round trips.
 const ROUND_TRIPS: core::ops::RangeInclusive<f64> = 0.01..=100.0;
 
 impl FromStr for Interval {
@@ -40,7 +40,7 @@ impl FromStr for Interval {
             return match number.parse() {
                 Ok(number) if ROUND_TRIPS.contains(&number) => Ok(Self::RoundTrips(number)),
                 _ => Err(format!(
-                    "a step of `{text}` is not from 0.01 to 100 round trips; for example \"rtt\" or \"0.5rtt\""
+                    "invalid interval `{text}`: expected 0.01 to 100 round trips, such as \"rtt\" or \"0.5rtt\""
                 )),
             };
         }
@@ -48,9 +48,11 @@ impl FromStr for Interval {
             Ok(time) if time.as_nanos() > 0 => {
                 Ok(Self::Time(Duration::from_nanos(time.as_nanos())))
             }
-            Ok(_) => Err("a step of no time never ends; for example \"10ms\"".to_owned()),
+            Ok(_) => Err(
+                "an interval of 0 makes no progress: expected a time such as \"10ms\"".to_owned(),
+            ),
             Err(error) => Err(format!(
-                "{error}; a step lasts a time (\"10ms\"), round trips (\"rtt\", \"0.5rtt\") or until an ACK (\"ack\")"
+                "{error}; expected a time (\"10ms\"), round trips (\"rtt\", \"0.5rtt\"), or \"ack\" for a step until the next ACK"
             )),
         }
     }
@@ -85,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_read_as_it_is_written() {
+    fn intervals_parse_back() {
         for (text, interval) in [
             ("10ms", Interval::Time(Duration::from_millis(10))),
             ("1rtt", Interval::RoundTrips(1.0)),
@@ -99,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_cannot_be_says_why() {
+    fn invalid_intervals_are_refused() {
         for (text, part) in [
-            ("0s", "never ends"),
-            ("0rtt", "not from 0.01 to 100"),
-            ("NaNrtt", "not from 0.01 to 100"),
-            ("-1rtt", "not from 0.01 to 100"),
-            ("soon", "until an ACK"),
-            ("10", "until an ACK"),
+            ("0s", "makes no progress"),
+            ("0rtt", "expected 0.01 to 100"),
+            ("NaNrtt", "expected 0.01 to 100"),
+            ("-1rtt", "expected 0.01 to 100"),
+            ("soon", "until the next ACK"),
+            ("10", "until the next ACK"),
         ] {
             let error = text.parse::<Interval>().unwrap_err();
             assert!(error.contains(part), "{text}: {error}");

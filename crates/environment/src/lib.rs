@@ -1,16 +1,16 @@
 //! Environments for reinforcement learning: an agent is the congestion control of a flow over a simulated path.
 //!
-//! The path is an experiment's (`dupack_lab`), and so is the simulation: the same flows, links, recovery and random
-//! numbers. Only the congestion control of some flows is in the hands of agents, who give an order each step. A
-//! policy that does what a control of the catalog does gives the same packets as that control in an experiment.
+//! An experiment (`dupack_lab`) describes the path, and the simulation is the same: flows, links, recovery and random
+//! numbers. Only the congestion control of some flows belongs to agents, which give an order at each step. A policy
+//! that does what a control of the catalog does produces the same packets as that control in an experiment.
 //!
-//! | you look for | it is in |
+//! | topic | place |
 //! | --- | --- |
-//! | what can be observed, by name | [`Feature`] |
-//! | presets of the literature | `observation/`, `action/`, `reward/`: a file each, which cites it |
-//! | what an order does to a sender | `control.rs` |
-//! | what is drawn for every episode | [`Range`] |
-//! | one environment, many of them | [`Environment`], [`VectorEnvironment`] |
+//! | observable numbers, by name | [`Feature`] |
+//! | presets of the literature | `observation/`, `action/`, `reward/`: a file for each, with its source |
+//! | effect of an order on a sender | `control.rs` |
+//! | values drawn for every episode | [`Range`] |
+//! | one environment, many environments | [`Environment`], [`VectorEnvironment`] |
 //!
 //! One agent on a path of 10 Mbit/s:
 //!
@@ -90,7 +90,7 @@ pub use settings::Settings;
 pub use space::Space;
 pub use vector::{Autoreset, Seeds, Threads, VectorEnvironment, environment_seed};
 
-/// The README's examples.
+/// Compiles and runs the README's examples.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

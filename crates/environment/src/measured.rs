@@ -1,114 +1,116 @@
-//! What an agent's sender has seen in a step: all that observations and rewards are made of.
+//! Measurements of an agent's sender in a step, from which observations and rewards are computed.
 //!
-//! Nothing here is the simulator's knowledge. A sender of today's TCP could know each of these numbers:
+//! None of them needs the simulator's knowledge. A real TCP sender could know each of these numbers:
 //!
-//! | what | how the sender knows it |
+//! | quantity | source |
 //! | --- | --- |
-//! | delivered | bytes of which an ACK is the first to say that they arrived, cumulatively or by SACK |
-//! | sent | segments that left, repeated ones included |
-//! | lost | segments that it sent again: what the recovery took for lost, and probes of a tail |
-//! | round-trip times | of each ACK, the age of the youngest segment that it reports and that was sent once |
+//! | delivered | bytes that an ACK reports as received for the first time, cumulatively or by SACK |
+//! | sent | segments that left, including retransmissions |
+//! | lost | retransmitted segments: those that the recovery considered lost, and tail loss probes |
+//! | round-trip times | for each ACK, the age of the most recently sent segment that it reports and that was sent once |
 //!
-//! What counts is when the sender learns of it: ACKs of a step tell of what was sent a round trip before. PCC, on
-//! which Aurora stands, waits for the ACKs of what was sent in an interval; Aurora's own simulator does as is done here.
+//! Everything counts at the time when the sender learns of it: the ACKs of a step report what was sent a round trip
+//! before. PCC, on which Aurora builds, waits for the ACKs of the data sent in an interval; Aurora's own simulator does
+//! what this module does.
 
 use dupack_net::tcp_flow::TcpFlow;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::cell::{Cell, Notes, RoundTrips};
 
-/// What an agent's sender has seen in a step, and what it has seen so far. Times are in seconds, rates in bytes
-/// of payload per second.
+/// Measurements of an agent's sender in a step and since the beginning. Times are in seconds, rates in bytes of payload
+/// per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Measured {
-    /// How long the step was.
+    /// Length of the step.
     pub duration: f64,
-    /// Bytes that left, repeated ones included.
+    /// Bytes sent, including retransmissions.
     pub sent_bytes: f64,
-    /// Bytes of which ACKs said for the first time that they arrived.
+    /// Bytes that ACKs reported as received for the first time.
     pub delivered_bytes: f64,
-    /// Bytes that were sent again.
+    /// Bytes retransmitted.
     pub lost_bytes: f64,
-    /// ACKs that came.
+    /// Number of ACKs.
     pub acks: f64,
-    /// Expiries of the retransmission timer.
+    /// Number of retransmission timeouts.
     pub timeouts: f64,
-    /// The mean round-trip time; in a step without a sample that of the last step with one, and 0 before any.
+    /// Mean round-trip time; in a step without a sample, that of the last step with one; 0 before the first sample.
     pub rtt: f64,
-    /// How the round-trip time grew within the step, in seconds per second.
+    /// Slope of the round-trip time within the step, in seconds per second.
     pub rtt_slope: f64,
-    /// The least of the means of all steps so far; 0 before any.
+    /// Minimum of the mean round-trip times of all steps; 0 before the first sample.
     pub rtt_mean_least: f64,
-    /// The least round-trip time so far; 0 before any.
+    /// Minimum round-trip time so far; 0 before the first sample.
     pub rtt_least: f64,
-    /// The smoothed round-trip time (RFC 6298); 0 before any.
+    /// Smoothed round-trip time (RFC 6298); 0 before the first sample.
     pub srtt: f64,
-    /// The most that a step so far delivered, per second.
+    /// Maximum delivery rate of any step so far.
     pub rate_most: f64,
-    /// The pace: the agent's, or the window per smoothed round-trip time.
+    /// Pace of the agent, or the window per smoothed round-trip time.
     pub pace: f64,
-    /// The congestion window in segments.
+    /// Congestion window in segments.
     pub window: f64,
     /// Segments in flight, as the recovery counts them.
     pub in_flight: f64,
     /// Payload bytes of a full segment.
     pub segment: f64,
-    /// The action that began the step.
+    /// The action at the beginning of the step.
     pub action: f64,
 }
 
 impl Measured {
-    /// Bytes delivered per second.
+    /// Returns bytes delivered per second.
     #[must_use]
     pub fn delivery_rate(&self) -> f64 {
         per(self.delivered_bytes, self.duration)
     }
 
-    /// Bytes sent per second.
+    /// Returns bytes sent per second.
     #[must_use]
     pub fn send_rate(&self) -> f64 {
         per(self.sent_bytes, self.duration)
     }
 
-    /// Bytes sent again per second.
+    /// Returns bytes retransmitted per second.
     #[must_use]
     pub fn loss_rate(&self) -> f64 {
         per(self.lost_bytes, self.duration)
     }
 
-    /// The share of what was lost in what was lost or delivered.
+    /// Returns lost / (lost + delivered).
     #[must_use]
     pub fn loss_ratio(&self) -> f64 {
         per(self.lost_bytes, self.lost_bytes + self.delivered_bytes)
     }
 }
 
-/// `amount` per `unit`; 0 of nothing.
+/// Returns `amount` per `unit`, or 0 if `unit` is 0.
 pub(crate) fn per(amount: f64, unit: f64) -> f64 {
     if unit > 0.0 { amount / unit } else { 0.0 }
 }
 
-/// What is remembered of a sender between two steps.
+/// State of a sender's measurements between two steps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gauge {
     at: Instant,
     segments_sent: u64,
     retransmissions: u64,
-    /// Mean round-trip time of the last step that had a sample, and the least of all such.
+    /// Mean round-trip time of the last step that had a sample, and the minimum of these means.
     rtt: f64,
     rtt_mean_least: f64,
     rate_most: f64,
 }
 
 impl Gauge {
-    /// From `now` on it is measured anew; nothing so far counts, but for the least round-trip time.
+    /// Starts measuring at `now`. Earlier measurements are dropped, except round-trip times.
     pub(crate) fn begin(&mut self, now: Instant, flow: &TcpFlow, cell: &Cell) {
         self.read(now, flow, cell, None, 0.0);
         self.rate_most = 0.0;
     }
 
-    /// What `flow`, whose control has `cell`, did since it was read last. `pace` is the agent's, if it sets one.
+    /// Returns the measurements of `flow`, whose control has `cell`, since the last call. `pace` is the agent's, if it
+    /// sets one.
     pub(crate) fn read(
         &mut self,
         now: Instant,
@@ -154,7 +156,7 @@ impl Gauge {
         }
     }
 
-    /// Remembers round-trip times; answers with their slope.
+    /// Records round-trip times and returns their slope.
     fn learn(&mut self, notes: &Notes) -> f64 {
         let Some(RoundTrips { mean, slope, .. }) = notes.rtt else {
             return 0.0;

@@ -1,4 +1,4 @@
-//! Settings that are a name of the literature or a table of one's own.
+//! Settings that are either the name of a preset or a table.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -6,23 +6,23 @@ use core::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 
-/// What a preset goes by.
+/// A setting with named presets.
 pub(crate) trait Named: Sized {
-    /// What is named, for messages: `observation`.
+    /// Name of the setting in messages: `observation`.
     const WHAT: &'static str;
-    /// All names.
+    /// Names of all presets.
     const NAMES: &'static [&'static str];
 
-    /// The preset of that name.
+    /// Returns the preset called `name`.
     fn named(name: &str) -> Option<Self>;
 
-    /// The same, or what is wrong with the name.
+    /// Returns the preset called `name`, or an error message.
     fn find(name: &str) -> Result<Self, String> {
         Self::named(name).ok_or_else(|| unknown(Self::WHAT, name, Self::NAMES.iter().copied()))
     }
 }
 
-/// That nothing is called `name`, what may have been meant, and what there is.
+/// Returns the error message for the unknown `name`, with a suggestion and all known names.
 pub(crate) fn unknown<'n>(
     what: &str,
     name: &str,
@@ -34,16 +34,16 @@ pub(crate) fn unknown<'n>(
         .filter(|(distance, word)| *distance <= 1 + word.len() / 3)
         .min();
     let meant = near.map_or(String::new(), |(_, word)| {
-        format!("did you mean `{word}`? ")
+        format!("; did you mean `{word}`?")
     });
     let known: Vec<&str> = known.collect();
     format!(
-        "there is no {what} `{name}`; {meant}there are {}",
+        "unknown {what} `{name}`: expected one of {}{meant}",
         known.join(", ")
     )
 }
 
-/// Reads a name as the preset of that name, and a table as what it is.
+/// Deserializes a name as the preset of that name, and a table as a value of its own.
 pub(crate) fn name_or_table<'de, D, P, T>(deserializer: D) -> Result<P, D::Error>
 where
     D: Deserializer<'de>,
@@ -58,7 +58,7 @@ where
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(
                 f,
-                "the name of a preset ({}), or a table",
+                "the name of a preset ({}) or a table",
                 P::NAMES.join(", ")
             )
         }

@@ -1,7 +1,7 @@
-//! What an agent observes: chosen features of the last steps.
+//! Observations: chosen features of the last steps.
 //!
-//! An observation is a list of numbers: the features of the oldest step, then those of the next, and those of the
-//! step that has just ended last. Steps that were not yet have each feature's neutral number.
+//! An observation is a list of numbers: the features of the oldest step first, and those of the step that has just
+//! ended last. Steps before the first have each feature's neutral value.
 
 mod aurora;
 mod orca;
@@ -14,21 +14,21 @@ use crate::measured::Measured;
 use crate::names::{Named, name_or_table};
 use crate::space::Space;
 
-/// What an agent observes: a preset by name (`"aurora"`, `"orca"`), or one's own choice.
+/// The observation of an agent: a preset by name (`"aurora"`, `"orca"`), or your own choice of features.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Observation {
-    /// The features of each step, in their order.
+    /// Features of each step, in order.
     pub features: Vec<Feature>,
-    /// Steps that an observation shows.
+    /// Number of steps in an observation.
     pub history: usize,
 }
 
-/// Steps that an observation may show.
+/// Allowed numbers of steps in an observation.
 const HISTORY: core::ops::RangeInclusive<usize> = 1..=1000;
 
 impl Observation {
-    /// These features of so many steps.
+    /// Creates an observation of these features of the last `history` steps.
     #[must_use]
     pub fn new(features: &[Feature], history: usize) -> Self {
         Self {
@@ -37,35 +37,39 @@ impl Observation {
         }
     }
 
-    /// The names of the presets.
+    /// Returns the names of the presets.
     #[must_use]
     pub const fn presets() -> &'static [&'static str] {
         <Self as Named>::NAMES
     }
 
-    /// The preset called `name`.
+    /// Returns the preset called `name`.
     ///
     /// # Errors
-    /// If there is none.
+    /// Returns an error if there is no such preset.
     pub fn preset(name: &str) -> Result<Self, EnvironmentError> {
         Self::find(name).map_err(|message| {
-            EnvironmentError::setting("observation", message, "or choose features of your own")
+            EnvironmentError::setting(
+                "observation",
+                message,
+                "choose one of these presets, or list features",
+            )
         })
     }
 
-    /// How many numbers it is.
+    /// Returns the number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         self.features.len() * self.history
     }
 
-    /// Whether it is empty; a valid one never is.
+    /// Returns `true` if the observation is empty; a valid one never is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Names and bounds of its numbers: `throughput`, or `throughput[-2]` for two steps before the last.
+    /// Returns names and bounds of the values: `throughput`, or `throughput[-2]` for two steps before the last.
     #[must_use]
     pub fn space(&self) -> Space {
         let mut space = Space::new();
@@ -84,8 +88,8 @@ impl Observation {
 
     pub(crate) fn check(&self) -> Result<(), EnvironmentError> {
         if self.features.is_empty() {
-            let message = "an agent that observes nothing can learn nothing";
-            let remedy = "name features, for example [\"throughput\", \"rtt\", \"loss_ratio\"]";
+            let message = "the observation has no features, so that the agent cannot learn";
+            let remedy = "list features, for example [\"throughput\", \"rtt\", \"loss_ratio\"]";
             return Err(EnvironmentError::setting(
                 "observation.features",
                 message,
@@ -96,30 +100,34 @@ impl Observation {
         for (n, feature) in self.features.iter().enumerate() {
             if seen.contains(feature) {
                 let place = format!("observation.features.{n}");
-                let message = format!("`{feature}` is there twice");
-                return Err(EnvironmentError::setting(place, message, "leave one out"));
+                let message = format!("the feature `{feature}` is listed twice");
+                return Err(EnvironmentError::setting(
+                    place,
+                    message,
+                    "remove one of them",
+                ));
             }
             seen.push(*feature);
         }
         if !HISTORY.contains(&self.history) {
-            let message = format!("a history of {} steps", self.history);
+            let message = format!("invalid history of {} steps", self.history);
             return Err(EnvironmentError::setting(
                 "observation.history",
                 message,
-                "from 1 to 1000 steps",
+                "choose 1 to 1000 steps",
             ));
         }
         Ok(())
     }
 
-    /// The numbers before any step.
+    /// Returns the values before the first step.
     pub(crate) fn nothing_yet(&self) -> Vec<f32> {
         let neutral = self.features.iter().map(|f| f.description().neutral);
         let neutral: Vec<f32> = neutral.collect();
         neutral.repeat(self.history)
     }
 
-    /// Moves `numbers` on by a step.
+    /// Shifts `numbers` by a step and appends `step`.
     pub(crate) fn add(&self, numbers: &mut [f32], step: &Measured) {
         let width = self.features.len();
         numbers.copy_within(width.., 0);
@@ -143,7 +151,7 @@ impl Named for Observation {
     }
 }
 
-/// The table of one's own.
+/// An observation given as a table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -176,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_step_stands_last() {
+    fn the_newest_step_comes_last() {
         let observation = Observation::new(&[Feature::Acks, Feature::LatencyRatio], 3);
         let mut numbers = observation.nothing_yet();
         assert_eq!(numbers, [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
@@ -196,19 +204,16 @@ mod tests {
     }
 
     #[test]
-    fn an_observation_of_nothing_is_refused() {
+    fn an_empty_observation_is_refused() {
         let twice = Observation::new(&[Feature::Acks, Feature::Acks], 1);
         for (observation, part) in [
-            (Observation::new(&[], 1), "learn nothing"),
-            (
-                Observation::new(&[Feature::Acks], 0),
-                "a history of 0 steps",
-            ),
+            (Observation::new(&[], 1), "cannot learn"),
+            (Observation::new(&[Feature::Acks], 0), "history of 0 steps"),
             (
                 Observation::new(&[Feature::Acks], 1001),
-                "a history of 1001 steps",
+                "history of 1001 steps",
             ),
-            (twice, "`acks` is there twice"),
+            (twice, "`acks` is listed twice"),
         ] {
             let error = observation.check().unwrap_err().to_string();
             assert!(error.contains(part), "{error}");

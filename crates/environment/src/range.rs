@@ -1,8 +1,8 @@
-//! What of an experiment is drawn for every episode (domain randomisation).
+//! Domain randomisation: values of an experiment that are drawn for every episode.
 //!
-//! A range stands for a key of the experiment, as a sweep names it: `path.rate`, `path.delay`, `path.buffer`,
-//! `path.loss`, `flows.1.start`, `path.burst_loss.enter`, … What is drawn depends on the episode's seed and on the key
-//! alone, so that another range more or less changes no other.
+//! A range belongs to a key of the experiment, named as in a sweep: `path.rate`, `path.delay`, `path.buffer`,
+//! `path.loss`, `flows.1.start`, `path.burst_loss.enter`, … The drawn value depends only on the episode's seed and on
+//! the key, so that adding or removing a range does not change the others.
 
 use core::fmt;
 
@@ -13,30 +13,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::EnvironmentError;
 
-/// Values of which one is drawn for every episode.
+/// A range of values; one is drawn for every episode.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected { low = .., high = .. }, with scale = \"log\" or without, or { values = [..] }"
+    expecting = "expected { low = .., high = .. }, optionally with scale = \"log\", or { values = [..] }"
 )]
 #[non_exhaustive]
 pub enum Range {
-    /// Between two values.
+    /// An interval between two values.
     Between(Between),
-    /// One of a list.
+    /// A list of values.
     OneOf(OneOf),
 }
 
-/// Two values of one unit.
+/// An interval between two values with the same unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Between {
-    /// The least.
+    /// Minimum.
     pub low: SweepValue,
-    /// The most.
+    /// Maximum.
     pub high: SweepValue,
-    /// How what lies between them is drawn.
+    /// Distribution of the drawn values.
     #[serde(default)]
     pub scale: Scale,
 }
@@ -50,20 +50,20 @@ pub struct OneOf {
     pub values: Vec<SweepValue>,
 }
 
-/// How what lies between two values is drawn.
+/// Distribution of values in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Scale {
-    /// All values are equally likely.
+    /// Uniform.
     #[default]
     Linear,
-    /// All factors are: as many from 1 to 10 as from 10 to 100.
+    /// Log-uniform: a value from 1 to 10 is as likely as one from 10 to 100.
     Log,
 }
 
 impl Range {
-    /// From `low` to `high`, all values equally likely.
+    /// Creates a uniform range from `low` to `high`.
     #[must_use]
     pub fn between(low: impl Into<String>, high: impl Into<String>) -> Self {
         Self::Between(Between {
@@ -73,7 +73,7 @@ impl Range {
         })
     }
 
-    /// From `low` to `high`, all factors equally likely.
+    /// Creates a log-uniform range from `low` to `high`.
     #[must_use]
     pub fn log(low: impl Into<String>, high: impl Into<String>) -> Self {
         Self::Between(Between {
@@ -83,14 +83,14 @@ impl Range {
         })
     }
 
-    /// One of these, all equally likely.
+    /// Creates a range of these values, all equally likely.
     #[must_use]
     pub const fn one_of(values: Vec<SweepValue>) -> Self {
         Self::OneOf(OneOf { values })
     }
 }
 
-/// A range that has been checked.
+/// A checked range.
 #[derive(Clone, Debug)]
 pub(crate) enum Drawing {
     Between {
@@ -102,7 +102,7 @@ pub(crate) enum Drawing {
     OneOf(Vec<SweepValue>),
 }
 
-/// In what a range counts.
+/// Quantity and unit that a range draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     BitsPerSecond,
@@ -122,8 +122,8 @@ impl Drawing {
             Range::Between(between) => Self::between(key, between),
             Range::OneOf(OneOf { values }) if values.is_empty() => Err(EnvironmentError::setting(
                 format!("ranges.\"{key}\".values"),
-                "a list without values has none to draw",
-                "name at least one",
+                "the list of values is empty",
+                "add at least one value",
             )),
             Range::OneOf(OneOf { values }) => Ok(Self::OneOf(values.clone())),
         }
@@ -133,35 +133,35 @@ impl Drawing {
         let place = |end: &str| format!("ranges.\"{key}\".{end}");
         let read = |end: &str, value: &SweepValue| {
             quantity(value).ok_or_else(|| {
-                let message = format!("`{value}` is no quantity between which and another one could be drawn");
-                let remedy = "for example \"10Mbit/s\", \"20ms\", \"50pkt\", \"1%\" or 3; of words, { values = [..] }";
+                let message = format!("`{value}` is not a number with a unit, which an interval needs");
+                let remedy = "write a value such as \"10Mbit/s\", \"20ms\", \"50pkt\", \"1%\" or 3; for words, use { values = [..] }";
                 EnvironmentError::setting(place(end), message, remedy)
             })
         };
         let (quantity, low) = read("low", &between.low)?;
         let (other, high) = read("high", &between.high)?;
         if quantity != other {
-            let message = format!("{} and {} are not of one unit", between.low, between.high);
+            let message = format!("{} and {} have different units", between.low, between.high);
             return Err(EnvironmentError::setting(
                 place("high"),
                 message,
-                "give both in the same unit",
+                "use the same unit for both",
             ));
         }
         if low > high {
-            let message = format!("{} is more than {}", between.low, between.high);
+            let message = format!("{} is greater than {}", between.low, between.high);
             return Err(EnvironmentError::setting(
                 place("low"),
                 message,
-                "low ≤ high",
+                "set low ≤ high",
             ));
         }
         if between.scale == Scale::Log && low <= 0.0 {
             let message = format!(
-                "on a logarithmic scale there is nothing as low as {}",
+                "a logarithmic scale needs a minimum above 0, but low is {}",
                 between.low
             );
-            let remedy = "raise it above 0, or leave the scale out";
+            let remedy = "raise low above 0, or remove the scale";
             return Err(EnvironmentError::setting(place("low"), message, remedy));
         }
         Ok(Self::Between {
@@ -172,7 +172,7 @@ impl Drawing {
         })
     }
 
-    /// What is drawn for `key` in the episode of `seed`.
+    /// Draws the value of `key` for the episode of `seed`.
     pub(crate) fn draw(&self, key: &str, seed: u64) -> SweepValue {
         let mut stream = Stream::derive(seed, &format!("range of {key}"));
         match self {
@@ -193,7 +193,7 @@ impl Drawing {
         }
     }
 
-    /// Values that an episode may have, the extreme ones among them.
+    /// Returns values that an episode may have, including the extremes.
     pub(crate) fn extremes(&self) -> Vec<SweepValue> {
         match self {
             Self::OneOf(values) => values.clone(),
@@ -207,7 +207,7 @@ impl Drawing {
     }
 }
 
-/// A value as a number, and in what it counts.
+/// Returns a value as a number with its quantity.
 fn quantity(value: &SweepValue) -> Option<(Quantity, f64)> {
     let text = match value {
         SweepValue::Text(text) => text,
@@ -237,7 +237,7 @@ fn quantity(value: &SweepValue) -> Option<(Quantity, f64)> {
 }
 
 impl Quantity {
-    /// A number of it as an experiment has it, rounded to what can be written.
+    /// Returns a number of this quantity as a value for the experiment, rounded to what can be written.
     fn value(self, number: f64) -> SweepValue {
         let whole = libm::round(number) as u64;
         let text = match self {
@@ -256,7 +256,7 @@ impl Quantity {
     }
 }
 
-/// Keys and values in words: `path.rate = 5Mbit/s, path.loss = 1%`.
+/// Displays keys and values: `path.rate = 5Mbit/s, path.loss = 1%`.
 pub(crate) struct Drawn<'v>(pub(crate) &'v [(String, SweepValue)]);
 
 impl fmt::Display for Drawn<'_> {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_lies_between_the_ends_and_all_over() {
+    fn drawn_values_cover_the_range() {
         for (low, high) in [
             ("1Mbit/s", "50Mbit/s"),
             ("5ms", "100ms"),
@@ -311,7 +311,7 @@ mod tests {
             let drawn = numbers(&drawing);
             assert!(drawn.iter().all(|n| (low..=high).contains(n)));
             let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
-            // The standard error is a 150th of the width.
+            // The standard error is 1/150 of the width.
             assert!(
                 (mean - (low + high) / 2.0).abs() < (high - low) / 30.0,
                 "{mean}"
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_logarithmic_scale_factors_are_equally_likely() {
+    fn a_logarithmic_scale_is_log_uniform() {
         let drawing = drawing("1Mbit/s", "100Mbit/s", Scale::Log).unwrap();
         let drawn = numbers(&drawing);
         let below = drawn.iter().filter(|n| **n < 1e7).count();
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn another_key_or_seed_draws_another_value() {
+    fn different_keys_and_seeds_draw_different_values() {
         let drawing = drawing("5ms", "100ms", Scale::Linear).unwrap();
         assert_eq!(drawing.draw("a", 1), drawing.draw("a", 1));
         assert_ne!(drawing.draw("a", 1), drawing.draw("a", 2));
@@ -336,27 +336,22 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_cannot_be_say_where() {
+    fn invalid_ranges_are_errors_with_their_place() {
         for (low, high, scale, part) in [
-            ("9ms", "5ms", Scale::Linear, "9ms is more than 5ms"),
-            ("5ms", "5Mbit/s", Scale::Linear, "not of one unit"),
+            ("9ms", "5ms", Scale::Linear, "9ms is greater than 5ms"),
+            ("5ms", "5Mbit/s", Scale::Linear, "different units"),
             (
                 "slow",
                 "5ms",
                 Scale::Linear,
-                "ranges.\"path.x\".low: `slow` is no quantity",
+                "ranges.\"path.x\".low: `slow` is not a number",
             ),
-            ("0ms", "5ms", Scale::Log, "nothing as low as 0ms"),
+            ("0ms", "5ms", Scale::Log, "but low is 0ms"),
         ] {
             let error = drawing(low, high, scale).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }
         let nothing = Drawing::new("path.queue", &Range::one_of(Vec::new()));
-        assert!(
-            nothing
-                .unwrap_err()
-                .to_string()
-                .contains("has none to draw")
-        );
+        assert!(nothing.unwrap_err().to_string().contains("is empty"));
     }
 }

@@ -1,4 +1,4 @@
-//! What an agent is rewarded for.
+//! Rewards.
 
 mod aurora;
 mod orca;
@@ -14,34 +14,34 @@ pub use aurora::LinearReward;
 pub use orca::PowerReward;
 pub use weights::Weights;
 
-/// What an agent is rewarded for at the end of a step: a preset by name (`"aurora"`, `"orca"`), one with parameters
-/// of one's own, or weights of features.
+/// The reward of an agent at the end of a step: a preset by name (`"aurora"`, `"orca"`), a preset's formula with your
+/// own parameters, or weights of features.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reward {
-    /// Throughput less latency and loss (Aurora).
+    /// Throughput minus latency and loss (Aurora).
     Linear(LinearReward),
-    /// Throughput to the most throughput, by how long packets wait (Orca).
+    /// Throughput relative to the maximum, scaled down by queueing delay (Orca).
     Power(PowerReward),
     /// A weighted sum of features.
     Weights(Weights),
 }
 
 impl Reward {
-    /// The names of the presets.
+    /// Returns the names of the presets.
     #[must_use]
     pub const fn presets() -> &'static [&'static str] {
         <Self as Named>::NAMES
     }
 
-    /// The preset called `name`.
+    /// Returns the preset called `name`.
     ///
     /// # Errors
-    /// If there is none.
+    /// Returns an error if there is no such preset.
     pub fn preset(name: &str) -> Result<Self, EnvironmentError> {
         Self::find(name).map_err(|message| {
-            let remedy = "or weights of features";
+            let remedy = "choose one of these presets, or write weights of features";
             EnvironmentError::setting("reward", message, remedy)
         })
     }
@@ -54,7 +54,7 @@ impl Reward {
         }
     }
 
-    /// The reward of a step.
+    /// Returns the reward of a step.
     #[must_use]
     pub fn of(&self, step: &Measured) -> f64 {
         match self {
@@ -78,7 +78,7 @@ impl Named for Reward {
     }
 }
 
-/// The table of one's own.
+/// A reward given as a table.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum Table {
@@ -103,11 +103,15 @@ impl<'de> Deserialize<'de> for Reward {
     }
 }
 
-/// A parameter that is a number.
+/// Checks that a parameter is finite.
 fn check_finite(place: &str, value: f64) -> Result<(), EnvironmentError> {
     if value.is_finite() {
         return Ok(());
     }
-    let message = format!("{value} is no weight");
-    Err(EnvironmentError::setting(place, message, "a finite number"))
+    let message = format!("{value} is not finite");
+    Err(EnvironmentError::setting(
+        place,
+        message,
+        "write a finite number",
+    ))
 }

@@ -1,4 +1,4 @@
-//! What an environment is made of, beside the experiment whose path it is.
+//! Settings of an environment, in addition to the experiment that describes the path.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::observation::Observation;
 use crate::range::Range;
 use crate::reward::Reward;
 
-/// What an agent observes, does and is rewarded for, how often, and what is drawn for every episode.
+/// Observation, action, reward and interval of the agents, and the values drawn for every episode.
 ///
 /// ```
 /// use dupack_environment::Settings;
@@ -38,40 +38,40 @@ use crate::reward::Reward;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Settings {
-    /// What an agent observes.
+    /// Observation of an agent.
     pub observation: Observation,
-    /// What it does.
+    /// Action of an agent.
     pub action: Action,
-    /// What it is rewarded for.
+    /// Reward of an agent.
     pub reward: Reward,
-    /// How long a step is.
+    /// Length of a step.
     pub interval: Interval,
-    /// What is drawn for every episode, by key of the experiment.
+    /// Ranges of values drawn for every episode, by key of the experiment.
     pub ranges: BTreeMap<String, Range>,
 }
 
-/// How long a step is if nothing is said.
+/// Default length of a step.
 const USUAL_STEP: Interval = Interval::Time(Duration::from_millis(10));
 
 impl Default for Settings {
-    /// Aurora's, in steps of 10 ms, and nothing drawn.
+    /// Returns Aurora's presets, with steps of 10 ms and no ranges.
     fn default() -> Self {
-        Self::named("aurora").unwrap_or_else(|| unreachable!("it is one of the names"))
+        Self::named("aurora").unwrap_or_else(|| unreachable!("aurora is a preset"))
     }
 }
 
 impl Settings {
-    /// The names of the presets.
+    /// Returns the names of the presets.
     #[must_use]
     pub const fn presets() -> &'static [&'static str] {
         <Self as Named>::NAMES
     }
 
-    /// Observation, action and reward of one paper, in steps as it has them: `"aurora"` in steps of half a round
-    /// trip (its authors' code), `"orca"` of 20 ms.
+    /// Returns observation, action and reward of one paper with its interval: `"aurora"` in steps of half a round trip
+    /// (its authors' code), `"orca"` in steps of 20 ms.
     ///
     /// # Errors
-    /// If there is no preset of that name.
+    /// Returns an error if there is no such preset.
     pub fn preset(name: &str) -> Result<Self, EnvironmentError> {
         let found = Self::find(name).map(|settings| Self {
             interval: match name {
@@ -84,15 +84,15 @@ impl Settings {
             EnvironmentError::setting(
                 "preset",
                 message,
-                "or choose observation, action and reward one by one",
+                "choose one of these presets, or set observation, action and reward separately",
             )
         })
     }
 
-    /// What a text in TOML says; what it leaves out is as in [`default`](Self::default).
+    /// Parses settings from TOML. Missing keys have the values of [`default`](Self::default).
     ///
     /// # Errors
-    /// If it is not TOML, or has a key or a value that settings do not have.
+    /// Returns an error if the text is not TOML, or has a key or value that settings do not have.
     pub fn from_toml(text: &str) -> Result<Self, EnvironmentError> {
         toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(String::new(), |span| {
@@ -104,7 +104,7 @@ impl Settings {
                     .max(1);
                 format!(", line {line}")
             });
-            let remedy = "docs/environments.md says what there is";
+            let remedy = "docs/environments.md lists the settings";
             EnvironmentError::setting(format!("the settings{at}"), error.message(), remedy)
         })
     }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_is_there_and_reads_back() {
+    fn every_preset_exists_and_parses_back() {
         for name in Settings::presets() {
             let settings = Settings::preset(name).unwrap();
             let text = toml::to_string(&settings).unwrap();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn errors_name_the_line() {
         for (text, parts) in [
             (
                 "interval = \"10ms\"\nreward = \"aurra\"",
@@ -173,7 +173,7 @@ mod tests {
                 ["`1`", "unit"],
             ),
             ("step = \"10ms\"", ["unknown field", "interval"]),
-            ("interval = \"0ms\"", ["line 1", "never ends"]),
+            ("interval = \"0ms\"", ["line 1", "makes no progress"]),
             (
                 "reward = { kind = \"weights\", weights = { speed = 1.0 } }",
                 ["speed", "throughput"],

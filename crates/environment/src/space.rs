@@ -1,38 +1,38 @@
-//! What observations and actions may be: names and bounds, as a `Box` of Gymnasium wants them.
+//! Spaces of observations and actions: names and bounds, as needed for a `Box` of Gymnasium.
 
 /// A list of numbers, each with a name and bounds.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Space {
-    /// What each number is called.
+    /// Name of each number.
     pub names: Vec<String>,
-    /// The least that each may be.
+    /// Lower bound of each number.
     pub low: Vec<f32>,
-    /// The most that each may be.
+    /// Upper bound of each number.
     pub high: Vec<f32>,
 }
 
 impl Space {
-    /// How many numbers there are.
+    /// Returns the number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if the space has no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// One more number.
+    /// Appends a number.
     pub(crate) fn push(&mut self, name: String, low: f32, high: f32) {
         self.names.push(name);
         self.low.push(low);
         self.high.push(high);
     }
 
-    /// Nothing yet.
+    /// Creates an empty space.
     pub(crate) const fn new() -> Self {
         Self {
             names: Vec::new(),

@@ -1,6 +1,6 @@
-//! Many environments at once, stepped by threads.
+//! Many environments, stepped together by threads.
 //!
-//! What comes of a step does not depend on the number of threads: every environment has its own simulation, its own
+//! The outcome of a step does not depend on the number of threads: every environment has its own simulation, its own
 //! random numbers and its own places in the caller's slices.
 
 mod crew;
@@ -27,58 +27,58 @@ pub struct VectorEnvironment {
     environments: Vec<Environment>,
     crew: Crew,
     autoreset: Autoreset,
-    /// With [`Autoreset::SameStep`], what was observed last in the episodes that ended.
+    /// Last observations of the episodes that ended, with [`Autoreset::SameStep`].
     last: Vec<f32>,
 }
 
-/// What happens with an environment whose episode is over (Gymnasium's `AutoresetMode`).
+/// Behaviour when the episode of an environment is over (Gymnasium's `AutoresetMode`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Autoreset {
-    /// The next step begins its next episode instead of going on: its action is not looked at, the reward is 0, and
-    /// what is observed is the new episode's beginning.
+    /// The next step begins a new episode instead: its action is ignored, the reward is 0, and the observation is the
+    /// first one of the new episode.
     #[default]
     NextStep,
-    /// The step that ends its episode begins the next: what is observed is the new episode's beginning, and
-    /// [`last_observations`](VectorEnvironment::last_observations) has what was observed at the end of the old one.
+    /// The step that ends an episode also begins the next one: the observation is the first one of the new episode, and
+    /// [`last_observations`](VectorEnvironment::last_observations) has the last one of the old episode.
     SameStep,
-    /// Nothing: a step is an error until it is reset.
+    /// No reset: a step is an error until the environment is reset.
     Disabled,
 }
 
-/// With which seeds environments are reset.
+/// Seeds for the reset of environments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Seeds<'a> {
-    /// Each with the next that follows from its last one.
+    /// Each environment continues with the seed that derives from its last one.
     Next,
-    /// Each with its own, which follow from this one ([`environment_seed`]).
+    /// Each environment gets its own seed, derived from this one ([`environment_seed`]).
     From(u64),
-    /// Each with its own of the list.
+    /// Each environment gets its own seed from the list.
     Each(&'a [u64]),
 }
 
-/// How many threads step environments.
+/// Number of threads that step environments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Threads {
-    /// One for each processor, but no more than there are environments.
+    /// One per processor, but no more than there are environments.
     #[default]
     All,
-    /// So many, the caller's among them.
+    /// This number, including the caller's thread.
     Count(usize),
 }
 
-/// The most environments of a vector.
+/// Maximum number of environments in a vector.
 const MOST: usize = 1 << 20;
 
-/// An error if `count` environments of `blueprint` do not fit into memory.
+/// Returns an error if `count` environments of `blueprint` do not fit into memory.
 fn fits(blueprint: &Blueprint, count: usize) -> Result<(), EnvironmentError> {
     let observed = blueprint
         .agents()
         .len()
         .checked_mul(blueprint.observation_len());
-    // What is observed, and what was observed last.
+    // Current and last observations.
     let numbers = observed.and_then(|numbers| numbers.checked_mul(2 * size_of::<f32>()));
     let each = numbers.and_then(|bytes| blueprint.bytes().checked_add(bytes as u64));
     let all = each.and_then(|bytes| bytes.checked_mul(count as u64));
@@ -90,18 +90,19 @@ fn fits(blueprint: &Blueprint, count: usize) -> Result<(), EnvironmentError> {
     Err(EnvironmentError::setting(
         "count",
         format!(
-            "{count} environments take about {all} of memory, and {} are available",
+            "{count} environments need about {all} of memory, but only {} are available",
             bytes_in_words(there)
         ),
-        "fewer environments, fewer agents or a smaller buffer",
+        "use fewer environments, fewer agents or a smaller buffer",
     ))
 }
 
 impl VectorEnvironment {
-    /// `count` environments.
+    /// Creates `count` environments.
     ///
     /// # Errors
-    /// If there are none, or more than 2²⁰, or more than fit into memory, or the threads cannot be started.
+    /// Returns an error if `count` is 0 or more than 2²⁰, if the environments do not fit into memory, or if the threads
+    /// cannot be started.
     pub fn new(
         blueprint: Arc<Blueprint>,
         count: usize,
@@ -113,7 +114,7 @@ impl VectorEnvironment {
             return Err(EnvironmentError::setting(
                 "count",
                 message,
-                format!("from 1 to {MOST}"),
+                format!("choose a number from 1 to {MOST}"),
             ));
         }
         fits(&blueprint, count)?;
@@ -131,43 +132,42 @@ impl VectorEnvironment {
         })
     }
 
-    /// What they were built from.
+    /// Returns the blueprint that the environments were built from.
     #[must_use]
     pub const fn blueprint(&self) -> &Arc<Blueprint> {
         &self.blueprint
     }
 
-    /// The environments, in the order of the slices.
+    /// Returns the environments, in the order of the slices.
     #[must_use]
     pub fn environments(&self) -> &[Environment] {
         &self.environments
     }
 
-    /// Threads that step them, the caller's among them.
+    /// Returns the number of threads that step the environments, including the caller's.
     #[must_use]
     pub const fn threads(&self) -> usize {
         self.crew.size()
     }
 
-    /// Whether the traces of episodes are hashed, from the next ones on.
+    /// Turns trace hashes on or off, starting with the next episodes.
     pub fn set_fingerprint(&mut self, fingerprint: Fingerprint) {
         for environment in &mut self.environments {
             environment.set_fingerprint(fingerprint);
         }
     }
 
-    /// What agents observed at the end of the episodes that the last step has ended, with [`Autoreset::SameStep`]:
-    /// in the places of those for which it says `terminated` or `truncated`. What stands in other places means
-    /// nothing. Empty with any other mode.
+    /// Returns the last observations of the episodes that the last step has ended, with [`Autoreset::SameStep`]. Only
+    /// the places of environments with `terminated` or `truncated` are meaningful. Empty in other modes.
     #[must_use]
     pub fn last_observations(&self) -> &[f32] {
         &self.last
     }
 
-    /// Begins an episode in each. `fixed` is as in [`Environment::reset`], for all of them.
+    /// Begins an episode in each environment. `fixed` is as in [`Environment::reset`], for all of them.
     ///
     /// # Errors
-    /// If a slice has the wrong length, or an episode cannot be built: then of the first for which that is so.
+    /// Returns an error if a slice has the wrong length, or for the first environment whose episode cannot be built.
     pub fn reset(
         &mut self,
         seeds: Seeds<'_>,
@@ -178,7 +178,7 @@ impl VectorEnvironment {
         self.reset_some(&all, seeds, fixed, observations)
     }
 
-    /// Begins an episode in those that `which` names, and leaves the others and their observations as they are.
+    /// Begins an episode in the environments selected by `which`; the others and their observations stay as they are.
     ///
     /// # Errors
     /// As [`reset`](Self::reset).
@@ -191,7 +191,12 @@ impl VectorEnvironment {
     ) -> Result<(), EnvironmentError> {
         let count = self.environments.len();
         let each = || format!("one for each of {count} environments");
-        check_length("environments to reset or not", which.len(), count, each)?;
+        check_length(
+            "selection of environments to reset",
+            which.len(),
+            count,
+            each,
+        )?;
         if let Seeds::Each(seeds) = seeds {
             check_length("seeds", seeds.len(), count, each)?;
         }
@@ -226,11 +231,12 @@ impl VectorEnvironment {
         failed.outcome()
     }
 
-    /// Goes on for a step in each, with `actions` in the order of environments and, within, of agents.
+    /// Performs one step in each environment. `actions` are ordered by environment, then by agent.
     ///
     /// # Errors
-    /// If a slice has the wrong length, an environment was not reset, or an action is beyond its bounds: nothing has
-    /// happened then. If a next episode cannot be built, all others have made their step.
+    /// Returns an error, and simulates nothing, if a slice has the wrong length, an environment was not reset, or an
+    /// action is out of bounds. If the next episode of an environment cannot be built, all others have performed their
+    /// step.
     pub fn step(
         &mut self,
         actions: &[f32],
@@ -278,7 +284,7 @@ impl VectorEnvironment {
     }
 }
 
-/// The first error of several environments, whichever thread meets it.
+/// The error of the environment with the smallest index, whichever thread reports it.
 #[derive(Default)]
 struct Failed(Mutex<Option<(usize, EnvironmentError)>>);
 
@@ -301,7 +307,7 @@ impl Failed {
     }
 }
 
-/// The seed of the `n`th environment of several that were given `seed`.
+/// Returns the seed of the `n`th of several environments that were given `seed`.
 #[must_use]
 pub fn environment_seed(seed: u64, n: usize) -> u64 {
     Stream::derive(seed, &format!("environment {n}")).bits()

@@ -1,15 +1,15 @@
-//! Whether a card can be held against what is to run, before it is run.
+//! Checks, before anything runs, that a card can be compared with its baseline.
 
 use crate::campaign::Campaign;
 use crate::card::Card;
 use crate::error::EvaluationError;
 
 impl Campaign<'_> {
-    /// Whether the card that comes out can be held against `baseline`: there is one, at the same extent, about some
-    /// of the same criteria, and all runs behind the baseline were done.
+    /// Checks that the card of this campaign can be compared with `baseline`: the campaign has one stack, the baseline
+    /// has the same extent and some of the same criteria, and none of its runs are missing.
     ///
     /// # Errors
-    /// If it cannot.
+    /// If they cannot be compared.
     pub fn suits(&self, baseline: &Card) -> Result<(), EvaluationError> {
         let asked: Vec<_> = self.keys().collect();
         let [asked] = &asked[..] else {
@@ -43,7 +43,7 @@ mod tests {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
-    /// What is wrong with a baseline of `key`, `extent` and so many missing runs, for a quick look at `stacks`.
+    /// Returns the error for a baseline with `key`, `extent` and `missing` runs, for a quick look at `stacks`.
     fn fault(stacks: &[&str], key: &str, extent: &str, missing: usize) -> Option<String> {
         let (suite, catalog) = (Suite::builtin(), Catalog::builtin());
         let keys = words(&["full-backoff"]);

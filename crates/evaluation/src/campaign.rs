@@ -1,4 +1,5 @@
-//! Evaluating stacks: all runs of all scenarios as one list, the longest first, each run once.
+//! Campaigns: the evaluation of stacks by all scenarios. All runs form one list, the longest first, and each run is
+//! performed once.
 
 mod runs;
 
@@ -18,72 +19,71 @@ use crate::prepare::{Prepared, place, slug, stack};
 use crate::suite::{Criterion, Extent, Round, Scale, Scenario, Suite};
 use crate::wire::{self, KERNEL, OnWire, RealPackets};
 
-/// Stacks with the scenarios of the criteria that are asked about, checked and ready to run.
+/// Stacks with the scenarios of the selected criteria, checked and ready to run.
 #[derive(Debug)]
 pub struct Campaign<'s> {
     suite: &'s Suite,
     scale: Scale,
-    /// Whether all criteria are asked about.
+    /// `true` if all criteria are selected.
     whole: bool,
     subjects: Vec<Subject>,
 }
 
-/// A stack that is evaluated.
+/// A stack under evaluation.
 #[derive(Debug)]
 struct Subject {
     stack: String,
-    /// Its folder below the card's; none if it is the only one.
+    /// Its folder inside the card's folder; `None` if it is the only stack.
     folder: Option<String>,
-    /// In the simulator: those of the suite, and those that stand beside real packets.
+    /// Scenarios in the simulator: those of the suite, and those that accompany real packets.
     scenarios: Vec<Prepared>,
-    /// The same with more seeds, for those whose runs do not decide a criterion; none in a quick look.
+    /// The same scenarios with more seeds, for criteria that the first runs do not decide; empty in a quick look.
     more: Vec<Prepared>,
-    /// On real packets.
+    /// Scenarios on real packets.
     wire: Vec<OnWire>,
 }
 
-/// How stacks are evaluated.
+/// Settings for carrying out an evaluation.
 #[derive(Clone, Copy)]
 pub struct Conduct<'c> {
-    /// How their runs are performed.
+    /// Settings for performing the runs.
     pub runs: dupack_engine::Conduct<'c>,
-    /// The folder in which finished runs are kept, and from which they are taken; nowhere if there is none.
+    /// Folder in which finished runs are kept and found again; `None` to keep none.
     pub journal: Option<&'c Path>,
 }
 
-/// A stack with its card and the runs behind it.
+/// A stack's card and the runs behind it.
 #[derive(Debug)]
 pub struct Evaluated {
     /// The card.
     pub card: Card,
-    /// What came out of each scenario.
+    /// Results of each scenario.
     pub parts: Vec<Part>,
-    /// Its folder below the card's; none if it is the only stack.
+    /// Its folder inside the card's folder; `None` if it is the only stack.
     pub(crate) folder: Option<String>,
 }
 
-/// What came out of a scenario.
+/// Results of a scenario.
 #[derive(Debug)]
 pub struct Part {
-    /// The scenario.
+    /// Name of the scenario.
     pub name: String,
     /// The experiment as it was run.
     pub source: Source,
-    /// Whether it has more seeds than it began with, as these did not decide every criterion.
+    /// `true` if it was run with more seeds because the first ones did not decide every criterion.
     pub has_more_seeds: bool,
     /// Its runs.
     pub results: Results,
-    /// What has become of its claims, one for each criterion.
+    /// Outcome of its claims, one for each criterion.
     pub judged: Vec<Judged>,
 }
 
 impl<'s> Campaign<'s> {
-    /// The evaluation of `stacks`, which are of `catalog`, by the criteria called `keys`; by all, if none is
-    /// named.
+    /// Creates the evaluation of `stacks` from `catalog` by the criteria called `keys`, or by all criteria if `keys` is
+    /// empty.
     ///
     /// # Errors
-    /// If there is no such stack or no such criterion, a stack is there twice, or a scenario does not suit
-    /// it.
+    /// If a stack or a criterion does not exist, a stack is given twice, or a scenario does not suit a stack.
     pub fn new(
         suite: &'s Suite,
         (stacks, catalog): (&[String], &Catalog),
@@ -93,13 +93,13 @@ impl<'s> Campaign<'s> {
         Self::make(suite, (stacks, catalog), keys, scale.into(), None)
     }
 
-    /// As [`new`](Self::new), with the criteria on real packets as well, for [`carry_out_on_wire`]. Of the
-    /// kernel's senders (`kernel:NAME`) there are only these.
+    /// As [`new`](Self::new), and includes the criteria on real packets, for [`carry_out_on_wire`]. The kernel's
+    /// senders (`kernel:NAME`) have only these.
     ///
     /// [`carry_out_on_wire`]: Self::carry_out_on_wire
     ///
     /// # Errors
-    /// As there, and if the suite has no part for real packets.
+    /// As [`new`](Self::new), and if the suite has no part for real packets.
     pub fn with_wire(
         suite: &'s Suite,
         (stacks, catalog): (&[String], &Catalog),
@@ -167,7 +167,7 @@ impl<'s> Campaign<'s> {
         })
     }
 
-    /// The criteria that are asked about, of each stack.
+    /// Returns the selected criteria of each stack.
     pub(crate) fn keys(&self) -> impl Iterator<Item = BTreeSet<String>> + '_ {
         self.subjects.iter().map(|subject| {
             let own = subject.scenarios.iter();
@@ -177,20 +177,20 @@ impl<'s> Campaign<'s> {
         })
     }
 
-    /// How much is run.
+    /// Returns the extent of the runs.
     pub(crate) const fn extent(&self) -> Extent {
         self.scale.extent
     }
 
-    /// How many runs it has, those that several stacks share counted once; what is not decided by them gets
-    /// more.
+    /// Returns the number of runs of the first round; runs that several stacks share are counted once. Criteria that
+    /// stay undecided get more.
     #[must_use]
     pub fn runs(&self) -> usize {
         runs::first_runs(self)
     }
 
-    /// The experiments' files as they are run, and the traces beside them, by their names from the card's
-    /// folder on.
+    /// Returns the experiment files as they are run, and the traces beside them, with their paths relative to the
+    /// card's folder.
     pub fn experiments(&self) -> impl Iterator<Item = (PathBuf, &str)> + '_ {
         let wire = self.subjects.iter().flat_map(|subject| {
             let folder = subject.folder.as_deref();
@@ -215,19 +215,17 @@ impl<'s> Campaign<'s> {
         simulated.chain(wire)
     }
 
-    /// Whether it has runs on real packets.
+    /// Returns `true` if there are runs on real packets.
     #[must_use]
     pub fn is_on_wire(&self) -> bool {
         self.subjects.iter().any(|subject| !subject.wire.is_empty())
     }
 
-    /// Does every run on real packets, as `packets` makes them, and puts what they show on the cards of
-    /// `evaluated`, which [`carry_out`](Self::carry_out) made. A run whose path did not keep its time is void: it is in
-    /// no verdict.
+    /// Performs all runs on real packets with `packets`, and adds the results to the cards of `evaluated`, which
+    /// [`carry_out`](Self::carry_out) made. A run whose path did not keep time is void and enters no verdict.
     ///
     /// # Errors
-    /// If the journal can be neither read nor begun, or this machine does not give what the runs take. The cards
-    /// are as they were then.
+    /// If the journal cannot be read or created, or this machine cannot make the runs. The cards are unchanged then.
     pub fn carry_out_on_wire(
         &self,
         evaluated: &mut [Evaluated],
@@ -266,12 +264,12 @@ impl<'s> Campaign<'s> {
         Ok(())
     }
 
-    /// Performs every run and judges every criterion; a scenario whose runs do not decide a criterion is then
-    /// run with more seeds, but not in a quick look. What an interrupt leaves undone is missing in the cards;
-    /// what rests on it cannot be told.
+    /// Performs all runs and judges every criterion. Except in a quick look, a scenario whose runs do not decide a
+    /// criterion is then run with more seeds. Runs left undone by an interrupt are missing in the cards, and the
+    /// criteria that need them cannot be told.
     ///
     /// # Errors
-    /// If the journal can be neither read nor begun.
+    /// If the journal cannot be read or created.
     pub fn carry_out(&self, conduct: &Conduct<'_>) -> Result<Vec<Evaluated>, JournalError> {
         let mut parts = runs::carry_out(self, conduct)?.into_iter();
         let evaluated = self.subjects.iter().map(|subject| {
@@ -299,7 +297,7 @@ impl<'s> Campaign<'s> {
 }
 
 impl Subject {
-    /// Its scenarios with the seeds of a round; none, if there is no such round.
+    /// Returns the scenarios with the seeds of a round; empty if there is no such round.
     fn scenarios(&self, round: Round) -> &[Prepared] {
         match round {
             Round::First => &self.scenarios,
@@ -309,7 +307,7 @@ impl Subject {
 }
 
 impl Part {
-    /// The name of its experiment's file: what it began with stays beside it.
+    /// Returns the name of the experiment file; the file of the first round is kept beside it.
     pub(crate) const fn file(&self) -> &'static str {
         match self.has_more_seeds {
             true => "experiment-more-seeds.toml",
@@ -317,17 +315,17 @@ impl Part {
         }
     }
 
-    /// Whether all of its runs were done and do not decide a criterion.
+    /// Returns `true` if all of its runs were performed and some criterion is undecided.
     fn is_open(&self) -> bool {
         let open = |judged: &Judged| judged.finding.verdict == Verdict::CannotBeTold;
         self.results.missing() == 0 && self.judged.iter().any(open)
     }
 }
 
-/// A scenario with the criteria that it shows.
+/// A scenario with its criteria.
 type Shown<'s> = (&'s Scenario, Vec<&'s Criterion>);
 
-/// The scenarios of `suite` that show some of `criteria`.
+/// Groups `criteria` by the scenarios of `suite`.
 fn by_scenario<'s>(suite: &'s Suite, criteria: &[&'s Criterion]) -> Vec<Shown<'s>> {
     let all = suite.scenarios.iter().map(|scenario| {
         let of = |c: &&&Criterion| c.scenario == scenario.name;
@@ -336,20 +334,20 @@ fn by_scenario<'s>(suite: &'s Suite, criteria: &[&'s Criterion]) -> Vec<Shown<'s
     all.filter(|(_, own): &Shown<'_>| !own.is_empty()).collect()
 }
 
-/// What is asked of every stack.
+/// Parts of an evaluation that all stacks share.
 struct Asked<'s> {
     suite: &'s Suite,
     catalog: &'s Catalog,
     scale: Scale,
     own: Vec<Shown<'s>>,
-    /// On real packets, with the suite that has them.
+    /// Scenarios on real packets, with the suite that has them.
     of_wire: Vec<(&'s Suite, &'s Scenario, Vec<&'s Criterion>)>,
-    /// Whether real packets are asked about, so that the kernel's senders are.
+    /// `true` if real packets are included; only then are the kernel's senders allowed.
     is_on_wire: bool,
 }
 
 impl Asked<'_> {
-    /// The stack called `text`, or the kernel's sender, with the scenarios that it goes through.
+    /// Returns the stack called `text`, or the kernel's sender, with its scenarios.
     fn subject(&self, text: &str) -> Result<Subject, EvaluationError> {
         let spec = match text.starts_with(KERNEL) && self.is_on_wire {
             true => None,
@@ -371,7 +369,8 @@ impl Asked<'_> {
         })
     }
 
-    /// The scenarios in the simulator, and those that stand beside real packets; none of the kernel's senders.
+    /// Prepares the scenarios in the simulator, including those that accompany real packets; the kernel's senders have
+    /// none.
     fn prepared(
         &self,
         spec: Option<&StackSpec>,

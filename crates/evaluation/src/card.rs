@@ -9,22 +9,22 @@ use dupack_claims::Verdict;
 use crate::error::EvaluationError;
 use crate::suite::{Extent, Scale, Suite};
 
-/// What a card says of a criterion.
+/// Verdict of a card on a criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
-    /// By the criterion's rule the stack meets it.
+    /// The stack meets the criterion.
     Meets,
-    /// By the rule it does not.
+    /// The stack does not meet the criterion.
     DoesNotMeet,
-    /// The runs do not decide it, or are missing.
+    /// The runs do not decide the criterion, or some are missing.
     CannotBeTold,
-    /// A program cannot judge it, or it does not apply to a single sender.
+    /// A program cannot judge the criterion, or it does not apply to a single sender.
     NotApplicable,
 }
 
 impl Mark {
-    /// All of them.
+    /// All verdicts.
     pub const ALL: [Self; 4] = [
         Self::Meets,
         Self::DoesNotMeet,
@@ -32,7 +32,7 @@ impl Mark {
         Self::NotApplicable,
     ];
 
-    /// In words.
+    /// Returns the name of the verdict.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -43,13 +43,13 @@ impl Mark {
         }
     }
 
-    /// Its sign and its words.
+    /// Returns the sign and the name of the verdict.
     #[must_use]
     pub fn marked(self) -> String {
         format!("{} {}", self.sign(), self.name())
     }
 
-    /// Its sign.
+    /// Returns the sign of the verdict.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Mark {
         }
     }
 
-    /// How good it is, where it says something of the stack.
+    /// Returns a rank, higher is better; `None` if the verdict says nothing about the stack.
     const fn rank(self) -> Option<u8> {
         match self {
             Self::Meets => Some(2),
@@ -84,72 +84,73 @@ impl From<Verdict> for Mark {
 /// A stack's report card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
-    /// The stack.
+    /// Stack that was evaluated.
     pub stack: String,
     /// `full` or `quick`.
     pub extent: String,
-    /// The set of seeds, counted from 1.
+    /// Number of the set of seeds, counted from 1.
     pub seed_set: u32,
-    /// The version of dupack that made it.
+    /// Version of dupack that made the card.
     pub version: String,
-    /// Runs that are missing, because it was interrupted.
+    /// Number of runs that are missing because of an interrupt.
     pub missing: usize,
-    /// Its rows, in the order of RFC 9743.
+    /// Rows, in the order of RFC 9743.
     pub rows: Vec<Row>,
-    /// What real packets show, if they were asked.
+    /// Results on real packets, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireCard>,
 }
 
-/// What real packets show.
+/// The part of a card on real packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireCard {
-    /// The runs behind it.
+    /// Number of runs.
     pub runs: usize,
-    /// Of these, those whose path did not keep its time. They are in no verdict.
+    /// Number of these runs that are void because their path did not keep time. They enter no verdict.
     pub void: usize,
-    /// Its rows, in the order of RFC 9743.
+    /// Rows, in the order of RFC 9743.
     pub rows: Vec<Row>,
 }
 
-/// A row of a card: a criterion, or a heading that has none.
+/// A row of a card: a criterion, or a heading without criteria.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// The section of RFC 9743.
+    /// Section of RFC 9743.
     pub section: String,
-    /// Its heading.
+    /// Heading of the section.
     pub heading: String,
-    /// The criterion's name; none where the heading has no criterion.
+    /// Key of the criterion; `None` if the heading has no criterion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// What the criterion is called.
+    /// Title of the criterion.
     pub title: String,
     /// The verdict.
     pub verdict: Mark,
-    /// On real packets, that of the same experiment in the simulator; none of a kernel's sender, which it has not.
+    /// On real packets, the verdict of the same experiment in the simulator; `None` for the kernel's senders, which
+    /// have no simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Mark>,
-    /// What was found; of what does not apply, why not.
+    /// The result that was found, or the reason why the heading does not apply.
     pub found: String,
-    /// The rule as a sentence.
+    /// Rule, as a sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rule: String,
-    /// The rule as an expression of docs/claims.md.
+    /// Rule, as an expression of docs/claims.md.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub expression: String,
-    /// The threshold, what it rests on, and where it is from.
+    /// Threshold, its basis and its source.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub threshold: String,
-    /// The experiment's file, from the card's folder on.
+    /// Experiment file, relative to the card's folder.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub scenario: String,
-    /// The command that makes this row again.
+    /// Command that produces this row again.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
 }
 
 impl Row {
-    /// Its verdict for a table in which cards stand side by side, on real packets with the simulator's sign.
+    /// Formats the verdict for a table of several cards; on real packets, with the simulator's sign.
     #[must_use]
     pub fn marked(&self) -> String {
         let simulated = self.simulated;
@@ -158,24 +159,24 @@ impl Row {
     }
 }
 
-/// A verdict that is not as good as it was.
+/// A verdict that is worse than the baseline's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Worse {
-    /// The criterion.
+    /// Key of the criterion.
     pub key: String,
-    /// What the baseline says.
+    /// Verdict of the baseline.
     pub before: Mark,
-    /// What the new card says.
+    /// Verdict of the new card.
     pub now: Mark,
-    /// What was found now.
+    /// Result of the new card.
     pub found: String,
 }
 
 impl Card {
-    /// Reads the cards in `text`, which stands at `path`: one, or those of a comparison.
+    /// Reads the cards in `text`, the content of the file `path`: a single card, or those of a comparison.
     ///
     /// # Errors
-    /// If it is no card.
+    /// If the file is not a report card.
     pub fn read(path: &str, text: &str) -> Result<Vec<Self>, EvaluationError> {
         let one = serde_json::from_str::<Self>(text).map(|card| vec![card]);
         one.or_else(|error| serde_json::from_str(text).map_err(|_| error))
@@ -185,13 +186,13 @@ impl Card {
             })
     }
 
-    /// How many rows have `mark`.
+    /// Returns the number of rows with `mark`.
     #[must_use]
     pub fn count(&self, mark: Mark) -> usize {
         count(&self.rows, mark)
     }
 
-    /// `20 meets, 2 does not meet, 1 cannot be told, 3 not applicable`.
+    /// Counts the verdicts: `20 meets, 2 does not meet, 1 cannot be told, 3 not applicable`.
     #[must_use]
     pub fn tally(&self) -> String {
         let parts = [
@@ -204,7 +205,7 @@ impl Card {
         parts.join("; ")
     }
 
-    /// The row of a criterion, in the simulator or on real packets.
+    /// Returns the row of a criterion, in the simulator or on real packets.
     #[must_use]
     pub fn row(&self, key: &str) -> Option<&Row> {
         self.all_rows().find(|row| row.key.as_deref() == Some(key))
@@ -215,11 +216,11 @@ impl Card {
         self.rows.iter().chain(wire)
     }
 
-    /// The verdicts that are worse than in `baseline`: "cannot be told" is worse than "meets", and "does
-    /// not meet" worse than both. Criteria that only one of them has do not count.
+    /// Returns the verdicts that are worse than in `baseline`: "cannot be told" is worse than "meets", and "does not
+    /// meet" is worse than both. Criteria that only one of the cards has are ignored.
     ///
     /// # Errors
-    /// If the baseline was made at another extent, or has none of these criteria.
+    /// If the baseline has another extent, or none of these criteria.
     pub fn worse_than(&self, baseline: &Self) -> Result<Vec<Worse>, EvaluationError> {
         if self.extent != baseline.extent {
             return Err(EvaluationError::OtherExtent {
@@ -250,8 +251,8 @@ impl Card {
         }
     }
 
-    /// The card of `stack` with the rows of `found`: of each criterion its name, its verdict, what was found,
-    /// and the scenario's file. A whole card has the headings without criteria, too.
+    /// Creates the card of `stack` with the rows of `found`. A card of all criteria also has the headings without
+    /// criteria.
     pub(crate) fn new(
         suite: &Suite,
         stack: &str,
@@ -326,7 +327,7 @@ fn tally(rows: &[Row]) -> String {
     said.join(", ")
 }
 
-/// What was found of a criterion.
+/// The result of a criterion.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) key: String,
@@ -334,11 +335,12 @@ pub(crate) struct Found {
     pub(crate) found: String,
     pub(crate) rule: String,
     pub(crate) expression: String,
-    /// The experiment's file, from the card's folder on.
+    /// Experiment file, relative to the card's folder.
     pub(crate) scenario: String,
 }
 
-/// The command that judges `key` of `stack` again, by the suite in `folder`, if it is not the one of the program.
+/// Returns the command that judges `key` for `stack` again; it names the suite in `folder`, unless that is the built-in
+/// one.
 fn command(stack: &str, key: &str, scale: Scale, folder: Option<&Path>) -> String {
     let set = match scale.seed_set {
         1 => String::new(),
@@ -353,7 +355,7 @@ fn command(stack: &str, key: &str, scale: Scale, folder: Option<&Path>) -> Strin
     format!("dupack evaluate {stack} --only {key}{quick}{set}{suite}")
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
     match word.chars().all(plain) {

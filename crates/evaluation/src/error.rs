@@ -1,4 +1,4 @@
-//! What can go wrong before anything runs.
+//! Errors that occur before anything runs.
 
 use dupack_engine::JournalError;
 use dupack_engine::folder::StoreError;
@@ -8,35 +8,35 @@ use dupack_report::files::DeliveryError;
 use miette::Diagnostic;
 use thiserror::Error;
 
-/// Why there is no report card.
+/// Reason why there is no report card.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum EvaluationError {
-    /// The suite itself is not what it should be.
+    /// The suite itself is invalid.
     #[error("the suite is not sound: {message}")]
     #[diagnostic(help(
         "criteria.toml lists headings, criteria and scenarios; each criterion has a claim in its scenario"
     ))]
     Suite {
-        /// What is wrong.
+        /// Description of the error.
         message: String,
     },
     /// There is no such criterion.
     #[error("there is no criterion `{key}`")]
     #[diagnostic(help("{help}"))]
     Unknown {
-        /// What was asked for.
+        /// Key that was requested.
         key: String,
-        /// What was meant, or what there is.
+        /// Similar criterion, or a list of all.
         help: String,
     },
-    /// A stack that cannot be had.
+    /// A stack does not exist or cannot be used.
     #[error("{message}")]
     #[diagnostic(help("{help}"))]
     Stack {
-        /// What is wrong with it.
+        /// Description of the error.
         message: String,
-        /// What to write instead.
+        /// Correct form.
         help: String,
     },
     /// A scenario does not suit a stack.
@@ -55,55 +55,55 @@ pub enum EvaluationError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Delivery(#[from] DeliveryError),
-    /// A file that should be a card is none.
+    /// A file is not a report card.
     #[error("{path} is no report card: {cause}")]
     #[diagnostic(help(
         "name the card.json that `dupack evaluate` wrote, or what it printed with --format json"
     ))]
     NoCard {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What is wrong with it.
+        /// Description of the error.
         cause: String,
     },
-    /// The card to compare with was made in another way.
+    /// The baseline has another extent.
     #[error("the baseline is a {held} card, and this is a {wanted} one")]
     #[diagnostic(help("run both with --quick, or both without"))]
     OtherExtent {
-        /// The extent of the baseline.
+        /// Extent of the baseline.
         held: String,
-        /// That of the new card.
+        /// Extent of the new card.
         wanted: String,
     },
-    /// The card to compare with has nothing in common with the new one.
+    /// The baseline has no criterion in common with the new card.
     #[error("the baseline has none of the criteria that were evaluated")]
     #[diagnostic(help("name the same criteria with --only, or leave it out"))]
     NothingInCommon,
-    /// The card to compare with was interrupted.
+    /// The baseline was interrupted.
     #[error("the baseline is not finished: {missing} of its runs are missing")]
     #[diagnostic(help("finish it with `dupack evaluate --resume` and its folder"))]
     Unfinished {
-        /// How many.
+        /// Number of missing runs.
         missing: usize,
     },
-    /// One card cannot be held against several, or several against one.
+    /// A baseline is compared with exactly one card.
     #[error("a baseline is held against one card, and here come {cards} cards")]
     #[diagnostic(help("evaluate one stack at a time, or leave out --baseline"))]
     SeveralCards {
-        /// How many.
+        /// Number of cards.
         cards: usize,
     },
-    /// Real packets cannot be had here.
+    /// Runs on real packets are not possible here.
     #[error("no runs on real packets: {cause}")]
     #[diagnostic(help(
         "they take Linux, and root or a system that lets ordinary users make user namespaces; without --wire \
          the card of a stack needs neither"
     ))]
     NoRealPackets {
-        /// What is missing.
+        /// Description of what is missing.
         cause: String,
     },
-    /// A folder that can be neither begun nor gone on with.
+    /// A folder cannot be created or resumed.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Folder(#[from] FolderError),
@@ -116,7 +116,7 @@ impl EvaluationError {
         }
     }
 
-    /// There is no criterion `key` among `known`.
+    /// Creates the error for a criterion `key` that is not among `known`.
     pub(crate) fn unknown(key: &str, known: &[&str]) -> Self {
         let near = known
             .iter()

@@ -6,8 +6,7 @@ use dupack_report::figure::{Bar, BarChart, BarSeries, FigureError};
 
 use crate::campaign::Part;
 
-/// The picture of `measure` (its name in `summary.csv`) over the runs of `part`, as SVG; none if nothing was
-/// measured.
+/// Draws `measure` (its name in `summary.csv`) over the runs of `part` as SVG; `None` if nothing was measured.
 pub(crate) fn figure(
     part: &Part,
     measure: &str,
@@ -47,8 +46,8 @@ fn bar(results: &Results, point: usize, stack: usize, measure: Measure) -> Optio
     })
 }
 
-/// A point in words: a stack that flows beside the measured ones run is said as such, and how long runs last is
-/// left to the file.
+/// Describes a point in words. A stack that shares the path with the measured flows is marked as such; the duration of
+/// the runs is omitted.
 fn label(values: &[(String, SweepValue)]) -> String {
     let values = values.iter().filter(|(key, _)| key != "duration");
     let part = |(key, value): &(String, SweepValue)| match key.rsplit('.').next() {

@@ -1,4 +1,4 @@
-//! What is written of report cards.
+//! The files of report cards.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use crate::page::page;
 use crate::prepare::place;
 use crate::suite::Suite;
 
-/// The cards on a page for people.
+/// Name of the HTML page of the cards.
 pub(crate) const PAGE: &str = "card.html";
-/// The cards as Markdown.
+/// Name of the Markdown page of the cards.
 pub(crate) const MARKDOWN: &str = "card.md";
-/// The cards as data; what `--baseline` takes.
+/// Name of the data file of the cards, which `--baseline` reads.
 pub(crate) const JSON: &str = "card.json";
 
-/// Writes the experiments of `campaign` to `folder`, before anything is run.
+/// Writes the experiments of `campaign` to `folder`, before anything runs.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -39,7 +39,7 @@ pub fn write_experiments(
     Ok(())
 }
 
-/// Writes the cards to `folder`: a page, Markdown, JSON, and for every scenario the whole report of its runs.
+/// Writes the cards to `folder`: an HTML page, Markdown, JSON and, for every scenario, the complete report of its runs.
 ///
 /// # Errors
 /// If a figure cannot be drawn, or a file cannot be written.
@@ -75,7 +75,7 @@ pub fn write(
     Ok(())
 }
 
-/// Cards as JSON: one by itself, or a list of several.
+/// Formats the cards as JSON: one card, or a list of several.
 #[must_use]
 pub fn json(cards: &[&Card]) -> String {
     let text = match cards {
@@ -85,7 +85,7 @@ pub fn json(cards: &[&Card]) -> String {
     format!("{}\n", text.unwrap_or_default())
 }
 
-/// The page as Markdown: its texts and tables; the figures are on the page alone.
+/// Formats the page as Markdown: its texts and tables, without the figures.
 #[must_use]
 pub fn markdown(page: &Page) -> String {
     let mut out = format!(
@@ -121,7 +121,7 @@ pub fn markdown(page: &Page) -> String {
     out
 }
 
-/// A path as pages and folders have it.
+/// Formats a path with forward slashes, as pages and folders use it.
 pub(crate) fn slashed(path: &Path) -> String {
     let parts = path
         .components()

@@ -1,4 +1,4 @@
-//! The folder of a report card: what was begun there, so that it can be gone on with.
+//! The folder of a report card. It records the stacks and criteria of an evaluation, so that it can be resumed.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::suite::{Extent, Scale};
 
 const COMMAND: &str = "dupack evaluate";
 
-/// A folder in which stacks are being evaluated. It is locked as long as this lives.
+/// A folder in which stacks are evaluated. It is locked for the lifetime of this value.
 #[derive(Debug)]
 pub struct EvaluationFolder {
     store: Store<Manifest>,
@@ -19,19 +19,19 @@ pub struct EvaluationFolder {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
-    /// What was begun here.
+    /// Command that began the evaluation.
     command: String,
-    /// By which version.
+    /// Version of that command.
     version: String,
     extent: String,
     seed_set: u32,
     stacks: Vec<String>,
-    /// The criteria that were asked about; all, if none is named.
+    /// Selected criteria; all if empty.
     criteria: Vec<String>,
-    /// Whether real packets are asked, too.
+    /// `true` if real packets are included.
     #[serde(default)]
     wire: bool,
-    /// The folder of the suite; none if it is the one of the program.
+    /// Folder of the suite; `None` for the built-in suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     suite: Option<PathBuf>,
 }
@@ -54,10 +54,10 @@ fn extent(name: &str) -> Option<Extent> {
 }
 
 impl EvaluationFolder {
-    /// Makes `folder`, which is empty, one for `stacks` and the criteria called `keys`.
+    /// Prepares the empty `folder` for `stacks` and the criteria called `keys`.
     ///
     /// # Errors
-    /// If it cannot be written to.
+    /// If the folder cannot be written to.
     pub fn begin(
         folder: OutputFolder,
         stacks: &[String],
@@ -67,11 +67,11 @@ impl EvaluationFolder {
         Self::begin_on(folder, (stacks, keys), scale, (false, None))
     }
 
-    /// As [`begin`](Self::begin), and says whether real packets are asked, too, and in which folder the suite is,
-    /// if it is not the one of the program.
+    /// As [`begin`](Self::begin), and records if real packets are included, and the folder of the suite, unless it is
+    /// the built-in one.
     ///
     /// # Errors
-    /// If it cannot be written to.
+    /// If the folder cannot be written to.
     pub fn begin_on(
         folder: OutputFolder,
         (stacks, keys): (&[String], &[String]),
@@ -87,7 +87,7 @@ impl EvaluationFolder {
             stacks: stacks.to_vec(),
             criteria: keys.to_vec(),
             wire,
-            // So that it is found from anywhere.
+            // An absolute path is found from any working directory.
             suite: suite.map(|dir| std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned())),
         };
         Ok(Self {
@@ -96,10 +96,10 @@ impl EvaluationFolder {
         })
     }
 
-    /// Opens the folder at `path`, to go on with it.
+    /// Opens the folder at `path` to resume its evaluation.
     ///
     /// # Errors
-    /// If it is not one of ours, or another process works in it.
+    /// If the folder was not made by this command, or is locked by another process.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         let begun = Store::<Manifest>::read(path)?;
         Ok(Self {
@@ -117,31 +117,31 @@ impl EvaluationFolder {
         self.store.folder()
     }
 
-    /// Returns the stacks that are evaluated in it.
+    /// Returns the stacks under evaluation.
     #[must_use]
     pub fn stacks(&self) -> &[String] {
         &self.store.identity().stacks
     }
 
-    /// Returns the criteria that are asked about; all, if none is named.
+    /// Returns the selected criteria; all if empty.
     #[must_use]
     pub fn criteria(&self) -> &[String] {
         &self.store.identity().criteria
     }
 
-    /// Returns `true` if real packets are asked, too.
+    /// Returns `true` if real packets are included.
     #[must_use]
     pub const fn is_on_wire(&self) -> bool {
         self.store.identity().wire
     }
 
-    /// Returns the folder of the suite; none if it is the one of the program.
+    /// Returns the folder of the suite; `None` for the built-in suite.
     #[must_use]
     pub fn suite(&self) -> Option<&Path> {
         self.store.identity().suite.as_deref()
     }
 
-    /// Returns how much is run, and with which seeds.
+    /// Returns the extent and the set of seeds.
     #[must_use]
     pub const fn scale(&self) -> Scale {
         self.scale

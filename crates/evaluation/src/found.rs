@@ -1,10 +1,10 @@
-//! What the parts of an evaluation show of every criterion.
+//! Results of every criterion, collected from the parts of an evaluation.
 
 use crate::campaign::Part;
 use crate::card::{Found, Mark};
 use crate::prepare::place;
 
-/// What was found of every criterion.
+/// Returns the results of all criteria in the simulator.
 pub(crate) fn found_in(parts: &[Part], stack_folder: Option<&str>) -> Vec<Found> {
     let found = parts.iter().flat_map(|part| {
         let file = place(stack_folder, &part.name).join(part.file());
@@ -20,7 +20,8 @@ pub(crate) fn found_in(parts: &[Part], stack_folder: Option<&str>) -> Vec<Found>
     found.collect()
 }
 
-/// The same on real packets: nothing can be told where too few runs of a sender kept their time.
+/// Returns the results of all criteria on real packets. A criterion cannot be told if too few runs of a sender kept
+/// time.
 pub(crate) fn found_on_wire(parts: &[Part], stack_folder: Option<&str>) -> Vec<Found> {
     let found = parts.iter().flat_map(|part| {
         let too_few = !part.results.points_of_too_few().is_empty();

@@ -1,10 +1,9 @@
-//! RFC 9743's report card: what must be looked at before a congestion control is let loose on the
+//! The report card of RFC 9743: the criteria that a congestion control should meet before it is deployed on the
 //! Internet, as experiments with a rule each.
 //!
-//! A [`Suite`] is data: the headings of RFC 9743 §§5–7, criteria below them, and the scenarios that show
-//! them, which are experiment files (`experiments/evaluation/`). A [`Campaign`] puts stacks of any catalog
-//! into them and makes a [`Card`] of each: a [`Mark`] for every criterion. [`write()`] makes a folder of
-//! them.
+//! A [`Suite`] is data: the headings of RFC 9743 §§5–7, the criteria under them, and the scenarios that test them,
+//! which are experiment files (`experiments/evaluation/`). A [`Campaign`] runs stacks of any catalog through the
+//! scenarios and makes a [`Card`] for each: a [`Mark`] for every criterion. [`write()`] writes the cards to a folder.
 
 mod baseline;
 mod campaign;

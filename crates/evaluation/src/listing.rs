@@ -6,7 +6,7 @@ use crate::card::{Card, Mark, Row, Worse};
 use crate::error::EvaluationError;
 use crate::suite::{Criterion, Suite};
 
-/// The cards as a table: one with what was found, several side by side.
+/// Formats the cards as a table: a single card with its results, several side by side.
 #[must_use]
 pub fn table(cards: &[&Card], colour: Colour, width: Option<u16>) -> String {
     let stacks: Vec<&str> = cards.iter().map(|card| card.stack.as_str()).collect();
@@ -35,7 +35,7 @@ pub fn table(cards: &[&Card], colour: Colour, width: Option<u16>) -> String {
     parts.join("\n\n")
 }
 
-/// The rows of cards: of one with what was found, of several side by side. A card may have none.
+/// Builds the rows of the table: a single card with its results, several side by side. A card may have no rows.
 fn verdicts(
     (stacks, cards): (&[&str], &[&[Row]]),
     what: &str,
@@ -80,7 +80,7 @@ fn verdicts(
     table.text()
 }
 
-/// The rows that all cards have which have any: those of a kernel's sender are only on real packets.
+/// Returns the rows shared by all cards that have any: the kernel's senders have rows only on real packets.
 pub(crate) fn longest<'r>(cards: &[&'r [Row]]) -> &'r [Row] {
     let with = cards.iter().find(|rows| !rows.is_empty());
     with.copied().unwrap_or_default()
@@ -95,7 +95,7 @@ const fn ink(mark: Mark) -> Option<Ink> {
     }
 }
 
-/// What got worse, for people.
+/// Formats the verdicts that became worse.
 #[must_use]
 pub fn worse(worse: &[Worse], width: Option<u16>) -> String {
     let mut table = Plain::new(&["criterion", "was", "is", "found"], usize::MAX, width);
@@ -110,10 +110,10 @@ pub fn worse(worse: &[Worse], width: Option<u16>) -> String {
     table.text()
 }
 
-/// The criteria called `keys`, or all: section, rule, threshold and its source, scenario.
+/// Lists the criteria called `keys`, or all: section, rule, threshold with its source, and scenario.
 ///
 /// # Errors
-/// If there is none of such a name.
+/// If there is no criterion with such a name.
 pub fn list(suite: &Suite, keys: &[String], width: Option<u16>) -> Result<String, EvaluationError> {
     let (of_wire, own): (Vec<String>, Vec<String>) =
         keys.iter().cloned().partition(|key| suite.is_of_wire(key));
@@ -167,7 +167,7 @@ fn listed(suite: &Suite, keys: &[String], width: Option<u16>) -> Result<String, 
     Ok(out)
 }
 
-/// A paragraph with `by` spaces before each line.
+/// Formats a paragraph with `by` spaces before each line.
 fn indented(text: &str, by: u16, width: Option<u16>) -> String {
     let width = width.map(|width| width.saturating_sub(by).max(20));
     let text = dupack_report::table::paragraph(text, width);

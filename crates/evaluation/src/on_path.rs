@@ -1,4 +1,4 @@
-//! The suite on somebody's own path: of its scenarios those that make sense on any path, each with that path.
+//! The suite on a user's own path: the scenarios that make sense on any path, each with that path.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use toml::{Table, Value};
 use crate::error::EvaluationError;
 use crate::suite::{CRITERIA, Suite};
 
-/// The folder of such a suite in that of its cards.
+/// Name of the folder of such a suite inside the card's folder.
 pub const FOLDER: &str = "suite";
 
 impl Suite {
-    /// Those of its scenarios that are marked `on_path`, on the path of `file`, with what it says of endpoints. Its
-    /// application is not theirs: their flows always have more to send.
+    /// Returns a suite of the scenarios marked `on_path`, on the path of `file` and with its endpoints. The application
+    /// of `file` is not used: the flows always have more to send.
     ///
     /// # Errors
     /// If a recorded trace of the path cannot be read, or no scenario is marked.
@@ -45,7 +45,7 @@ impl Suite {
             experiment.receiver = file.receiver;
             experiment.dialect = file.dialect;
             experiment.description = format!("On the path of {}.", file.source.name);
-            // What it varies of its own path has no place on this one.
+            // Parameters of the scenario's own path that it sweeps do not apply to this path.
             experiment.sweep.retain(|key, _| !key.starts_with("path."));
             let name = PathBuf::from(format!("{}.toml", scenario.name));
             files.insert(name, experiment.text());
@@ -56,10 +56,10 @@ impl Suite {
         Self::new(files)
     }
 
-    /// Writes its files into the folder `suite` of `folder`, where [`Suite::read`] finds them again.
+    /// Writes the files of the suite into the folder `suite` of `folder`, where [`Suite::read`] can read them.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// If the files cannot be written.
     pub fn write(&self, folder: &OutputFolder) -> Result<PathBuf, EvaluationError> {
         for (name, text) in &self.files {
             let name = Path::new(FOLDER).join(name);
@@ -69,7 +69,7 @@ impl Suite {
     }
 }
 
-/// The list of criteria, headings and scenarios with those alone that are of the scenarios called `names`.
+/// Returns `criteria.toml` reduced to the scenarios called `names` and their criteria and headings.
 fn only(criteria: &str, names: &[&str]) -> Result<String, EvaluationError> {
     let wrong = |error: toml::de::Error| EvaluationError::suite(format!("{CRITERIA}: {error}"));
     let mut list: Table = toml::from_str(criteria).map_err(wrong)?;

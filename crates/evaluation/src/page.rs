@@ -1,4 +1,4 @@
-//! The page of report cards: criteria down, verdicts across, and what each rests on below.
+//! The page of report cards: a row per criterion, a column per stack, and the basis of each verdict below.
 
 use dupack_report::figure::FigureError;
 use dupack_report::page::{Block, Cell, Depth, Emphasis, Link, Page, Section};
@@ -9,7 +9,7 @@ use crate::figure::figure;
 use crate::listing::longest;
 use crate::suite::Suite;
 
-/// The page of `evaluated`: one card, or several side by side.
+/// Returns the page of `evaluated`: one card, or several side by side.
 ///
 /// # Errors
 /// If a figure cannot be drawn.
@@ -27,7 +27,7 @@ pub fn page(evaluated: &[Evaluated], suite: &Suite) -> Result<Page, FigureError>
         ..Section::default()
     }];
     if own.iter().any(|rows| !rows.is_empty()) {
-        // The details stand after the card and their heading.
+        // The details follow the card and their heading.
         let rows = verdicts(&stacks, &own, sections.len() + 2);
         sections[0].blocks.extend(rows);
         sections.push(Section {
@@ -56,12 +56,12 @@ pub fn page(evaluated: &[Evaluated], suite: &Suite) -> Result<Page, FigureError>
     })
 }
 
-/// What the part on real packets is.
+/// Introduction of the part on real packets.
 const WIRE: &str = "Ours and the kernel's senders at once over an emulated path in real time, to a kernel that receives. \
     Thresholds are relative to the kernel's own CUBIC and Reno in the same place. Beside each verdict stands that of the \
     same experiment in the simulator, with rack/cubic and rack/reno in the places of the kernel's.";
 
-/// The sections of all criteria of `rows`.
+/// Returns the sections of all criteria in `rows`.
 fn details(
     rows: &[Row],
     evaluated: &[Evaluated],
@@ -71,7 +71,7 @@ fn details(
     rows.map(|row| detail(row, evaluated, suite)).collect()
 }
 
-/// How many runs of each card are void.
+/// Says how many runs of each card are void.
 fn voids(cards: &[&Card]) -> Vec<Block> {
     let with = cards
         .iter()
@@ -86,7 +86,7 @@ fn voids(cards: &[&Card]) -> Vec<Block> {
     said.collect()
 }
 
-/// What each card says in all.
+/// Counts the verdicts of each card.
 fn tallies(cards: &[&Card]) -> Vec<Block> {
     let mut blocks = Vec::new();
     for card in cards {
@@ -110,8 +110,8 @@ fn tallies(cards: &[&Card]) -> Vec<Block> {
     blocks
 }
 
-/// The table of `cards`, which are those of `stacks`: one with what was found, several side by side. The first
-/// detail is the section of number `place`.
+/// Returns the table of `cards`, which belong to `stacks`: a single card with its results, several side by side.
+/// `place` is the number of the first section with details.
 fn verdicts(stacks: &[&str], cards: &[&[Row]], mut place: usize) -> Vec<Block> {
     let rows = longest(cards);
     let simulated = rows.iter().any(|row| row.simulated.is_some());
@@ -181,7 +181,7 @@ const fn emphasis(mark: Mark) -> Emphasis {
     }
 }
 
-/// A criterion: what was found of each stack, by what rule, its figures and its commands.
+/// Returns the section of a criterion: the results of each stack, the rule, the figures and the commands.
 fn detail(row: &Row, evaluated: &[Evaluated], suite: &Suite) -> Result<Section, FigureError> {
     let key = row.key.as_deref().unwrap_or_default();
     let mut blocks = vec![

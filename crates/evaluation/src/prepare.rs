@@ -1,4 +1,4 @@
-//! A scenario with the stack under test in its place: an experiment that can be run.
+//! Scenarios with the stack under test inserted: experiments that can be run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use crate::suite::{CRITERIA, Criterion, Extent, PLACEHOLDER, Round, Scale, Scena
 /// A scenario for a stack, checked.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub(crate) name: String,
-    /// The experiment's text, with the stack in it: what `dupack run` repeats.
+    /// Text of the experiment with the stack inserted; `dupack run` repeats it.
     pub(crate) source: Source,
     pub(crate) plan: Plan,
     pub(crate) rules: Rules,
-    /// The recorded traces that it names, and their texts.
+    /// Recorded traces that the experiment names, with their contents.
     pub(crate) traces: BTreeMap<PathBuf, String>,
 }
 
-/// The stack that `text` names.
+/// Returns the stack that `text` names.
 ///
 /// # Errors
 /// If `catalog` has no such stack.
@@ -39,7 +39,7 @@ pub fn stack(text: &str, catalog: &Catalog) -> Result<StackSpec, EvaluationError
 }
 
 impl Suite {
-    /// `scenario` for `subject`, with the claims of `criteria` and the seeds of a round.
+    /// Prepares `scenario` for `subject`, with the claims of `criteria` and the seeds of a round.
     pub(crate) fn prepare(
         &self,
         scenario: &Scenario,
@@ -53,8 +53,8 @@ impl Suite {
         Prepared::new(name, experiment, source, (catalog, &self.files))
     }
 
-    /// The file of `scenario` with the sender called `subject` in it, and its experiment at a scale, with the
-    /// claims of `criteria` and the seeds of a round.
+    /// Returns the file of `scenario` with the sender called `subject` inserted, and its experiment at a scale, with
+    /// the claims of `criteria` and the seeds of a round.
     pub(crate) fn experiment_of(
         &self,
         scenario: &Scenario,
@@ -81,7 +81,7 @@ impl Suite {
 }
 
 impl Prepared {
-    /// The scenario called `name` of `experiment`, which the file `source` had in other words.
+    /// Creates the scenario called `name` from `experiment`; `source` is the file it was made from.
     pub(crate) fn new(
         name: String,
         experiment: Experiment,
@@ -107,7 +107,7 @@ impl Prepared {
     }
 }
 
-/// Leaves out what is there twice since the stack under test is one of the baselines.
+/// Removes the duplicates that arise if the stack under test is one of the baselines.
 pub(crate) fn once_each(experiment: &mut Experiment) {
     let mut seen: Vec<String> = Vec::new();
     experiment.stacks.retain(|stack| {
@@ -131,7 +131,7 @@ pub(crate) fn once_each(experiment: &mut Experiment) {
     });
 }
 
-/// The name of a folder for a stack: its letters and digits.
+/// Returns a folder name for a stack: its letters and digits.
 #[must_use]
 pub fn slug(stack: &str) -> String {
     let plain = |c: char| {
@@ -146,7 +146,7 @@ pub fn slug(stack: &str) -> String {
     parts.join("-")
 }
 
-/// Where a file of a scenario is below the card's folder.
+/// Returns the path of a scenario's file relative to the card's folder.
 pub(crate) fn place(stack_folder: Option<&str>, scenario: &str) -> PathBuf {
     match stack_folder {
         Some(folder) => Path::new(folder).join(scenario),

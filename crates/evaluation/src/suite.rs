@@ -1,8 +1,7 @@
-//! The suite as data: RFC 9743's headings, the criteria with their thresholds, and the scenarios that
-//! show them.
+//! The suite as data: the headings of RFC 9743, the criteria with their thresholds, and the scenarios that test them.
 //!
-//! `criteria.toml` lists all three. A scenario is an experiment file beside it, with a claim for each
-//! of its criteria: the claim's rule is the criterion's.
+//! `criteria.toml` lists all three. A scenario is an experiment file beside it, with one claim for each of its
+//! criteria; the claim's rule is the criterion's rule.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,38 +12,37 @@ use serde::Deserialize;
 
 use crate::error::EvaluationError;
 
-/// The list of headings, criteria and scenarios.
+/// Name of the list of headings, criteria and scenarios.
 pub const CRITERIA: &str = "criteria.toml";
 
-/// The stack that every scenario file has in the place of the one under test, so that it is an experiment
-/// as it stands.
+/// Stack that stands for the stack under test in every scenario file, so that the file is a complete experiment.
 pub const PLACEHOLDER: &str = "rack/bbr";
 
-/// What the built-in suite is made of.
+/// Files of the built-in suite.
 const BUILTIN: &[(&str, &str)] = &include!("builtin.rs");
 
-/// What of it is for real packets.
+/// Files of its part for real packets.
 const BUILTIN_WIRE: &[(&str, &str)] = &include!("builtin_wire.rs");
 
-/// The folder of a suite's part for real packets.
+/// Name of the folder of a suite's part for real packets.
 const WIRE: &str = "wire";
 
-/// A suite: what is judged, by what, and how.
+/// A suite: criteria, and the scenarios that test them.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// The headings of RFC 9743 §§5–7, in its order.
+    /// Headings of RFC 9743 §§5–7, in order.
     pub headings: Vec<Heading>,
-    /// The criteria, in the order of the card.
+    /// Criteria, in the order of the card.
     pub criteria: Vec<Criterion>,
     /// The scenarios.
     pub scenarios: Vec<Scenario>,
-    /// What thresholds are relative to.
+    /// Stacks to which thresholds are relative.
     pub baselines: Vec<String>,
-    /// Texts of all files by their names.
+    /// Contents of all files by name.
     pub(crate) files: BTreeMap<PathBuf, String>,
-    /// Its part for real packets.
+    /// Part for real packets.
     wire: Option<Box<Suite>>,
-    /// The folder that it was read from; none if it is the one of the program.
+    /// Folder from which the suite was read; `None` for the built-in suite.
     pub(crate) folder: Option<PathBuf>,
 }
 
@@ -52,47 +50,47 @@ pub struct Suite {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Heading {
-    /// Its number, such as `5.1.2`.
+    /// Number of the section, such as `5.1.2`.
     pub section: String,
-    /// Its words.
+    /// Title of the section.
     pub title: String,
-    /// Why no criterion stands below it: a program cannot judge it, or it does not apply.
+    /// Reason why the heading has no criterion: a program cannot judge it, or it does not apply.
     #[serde(default)]
     pub not_applicable: Option<String>,
 }
 
-/// Something that a stack meets or does not meet.
+/// A criterion that a stack meets or does not meet.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Criterion {
-    /// Its name, for `--only`; its rule is the claim of this name in the scenario.
+    /// Key, for `--only`; the rule is the claim of this name in the scenario.
     pub key: String,
-    /// What it is called on the card.
+    /// Title on the card.
     pub title: String,
-    /// The section of RFC 9743 that asks for it.
+    /// Section of RFC 9743 that requires it.
     pub section: String,
-    /// The scenario that shows it.
+    /// Scenario that tests it.
     pub scenario: String,
-    /// What the threshold is.
+    /// Threshold, as a sentence.
     pub threshold: String,
-    /// What the threshold rests on.
+    /// Basis of the threshold.
     pub basis: Basis,
-    /// Where it is from, or why we chose it.
+    /// Source of the threshold, or the reason why we chose it.
     pub source: String,
-    /// The measure that its figure draws, as `summary.csv` calls it.
+    /// Measure of its figure, by its name in `summary.csv`.
     pub figure: String,
 }
 
-/// What a threshold rests on.
+/// Basis of a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// What the suite's [`baselines`](Suite::baselines) do in the same place under the same seeds; how much worse is
-    /// too much is ours.
+    /// The results of the suite's [`baselines`](Suite::baselines) in the same scenario with the same seeds; the
+    /// tolerated difference is our choice.
     Relative,
     /// A published document.
     Cited,
-    /// Nothing but our judgement.
+    /// Our judgement alone.
     Ours,
 }
 
@@ -100,40 +98,40 @@ pub enum Basis {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// The name of its file, without the ending.
+    /// Name of its file, without the extension.
     pub name: String,
-    /// What a quick look changes in it.
+    /// Changes for a quick look.
     #[serde(default)]
     pub quick: Quick,
-    /// Whether what it asks makes sense on any path: `dupack evaluate --path FILE` puts it on that one.
+    /// `true` if the scenario makes sense on any path: `dupack evaluate --path FILE` runs it on that path.
     #[serde(default)]
     pub on_path: bool,
 }
 
-/// What a quick look changes in an experiment.
+/// Changes to an experiment for a quick look.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quick {
-    /// Keys that get another value, with dots between their parts.
+    /// Keys to set, with dots between their parts.
     pub set: BTreeMap<String, toml::Value>,
-    /// Swept keys, and the values that are left of them.
+    /// Swept keys, with the values to keep.
     pub only: BTreeMap<String, Vec<SweepValue>>,
-    /// Of points that are listed those that are left, counted from 1.
+    /// Listed points to keep, counted from 1.
     pub points: Option<Vec<usize>>,
 }
 
-/// How much is run.
+/// Extent of the runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
-    /// What the verdicts are meant to rest on.
+    /// The extent that verdicts are meant to rest on.
     #[default]
     Full,
-    /// Fewer seeds, fewer points and shorter runs: a look.
+    /// Fewer seeds, fewer points and shorter runs.
     Quick,
 }
 
 impl Extent {
-    /// In a word.
+    /// Returns the name of the extent.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -142,7 +140,7 @@ impl Extent {
         }
     }
 
-    /// The extent of this name.
+    /// Returns the extent with this name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
         [Self::Full, Self::Quick]
@@ -151,14 +149,14 @@ impl Extent {
     }
 }
 
-/// How much is run, and with which seeds.
+/// Extent and set of seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
-    /// How much.
+    /// Extent.
     pub extent: Extent,
-    /// Which set of seeds, counted from 1: the first begins with the seeds that a scenario's file counts, and
-    /// has four times as many for what these do not decide; the second begins after them, and so on. No
-    /// two sets have a seed in common.
+    /// Number of the set of seeds, counted from 1. The first set begins with the seeds that a scenario's file counts,
+    /// and has four times as many for criteria that these do not decide; the second set begins after the first, and so
+    /// on. No two sets share a seed.
     pub seed_set: u32,
 }
 
@@ -171,20 +169,20 @@ impl From<Extent> for Scale {
     }
 }
 
-/// How many times the seeds a scenario has in all, where its runs do not decide a criterion at once.
+/// Multiple of a scenario's seeds that it has in all, if the first seeds do not decide a criterion.
 pub(crate) const MORE: u32 = 4;
 
-/// How many of the seeds of a set are run.
+/// The seeds of a set that are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Round {
-    /// Those that the scenario's file counts.
+    /// The seeds that the scenario's file counts.
     First,
-    /// All, for what these do not decide.
+    /// All seeds of the set, for criteria that the first do not decide.
     More,
 }
 
 impl Scale {
-    /// Gives `experiment` the seeds of the set for `round`.
+    /// Sets the seeds of `experiment` to those of the set for `round`.
     pub(crate) fn seed(self, experiment: &mut Experiment, round: Round) {
         let Seeds::Count(counted) = experiment.seeds else {
             return;
@@ -202,13 +200,13 @@ impl Scale {
         };
     }
 
-    /// Whether what is not decided gets more seeds: not in a quick look.
+    /// Returns `true` if undecided criteria get more seeds: always, except in a quick look.
     pub(crate) fn has_more(self) -> bool {
         self.extent == Extent::Full
     }
 }
 
-/// `criteria.toml`.
+/// Content of `criteria.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Listed {
@@ -227,10 +225,10 @@ fn simulated_baselines() -> Vec<String> {
 }
 
 impl Suite {
-    /// The suite that is part of the program.
+    /// Returns the built-in suite.
     ///
     /// # Panics
-    /// If it is broken, which the tests would show.
+    /// If it is invalid; the tests would catch that.
     #[must_use]
     pub fn builtin() -> Self {
         let suite = |files: &[(&str, &str)]| {
@@ -245,17 +243,17 @@ impl Suite {
         }
     }
 
-    /// The suite in the folder at `path`: `criteria.toml`, and the files that stand beside it. Its part for real
-    /// packets is in the folder `wire` below, if it has one.
+    /// Reads the suite in the folder at `path`: `criteria.toml` and the files beside it. Its part for real packets, if
+    /// any, is in the folder `wire` inside.
     ///
     /// # Errors
-    /// If the folder cannot be read, or the suite is not sound.
+    /// If the folder cannot be read, or the suite is invalid.
     pub fn read(path: &Path) -> Result<Self, EvaluationError> {
         let mut suite = Self::read_folder(path)?;
         let wire = path.join(WIRE);
         if wire.is_dir() {
             let mut wire = Self::read_folder(&wire)?;
-            // It is named by the folder above.
+            // The part is named by the folder of the whole suite.
             wire.folder = Some(path.to_owned());
             suite.wire = Some(Box::new(wire));
         }
@@ -279,10 +277,10 @@ impl Suite {
         Self::new(files)
     }
 
-    /// A suite of the texts of its files by their names.
+    /// Creates a suite from the contents of its files by name.
     ///
     /// # Errors
-    /// If `criteria.toml` is not there or not what it should be, or a criterion has no claim.
+    /// If `criteria.toml` is missing or invalid, or a criterion has no claim.
     pub fn new(files: BTreeMap<PathBuf, String>) -> Result<Self, EvaluationError> {
         let text = files
             .get(&PathBuf::from(CRITERIA))
@@ -302,26 +300,26 @@ impl Suite {
         Ok(suite)
     }
 
-    /// Its part for real packets; none if it has no such part.
+    /// Returns the part for real packets, if any.
     #[must_use]
     pub fn wire(&self) -> Option<&Self> {
         self.wire.as_deref()
     }
 
-    /// Whether `key` is a criterion on real packets, or several begin so.
+    /// Returns `true` if `key` is a criterion on real packets, or a prefix of several.
     #[must_use]
     pub fn is_of_wire(&self, key: &str) -> bool {
         self.wire().is_some_and(|suite| suite.has(key))
     }
 
-    /// The criterion called `key`, in the simulator or on real packets.
+    /// Returns the criterion called `key`, in the simulator or on real packets.
     pub(crate) fn criterion(&self, key: &str) -> Option<&Criterion> {
         let wire = self.wire().into_iter().flat_map(|suite| &suite.criteria);
         let mut all = self.criteria.iter().chain(wire);
         all.find(|criterion| criterion.key == key)
     }
 
-    /// What the threshold of a criterion rests on, in words.
+    /// Describes the basis of a criterion's threshold.
     #[must_use]
     pub fn basis(&self, criterion: &Criterion) -> String {
         match criterion.basis {
@@ -331,7 +329,7 @@ impl Suite {
         }
     }
 
-    /// Whether everything that is named is there.
+    /// Checks that everything that is named exists.
     fn check(&self) -> Result<(), EvaluationError> {
         let wrong = |message: String| Err(EvaluationError::suite(message));
         for (n, criterion) in self.criteria.iter().enumerate() {
@@ -371,10 +369,10 @@ impl Suite {
         Ok(())
     }
 
-    /// The claim by which `criterion` is judged, as its scenario's file has it.
+    /// Returns the claim that judges `criterion`, from its scenario's file.
     ///
     /// # Errors
-    /// If there is no such scenario, or no such claim in it.
+    /// If the scenario does not exist, or has no such claim.
     pub fn claim(&self, criterion: &Criterion) -> Result<Claim, EvaluationError> {
         let (key, name) = (&criterion.key, &criterion.scenario);
         let scenario = self.scenarios.iter().find(|s| s.name == *name);
@@ -390,15 +388,15 @@ impl Suite {
             })
     }
 
-    /// The experiment of a scenario as its file has it.
+    /// Returns the experiment of a scenario, as in its file.
     ///
     /// # Errors
-    /// If there is no such file, or it is no experiment.
+    /// If the file does not exist, or is not an experiment.
     pub fn experiment(&self, scenario: &Scenario) -> Result<Experiment, EvaluationError> {
         Ok(self.source(scenario)?.parse()?)
     }
 
-    /// The file of a scenario.
+    /// Returns the file of a scenario.
     pub(crate) fn source(&self, scenario: &Scenario) -> Result<Source, EvaluationError> {
         let name = format!("{}.toml", scenario.name);
         let text = self
@@ -408,11 +406,11 @@ impl Suite {
         Ok(Source::new(name, text.clone()))
     }
 
-    /// The criteria called `keys`, where `harm` stands for `harm-cubic` and all others that begin so; all, if none is
-    /// named.
+    /// Returns the criteria called `keys`, or all if `keys` is empty. `harm` stands for `harm-cubic` and all others
+    /// that begin with `harm-`.
     ///
     /// # Errors
-    /// If there is none of such a name.
+    /// If there is no criterion with such a name.
     pub fn choose(&self, keys: &[String]) -> Result<Vec<&Criterion>, EvaluationError> {
         for key in keys {
             if !self.has(key) {
@@ -426,13 +424,13 @@ impl Suite {
         Ok(self.criteria.iter().filter(wanted).collect())
     }
 
-    /// Whether a criterion is called `key`, or several begin so.
+    /// Returns `true` if `key` is the name of a criterion or the prefix of several.
     fn has(&self, key: &str) -> bool {
         self.criteria.iter().any(|c| self.means(key, c))
     }
 
-    /// Whether `key` stands for `criterion`: by its name, or, where no criterion has that name, by the begin of its
-    /// name up to a dash.
+    /// Returns `true` if `key` stands for `criterion`: it is the criterion's name or, if no criterion has that name,
+    /// the beginning of its name up to a dash.
     fn means(&self, key: &str, criterion: &Criterion) -> bool {
         let begins = || {
             let rest = criterion.key.strip_prefix(key);
@@ -449,7 +447,7 @@ impl Quick {
     /// Changes `experiment`.
     ///
     /// # Errors
-    /// If a key is not there, a value does not fit it, or nothing is left, in words.
+    /// If a key does not exist, a value does not fit, or nothing remains; the error is a text.
     pub(crate) fn apply(&self, experiment: &mut Experiment) -> Result<(), String> {
         let mut table = toml::Table::try_from(&*experiment).map_err(|error| error.to_string())?;
         for (key, value) in &self.set {
@@ -481,7 +479,7 @@ impl Quick {
     }
 }
 
-/// Sets what stands at `key`, whose parts are joined by dots; a number is a place in a list.
+/// Sets the value at `key`, whose parts are joined by dots; a number is an index in a list.
 fn set(table: &mut toml::Table, key: &str, value: &toml::Value) -> Result<(), String> {
     let missing = || format!("there is no `{key}`");
     let (parents, last) = match key.rsplit_once('.') {

@@ -1,8 +1,8 @@
-//! Criteria on real packets: the scenarios of the suite's part for the wire, run by whoever can.
+//! Criteria on real packets: the scenarios of the suite's part for the wire.
 //!
-//! This crate knows no device: a front hands over something that makes runs ([`RealPackets`]). Beside each
-//! stack's runs stand those of the same file in the simulator, where `rack/cubic` and `rack/reno` take the
-//! places of the kernel's CUBIC and Reno.
+//! This crate accesses no device: a front end provides a [`RealPackets`] that makes the runs. Each stack's runs are
+//! accompanied by those of the same file in the simulator, where `rack/cubic` and `rack/reno` stand for the kernel's
+//! CUBIC and Reno.
 
 mod runs;
 
@@ -21,21 +21,22 @@ use crate::error::EvaluationError;
 use crate::prepare::{Prepared, once_each};
 use crate::suite::{Criterion, Round, Scale, Scenario, Suite};
 
-/// What a kernel's sender begins with.
+/// Prefix of the names of the kernel's senders.
 pub const KERNEL: &str = "kernel:";
 
-/// What stands in the simulator for the kernel's senders.
+/// Stacks that stand for the kernel's senders in the simulator.
 const STAND_INS: [(&str, &str); 2] = [("kernel:cubic", "rack/cubic"), ("kernel:reno", "rack/reno")];
 
 pub use runs::FLOWS;
 pub(crate) use runs::carry_out;
 
-/// Makes runs on real packets.
+/// A maker of runs on real packets.
 pub trait RealPackets: Sync {
-    /// Whether `experiment`, which is at one point, can be run with `stack`.
+    /// Checks that `experiment`, which has one point, can be run with `stack`.
     ///
     /// # Errors
-    /// If it has what real packets have not, or this machine does not give what it takes.
+    /// If the experiment has features that real packets cannot have, or this machine lacks something that the run
+    /// needs.
     fn check(
         &self,
         experiment: &Experiment,
@@ -43,7 +44,7 @@ pub trait RealPackets: Sync {
         files: &dyn ReadFile,
     ) -> Result<(), WireError>;
 
-    /// Runs it; `None` if it was interrupted.
+    /// Performs the run; `None` if it was interrupted.
     ///
     /// # Errors
     /// If the run failed.
@@ -56,38 +57,38 @@ pub trait RealPackets: Sync {
     ) -> Result<Option<WireRun>, WireError>;
 }
 
-/// Why there is no run, in words.
+/// Reason why a run is not possible.
 pub type WireError = Box<dyn Error + Send + Sync>;
 
 /// A run on real packets.
 #[derive(Clone, Debug)]
 pub struct WireRun {
-    /// What was measured.
+    /// Measures of the run.
     pub values: Values,
-    /// Each flow by itself.
+    /// All flows, one by one.
     pub flows: Vec<WireFlow>,
-    /// Why the run is void, if it is: its path did not keep its time.
+    /// Reasons why the run is void, if it is: its path did not keep time.
     pub void: Vec<String>,
 }
 
 /// A flow of a run on real packets.
 #[derive(Clone, Debug)]
 pub struct WireFlow {
-    /// The name of its group of flows; empty if it has none.
+    /// Name of its group of flows; empty if it has none.
     pub group: String,
-    /// Who sent.
+    /// Sender.
     pub sender: String,
-    /// Whether the run's measures are of it.
+    /// `true` if the run's measures are about this flow.
     pub measured: bool,
-    /// When it began, in s.
+    /// Start time in s.
     pub start_s: f64,
-    /// Its payload per time, in Mbit/s.
+    /// Goodput in Mbit/s.
     pub goodput_mbit_s: f64,
-    /// Data segments sent, and of these the retransmissions.
+    /// Number of data segments sent, and the number of retransmissions among them.
     pub segments: Option<(u64, u64)>,
-    /// Data packets that the path was offered, and those that it dropped.
+    /// Number of data packets offered to the path, and the number that it dropped.
     pub packets: (u64, u64),
-    /// How long they waited in the path's queue, in ms: median, and 95th percentile.
+    /// Waiting time in the path's queue in ms: median and 95th percentile.
     pub waits_ms: Option<(f64, f64)>,
 }
 
@@ -102,7 +103,7 @@ pub(crate) struct OnWire {
 }
 
 impl Suite {
-    /// `scenario`, which is of the part for the wire, for the sender called `subject`.
+    /// Prepares `scenario`, which belongs to the part for the wire, for the sender called `subject`.
     pub(crate) fn on_wire(
         &self,
         scenario: &Scenario,
@@ -127,7 +128,7 @@ impl Suite {
         Ok(prepared)
     }
 
-    /// The same in the simulator, with stacks in the places of the kernel's senders.
+    /// Prepares the same scenario for the simulator, with stacks in place of the kernel's senders.
     pub(crate) fn simulated(
         &self,
         scenario: &Scenario,
@@ -141,7 +142,7 @@ impl Suite {
             source.text = source.text.replace(kernel, stack);
         }
         let mut experiment = source.parse()?;
-        // As the kernel's receiver does.
+        // As the kernel's receiver acknowledges.
         experiment.receiver.acks.get_or_insert(Acks::Adaptive);
         experiment.receiver.sack_compression.get_or_insert(true);
         once_each(&mut experiment);
@@ -149,7 +150,7 @@ impl Suite {
         Prepared::new(name, experiment, source, (catalog, &self.files))
     }
 
-    /// A scenario's text and its experiment with the sender called `subject` in it.
+    /// Returns a scenario's text and its experiment with the sender called `subject` inserted.
     fn wire_text(
         &self,
         scenario: &Scenario,
@@ -164,8 +165,8 @@ impl Suite {
 }
 
 impl OnWire {
-    /// Its runs: all senders of a repetition at a point one after the other, so that what troubles the machine
-    /// for a while troubles all of them.
+    /// Returns the runs: all senders of a repetition at a point one after the other, so that a temporary disturbance of
+    /// the machine affects all of them.
     fn jobs(&self) -> impl Iterator<Item = Job> + '_ {
         self.experiment
             .seeds
@@ -178,7 +179,7 @@ impl OnWire {
             })
     }
 
-    /// Its claims, one for each criterion.
+    /// Returns the claims, one for each criterion.
     pub(crate) fn claims(&self) -> Vec<Claim> {
         self.experiment.claims.clone()
     }
@@ -187,7 +188,8 @@ impl OnWire {
         &self.experiment.stacks[job.stack]
     }
 
-    /// What a run depends on: the same of two senders' cards where no sender under test takes part.
+    /// Returns the fingerprint of everything that a run depends on. Runs without the sender under test have the same
+    /// fingerprint for all senders.
     fn fingerprint(&self, job: Job) -> Fingerprint {
         let mut bare = Experiment::clone(&self.points[job.point].experiment);
         bare.title.clear();

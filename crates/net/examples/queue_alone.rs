@@ -1,5 +1,5 @@
 //! A single queue behind a transmitter of constant rate, without a network, for `cargo measure queues`. It reads the
-//! same description as `peers/ns3/queue.cc`, which documents the words.
+//! same description as `validation/peers/ns3/queue.cc`, which documents the words.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,7 +1,7 @@
-//! Runs every scenario of `peers/ns2` and compares with ns-2.35: `cargo measure agree-ns2`.
+//! Runs every scenario of `validation/peers/ns2` and compares the results with ns-2.35: `cargo measure agree-ns2`.
 //!
-//! Arguments: `--seeds N` (10), `--only TEXT` (scenarios whose id contains it), `--senders A,B`.
-//! The whole set is written to `docs/ns2-agreement.md`, a part of it only shown.
+//! Arguments: `--seeds N` (10), `--only TEXT` (scenarios whose id contains TEXT), `--senders A,B`. A complete
+//! comparison is written to `docs/ns2-agreement.md`; a partial one is only printed.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -36,17 +36,17 @@ fn options() -> Result<Options, String> {
     };
     let mut args = std::env::args().skip(1);
     while let Some(name) = args.next() {
-        let value = args.next().ok_or(format!("{name} wants a value"))?;
+        let value = args.next().ok_or(format!("{name} needs a value"))?;
         match name.as_str() {
             "--seeds" => {
                 let seeds: Option<u32> = value.parse().ok().filter(|&seeds| seeds >= 2);
-                options.seeds = seeds.ok_or("--seeds wants a number of at least 2")?;
+                options.seeds = seeds.ok_or("--seeds needs a number of at least 2")?;
             }
             "--only" => options.only = value,
             "--senders" => options
                 .senders
                 .retain(|s| value.split(',').any(|v| v == s.name)),
-            _ => return Err(format!("there is no option {name}")),
+            _ => return Err(format!("unknown option {name}")),
         }
     }
     Ok(options)
@@ -85,7 +85,7 @@ fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// Counts runs on the terminal.
+/// Shows the number of completed runs on the terminal.
 struct Counter {
     done: AtomicUsize,
     runs: usize,

@@ -1,4 +1,4 @@
-//! Carrying out papers' experiments: planned, run in one go, resumed, judged.
+//! Campaigns: the experiments of papers, planned, run, resumed and judged.
 
 mod runs;
 
@@ -25,7 +25,7 @@ pub struct Campaign {
     paper: &'static Paper,
     extent: Extent,
     parts: Vec<Planned>,
-    /// Where its journals are below the folder of all.
+    /// Folder of the journals, relative to the folder of all journals.
     folder: PathBuf,
 }
 
@@ -35,33 +35,33 @@ struct Planned {
     name: &'static str,
     observe: Observe,
     plan: Plan,
-    /// Its runs, or those of them that are wanted.
+    /// Runs of the experiment, or those that are wanted.
     jobs: Vec<Job>,
 }
 
-/// How campaigns are carried out.
+/// Settings for carrying out campaigns.
 #[derive(Clone, Copy)]
 pub struct Conduct<'c> {
-    /// How their runs are performed.
+    /// Settings for performing the runs.
     pub runs: dupack_engine::Conduct<'c>,
-    /// The folder in which journals are kept, `<paper>/<experiment>/runs.jsonl`; nowhere if
-    /// there is none. Runs that they hold already are not performed again.
+    /// Folder of the journals, `<paper>/<experiment>/runs.jsonl`; `None` to keep no journals. Runs that a journal
+    /// already holds are not performed again.
     pub journals: Option<&'c Path>,
 }
 
 impl Paper {
-    /// Its experiments, checked and ready to run.
+    /// Returns the paper's experiments, checked and ready to run.
     ///
     /// # Errors
-    /// If one of them is impossible, which the tests would show.
+    /// If one of the experiments is invalid; the tests would catch that.
     pub fn plan(&'static self, extent: Extent) -> Result<Campaign, ExperimentError> {
         self.plan_as(extent, &Way::default())
     }
 
-    /// The same for a way to read it.
+    /// As [`plan`](Self::plan), under a reading of the paper.
     ///
     /// # Errors
-    /// If one of them is impossible, which the tests would show.
+    /// If one of the experiments is invalid; the tests would catch that.
     pub fn plan_as(
         &'static self,
         extent: Extent,
@@ -77,11 +77,11 @@ impl Paper {
         })
     }
 
-    /// The runs at full scale that cells get beyond those of the file. Left out is what is kept packet
-    /// by packet and what lists its seeds.
+    /// Returns the additional full-scale runs that `growths` gives to cells. Experiments that keep every packet and
+    /// experiments that list their seeds get none.
     ///
     /// # Errors
-    /// If one of them is impossible, which the tests would show.
+    /// If one of the experiments is invalid; the tests would catch that.
     pub(super) fn plan_more(&'static self, growths: &Growths) -> Result<Campaign, ExperimentError> {
         let mut parts = Vec::new();
         for prepared in self.prepare_as(Extent::Full, &Way::default())? {
@@ -108,26 +108,26 @@ impl Paper {
     }
 }
 
-/// What cells get, by experiment.
+/// Growth of cells, by experiment.
 pub(super) type Growths = BTreeMap<String, BTreeMap<Cell, Growth>>;
 
-/// How many times the seeds of the file a cell has, and how many times them it is to have.
+/// Growth of a cell, in multiples of the file's number of seeds: before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Growth {
     pub(super) from: u32,
     pub(super) to: u32,
 }
 
-/// Why an experiment has no more runs than those of its file.
+/// Reason for which an experiment cannot have more runs than its file asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fixed {
-    /// Its seeds are listed: what is made for each of them has no others.
+    /// Its seeds are listed: something is made for each seed, and for no other.
     Listed,
-    /// Every packet is kept.
+    /// It keeps every packet.
     Packets,
 }
 
-/// How many seeds the file of an experiment has, if there may be more.
+/// Returns the number of seeds in an experiment's file, if the experiment may have more.
 pub(super) const fn may_grow(observe: Observe, experiment: &Experiment) -> Result<u64, Fixed> {
     match (observe, &experiment.seeds) {
         (Observe::Packets, _) => Err(Fixed::Packets),
@@ -136,14 +136,14 @@ pub(super) const fn may_grow(observe: Observe, experiment: &Experiment) -> Resul
     }
 }
 
-/// Performs every run of `campaigns` and judges their claims. What an interrupt leaves undone is
-/// missing in the outcome; claims cannot be told then.
+/// Performs all runs of `campaigns` and judges their claims. Runs left undone by an interrupt are missing in the
+/// outcome, and the claims that need them cannot be told.
 ///
-/// Runs that a journal holds are taken from it. What a journal cannot hold is performed again: experiments that record
-/// packets, and the runs that are followed over time; they take seconds.
+/// Runs that a journal holds are taken from it. A journal cannot hold experiments that record packets, or runs that are
+/// followed over time; these are performed again, which takes seconds.
 ///
 /// # Errors
-/// If a journal can be neither read nor begun.
+/// If a journal cannot be read or created.
 pub fn carry_out(
     campaigns: &[Campaign],
     conduct: &Conduct<'_>,
@@ -155,10 +155,10 @@ pub fn carry_out(
         .collect())
 }
 
-/// Performs every run of `campaigns`; returns what came out of each, and what it took.
+/// Performs all runs of `campaigns`; returns the results and the cost of each campaign.
 ///
 /// # Errors
-/// If a journal can be neither read nor begun.
+/// If a journal cannot be read or created.
 pub(super) fn run_campaigns(
     campaigns: &[Campaign],
     conduct: &Conduct<'_>,
@@ -184,14 +184,14 @@ impl Planned {
 }
 
 impl Campaign {
-    /// The paper.
+    /// Returns the paper.
     #[must_use]
     pub const fn paper(&self) -> &'static Paper {
         self.paper
     }
 
-    /// The same without the runs of experiments that are not among `names`, for a look at a part of a paper. Claims about
-    /// them cannot be told.
+    /// Keeps only the runs of the experiments called `names`, to look at a part of a paper. Claims about the other
+    /// experiments cannot be told.
     #[must_use]
     pub fn only(mut self, names: &[&str]) -> Self {
         let others = self.parts.iter_mut();
@@ -200,22 +200,22 @@ impl Campaign {
         self
     }
 
-    /// How many runs it has.
+    /// Returns the number of runs.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.parts.iter().map(|part| part.jobs.len()).sum()
     }
 
-    /// Its experiments: their names and how many runs each has.
+    /// Returns the names of the experiments, each with its number of runs.
     pub fn experiments(&self) -> impl Iterator<Item = (&'static str, usize)> + '_ {
         let parts = self.parts.iter();
         parts.map(|part| (part.name, part.jobs.len()))
     }
 
-    /// Performs every run and judges the claims, as [`carry_out`] does, without a journal.
+    /// Performs all runs and judges the claims, as [`carry_out`] does, without a journal.
     ///
     /// # Panics
-    /// Never: what could go wrong is the journal.
+    /// Never: only a journal could fail.
     #[must_use]
     pub fn execute(
         &self,
@@ -235,14 +235,13 @@ impl Campaign {
         only.into_iter().next().expect("there is one campaign")
     }
 
-    /// The same with its journals in `folder`.
+    /// Returns the campaign with its journals in `folder`.
     #[must_use]
     pub(super) fn in_folder(self, folder: PathBuf) -> Self {
         Self { folder, ..self }
     }
 
-    /// Those of its experiments that are not what they are in `other`, of which only those that are
-    /// asked for.
+    /// Keeps the experiments that differ from those in `other` and that `asked` selects.
     #[must_use]
     pub(super) fn beyond(mut self, other: &Self, asked: impl Fn(&str) -> bool) -> Self {
         let same = |part: &Planned| {
@@ -253,7 +252,7 @@ impl Campaign {
         self
     }
 
-    /// About how many packets a run of a cell of an experiment sends.
+    /// Returns the approximate number of packets that a run of the given cell sends.
     pub(super) fn packets(&self, experiment: &str, (point, stack): Cell) -> u64 {
         let part = self.parts.iter().find(|part| part.name == experiment);
         let job = Job {
@@ -264,7 +263,7 @@ impl Campaign {
         part.map_or(0, |part| part.plan.scenario(job).packets())
     }
 
-    /// Its experiments by name, without a run.
+    /// Returns the experiments by name, with results that have no runs yet.
     pub(super) fn planned(&self) -> impl Iterator<Item = (&'static str, Results)> + '_ {
         let parts = self.parts.iter();
         parts.map(|part| (part.name, part.plan.empty_results()))

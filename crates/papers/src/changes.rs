@@ -1,5 +1,5 @@
-//! What makes another experiment of one: values that are set, left out, divided, multiplied, points
-//! that are left, stacks that become others.
+//! Changes that turn one experiment into another: setting, removing, dividing and multiplying values, selecting points,
+//! and replacing stacks.
 
 use std::collections::BTreeMap;
 
@@ -10,36 +10,36 @@ use dupack_lab::units::{Buffer, ByteCount, Probability, Rate};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-/// What makes another experiment of one: a quick look, or another reading of its paper. Keys are
-/// those of its file with dots between them; a star is any item of a list.
+/// Changes to an experiment, for a quick look or for another reading of its paper. Keys are those of the experiment
+/// file, joined by dots; a star matches any item of a list.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Changes {
-    /// Whole stacks that become others, wherever they stand.
+    /// Stacks to replace, wherever they occur.
     #[serde(default)]
     pub stacks: BTreeMap<String, String>,
-    /// Parameters that algorithms get, by their names, wherever they stand.
+    /// Parameters to give to algorithms, by algorithm name, wherever they occur.
     #[serde(default)]
     pub parameters: BTreeMap<String, BTreeMap<String, Value>>,
-    /// Keys that are left out.
+    /// Keys to remove.
     #[serde(default)]
     pub unset: Vec<String>,
-    /// Keys that get another value.
+    /// Keys to set, with their new values.
     #[serde(default)]
     pub set: BTreeMap<String, Value>,
-    /// Swept keys, and the values that are left of them.
+    /// Swept keys, with the values to keep.
     #[serde(default)]
     pub only: BTreeMap<String, Vec<SweepValue>>,
-    /// So many of the values of a swept key are left, from the first on.
+    /// Swept keys, with the number of values to keep, from the first.
     #[serde(default)]
     pub first: BTreeMap<String, usize>,
-    /// Of points that are listed those that are left, counted from 1.
+    /// Listed points to keep, counted from 1.
     #[serde(default)]
     pub points: Option<Vec<usize>>,
-    /// Keys whose value, a rate or a number, is divided by so much.
+    /// Keys whose value (a rate or a number) is divided.
     #[serde(default)]
     pub divide: BTreeMap<String, u32>,
-    /// Keys whose value, a probability, is multiplied by so much.
+    /// Keys whose value (a probability) is multiplied.
     #[serde(default)]
     pub multiply: BTreeMap<String, f64>,
 }
@@ -48,7 +48,7 @@ impl Changes {
     /// Changes `experiment`.
     ///
     /// # Errors
-    /// If a key is not there or not swept, or a value does not fit its key, in words.
+    /// If a key does not exist or is not swept, or a value does not fit its key; the error is a text.
     pub(super) fn apply(&self, experiment: &mut Experiment) -> Result<(), String> {
         let table = Table::try_from(&*experiment).map_err(|error| error.to_string())?;
         let mut whole = Value::Table(table);
@@ -106,7 +106,7 @@ impl Changes {
 }
 
 impl Changes {
-    /// `stack` after the changes to stacks and to parameters of its algorithms.
+    /// Returns `stack` after the changes to stacks and to the parameters of its algorithms.
     #[must_use]
     pub fn respell(&self, stack: &str) -> String {
         if let Some(other) = self.stacks.get(stack) {
@@ -119,7 +119,7 @@ impl Changes {
         parts.collect::<Vec<_>>().join("/")
     }
 
-    /// An algorithm with its parameters.
+    /// Applies the parameters to one algorithm of a stack.
     fn respell_part(&self, part: &str) -> String {
         let (name, given) = match part.split_once('(') {
             Some((name, given)) => (name, given.trim_end_matches(')')),
@@ -143,7 +143,7 @@ impl Changes {
         format!("{name}({})", all.join(","))
     }
 
-    /// Respells every stack in a file's values.
+    /// Applies the changes to every stack in a file's values.
     fn respell_all(&self, whole: &mut Value) -> Result<(), String> {
         let mut met = 0;
         each_text(whole, &mut |text| {
@@ -164,7 +164,7 @@ impl Changes {
     }
 }
 
-/// The parts of a stack: what stands between strokes outside of brackets.
+/// Splits a stack at the slashes outside of brackets.
 fn parts(stack: &str) -> Vec<&str> {
     let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0_usize);
     for (at, c) in stack.char_indices() {
@@ -182,7 +182,7 @@ fn parts(stack: &str) -> Vec<&str> {
     parts
 }
 
-/// Calls `each` with every text in `value`.
+/// Calls `each` for every string in `value`.
 fn each_text(
     value: &mut Value,
     each: &mut dyn FnMut(&mut String) -> Result<(), String>,
@@ -197,7 +197,7 @@ fn each_text(
     }
 }
 
-/// Leaves out what stands at `key`.
+/// Removes the value at `key`.
 fn unset(whole: &mut Value, key: &str) -> Result<(), String> {
     let path = split(key);
     let Some((last, above)) = path.split_last() else {
@@ -215,7 +215,7 @@ fn unset(whole: &mut Value, key: &str) -> Result<(), String> {
     }
 }
 
-/// Calls `each` with every value at `path`.
+/// Calls `each` for every value at `path`.
 fn each_at(value: &mut Value, path: &[String], each: &mut dyn FnMut(&mut Value)) {
     let Some((step, rest)) = path.split_first() else {
         return each(value);
@@ -237,16 +237,16 @@ fn each_at(value: &mut Value, path: &[String], each: &mut dyn FnMut(&mut Value))
     }
 }
 
-/// The values of a swept key.
+/// Returns the values of a swept key.
 fn swept<'e>(experiment: &'e mut Experiment, key: &str) -> Result<&'e mut Vec<SweepValue>, String> {
     let values = experiment.sweep.get_mut(key);
     values.ok_or_else(|| format!("`{key}` is not swept"))
 }
 
-/// How a value is changed; in words why it cannot be.
+/// A change to a value; the error is a text.
 type Change<'c> = &'c dyn Fn(&mut Value) -> Result<(), String>;
 
-/// Changes what stands at `key`; parts that are left out are put there.
+/// Changes the value at `key`; creates missing tables on the way.
 fn change(whole: &mut Value, key: &str, how: Change<'_>) -> Result<(), String> {
     match change_at(whole, &split(key), how) {
         Ok(0) => Err(format!("there is nothing at `{key}`")),
@@ -255,7 +255,7 @@ fn change(whole: &mut Value, key: &str, how: Change<'_>) -> Result<(), String> {
     }
 }
 
-/// The same for what is left of the key; answers with how many values it met.
+/// Changes the values at the rest of a key; returns the number of values changed.
 fn change_at(value: &mut Value, path: &[String], how: Change<'_>) -> Result<usize, String> {
     let Some((step, rest)) = path.split_first() else {
         return how(value).map(|()| 1);
@@ -264,7 +264,7 @@ fn change_at(value: &mut Value, path: &[String], how: Change<'_>) -> Result<usiz
         Value::Table(table) if rest.is_empty() => {
             how(table.entry(step).or_insert(Value::Boolean(false))).map(|()| 1)
         }
-        // A table that is left out, `[receiver]` say, is put there as well; a list is not.
+        // A missing table, such as `[receiver]`, is created; a missing list is not.
         Value::Table(table) => match rest.first().map(String::as_str) {
             Some(item) if item == "*" || item.parse::<usize>().is_ok() => {
                 let list = table.get_mut(step);
@@ -288,7 +288,7 @@ fn change_at(value: &mut Value, path: &[String], how: Change<'_>) -> Result<usiz
     }
 }
 
-/// Whole units are left.
+/// Divides the value; the result is a whole number of units.
 fn divide(slot: &mut Value, by: u32) -> Result<(), String> {
     const NO_NUMBER: &str = "is no rate, buffer, size or whole number: it cannot be divided";
     if by == 0 {

@@ -1,4 +1,4 @@
-//! What a paper claims, as data, and what is made of it.
+//! The claims of a paper, as data.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ pub struct Book {
     pub title: String,
     /// Authors, place and year.
     pub citation: String,
-    /// What it is about and what is rerun, in a few sentences.
+    /// A few sentences about the paper and about what is rerun.
     pub lead: String,
-    /// The systems that it speaks of, and where they are here.
+    /// Systems that the paper describes, and their implementations here.
     #[serde(default, rename = "system")]
     pub systems: Vec<System>,
     /// Its experiments, in the order in which they are run.
     #[serde(default, rename = "experiment")]
     pub experiments: Vec<Declared>,
-    /// What the rules call the stacks.
+    /// Names of the stacks in the rules.
     #[serde(default)]
     pub names: BTreeMap<String, Named>,
-    /// What else they are in experiments that a way to read the paper has changed.
+    /// Additional stacks behind these names in experiments that a reading has changed.
     #[serde(skip)]
     pub instead: BTreeMap<String, Vec<String>>,
     /// Shorthands for the rules.
@@ -43,7 +43,7 @@ pub struct Book {
 }
 
 impl Book {
-    /// What its rules may use.
+    /// Returns the vocabulary of the rules.
     pub(super) fn vocabulary(&self) -> Vocabulary {
         Vocabulary {
             instead: self.instead.clone(),
@@ -53,27 +53,27 @@ impl Book {
     }
 }
 
-/// A system that a paper speaks of, and where it is here: a stack, an experiment, or both.
+/// A system that the paper describes, and its implementation here: a stack, an experiment, or both.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
     /// Its name in the paper.
     pub name: String,
-    /// Where the paper describes it.
+    /// Section of the paper that describes it.
     pub section: String,
-    /// The stack that it is, as `dupack compare --stacks` takes it.
+    /// The stack, as `dupack compare --stacks` takes it.
     #[serde(default)]
     pub stack: Option<String>,
-    /// The experiment of this paper that it is, by its file's name without the ending.
+    /// The experiment of this paper that contains it: the name of its file without the extension.
     #[serde(default)]
     pub experiment: Option<String>,
-    /// What else a reader should know, such as a dialect's part in it.
+    /// Further notes for the reader, such as the role of a dialect.
     #[serde(default)]
     pub note: String,
 }
 
 impl System {
-    /// Where it is here, in words.
+    /// Describes in words where the system is implemented here.
     #[must_use]
     pub fn place(&self) -> String {
         let stack = self.stack.iter().cloned();

@@ -1,4 +1,4 @@
-//! What a paper's folder says of its experiments and of the numbers that the paper prints.
+//! Declarations in a paper's folder: its experiments, and the numbers that the paper prints.
 
 use std::collections::BTreeMap;
 
@@ -14,48 +14,48 @@ use super::changes::Changes;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Declared {
-    /// Its file's name without the ending.
+    /// Name of the experiment's file without the extension.
     pub name: String,
-    /// What is kept of a run.
+    /// Data that is kept of a run.
     #[serde(default)]
     pub keep: Observe,
-    /// What makes a quick look of it.
+    /// Changes that make a quick look of it.
     #[serde(default)]
     pub quick: Changes,
 }
 
-/// A file of numbers that a paper prints: CSV, with names of columns in its first line.
+/// A CSV file of numbers that a paper prints, with column names in its first line.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrintedFile {
-    /// The file, beside the claims.
+    /// Name of the file, in the folder of the claims.
     pub file: String,
-    /// The column with the stack, by a name of the claims.
+    /// Column that holds the stack, by its name in the claims.
     #[serde(default)]
     pub stack: Option<String>,
-    /// Swept keys, and the columns with their values.
+    /// Swept keys, and the columns that hold their values.
     #[serde(default)]
     pub points: BTreeMap<String, String>,
-    /// Units that the values of these keys want behind them.
+    /// Units to append to the values of these keys.
     #[serde(default)]
     pub units: BTreeMap<String, String>,
-    /// What rules call the numbers, and the columns that hold them. Rows that are alike but for
-    /// the number count as one with their mean.
+    /// Names of the numbers in the rules, and the columns that hold them. Rows that differ in the number alone are
+    /// averaged.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// Instead: the key whose values the names of the other columns are.
+    /// Alternative to `values`: the key whose values are the names of the other columns.
     #[serde(default)]
     pub columns: Option<String>,
-    /// What rules call these numbers.
+    /// Name of these numbers in the rules.
     #[serde(default)]
     pub name: Option<String>,
 }
 
 impl PrintedFile {
-    /// The numbers in `text`; cells without a number are left out.
+    /// Returns the numbers in `text`; cells without a number are left out.
     ///
     /// # Errors
-    /// If a column is not there, in words.
+    /// If a column is missing; the error is a text.
     pub(super) fn read(&self, text: &str) -> Result<Vec<Printed>, String> {
         let mut rows = text
             .lines()

@@ -1,4 +1,4 @@
-//! What came out of a paper's experiments, and how a judge asks for it.
+//! Results of a paper's experiments, and the queries that judges make of them.
 
 use dupack_claims::Facts;
 use dupack_lab::results::{Measure, Results};
@@ -6,52 +6,52 @@ use dupack_lab::run::{Course, Job};
 use dupack_lab::stats::{Summary, paired_ratio};
 use dupack_lab::trace::Trace;
 
-/// What a paper's Rust file makes of an experiment that measures do not show; of none, what it would.
+/// Reads the facts of an experiment that its measures do not contain; without a part, returns the names of the facts it
+/// would read.
 pub(crate) type ReadFacts = fn(&str, Option<&Part>) -> Facts;
 
-/// What came out of a paper's experiments.
+/// Results of all experiments of a paper.
 #[derive(Debug, Default)]
 pub struct Evidence {
-    /// In the order of the paper's experiments.
+    /// Results of each experiment, in the order of the paper's list.
     pub parts: Vec<Part>,
 }
 
-/// What came out of one experiment.
+/// Results of one experiment.
 #[derive(Debug)]
 pub struct Part {
-    /// The experiment's name.
+    /// Name of the experiment.
     pub name: &'static str,
-    /// Its measures; without runs if packets were recorded instead.
+    /// Measures of the runs; without runs if packets were recorded instead.
     pub results: Results,
-    /// Its recorded runs, sorted by point, stack and seed.
+    /// Recorded runs, sorted by point, stack and seed.
     pub traces: Vec<Traced>,
-    /// Its runs that were followed over time: those of the first seed, if series were asked for.
+    /// Runs followed over time: those of the first seed, if series were requested.
     pub followed: Vec<Followed>,
-    /// What was read off its runs, a run each in the order of point, stack and seed, if their packets
-    /// were not kept.
+    /// Facts read from each run, in the order of point, stack and seed, if the packets were not kept.
     pub read: Vec<Facts>,
 }
 
-/// A run over time.
+/// A run followed over time.
 #[derive(Clone, Debug)]
 pub struct Followed {
-    /// Which run.
+    /// Point, stack and seed of the run.
     pub job: Job,
-    /// Its first compared flow.
+    /// The first compared flow over time.
     pub course: Course,
 }
 
 /// A recorded run.
 #[derive(Clone, Debug)]
 pub struct Traced {
-    /// Which run.
+    /// Point, stack and seed of the run.
     pub job: Job,
-    /// What happened in it.
+    /// Recorded events of the run.
     pub trace: Trace,
 }
 
 impl Part {
-    /// An experiment with what was measured of it, and nothing else.
+    /// Creates a part that holds measures and nothing else.
     #[must_use]
     pub const fn new(name: &'static str, results: Results) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Part {
         }
     }
 
-    /// What `facts` makes of it, or made of each of its runs.
+    /// Returns the facts of this part: those read from its runs, or those that `facts` reads now.
     pub(crate) fn facts(&self, facts: ReadFacts) -> Facts {
         if self.read.is_empty() {
             return facts(self.name, Some(self));
@@ -77,14 +77,14 @@ impl Part {
         all
     }
 
-    /// Runs that are missing because the campaign was interrupted.
+    /// Returns the number of runs that are missing because the campaign was interrupted.
     #[must_use]
     pub fn missing(&self) -> usize {
         let kept = self.traces.len() + self.read.len();
         self.results.missing().saturating_sub(kept)
     }
 
-    /// The trace of `stack` at `point`.
+    /// Returns the trace of `stack` at `point`.
     #[must_use]
     pub fn trace(&self, point: usize, stack: usize) -> Option<&Trace> {
         self.traces
@@ -93,7 +93,7 @@ impl Part {
             .map(|traced| &traced.trace)
     }
 
-    /// The first compared flow of `stack` at `point` over time.
+    /// Returns the first compared flow of a cell over time.
     #[must_use]
     pub fn course(&self, at: At) -> Option<&Course> {
         self.followed
@@ -104,36 +104,36 @@ impl Part {
 }
 
 impl Evidence {
-    /// What came out of the experiment `name`.
+    /// Returns the results of the experiment `name`.
     #[must_use]
     pub fn part(&self, name: &str) -> Option<&Part> {
         self.parts.iter().find(|part| part.name == name)
     }
 
-    /// Runs that there should have been.
+    /// Returns the number of planned runs.
     #[must_use]
     pub fn planned(&self) -> usize {
         self.parts.iter().map(|part| part.results.planned).sum()
     }
 
-    /// Runs that are missing because the campaign was interrupted.
+    /// Returns the number of runs that are missing because the campaign was interrupted.
     #[must_use]
     pub fn missing(&self) -> usize {
         self.parts.iter().map(Part::missing).sum()
     }
 }
 
-/// One cell of an experiment: a stack at a point of the sweep, each by its place in the file.
+/// A cell of an experiment: a stack at a point of the sweep, each by its index in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At {
-    /// The point.
+    /// Index of the point.
     pub point: usize,
-    /// The stack.
+    /// Index of the stack.
     pub stack: usize,
 }
 
 impl Part {
-    /// A measure over the seeds of a cell.
+    /// Returns a measure of a cell, summarized over the seeds.
     #[must_use]
     pub fn summary(&self, at: At, measure: Measure) -> Option<Summary> {
         let samples = self.results.samples(at.point, at.stack, measure);
@@ -141,7 +141,7 @@ impl Part {
         Summary::of(&values)
     }
 
-    /// A measure of a stack at every point, in their order; nothing if one is missing.
+    /// Returns a measure of a stack at every point, in order; `None` if one is missing.
     #[must_use]
     pub fn curve(&self, stack: usize, measure: Measure) -> Option<Vec<Summary>> {
         (0..self.results.points.len())
@@ -149,7 +149,7 @@ impl Part {
             .collect()
     }
 
-    /// A measure of one stack over that of another at a point, paired by seed.
+    /// Returns the ratio of a measure between two stacks at a point, paired by seed.
     #[must_use]
     pub fn ratio(&self, at: At, base: usize, measure: Measure) -> Option<Summary> {
         let bases: Vec<(u64, f64)> = self.results.samples(at.point, base, measure).collect();
@@ -162,7 +162,7 @@ impl Part {
         paired_ratio(&bases, &others).ratio
     }
 
-    /// A measure of one stack over that of another at every point; nothing if one is missing.
+    /// Returns the ratio of a measure between two stacks at every point; `None` if one is missing.
     #[must_use]
     pub fn ratios(&self, stack: usize, base: usize, measure: Measure) -> Option<Vec<Summary>> {
         (0..self.results.points.len())

@@ -1,4 +1,4 @@
-//! Figures and tables of the usual kinds, drawn as a paper's `exhibits.toml` says.
+//! Figures and tables of the usual kinds, drawn as declared in a paper's `exhibits.toml`.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::{Rules, Said, Value, Verdict, World};
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::Drawn;
 use super::reproduction::{Exhibit, Table};
 
-/// What a table has where there is no number.
+/// Content of a table cell without a number.
 const NONE: &str = "–";
 
 /// A paper's `exhibits.toml`.
@@ -24,11 +24,11 @@ pub(super) struct Exhibits {
     list: Vec<Declared>,
 }
 
-/// Something to look at.
+/// A declared exhibit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum Declared {
-    /// The beginning of a figure or table of the paper.
+    /// Heading of a figure or table of the paper.
     Heading {
         text: String,
     },
@@ -36,7 +36,7 @@ enum Declared {
     Note {
         text: String,
     },
-    /// What the paper's own code draws, by its name.
+    /// An exhibit drawn by the paper's own code, by name.
     Drawn {
         name: String,
     },
@@ -45,11 +45,11 @@ enum Declared {
     Bars(BarsOf),
 }
 
-/// A table: its first columns name its rows.
+/// A table; its first columns name its rows.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TableOf {
-    /// Of its file.
+    /// Name of its file.
     name: String,
     caption: String,
     #[serde(default)]
@@ -60,7 +60,7 @@ struct TableOf {
     decimals: usize,
 }
 
-/// Text, or one for each item of a list.
+/// A text, or one text for each item of a list.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(
     untagged,
@@ -74,12 +74,12 @@ enum Text {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EachText {
-    /// `p in points`.
+    /// A loop such as `p in points`.
     each: String,
     text: String,
 }
 
-/// Rows or series that are alike, for each item of a list.
+/// Similar rows or series, repeated for each item of a list.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Block<L> {
@@ -92,10 +92,10 @@ struct Block<L> {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
-    /// Its first cell.
+    /// First cell of the row.
     #[serde(default)]
     group: Option<String>,
-    /// The cell after it.
+    /// Second cell of the row.
     #[serde(default)]
     label: Option<String>,
     #[serde(default)]
@@ -103,16 +103,15 @@ struct Line {
     #[serde(default)]
     decimals: Option<usize>,
     cells: Vec<Cells>,
-    /// The row is left out while none of its numbers is there: of a part that a quick look does
-    /// not run.
+    /// Leaves the row out if it has no numbers, as for a part that a quick look does not run.
     #[serde(default)]
     optional: bool,
-    /// For each of the cells whether it stands out, where `whose` does not say so.
+    /// Expression that says for each cell if it is emphasized, where `whose` does not.
     #[serde(default)]
     stands_out: Option<String>,
 }
 
-/// Cells of a row: an expression, one cell for each of its items.
+/// Cells of a row: an expression that gives one cell for each of its items.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(
     untagged,
@@ -128,39 +127,39 @@ enum Cells {
 struct SpecialCells {
     #[serde(default)]
     value: Option<String>,
-    /// Instead of a value: text with expressions in braces.
+    /// Text with expressions in braces, instead of a value.
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]
     whose: Option<Whose>,
     #[serde(default)]
     decimals: Option<usize>,
-    /// What stands behind each number.
+    /// Unit after each number.
     #[serde(default)]
     unit: String,
     #[serde(default)]
     signs: Signs,
 }
 
-/// Which numbers have a sign.
+/// Numbers that are written with a sign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Signs {
-    /// Those below zero.
+    /// Negative numbers.
     #[default]
     Negative,
-    /// Those above it, too.
+    /// All numbers.
     Always,
 }
 
-/// Whose numbers they are.
+/// Origin of the numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Whose {
     #[default]
     Plain,
     Paper,
-    /// They stand out.
+    /// Emphasized.
     Here,
 }
 
@@ -168,7 +167,7 @@ enum Whose {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LinesOf {
-    /// Of its file.
+    /// Name of its file.
     name: String,
     caption: String,
     #[serde(default)]
@@ -184,7 +183,7 @@ struct LinesOf {
     x_log: bool,
     #[serde(default)]
     y_log: bool,
-    /// From so many samples on, intervals are drawn.
+    /// Smallest number of samples for which intervals are drawn.
     #[serde(default)]
     whiskers_from: usize,
     #[serde(default)]
@@ -192,13 +191,13 @@ struct LinesOf {
     series: Vec<Block<SeriesLine>>,
 }
 
-/// Lines behind the others.
+/// Reference lines behind the series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum References {
     #[default]
     None,
-    /// What formulas say of Reno's goodput under random loss, in the exhibit's experiment.
+    /// Goodput of Reno under random loss, by the known formulas, in the exhibit's experiment.
     Formulas,
 }
 
@@ -206,7 +205,7 @@ enum References {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BarsOf {
-    /// Of its file.
+    /// Name of its file.
     name: String,
     caption: String,
     #[serde(default)]
@@ -233,14 +232,14 @@ struct ReferenceOf {
 #[serde(deny_unknown_fields)]
 struct SeriesLine {
     name: String,
-    /// A list of quantities.
+    /// Expression that gives a list of quantities.
     y: String,
-    /// As many numbers; left out, the only swept key of the points.
+    /// Expression that gives as many numbers; by default the only swept key of the points.
     #[serde(default)]
     x: Option<String>,
 }
 
-/// What exhibits are drawn from.
+/// Data from which exhibits are drawn.
 pub(super) struct Drawing<'d> {
     pub(super) rules: &'d Rules,
     pub(super) world: &'d World<'d>,
@@ -250,7 +249,7 @@ pub(super) struct Drawing<'d> {
 type Variables = Vec<(String, Value)>;
 type Outcome<T> = Result<T, ExperimentError>;
 
-/// Where something stands: the place of the exhibit, and its experiment.
+/// Context of an expression: the key of the exhibit in the file, and its experiment.
 #[derive(Clone)]
 struct At<'a> {
     place: String,
@@ -259,7 +258,7 @@ struct At<'a> {
 }
 
 impl Drawing<'_> {
-    /// What the file declares; `odd` is what the paper's code draws, by name.
+    /// Draws all declared exhibits; `odd` holds those that the paper's code draws, by name.
     pub(super) fn all(&self, declared: &Exhibits, odd: &Drawn) -> Outcome<Vec<Exhibit>> {
         let mut out = Vec::new();
         for (n, one) in declared.list.iter().enumerate() {
@@ -337,7 +336,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// The items of a loop, each as a variable; without a loop once nothing.
+    /// Returns one context per item of a loop, with the item as a variable; without a loop, one context.
     fn each<'a>(&self, at: &At<'a>, text: Option<&str>) -> Outcome<Vec<At<'a>>> {
         let Some(text) = text else {
             return Ok(vec![at.clone()]);
@@ -359,7 +358,7 @@ impl Drawing<'_> {
         Ok(items.collect())
     }
 
-    /// Every line of the blocks that stand at `key`, once for each item of its block's list.
+    /// Returns every line of the blocks at `key`, once for each item of its block's list.
     fn every<'a, 'l, L>(
         &self,
         at: &At<'a>,
@@ -407,7 +406,7 @@ impl Drawing<'_> {
         })
     }
 
-    /// Nothing if the row may be left out and has no number.
+    /// Draws a row; `None` if the row is optional and has no number.
     fn row(&self, at: &At<'_>, line: &Line, decimals: usize) -> Outcome<Option<Vec<Cell>>> {
         let names = [
             (&line.group, Emphasis::Group),
@@ -537,7 +536,7 @@ impl Drawing<'_> {
 }
 
 impl SpecialCells {
-    /// Gives a number its sign and unit.
+    /// Adds the sign and the unit to a number.
     fn dress(&self, item: &Value, text: &mut String) {
         let Some(summary) = item.summary() else {
             return;
@@ -558,7 +557,7 @@ impl Whose {
     }
 }
 
-/// A cell for every item.
+/// Returns one cell per item of `value`.
 fn numbers(value: &Value, decimals: usize, whose: Whose) -> Vec<Cell> {
     let items = value.items().into_iter().map(|(_, item)| {
         let text = match item {

@@ -1,4 +1,4 @@
-//! The files of papers that were rerun: a folder for each, and one page for all.
+//! The files of papers that were rerun: a folder per paper, and one page for all.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::markdown::markdown;
 use super::page::page;
 use super::reproduction::Reproduction;
 
-/// All files of `reproductions`.
+/// Returns all files of `reproductions`.
 #[must_use]
 pub fn files(reproductions: &[Reproduction]) -> Files<'_> {
     let mut files = Files::new();
@@ -24,7 +24,7 @@ pub fn files(reproductions: &[Reproduction]) -> Files<'_> {
 }
 
 impl Reproduction {
-    /// Its verdicts, figures and tables, and what they rest on.
+    /// Returns the files of this paper: verdicts, figures, tables, and the evidence behind them.
     #[must_use]
     pub fn files(&self) -> Files<'_> {
         let mut files = Files::new();
@@ -46,7 +46,7 @@ impl Reproduction {
 }
 
 impl Part {
-    /// The numbers of an experiment, its traces, and the runs that were followed over time.
+    /// Returns the files of an experiment: its numbers, its traces, and the runs followed over time.
     fn files(&self) -> Files<'_> {
         let mut files = Files::new();
         files.add_numbers(&Arc::new(Answered::of(&self.results)));
@@ -65,7 +65,7 @@ impl Part {
     }
 }
 
-/// A run as part of a file name.
+/// Formats a run as part of a file name.
 fn run_name(point: usize, stack: &str, seed: u64) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let stack: String = stack.chars().map(plain).collect();

@@ -1,5 +1,4 @@
-//! The folder of a campaign: which papers were begun there and at what extent, so that it can be
-//! gone on with.
+//! The folder of a campaign. It records which papers are rerun and at what extent, so that the campaign can be resumed.
 
 use std::path::Path;
 
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Extent, Paper, PapersError, find};
 
-/// A folder in which papers are being rerun. It is locked as long as this lives.
+/// A folder in which papers are rerun. It is locked for the lifetime of this value.
 #[derive(Debug)]
 pub struct CampaignFolder {
     store: Store<Manifest>,
@@ -17,15 +16,15 @@ pub struct CampaignFolder {
     extent: Extent,
 }
 
-/// What was begun, as the folder's file says.
+/// Contents of the folder's manifest file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Manifest {
-    /// The command that has begun it.
+    /// Command that began the campaign.
     command: String,
-    /// Its version.
+    /// Version of that command.
     version: String,
     extent: String,
-    /// Whether the readings of the papers are rerun as well.
+    /// `true` if the papers are also rerun under their other readings.
     #[serde(default)]
     readings: bool,
     papers: Vec<String>,
@@ -51,7 +50,7 @@ fn extent(name: &str) -> Option<Extent> {
 }
 
 impl Extent {
-    /// In a word.
+    /// Returns the name of the extent.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -62,10 +61,10 @@ impl Extent {
 }
 
 impl CampaignFolder {
-    /// Makes `folder`, which is empty, one for `papers`.
+    /// Prepares the empty `folder` for a campaign on `papers`.
     ///
     /// # Errors
-    /// If it cannot be written to.
+    /// If the folder cannot be written to.
     pub fn begin(
         folder: OutputFolder,
         papers: &[&'static Paper],
@@ -86,10 +85,10 @@ impl CampaignFolder {
         })
     }
 
-    /// Opens the folder at `path`, to go on with it.
+    /// Opens the folder at `path` to resume its campaign.
     ///
     /// # Errors
-    /// If it is not one of ours, names a paper that is not here, or another process works in it.
+    /// If the folder was not made by this command, names an unknown paper, or is locked by another process.
     pub fn open(path: &Path) -> Result<Self, PapersError> {
         let manifest = Store::<Manifest>::read(path)?;
         let papers = manifest.papers.iter().map(|key| find(key));
@@ -100,11 +99,11 @@ impl CampaignFolder {
         })
     }
 
-    /// Checks that it is what was asked for: the paper `key`, if one was named, and a quick look,
-    /// if one was asked for.
+    /// Checks that the folder fits the request: it contains the paper `key`, if given, and has the given extent, if
+    /// any.
     ///
     /// # Errors
-    /// If it is not.
+    /// If it does not fit.
     pub fn expect(&self, key: Option<&str>, extent: Option<Extent>) -> Result<(), FolderError> {
         let held: Vec<&str> = self.papers.iter().map(|paper| paper.key).collect();
         let difference = match (key, extent) {
@@ -135,13 +134,13 @@ impl CampaignFolder {
         &self.papers
     }
 
-    /// Returns how much of them is run.
+    /// Returns the extent of the campaign.
     #[must_use]
     pub const fn extent(&self) -> Extent {
         self.extent
     }
 
-    /// Returns `true` if their readings are rerun as well.
+    /// Returns `true` if the papers are also rerun under their other readings.
     #[must_use]
     pub const fn readings(&self) -> bool {
         self.store.identity().readings

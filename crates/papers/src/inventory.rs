@@ -1,5 +1,5 @@
-//! What is in the papers, item by item, and where each item is here: `inventory.toml` of every
-//! folder, and `docs/inventory.md`, which is made of them.
+//! Inventory of the papers: each item with its file and test here. `docs/inventory.md` is generated from the
+//! `inventory.toml` of every folder.
 
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ const FILE: &str = "inventory.toml";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inventory {
-    /// Its items, in the order of the text.
+    /// Items of the paper, in the order of the text.
     #[serde(default, rename = "item")]
     pub items: Vec<Item>,
 }
@@ -23,22 +23,22 @@ pub struct Inventory {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
-    /// What it is.
+    /// Name of the item.
     pub what: String,
-    /// Its kind.
+    /// Kind of the item.
     pub kind: Kind,
-    /// Where the paper has it.
+    /// Section of the paper.
     pub section: String,
-    /// The file that does it, from the root of the repository; empty if nothing does.
+    /// File that implements it, relative to the root of the repository; empty if there is none.
     #[serde(default)]
     pub file: String,
-    /// What shows that it is right: `file::name_of_the_test`, or an experiment; empty if nothing does.
+    /// Evidence that it is right: `file::name_of_the_test`, or an experiment; empty if there is none.
     #[serde(default)]
     pub test: String,
-    /// The claims about it.
+    /// Claims about it.
     #[serde(default)]
     pub claims: Vec<String>,
-    /// Why it, or a part of it, is not here.
+    /// Reason why it, or a part of it, is missing here.
     #[serde(default)]
     pub note: String,
 }
@@ -49,10 +49,10 @@ pub enum Kind {
     /// An algorithm.
     #[serde(rename = "algorithm")]
     Algorithm,
-    /// Another form of one.
+    /// A variant of an algorithm.
     #[serde(rename = "variant")]
     Variant,
-    /// A way to do something, such as an experiment.
+    /// A procedure, such as an experiment.
     #[serde(rename = "procedure")]
     Procedure,
     /// A figure.
@@ -61,16 +61,16 @@ pub enum Kind {
     /// A table.
     #[serde(rename = "table")]
     Table,
-    /// Something that the authors leave to later.
+    /// Future work that the authors name.
     #[serde(rename = "future work")]
     FutureWork,
-    /// Somebody else's work that the paper runs or names.
+    /// Work of others that the paper runs or names.
     #[serde(rename = "related work")]
     RelatedWork,
 }
 
 impl Kind {
-    /// In words.
+    /// Returns the name of the kind.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Kind {
 }
 
 impl Item {
-    /// The file of its test, and the test's name if it has one.
+    /// Returns the file of the item's test, and the name of the test if it has one.
     #[must_use]
     pub fn test(&self) -> Option<(&str, Option<&str>)> {
         let (file, name) = match self.test.split_once("::") {
@@ -98,10 +98,10 @@ impl Item {
 }
 
 impl Paper {
-    /// What is in it, item by item.
+    /// Returns the inventory of the paper.
     ///
     /// # Panics
-    /// If the built-in file is broken, which the tests would show.
+    /// If the built-in file is invalid; the tests would catch that.
     #[must_use]
     pub fn inventory(&self) -> Inventory {
         let own = self.files.iter().find(|(name, _)| *name == FILE);
@@ -111,14 +111,15 @@ impl Paper {
     }
 }
 
-/// The items of all papers as Markdown: `docs/inventory.md`.
+/// Returns the items of all papers as Markdown: the content of `docs/inventory.md`.
 #[must_use]
 pub fn inventory() -> String {
     let mut out = String::from(
-        "# What is in the papers, and where it is here\n\n\
-         Every algorithm, variant, procedure, figure, table and idea of future work of the texts, and the work of others \
-         that they run or name. Made by `dupack papers --inventory` of `experiments/papers/<key>/inventory.toml`; a file, a \
-         test or a claim that does not exist fails the tests.\n",
+        "# Contents of the papers\n\n\
+         Algorithms, variants, procedures, figures, tables and future work of the papers, and the related work that they \
+         run or name, each with the file that implements it. `dupack papers --inventory` generates this page from \
+         `experiments/papers/<key>/inventory.toml`. The tests fail if a file, a test or a claim on this page does not \
+         exist.\n",
     );
     for paper in PAPERS {
         let items = paper.inventory().items;
@@ -127,8 +128,8 @@ pub fn inventory() -> String {
         }
         let here = items.iter().filter(|item| !item.file.is_empty()).count();
         out += &format!("\n## {}\n\n", escape(&paper.book().title));
-        out += &format!("{here} of {} items are here.\n\n", items.len());
-        let header = ["what", "kind", "section", "where", "shown by", "claims"].map(str::to_owned);
+        out += &format!("{here} of {} items are covered.\n\n", items.len());
+        let header = ["item", "kind", "section", "file", "tested by", "claims"].map(str::to_owned);
         out += &table(&header, &items.iter().map(row).collect::<Vec<_>>());
     }
     out

@@ -1,4 +1,4 @@
-//! What a paper's data say of what came out: verdicts, figures and tables.
+//! Judging: turns a paper's data and the results of its experiments into verdicts, figures and tables.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::{Asked, Facts, Rules, World};
@@ -15,7 +15,7 @@ use super::{Evidence, Exhibit, Extent, Observe, Paper, Part};
 /// The file with the figures and tables of a paper.
 const EXHIBITS: &str = "exhibits.toml";
 
-/// An experiment of a paper, as it is to be run.
+/// An experiment of a paper, ready to be planned.
 pub(super) struct Prepared {
     pub(super) name: &'static str,
     pub(super) source: Source,
@@ -24,7 +24,7 @@ pub(super) struct Prepared {
 }
 
 impl Paper {
-    /// A file of its folder.
+    /// Wraps a file of the paper's folder as a source for error messages.
     fn source(&self, file: &str, text: &str) -> Source {
         Source {
             name: format!("experiments/papers/{}/{file}", self.key),
@@ -43,13 +43,13 @@ impl Paper {
         )
     }
 
-    /// Its experiments to the extent that is asked for.
+    /// Returns the experiments at `extent`.
     #[cfg(test)]
     pub(super) fn prepare(&self, extent: Extent) -> Result<Vec<Prepared>, ExperimentError> {
         self.prepare_as(extent, &Way::default())
     }
 
-    /// Its experiments in a way to read it, to the extent that is asked for.
+    /// Returns the experiments at `extent`, under a reading of the paper.
     pub(super) fn prepare_as(
         &self,
         extent: Extent,
@@ -92,18 +92,17 @@ impl Paper {
         ExperimentError::at(&source, "", why, None)
     }
 
-    /// Its claims as the rules of a way to read it have them.
+    /// Returns the claims, with the names of stacks adapted to a reading.
     fn book_as(&self, way: &Way<'_>) -> Book {
         let mut book = self.book();
         way.rename(&mut book);
         book
     }
 
-    /// Whether its experiments can be run and its rules ask for what there is if it is read in this
-    /// way.
+    /// Checks that, under this reading, the experiments can be run and the rules ask only for things that exist.
     ///
     /// # Errors
-    /// If not: the error says what does not fit.
+    /// If something does not fit; the error says what.
     pub fn check_way(&'static self, way: &Way<'_>) -> Result<(), ExperimentError> {
         let book = self.book_as(way);
         let known = |name: &str| book.experiments.iter().any(|own| own.name == name);
@@ -115,7 +114,7 @@ impl Paper {
         self.with_planned(&book, &full, |rules, world| rules.check(world))
     }
 
-    /// Asks what is wanted of its rules and of the world in which `campaign` is planned.
+    /// Calls `ask` with the rules and with the world that `campaign` plans.
     fn with_planned<T>(
         &self,
         book: &Book,
@@ -130,10 +129,10 @@ impl Paper {
         ask(&self.rules(book)?, &world)
     }
 
-    /// Of each claim the experiments that its rule asks about.
+    /// Returns, for each claim, the experiments that its rule asks about.
     ///
     /// # Errors
-    /// If a rule or an experiment is broken, which the tests would show.
+    /// If a rule or an experiment is invalid; the tests would catch that.
     pub(super) fn asked(&'static self) -> Result<Vec<Vec<String>>, ExperimentError> {
         let (book, campaign) = (self.book(), self.plan(Extent::Full)?);
         self.with_planned(&book, &campaign, |rules, world| {
@@ -144,10 +143,10 @@ impl Paper {
         })
     }
 
-    /// What judges the claims of `book`, which is its own, one by one.
+    /// Returns the bench that judges the claims of `book`, which belongs to this paper, one by one.
     ///
     /// # Errors
-    /// If a rule or a file of numbers is broken, which the tests would show.
+    /// If a rule or a file of numbers is invalid; the tests would catch that.
     pub(super) fn bench(&'static self, book: Book) -> Result<Bench, ExperimentError> {
         self.world(&book)?;
         Ok(Bench {
@@ -157,10 +156,10 @@ impl Paper {
         })
     }
 
-    /// A verdict for every claim if it is read in this way, by `parts`.
+    /// Judges every claim under this reading by the results in `parts`.
     ///
     /// # Errors
-    /// If a rule does not fit, which the tests would show.
+    /// If a rule does not fit; the tests would catch that.
     pub(super) fn judge_as(
         &self,
         way: &Way<'_>,
@@ -172,7 +171,7 @@ impl Paper {
         Ok(self.rules(&book)?.judge_all(&world, missing))
     }
 
-    /// Its exhibits, if they are data.
+    /// Returns the declared exhibits; `None` if the paper has no such file.
     fn exhibits(&self) -> Result<Option<(Exhibits, Source)>, ExperimentError> {
         let Some((name, text)) = self.files.iter().find(|(name, _)| *name == EXHIBITS) else {
             return Ok(None);
@@ -190,7 +189,7 @@ impl Paper {
         Ok(Some((exhibits?, source)))
     }
 
-    /// What its rules may ask about, without any experiment.
+    /// Returns the world of the rules without any experiment.
     fn world(&self, book: &Book) -> Result<World<'static>, ExperimentError> {
         let mut world = World::default();
         for (n, printed) in book.printed.iter().enumerate() {
@@ -205,7 +204,7 @@ impl Paper {
         Ok(world)
     }
 
-    /// What its rules may ask about: what came out of `parts`.
+    /// Returns the world of the rules with the results in `parts`.
     fn world_with<'p>(
         &self,
         book: &Book,
@@ -218,10 +217,10 @@ impl Paper {
         Ok(world)
     }
 
-    /// Whether its rules, figures and tables ask for what its experiments have.
+    /// Checks that the rules, figures and tables ask only for data that the experiments have.
     ///
     /// # Errors
-    /// If one does not: the error points at the place in the file.
+    /// If one asks for anything else; the error points at its place in the file.
     pub fn check(&'static self) -> Result<(), ExperimentError> {
         let (book, campaign) = (self.book(), self.plan(Extent::Full)?);
         self.with_planned(&book, &campaign, |rules, world| {
@@ -238,7 +237,7 @@ impl Paper {
         })
     }
 
-    /// A verdict for every claim, and the figures and tables.
+    /// Returns a verdict for every claim, and the figures and tables.
     pub(super) fn judge(
         &self,
         book: &Book,
@@ -262,7 +261,7 @@ impl Paper {
     }
 }
 
-/// What judges the claims of a paper one by one, by whatever runs.
+/// Judges the claims of a paper one by one, by any set of runs.
 #[derive(Debug)]
 pub(super) struct Bench {
     paper: &'static Paper,
@@ -271,7 +270,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// What rules may ask about: experiments with what came out of them.
+    /// Returns the world of the rules: experiments with their results.
     pub(super) fn world<'p>(
         &self,
         scenes: impl IntoIterator<Item = (&'static str, &'p Results, Facts)>,
@@ -284,17 +283,17 @@ impl Bench {
         world
     }
 
-    /// What the rule of the claim at this place asks about.
+    /// Returns the experiments and cells that the rule of the given claim asks about.
     pub(super) fn asked(&self, claim: usize, world: &World<'_>) -> Asked {
         self.rules.asked_by(&self.book.claims[claim], world)
     }
 
-    /// What is found of it; nothing if the runs do not show what it is about.
+    /// Judges the given claim; `None` if the runs do not contain what it is about.
     pub(super) fn judge(&self, claim: usize, world: &World<'_>) -> Option<Finding> {
         self.rules.judge(&self.book.claims[claim], world)
     }
 
-    /// Whether its rule is decided, whatever is shown beside it.
+    /// Returns `true` if the runs decide the rule of the given claim, ignoring the numbers shown beside it.
     pub(super) fn decides(&self, claim: usize, world: &World<'_>) -> bool {
         let bare = Claim {
             found: Some(String::new()),

@@ -1,9 +1,8 @@
-//! M. Kang, H. Park and J. Mo, Implementation and evaluation of a new TCP loss recovery
-//! architecture, EURASIP JWCN 2012:149: figures 4, 5, 6 and 9, the timer (§2.2.4), reordering
-//! (§2.3.4), and video (abstract).
+//! M. Kang, H. Park and J. Mo, Implementation and evaluation of a new TCP loss recovery architecture, EURASIP JWCN
+//! 2012:149: figures 4, 5, 6 and 9, the timer (§2.2.4), reordering (§2.3.4), and video (abstract).
 //!
-//! Its rules, figures and tables are data. What they ask of packets is read off here: the repairs
-//! of figure 4, and what Westwood measures in the testbed of §5.
+//! The rules, figures and tables are data. Facts that need packets are read here: the repairs of figure 4, and
+//! Westwood's estimate in the testbed of §5.
 
 mod repair;
 
@@ -17,7 +16,7 @@ use super::Paper;
 use super::evidence::Part;
 use repair::Repair;
 
-/// A file of the folder with its name.
+/// Pairs a file of the folder with its name.
 macro_rules! file {
     ($name:literal) => {
         ($name, include_str!(concat!("../experiments/le/", $name)))
@@ -53,11 +52,11 @@ pub(super) static PAPER: Paper = Paper {
     drawn: super::nothing_drawn,
 };
 
-/// What rules call a quantity of a recorded run, and how it is read off; nothing if the run does
-/// not show it.
+/// A quantity of a recorded run: its name in the rules, and the function that reads it; `None` if the run does not show
+/// it.
 type Quantity<T> = (&'static str, fn(&T) -> Option<f64>);
 
-/// Of the repair of the losses of a window; `claims.toml` says what they are.
+/// Quantities of the repair of a window's losses; `claims.toml` describes them.
 const REPAIR: [Quantity<Repair>; 7] = [
     ("repair_time", |repair| Some(repair.duration)),
     ("repair_time_ms", |repair| Some(repair.duration_ms)),
@@ -93,7 +92,7 @@ fn facts(experiment: &str, part: Option<&Part>) -> Facts {
     }
 }
 
-/// The quantities of what `of` finds in every recorded run.
+/// Reads the quantities from the value that `of` finds in every recorded run.
 fn read_off<T>(
     part: Option<&Part>,
     of: fn(&Trace) -> Option<T>,
@@ -118,8 +117,8 @@ fn read_off<T>(
     Facts(facts.collect())
 }
 
-/// Westwood's mean estimate at the reductions of a run, in Mbit/s: in congestion avoidance
-/// ssthresh becomes the estimate times the least round trip (Westwood §IV.A, a = 1).
+/// Returns Westwood's mean estimate at the reductions of a run, in Mbit/s: in congestion avoidance, ssthresh is set to
+/// the estimate times the minimum round-trip time (Westwood §IV.A, a = 1).
 fn estimate(trace: &Trace) -> Option<f64> {
     let rtt = trace.states().filter_map(|(_, state)| state.rtt).min()?;
     let reductions = trace.window_changes().filter(|change| {
@@ -131,7 +130,7 @@ fn estimate(trace: &Trace) -> Option<f64> {
     mean(&estimates)
 }
 
-/// The congestion window of a run in segments, averaged over its time.
+/// Returns the congestion window of a run in segments, averaged over time.
 fn mean_window(trace: &Trace) -> Option<f64> {
     let states: Vec<_> = trace.states().collect();
     let spans = states.windows(2).map(|pair| {

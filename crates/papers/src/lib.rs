@@ -1,11 +1,11 @@
-//! Published results as runnable experiments: each paper's figures and tables redrawn beside its
-//! own numbers, and a verdict on every claim.
+//! Published results as runnable experiments: each paper's figures and tables beside the paper's own numbers, and a
+//! verdict on every claim.
 //!
-//! A paper is a folder `experiments/papers/<key>/` (experiment files, the paper's numbers, the
-//! claims and how they are judged, and what was chosen where the text says nothing) and a file
-//! here that draws and judges. The last, `today`, is nobody's paper: it asks the systems of the
-//! five papers what their authors did not, and its claims are ours. [`find`] names it, [`Paper::plan`] makes a [`Campaign`] of it, and
-//! [`Campaign::execute`] a [`Reproduction`].
+//! A paper is a folder `experiments/papers/<key>/` (experiment files, the paper's numbers, the claims and the rules
+//! that judge them, and the choices made where the text is silent) and a file here that draws and judges. The last
+//! chapter, `today`, is not a paper: it asks questions the five papers did not, about the same systems, and its claims
+//! are ours. [`find`] looks a paper up, [`Paper::plan`] turns it into a [`Campaign`], and [`Campaign::execute`] returns
+//! a [`Reproduction`].
 
 pub mod agreement;
 mod campaign;
@@ -58,7 +58,7 @@ pub use readings::{
 pub use reproduction::{Account, Exhibit, Reproduction, Table};
 pub use settle::settle;
 
-/// The five papers that are here, and what they did not ask.
+/// The five papers, and the questions they did not ask.
 pub static PAPERS: [&Paper; 6] = [
     &le::PAPER,
     &momentary::PAPER,
@@ -68,60 +68,59 @@ pub static PAPERS: [&Paper; 6] = [
     &today::PAPER,
 ];
 
-/// A paper: what it claims, how it is rerun, and what is drawn of it.
+/// A paper: its claims, its experiments, and its exhibits.
 #[derive(Debug)]
 pub struct Paper {
-    /// The name of its folder, and on the command line.
+    /// Name of its folder, and its name on the command line.
     pub key: &'static str,
     claims: &'static str,
     readme: &'static str,
-    /// The other files of its folder by their names, and those that it shares.
+    /// Other files of its folder by name, and shared files.
     files: &'static [(&'static str, &'static str)],
-    /// What is known of runs beyond their measures: by experiment, without runs if there are none
-    /// yet.
+    /// Reads facts of runs beyond their measures, by experiment; without runs, returns their names.
     facts: evidence::ReadFacts,
-    /// The exhibits that are not data.
+    /// Draws the exhibits that are not data.
     drawn: fn(&Evidence) -> Drawn,
 }
 
-/// What is kept of a run.
+/// Data that is kept of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Observe {
-    /// Its measures.
+    /// The measures.
     #[default]
     Measures,
-    /// Its measures, and for the first seed its first flow over time.
+    /// The measures and, for the first seed, the first flow over time.
     Series,
-    /// Every packet of its first flow.
+    /// Every packet of the first flow.
     Packets,
-    /// What the paper's Rust file reads off these packets; the packets are not kept.
+    /// The facts that the paper's Rust file reads from the packets; the packets themselves are not kept.
     Facts,
 }
 
-/// How much is run.
+/// Scale of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// What the verdicts are meant to rest on.
+    /// The scale that verdicts are meant to rest on.
     Full,
-    /// Fewer seeds and shorter runs: a look, not a verdict.
+    /// Fewer seeds and shorter runs: enough for a look, not for a verdict.
     Quick,
 }
 
-/// What a paper's own file draws of the evidence, by the names by which `exhibits.toml` asks for it.
+/// Exhibits that a paper's own file draws from the evidence, by their names in `exhibits.toml`.
 type Drawn = Vec<(&'static str, Vec<Exhibit>)>;
 
-/// Of a paper whose exhibits are all data.
+/// Draws nothing, for a paper whose exhibits are all data.
 fn nothing_drawn(_: &Evidence) -> Drawn {
     Drawn::new()
 }
 
-/// Of a paper that asks for nothing but measures.
+/// Reads nothing, for a paper that needs only measures.
 fn no_facts(_: &str, _: Option<&Part>) -> Facts {
     Facts::default()
 }
 
-/// There is no such paper.
+/// Error: there is no such paper.
 #[derive(Debug, Error, Diagnostic)]
 #[error("there is no paper `{key}`")]
 #[diagnostic(help("{help}"))]
@@ -130,24 +129,24 @@ pub struct UnknownPaper {
     help: String,
 }
 
-/// A campaign that cannot be gone on with.
+/// Error: a campaign cannot be resumed.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum PapersError {
-    /// It names a paper that is not here.
+    /// The folder names an unknown paper.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Unknown(#[from] UnknownPaper),
-    /// Its folder is of no use.
+    /// The folder cannot be used.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Folder(#[from] FolderError),
 }
 
-/// The paper called `key`.
+/// Returns the paper called `key`.
 ///
 /// # Errors
-/// If there is none: the error names those that are here.
+/// If there is no such paper; the error names those that exist.
 pub fn find(key: &str) -> Result<&'static Paper, UnknownPaper> {
     PAPERS
         .into_iter()
@@ -172,16 +171,16 @@ pub fn find(key: &str) -> Result<&'static Paper, UnknownPaper> {
 }
 
 impl Paper {
-    /// Its claims.
+    /// Returns the claims of the paper.
     ///
     /// # Panics
-    /// If the built-in file is broken, which the tests would show.
+    /// If the built-in file is invalid; the tests would catch that.
     #[must_use]
     pub fn book(&self) -> Book {
         toml::from_str(self.claims).expect("the built-in claims are valid")
     }
 
-    /// What the text leaves open and what was chosen, as Markdown.
+    /// Returns what the text leaves open and what we chose, as Markdown.
     #[must_use]
     pub fn readme(&self) -> &'static str {
         self.readme
@@ -216,7 +215,7 @@ mod tests {
         }
     }
 
-    /// What an explanation may cite: an experiment of the folder, or an alternative of its readings.
+    /// An explanation may cite an experiment of the folder or an alternative of its readings.
     #[test]
     fn every_explanation_cites_a_run_or_says_that_there_is_none() {
         for paper in PAPERS {

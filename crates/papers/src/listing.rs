@@ -1,14 +1,14 @@
-//! What papers are here, without running any.
+//! Lists and descriptions of the papers, without running any experiment.
 
 use super::page::systems;
 use super::{Extent, Paper};
 use dupack_lab::experiment::load::ExperimentError;
 use dupack_report::table::Plain;
 
-/// All of `papers` in a table: key, title, claims, experiments, runs.
+/// Lists `papers` in a table: key, title, claims, experiments, runs.
 ///
 /// # Errors
-/// If an experiment is impossible, which the tests would show.
+/// If an experiment is invalid; the tests would catch that.
 pub fn list(papers: &[&'static Paper], width: Option<u16>) -> Result<String, ExperimentError> {
     let header = [
         "paper",
@@ -34,10 +34,10 @@ pub fn list(papers: &[&'static Paper], width: Option<u16>) -> Result<String, Exp
     Ok(table.text())
 }
 
-/// One paper: what it is about, its experiments, and where its systems are.
+/// Describes one paper: its subject, its experiments, and where its systems are implemented.
 ///
 /// # Errors
-/// If an experiment is impossible, which the tests would show.
+/// If an experiment is invalid; the tests would catch that.
 pub fn describe(paper: &'static Paper, width: Option<u16>) -> Result<String, ExperimentError> {
     let book = paper.book();
     let mut out = format!(

@@ -1,7 +1,7 @@
-//! The same as the page, as Markdown for the repository: `docs/reproduction.md`.
+//! The content of the page as Markdown for the repository: `docs/reproduction.md`.
 //!
-//! Of what may differ from one time to the next it holds the CPU time alone, on a line of its
-//! own, so that a new version shows what has changed.
+//! The CPU time is the only part that can differ between two runs of the same version. It is on a line of its own, so
+//! that a diff shows what a new version has changed.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use dupack_report::claims;
 use dupack_report::markdown::{escape, table};
 use dupack_report::page::{Cell, Emphasis};
 
-/// The page of `reproductions`. Figures are linked as `<paper>/figures/<name>.svg`.
+/// Returns the page of `reproductions`. Figures are linked as `<paper>/figures/<name>.svg`.
 #[must_use]
 pub fn markdown(reproductions: &[Reproduction]) -> String {
     let mut out = head(reproductions);
@@ -84,7 +84,7 @@ fn head(reproductions: &[Reproduction]) -> String {
     out
 }
 
-/// The papers with their titles beside their keys.
+/// Appends each paper's title to its key.
 fn titled(mut rows: Vec<Vec<Cell>>, reproductions: &[Reproduction]) -> Vec<Vec<Cell>> {
     for first in rows.iter_mut().filter_map(|row| row.first_mut()) {
         if let Some(named) = reproductions.iter().find(|r| r.key == first.text) {

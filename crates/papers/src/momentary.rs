@@ -1,6 +1,5 @@
-//! J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm, IEICE Trans. Commun.
-//! E92-B(12), 2009. Its claims, tables and most figures are data; what recorded packets show is
-//! read off them here, and drawn.
+//! J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm, IEICE Trans. Commun. E92-B(12), 2009. The claims,
+//! tables and most figures are data; facts of recorded packets are read and drawn here.
 
 mod drawn;
 mod episode;
@@ -8,7 +7,7 @@ mod facts;
 
 use super::{Drawn, Evidence, Exhibit, Paper, Part};
 
-/// A file of the folder with its name.
+/// Pairs a file of the folder with its name.
 macro_rules! file {
     ($name:literal) => {
         (
@@ -50,7 +49,7 @@ pub(super) static PAPER: Paper = Paper {
     drawn,
 };
 
-/// The packets lost in figure 3, as ns-2 counts.
+/// Packets lost in figure 3, by ns-2's numbering.
 const LOST: [u64; 7] = [24, 25, 26, 27, 28, 29, 30];
 
 fn drawn(evidence: &Evidence) -> Drawn {

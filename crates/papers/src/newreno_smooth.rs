@@ -1,9 +1,9 @@
-//! draft-nishida-newreno-modification-02: what NewReno's full ACK makes of the window. Both tables
-//! of its section 7. All of it is data.
+//! draft-nishida-newreno-modification-02: the effect of NewReno's full ACK on the window, with both tables of its
+//! section 7. All of it is data.
 
 use super::Paper;
 
-/// A file of the folder with its name.
+/// Pairs a file of the folder with its name.
 macro_rules! file {
     ($name:literal) => {
         (
@@ -24,7 +24,7 @@ pub(super) static PAPER: Paper = Paper {
         file!("events.csv"),
         file!("readings.toml"),
         file!("inventory.toml"),
-        // ns-2.35 in this setting, by default and with `exit_recovery_fix_`.
+        // ns-2.35 in this setting, with its defaults and with `exit_recovery_fix_`.
         ("nishida-20.csv", include_str!("../ns2/nishida-20.csv")),
         (
             "nishida-fix-20.csv",

@@ -1,5 +1,5 @@
-//! One page for all papers: a list of contents with tallies, and for each paper its account,
-//! verdicts, figures and tables, what was chosen, and what was run.
+//! One HTML page for all papers: contents with tallies and, for each paper, its introduction, verdicts, figures and
+//! tables, choices, and runs.
 
 use super::Extent;
 use super::claims::{System, Verdict};
@@ -8,10 +8,10 @@ use super::settle;
 use dupack_report::claims::emphasis;
 use dupack_report::page::{Block, Cell, Depth, Emphasis, Page, Section};
 
-/// Above the rules that were rewritten.
+/// Heading of the rules that were rewritten.
 pub(super) const REWRITTEN: &str = "Rules that were rewritten, none because of its outcome.";
 
-/// The page of `reproductions`.
+/// Returns the page of `reproductions`.
 #[must_use]
 pub fn page(reproductions: &[Reproduction]) -> Page {
     if let [only] = reproductions {
@@ -41,7 +41,7 @@ pub fn page(reproductions: &[Reproduction]) -> Page {
     }
 }
 
-/// What a paper is about, and where it stands.
+/// Describes a paper and where it was published.
 pub(super) fn account(reproduction: &Reproduction) -> String {
     let book = &reproduction.book;
     format!("{}. {}", book.citation, book.lead.trim())
@@ -72,7 +72,7 @@ fn summary(reproductions: &[Reproduction]) -> Section {
     }
 }
 
-/// Papers by verdicts, and their sum; below it what is nobody's paper.
+/// Counts the verdicts by paper, with a sum; the chapter that is not a paper stands below the sum.
 pub(super) fn tallies(reproductions: &[Reproduction]) -> (Vec<String>, Vec<Vec<Cell>>) {
     let verdicts = [Verdict::Holds, Verdict::DoesNotHold, Verdict::CannotBeTold];
     let mut header = vec!["paper".to_owned(), "claims".to_owned()];
@@ -111,7 +111,7 @@ pub(super) fn tallies(reproductions: &[Reproduction]) -> (Vec<String>, Vec<Vec<C
     (header, rows)
 }
 
-/// The systems of a paper and where they are here.
+/// Lists the systems of a paper and where they are implemented.
 pub(super) fn systems(systems: &[System]) -> (Vec<String>, Vec<Vec<Cell>>) {
     let header = ["the paper's", "section", "here", ""];
     let rows = systems.iter().map(|system| {
@@ -126,7 +126,7 @@ pub(super) fn systems(systems: &[System]) -> (Vec<String>, Vec<Vec<Cell>>) {
 }
 
 impl Reproduction {
-    /// The page of this paper alone.
+    /// Returns the page of this paper alone.
     #[must_use]
     pub fn page(&self) -> Page {
         Page {
@@ -136,7 +136,7 @@ impl Reproduction {
         }
     }
 
-    /// The sections of its page.
+    /// Returns the sections of the paper's page.
     #[must_use]
     pub fn sections(&self) -> Vec<Section> {
         let mut sections = vec![self.summary_section()];
@@ -172,12 +172,12 @@ impl Reproduction {
         sections
     }
 
-    /// Whether somebody published it, or its claims are ours.
+    /// Returns `true` if this is a published paper; `false` if the claims are ours.
     pub(super) fn is_a_paper(&self) -> bool {
         self.key != super::today::KEY
     }
 
-    /// Over what is claimed.
+    /// Returns the heading of the claims.
     pub(super) fn says(&self) -> &'static str {
         if self.is_a_paper() {
             "the paper"
@@ -186,7 +186,7 @@ impl Reproduction {
         }
     }
 
-    /// Over what was chosen.
+    /// Returns the heading of the choices.
     pub(super) fn chosen(&self) -> &'static str {
         if self.is_a_paper() {
             "What the text leaves open, and what we chose"
@@ -195,7 +195,7 @@ impl Reproduction {
         }
     }
 
-    /// What a reader should know first: how many claims hold, and which do not.
+    /// Returns the summary: how many claims hold, and which do not.
     fn summary_section(&self) -> Section {
         let warnings = self.warnings().into_iter();
         let mut blocks: Vec<Block> = warnings.map(|text| Block::Warning { text }).collect();
@@ -216,7 +216,7 @@ impl Reproduction {
         }
     }
 
-    /// The claims that do not hold or cannot be told, each with what it is under other readings.
+    /// Lists the claims that do not hold or cannot be told, each with its verdicts under other readings.
     pub(super) fn not_holding(&self) -> (Vec<String>, Vec<Vec<Cell>>) {
         let own = self.judged.iter().enumerate();
         let own = own.filter(|(_, judged)| judged.finding.verdict != Verdict::Holds);
@@ -273,7 +273,7 @@ impl Reproduction {
         }
     }
 
-    /// The rules that were rewritten; nothing if there is none.
+    /// Lists the rules that were rewritten; `None` if there are none.
     pub(super) fn rewritten(&self) -> Option<(Vec<String>, Vec<Vec<Cell>>)> {
         let own = self.judged.iter();
         let own = own.filter(|judged| !judged.claim.rewritten.is_empty());
@@ -365,7 +365,7 @@ impl Reproduction {
         }
     }
 
-    /// What each experiment was, as a table.
+    /// Lists the experiments that were run, as a table.
     pub(super) fn record(&self) -> (Vec<String>, Vec<Vec<Cell>>) {
         let header = [
             "experiment",
@@ -391,7 +391,7 @@ impl Reproduction {
         (header.map(str::to_owned).to_vec(), rows.collect())
     }
 
-    /// What each experiment took, which differs from one time to the next, in one line.
+    /// Formats the CPU time of each experiment, which differs between runs, on one line.
     fn cpu_times(&self) -> String {
         let times = self
             .accounts

@@ -1,4 +1,4 @@
-//! What came out of a paper: verdicts, figures and tables, as text and CSV.
+//! Outcome of a paper: verdicts, figures and tables, as text and CSV.
 
 use dupack_lab::results::sheet::to_sheet;
 use std::collections::BTreeMap;
@@ -8,79 +8,78 @@ use super::readings::Reread;
 use super::settle::{Anew, Why};
 use super::{Evidence, Extent};
 use dupack_report::claims as verdicts;
-use dupack_report::comparison::Figure;
-use dupack_report::figure::FigureError;
+use dupack_report::figure::{Figure, FigureError};
 use dupack_report::page::Cell;
 use dupack_report::table::{Colour, Plain};
 
-/// A paper rerun and judged.
+/// A paper after it was rerun and judged.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Reproduction {
-    /// The paper's key.
+    /// Key of the paper.
     pub key: &'static str,
-    /// What its text leaves open and what was chosen, as Markdown.
+    /// What the text leaves open and what we chose, as Markdown.
     pub readme: &'static str,
-    /// How much was run.
+    /// Scale of the runs.
     pub extent: Extent,
     /// Title, citation and claims.
     pub book: Book,
-    /// A verdict for each claim, in their order.
+    /// Verdict on each claim, in order.
     pub judged: Vec<Judged>,
     /// Figures and tables.
     pub exhibits: Vec<Exhibit>,
-    /// What they rest on.
+    /// Results behind them.
     pub evidence: Evidence,
-    /// What each experiment took, in their order.
+    /// Cost of each experiment, in order.
     pub accounts: Vec<Account>,
-    /// What became of claims that could not be told at first, if that was asked for.
+    /// Claims that were judged again with more seeds, if that was requested.
     pub settled: Settled,
-    /// What becomes of the verdicts under other readings, if that was asked for.
+    /// Verdicts under other readings, if that was requested.
     pub readings: Option<Reread>,
 }
 
-/// Claims that could not be told by the seeds of the files, and were judged anew with more.
+/// Claims that the seeds of the files left open and that were judged again with more seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// The claims that were judged anew, by their places.
+    /// Claims that were judged again, by index.
     pub(super) claims: BTreeMap<usize, Anew>,
-    /// Those that cannot be told still, and why.
+    /// Claims that still cannot be told, by index, and the reasons.
     pub(super) open: BTreeMap<usize, Why>,
-    /// Runs that were made for it.
+    /// Number of additional runs.
     pub runs: usize,
-    /// CPU time of these.
+    /// CPU time of the additional runs.
     pub cpu: std::time::Duration,
-    /// Runs that are missing because it was interrupted: the claims are as they were then.
+    /// Number of runs that are missing because of an interrupt; the claims keep their earlier verdicts then.
     pub missing: usize,
 }
 
-/// What an experiment took.
+/// Cost of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// The experiment.
+    /// Name of the experiment.
     pub experiment: &'static str,
-    /// Runs that were finished.
+    /// Number of finished runs.
     pub runs: usize,
-    /// CPU time of all of them, on whatever machine they were done.
+    /// CPU time of all runs, on all machines that took part.
     pub cpu: std::time::Duration,
 }
 
-/// Something to look at.
+/// A part of a paper's exhibition: a heading, a paragraph, a figure or a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Exhibit {
-    /// The beginning of a figure or table of the paper.
+    /// Heading of a figure or table of the paper.
     Heading(String),
     /// A paragraph.
     Note(String),
-    /// A picture.
+    /// A figure.
     Figure(Figure),
     /// A table.
     Table(Table),
 }
 
 impl Exhibit {
-    /// A figure; if it cannot be drawn, a paragraph that says why.
+    /// Creates a figure; if it cannot be drawn, a paragraph with the reason.
     pub(super) fn figure(name: &str, caption: &str, svg: Result<String, FigureError>) -> Self {
         match svg {
             Ok(svg) => Self::Figure(Figure {
@@ -93,21 +92,21 @@ impl Exhibit {
     }
 }
 
-/// A table with the name of its file.
+/// A table and the name of its file.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// File name without its ending.
+    /// File name without the extension.
     pub name: String,
-    /// What it shows.
+    /// Caption.
     pub caption: String,
-    /// Names of the columns.
+    /// Column names.
     pub header: Vec<String>,
-    /// Its rows.
+    /// Rows.
     pub rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// As CSV.
+    /// Formats the table as CSV.
     #[must_use]
     pub fn csv(&self) -> Vec<u8> {
         let mut out = csv::WriterBuilder::new()
@@ -126,7 +125,7 @@ impl Table {
         out.into_inner().unwrap_or_default()
     }
 
-    /// For the terminal.
+    /// Formats the table for the terminal.
     #[must_use]
     pub fn text(&self, width: Option<u16>) -> String {
         let mut table = Plain::new(&self.header, usize::MAX, width);
@@ -138,14 +137,14 @@ impl Table {
 }
 
 impl Reproduction {
-    /// How many claims have `verdict`.
+    /// Returns the number of claims with `verdict`.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> usize {
         let with = |judged: &&Judged| judged.finding.verdict == verdict;
         self.judged.iter().filter(with).count()
     }
 
-    /// The verdicts in a line: `14 of 18 claims hold, 4 do not hold, 0 cannot be told`.
+    /// Counts the verdicts in a line: `14 of 18 claims hold, 4 do not hold, 0 cannot be told`.
     #[must_use]
     pub fn tally(&self) -> String {
         format!(
@@ -157,7 +156,7 @@ impl Reproduction {
         )
     }
 
-    /// What a reader must know of how it was run.
+    /// Returns what a reader must know about how the paper was run.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut out = Vec::new();
@@ -180,8 +179,8 @@ impl Reproduction {
         out
     }
 
-    /// What was found of the claim at this place, why it does not hold if it does not or that nobody
-    /// knows, and what becomes of it under other readings.
+    /// Returns the text beside the verdict on the given claim: the numbers found, the reason if it does not hold, and
+    /// its verdicts under other readings.
     #[must_use]
     pub fn found(&self, claim: usize) -> String {
         let Some(judged) = self.judged.get(claim) else {
@@ -197,21 +196,21 @@ impl Reproduction {
         }
     }
 
-    /// What becomes of the claim at this place under other readings, if it was reread.
+    /// Returns the outcome of the given claim under other readings, if the paper was reread.
     #[must_use]
     pub fn of_readings(&self, claim: usize) -> Option<String> {
         let verdict = self.judged.get(claim)?.finding.verdict;
         Some(self.readings.as_ref()?.sentence(claim, verdict))
     }
 
-    /// Runs that are missing because it was interrupted.
+    /// Returns the number of runs that are missing because of an interrupt.
     #[must_use]
     pub fn missing(&self) -> usize {
         let reread = self.readings.as_ref().map_or(0, |reread| reread.missing);
         self.evidence.missing() + self.settled.missing + reread
     }
 
-    /// Its tables.
+    /// Returns the tables.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         self.exhibits.iter().filter_map(|exhibit| match exhibit {
             Exhibit::Table(table) => Some(table),
@@ -219,7 +218,7 @@ impl Reproduction {
         })
     }
 
-    /// Its figures.
+    /// Returns the figures.
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         self.exhibits.iter().filter_map(|exhibit| match exhibit {
             Exhibit::Figure(figure) => Some(figure),
@@ -227,20 +226,19 @@ impl Reproduction {
         })
     }
 
-    /// The verdicts for the terminal.
+    /// Formats the verdicts for the terminal.
     #[must_use]
     pub fn verdicts(&self, colour: Colour, width: Option<u16>) -> String {
         verdicts::table(&self.judged, colour, width)
     }
 
-    /// The verdicts as CSV.
+    /// Formats the verdicts as CSV.
     #[must_use]
     pub fn verdicts_csv(&self) -> Vec<u8> {
         verdicts::csv(&self.judged)
     }
 
-    /// The readme's list of choices, item by item, as Markdown on one line each:
-    /// `**What.** How it was settled.`
+    /// Returns the items of the readme's list of choices, each as Markdown on one line: `**What.** How it was settled.`
     pub fn choices(&self) -> impl Iterator<Item = String> + '_ {
         let items = self.readme.split("\n- **").skip(1);
         items.filter_map(|item| {

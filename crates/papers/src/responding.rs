@@ -7,7 +7,7 @@ mod draw;
 
 use super::Paper;
 
-/// A file of the folder with its name.
+/// Pairs a file of the folder with its name.
 macro_rules! file {
     ($name:literal) => {
         (

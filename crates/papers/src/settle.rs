@@ -1,12 +1,12 @@
-//! What the seeds of the files leave open: such a claim is judged anew, with more seeds for the runs on
-//! which its verdict hangs.
+//! Settling claims that the seeds of the files leave open: each is judged again with more seeds for the runs that its
+//! verdict depends on.
 //!
-//! A projection says which these are and how many seeds they need: the verdict that the rule would
-//! give if there were more runs of the same spread. A claim rests on the runs of the files and on those
-//! that were made for it, not on what others got.
+//! A projection finds these runs and the number of seeds they need: it asks for the verdict of the rule if there were
+//! more runs with the same spread. A claim rests on the runs of the files and on those that were made for it, not on
+//! runs made for other claims.
 //!
-//! Each look at a claim errs in at most one case of twenty, at 95 %, and so all looks together in at
-//! most so many of twenty as there were looks.
+//! At a confidence of 95 %, each look at a claim errs in at most one case in twenty, so n looks err in at most n cases
+//! in twenty.
 
 mod field;
 mod projection;
@@ -31,27 +31,27 @@ use dupack_claims::{Asked, Cell, World};
 use dupack_engine::JournalError;
 use dupack_lab::results::Results;
 
-/// How many times the seeds of the files a claim may have.
+/// Multiples of the files' seeds that a claim may get.
 const TIMES: [u32; 3] = [4, 16, 64];
-/// So often a claim is judged anew.
+/// Largest number of times that a claim is judged again.
 const ROUNDS: usize = 3;
-/// So many packets may a claim cost in a round, by the estimate that the schedule has too: the runs of
-/// all files are nine billion and take three quarters of an hour of CPU, and a campaign with readings is to
-/// take 90 minutes of two processors. A claim that would cost more gets four times the seeds once; if that
-/// does not tell, it stays open, and says how many times the seeds it takes. CPU times themselves would not
-/// do: which runs are made must not depend on the machine.
+/// Largest cost of a claim in a round, in packets, by the same estimate that the schedule uses. The runs of all files
+/// send nine billion packets and take three quarters of an hour of CPU time, and a campaign with readings should take
+/// 90 minutes on two processors. A claim that would cost more gets four times the seeds once; if that does not decide
+/// it, it stays open, and its entry says how many times the seeds it needs. The limit is not in CPU time because the
+/// choice of runs must not depend on the machine.
 const PACKETS_MAX: u64 = 2_000_000_000;
 
 const CHECKED: &str = "the tests hold every rule against the experiments";
 
-/// Judges claims of `reproductions` that cannot be told anew, with as many more seeds as they need for
-/// the runs on which their verdicts hang. Every other claim, and what is shown, stays.
+/// Judges the claims of `reproductions` that cannot be told again, with as many more seeds as they need for the runs
+/// that their verdicts depend on. All other claims and exhibits stay as they are.
 ///
-/// No more seeds has what is kept packet by packet, or an experiment that lists its seeds. A quick
-/// look is not settled: it is none to rest on.
+/// Experiments that keep every packet or list their seeds get no more seeds. Nothing is settled in a quick look, whose
+/// verdicts are not meant to be relied on.
 ///
 /// # Errors
-/// If a journal can be neither read nor begun.
+/// If a journal cannot be read or created.
 pub fn settle(
     reproductions: &mut [Reproduction],
     conduct: &Conduct<'_>,
@@ -85,34 +85,34 @@ pub fn settle(
     Ok(())
 }
 
-/// A claim that was judged anew.
+/// A claim that was judged again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Anew {
-    /// With how many times the seeds of the files, at the most.
+    /// Largest multiple of the files' seeds that one of its cells has.
     pub(super) times: u32,
-    /// How often.
+    /// Number of times that it was judged again.
     pub(super) looks: u32,
 }
 
-/// Why a claim cannot be told in the end.
+/// Reason why a claim cannot be told in the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Why {
-    /// So many times the seeds would tell, which is more than it gets.
+    /// This multiple of the seeds would decide it, but that is more than a claim gets.
     Needs(u32),
-    /// Not even so many would.
+    /// Even this multiple would not decide it.
     Beyond(u32),
-    /// There are no more runs.
+    /// There can be no more runs.
     Fixed(Fixed),
 }
 
-/// A cell of a paper: the place of its experiment, and its own there.
+/// A cell of a paper: the index of its experiment, and the cell in it.
 type Place = (usize, Cell);
 
-/// The claims of a paper that cannot be told, and what they may rest on.
+/// The claims of a paper that cannot be told, and the results they may rest on.
 struct Docket<'r> {
     paper: &'static Paper,
     bench: Bench,
-    /// Every experiment at full scale, for what its runs cost.
+    /// Every experiment at full scale, to estimate the cost of its runs.
     full: Campaign,
     fields: Vec<Field<'r>>,
     cases: BTreeMap<usize, Case>,
@@ -125,12 +125,12 @@ struct Docket<'r> {
 struct Case {
     places: BTreeSet<Place>,
     pools: bool,
-    /// How many times the seeds of the files the cells have that were given more for it.
+    /// Cells that were given more seeds for it, and how many times the file's seeds they have.
     times: BTreeMap<Place, u32>,
     looks: u32,
-    /// What is done for it next.
+    /// The next step for it.
     next: Option<Step>,
-    /// What was found when it was judged anew.
+    /// Finding of the last judgement.
     finding: Option<Finding>,
 }
 
@@ -153,7 +153,7 @@ impl Case {
 }
 
 impl<'r> Docket<'r> {
-    /// Of a paper at full scale of which some claim cannot be told though no run is missing.
+    /// Returns the docket of a paper at full scale that has open claims and no missing runs; otherwise `None`.
     fn of(reproduction: &'r Reproduction) -> Option<Self> {
         let open = reproduction.open();
         let whole = reproduction.extent == Extent::Full && reproduction.evidence.missing() == 0;
@@ -209,8 +209,8 @@ impl<'r> Docket<'r> {
         }
     }
 
-    /// Asks what is wanted of a world in which the cells of `weights` are as these say. Of an
-    /// experiment without any of them, everything is as its file has it.
+    /// Calls `ask` with a world in which the cells of `weights` have the given runs. An experiment without such cells
+    /// appears as its file has it.
     fn within<T>(&self, weights: &BTreeMap<Place, Weight>, ask: impl FnOnce(&World<'_>) -> T) -> T {
         let viewed = self.fields.iter().enumerate().map(|(n, field)| {
             let own = weights.iter().filter(|((of, _), _)| *of == n);
@@ -229,7 +229,7 @@ impl<'r> Docket<'r> {
         ask(&self.bench.world(scenes))
     }
 
-    /// Decides what is done next for each claim that is open.
+    /// Chooses the next step for each claim that is open.
     fn look_ahead(&mut self) {
         let steps = self.cases.iter().map(|(&claim, case)| {
             let open = case.is_open().then(|| self.projection(claim, case));
@@ -253,8 +253,8 @@ impl<'r> Docket<'r> {
         }
     }
 
-    /// The runs that are not there yet of what is to be done next: each cell as often as the claim that
-    /// asks for most.
+    /// Plans the runs that the next steps need and that do not exist yet: each cell gets as many as the most demanding
+    /// claim asks for.
     fn more(&self) -> Campaign {
         let mut growths = Growths::new();
         for step in self.cases.values().filter_map(|case| case.next.as_ref()) {
@@ -271,8 +271,7 @@ impl<'r> Docket<'r> {
         self.paper.plan_more(&growths).expect(CHECKED)
     }
 
-    /// Takes the runs that were made, and judges by them what they were made for; not while some are
-    /// missing.
+    /// Adds the runs that were made, and judges the claims they were made for. Does nothing more if runs are missing.
     fn take(&mut self, more: Vec<Part>, accounts: &[Account]) {
         self.runs += accounts.iter().map(|account| account.runs).sum::<usize>();
         self.cpu += accounts.iter().map(|account| account.cpu).sum::<Duration>();
@@ -301,7 +300,7 @@ impl<'r> Docket<'r> {
         }
     }
 
-    /// What is found of a claim by the runs of the files and those that were made for it.
+    /// Judges a claim by the runs of the files and those that were made for it.
     fn judge(&self, claim: usize, case: &Case) -> Finding {
         let grown: BTreeSet<usize> = case.times.keys().map(|(n, _)| *n).collect();
         let places = grown.into_iter().flat_map(|n| {
@@ -313,7 +312,7 @@ impl<'r> Docket<'r> {
         Finding::settled(found, 0)
     }
 
-    /// What came of it, and what was found of the claims that were judged anew.
+    /// Returns the outcome, and the findings of the claims that were judged again.
     fn conclude(self) -> (Settled, BTreeMap<usize, Finding>) {
         let mut settled = Settled {
             runs: self.runs,
@@ -340,7 +339,7 @@ impl<'r> Docket<'r> {
 }
 
 impl Reproduction {
-    /// The claims that cannot be told, by their places.
+    /// Returns the indices of the claims that cannot be told.
     fn open(&self) -> BTreeSet<usize> {
         let open = self.judged.iter().enumerate();
         open.filter(|(_, judged)| judged.finding.verdict == Verdict::CannotBeTold)
@@ -348,7 +347,7 @@ impl Reproduction {
             .collect()
     }
 
-    /// Puts in what became of its claims, each with what it rests on or why it is open.
+    /// Enters the outcome: each claim gets a note about the runs it rests on, or the reason why it is open.
     fn enter(&mut self, settled: Settled, mut findings: BTreeMap<usize, Finding>) {
         for (n, judged) in self.judged.iter_mut().enumerate() {
             if let Some(finding) = findings.remove(&n) {

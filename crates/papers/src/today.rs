@@ -1,13 +1,13 @@
-//! What was never asked in 2005–2012: every system of the five papers under the same controls,
-//! beside today's senders, by round trip, in short transfers, and under kinds of loss that were
-//! measured. It is nobody's paper: its claims are ours, and counted apart. All of it is data.
+//! Questions that the papers of 2000–2012 did not ask: all systems of the five papers under the same congestion
+//! controls, beside today's senders, by round-trip time, in short transfers, and under loss processes that were
+//! measured. It is not a paper: its claims are ours and counted separately. All of it is data.
 
 use super::Paper;
 
-/// The name of its folder, and on the command line.
+/// Name of its folder, and its name on the command line.
 pub(super) const KEY: &str = "today";
 
-/// A file of the folder with its name.
+/// Pairs a file of the folder with its name.
 macro_rules! file {
     ($name:literal) => {
         ($name, include_str!(concat!("../experiments/today/", $name)))

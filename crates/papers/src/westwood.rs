@@ -1,6 +1,6 @@
-//! S. Mascolo, C. Casetti, M. Gerla, S. S. Lee and M. Sanadidi, TCP Westwood, UCLA CSD TR 200017,
-//! 2000: figures 1 to 12. Its rules, tables and most figures are data; what the estimate and the
-//! window do over time is read off the transient here, and drawn.
+//! S. Mascolo, C. Casetti, M. Gerla, S. S. Lee and M. Sanadidi, TCP Westwood, UCLA CSD TR 200017, 2000: figures 1 to
+//! 12. The rules, tables and most figures are data; the estimate and the window over time are read from the transient
+//! and drawn here.
 
 mod courses;
 mod drawn;
@@ -9,7 +9,7 @@ use dupack_claims::Facts;
 
 use super::{Drawn, Evidence, Paper, Part};
 
-/// A file of the folder with its name.
+/// Pairs a file of the folder with its name.
 macro_rules! file {
     ($name:literal) => {
         (
@@ -45,12 +45,12 @@ pub(super) static PAPER: Paper = Paper {
     drawn,
 };
 
-/// The transient without random loss.
+/// Experiment: the transient without random loss.
 const TRANSIENT: &str = "transient";
-/// The same with random loss.
+/// Experiment: the transient with random loss.
 const LOSSY: &str = "transient-lossy";
 
-/// What the rules ask of the transient without random loss.
+/// Returns the facts that the rules ask of the transient without random loss.
 fn facts(experiment: &str, part: Option<&Part>) -> Facts {
     match experiment {
         TRANSIENT => courses::facts(part),
@@ -69,9 +69,9 @@ mod tests {
     use crate::Extent;
     use dupack_lab::experiment::Experiment;
 
-    /// What the paper leaves to further work is slow enough as it is.
+    /// Experiments of the paper's further work, which are slow enough without scaling.
     const FURTHER: [&str; 3] = ["friendliness", "functions", "functions-red"];
-    /// What a quick look divides all rates and buffers by.
+    /// Divisor of all rates and buffers in a quick look.
     const SLOWER: u64 = 5;
 
     #[test]

@@ -1,4 +1,4 @@
-//! Captures, and packetdrill scripts.
+//! Diagnosis of captures, and packetdrill scripts.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -23,7 +23,7 @@ use crate::catalog::Catalog;
 use crate::errors::exception;
 use crate::watch::{Counts, attended};
 
-/// Reads until it is interrupted.
+/// Stops reading on an interrupt.
 struct Reading<'i>(&'i Interrupt);
 
 impl Watch for Reading<'_> {
@@ -35,7 +35,7 @@ impl Watch for Reading<'_> {
     }
 }
 
-/// Packets and connections that are asked for, as text.
+/// Selected packets and connections, as text.
 #[derive(FromPyObject)]
 pub struct Selected {
     #[pyo3(item)]
@@ -49,7 +49,7 @@ pub struct Selected {
 }
 
 impl Selected {
-    /// The selection, or an error and how to avoid it.
+    /// Returns the selection, or an error and its help.
     fn parse(&self) -> Result<Selection, (String, &'static str)> {
         fn read<T: FromStr<Err: Display>>(
             name: &str,
@@ -59,24 +59,26 @@ impl Selected {
             read.map_err(|error| format!("{name}: {error}"))
         }
         let flow = read::<Flow>("flow", self.flow.as_ref())
-            .map_err(|error| (error, "write its number, or its two ends"))?;
+            .map_err(|error| (error, "write the number of a connection, or its two ends"))?;
         let mut selection = Selection::from(flow.unwrap_or_default());
         selection.filter = read("filter", self.filter.as_ref())
-            .map_err(|error| (error, "write a filter as tcpdump takes it"))?;
-        let time = |error| (error, "docs/diagnose.md describes times");
+            .map_err(|error| (error, "write a filter in the syntax of tcpdump"))?;
+        let time = |error| (error, "docs/diagnose.md describes the formats of times");
         selection.time.since = read("since", self.since.as_ref()).map_err(time)?;
         selection.time.until = read("until", self.until.as_ref()).map_err(time)?;
         if selection.time.is_empty() {
-            let error = "no time lies between since and until".to_owned();
+            let error = "until is not later than since".to_owned();
             return Err((error, "write an earlier since or a later until"));
         }
         Ok(selection)
     }
 }
 
-/// What was found of a capture, as JSON, and as CSV with a line per stream of data. `selected` has
-/// a `flow`, a `filter` and two times, `since` and `until`; `what_if` asks what other senders would have taken for the worst one, `stacks` which.
-/// `both` is a second capture of the same transfer, of the other end.
+/// Diagnoses a capture. Returns the findings as JSON, and as CSV with a line per stream of data.
+///
+/// `selected` has a `flow`, a `filter` and two times, `since` and `until`. `what_if` also estimates how long other
+/// senders would have taken for the worst connection; `stacks` names those senders. `both` is a second capture of the
+/// same transfer, taken at the other end.
 #[pyfunction]
 #[pyo3(signature = (path, catalog, selected, what_if=true, stacks=None, tick=None, both=None))]
 #[allow(
@@ -112,11 +114,11 @@ pub fn diagnose(
     let stacks = stacks.transpose()?;
     let files = [Some(&path), both.as_ref()];
     for path in files.into_iter().flatten() {
-        // Files that are not there are told of at once.
+        // Report a missing file before any work.
         File::open(path).map_err(|error| {
             failed(
                 format!("cannot open {}: {error}", path.display()),
-                "name a capture, as `tcpdump -w FILE` writes it",
+                "name a capture, such as `tcpdump -w FILE` writes",
             )
         })?;
     }
@@ -184,7 +186,7 @@ const fn asking_runs(what_if: bool) -> usize {
     }
 }
 
-/// What other senders would have taken for the worst connection, if that is wanted and there is one.
+/// Estimates how long other senders would have taken for the worst connection, if `wanted` and if there is one.
 fn ask(
     found: &Diagnosis,
     wanted: bool,
@@ -201,33 +203,30 @@ fn ask(
 fn check(found: &Diagnosis, place: &str) -> Result<(), (String, String)> {
     if found.tally.with_tcp() == 0 {
         let help = match found.tally.packets {
-            0 => "it has no packets at all".to_owned(),
-            _ => format!("it has {}", found.tally),
+            0 => "the file has no packets".to_owned(),
+            _ => format!("the file has {}", found.tally),
         };
-        return Err((format!("{place} has no TCP in it"), help));
+        return Err((format!("{place} has no TCP packets"), help));
     }
     let LeftOut { by_filter, by_time } = found.left_out;
     if found.connections_all == 0 && found.left_out != LeftOut::default() {
         let help = format!(
-            "of {} TCP packets filter leaves out {by_filter}, since and until {by_time}",
+            "of {} TCP packets, filter excludes {by_filter}, since and until exclude {by_time}",
             found.tally.with_tcp()
         );
-        return Err((format!("nothing of {place} is selected"), help));
+        return Err((format!("no packet of {place} is selected"), help));
     }
     if found.connections.is_empty() && found.connections_all > 0 {
         let all = found.connections_all;
         let help = format!(
-            "it has {all} connections, numbered from 1 in the order of their first packets"
+            "the capture has {all} connections, numbered from 1 in the order of their first packets"
         );
-        return Err((
-            format!("no connection of {place} is the one that flow asks for"),
-            help,
-        ));
+        return Err((format!("{place} has no connection that matches flow"), help));
     }
     Ok(())
 }
 
-/// Plays packetdrill scripts, and gives how each went as JSON: a list.
+/// Plays packetdrill scripts. Returns a JSON list with the outcome of each.
 #[pyfunction]
 #[pyo3(signature = (paths, catalog, stack=None, dialect="linux", tolerance_s=0.004))]
 pub fn script(
@@ -250,22 +249,22 @@ pub fn script(
     options.stack = stack.map(|stack| catalog.stack(py, stack)).transpose()?;
     options.dialect = serde_json::from_value(dialect.into()).map_err(|_| {
         failed(
-            format!("dialect: there is no `{dialect}`"),
+            format!("dialect: unknown dialect `{dialect}`"),
             "write rfc, linux or ns2",
         )
     })?;
     if !(0.0..=3600.0).contains(&tolerance_s) {
         return Err(failed(
-            format!("tolerance: expected 0 to 3600 seconds, and found {tolerance_s}"),
-            "4 ms, as packetdrill has it, is 0.004",
+            format!("tolerance: expected 0 to 3600 seconds, found {tolerance_s}"),
+            "packetdrill's own tolerance, 4 ms, is 0.004",
         ));
     }
     options.tolerance = Duration::from_nanos((tolerance_s * 1e9) as u64);
     let scripts = suite::scripts(&paths);
     if scripts.is_empty() {
         return Err(failed(
-            "there is no script".to_owned(),
-            "name files, or folders with files that end in .pkt",
+            "no script is given".to_owned(),
+            "name files, or folders that have files ending in .pkt",
         ));
     }
     let (counts, interrupt) = (Counts::of(scripts.len()), Interrupt::new());

@@ -1,4 +1,4 @@
-//! Environments for reinforcement learning. One is a vector of one.
+//! Environments for reinforcement learning. A single environment is a vector of length one.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use pyo3::types::PyDict;
 use crate::catalog::Catalog;
 use crate::errors::{diagnosed, exception, experiment};
 
-/// Environments of one blueprint, stepped by threads without the interpreter's lock.
+/// Environments of one blueprint. Threads step them without the interpreter's lock.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Environments {
@@ -24,15 +24,18 @@ pub struct Environments {
     vector: Mutex<VectorEnvironment>,
 }
 
-/// Names, least and most of the numbers of an observation or an action.
+/// Names, minima and maxima of the numbers in an observation or an action.
 type Bounds = (Vec<String>, Vec<f32>, Vec<f32>);
 
 #[pymethods]
 impl Environments {
-    /// `count` environments on the path of the experiment `text`. `preset` names settings, and `settings` in
-    /// TOML has others in their place.
+    /// Makes `count` environments on the path of the experiment `text`. `preset` names a set of settings; `settings`,
+    /// in TOML, overrides some of them.
     #[new]
-    #[allow(clippy::too_many_arguments, reason = "Python names them")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "they are the keywords of the Python function"
+    )]
     fn new(
         py: Python<'_>,
         text: &str,
@@ -56,7 +59,7 @@ impl Environments {
             "same_step" => Autoreset::SameStep,
             "disabled" => Autoreset::Disabled,
             other => {
-                let message = format!("autoreset: there is no {other}");
+                let message = format!("autoreset: unknown mode {other}");
                 let help = "write next_step, same_step or disabled".to_owned();
                 return Err(exception(py, "EnvError", &message, &[("help", Some(help))]));
             }
@@ -73,25 +76,25 @@ impl Environments {
         })
     }
 
-    /// The names of the agents of each.
+    /// The names of the agents in each environment.
     #[getter]
     fn agents(&self) -> Vec<String> {
         self.blueprint.agents().to_vec()
     }
 
-    /// What an agent observes.
+    /// The observation space of an agent.
     #[getter]
     fn observation_space(&self) -> Bounds {
         bounds(self.blueprint.observation_space())
     }
 
-    /// What it does.
+    /// The action space of an agent.
     #[getter]
     fn action_space(&self) -> Bounds {
         bounds(self.blueprint.action_space())
     }
 
-    /// Pairs in the experiment that defeat each other.
+    /// Pairs of settings in the experiment that defeat each other.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.blueprint.warnings().to_vec()
@@ -103,13 +106,13 @@ impl Environments {
         toml::to_string(self.blueprint.settings()).unwrap_or_default()
     }
 
-    /// Threads that step them.
+    /// The number of threads that step the environments.
     #[getter]
     fn threads(&self) -> usize {
         self.vector().threads()
     }
 
-    /// Whether the traces of episodes are hashed, from the next ones on.
+    /// Turns the hash of each episode's trace on or off, from the next episode on.
     fn fingerprint(&self, on: bool) {
         self.vector().set_fingerprint(match on {
             true => Fingerprint::On,
@@ -117,9 +120,9 @@ impl Environments {
         });
     }
 
-    /// Begins episodes in those that `which` names. `seed` is one of which the others' follow, `seeds` has one
-    /// for each, and without both it is the next episode of each. `fixed` has values in TOML in the place of what
-    /// would be drawn.
+    /// Begins episodes in the environments that `which` selects. `seed` is a seed from which each environment's seed
+    /// follows; `seeds` has one for each environment. Without either, each environment begins its next episode.
+    /// `fixed`, in TOML, has values for parameters that would be drawn otherwise.
     #[pyo3(signature = (observations, seed=None, seeds=None, which=None, fixed=None))]
     fn reset(
         &self,
@@ -148,7 +151,7 @@ impl Environments {
         reset.map_err(|error| failed(py, &error))
     }
 
-    /// Goes on for a step, and writes what came of it.
+    /// Advances every environment by a step, and writes the outcome into the arrays.
     fn step(
         &self,
         py: Python<'_>,
@@ -173,7 +176,7 @@ impl Environments {
         step.map_err(|error| failed(py, &error))
     }
 
-    /// What was observed last in the episodes that the last step ended, with autoreset in the same step.
+    /// Writes the last observation of each episode that the last step ended, with autoreset in the same step.
     fn last_observations(&self, mut into: PyReadwriteArray1<'_, f32>) -> PyResult<()> {
         let (vector, into) = (self.vector(), into.as_slice_mut()?);
         let last = vector.last_observations();
@@ -183,8 +186,8 @@ impl Environments {
         Ok(())
     }
 
-    /// How the episodes of these environments stand, by the simulator's knowledge: a mapping each, or `None`
-    /// before the first.
+    /// Returns the simulator's own view of the episodes of these environments: one mapping each, or `None` before the
+    /// first episode.
     fn infos<'py>(
         &self,
         py: Python<'py>,
@@ -208,7 +211,7 @@ impl Environments {
     }
 }
 
-/// The settings of `preset`, with those of the TOML text `settings` in their place.
+/// Returns the settings of `preset`, overridden by those in the TOML text `settings`.
 fn over(preset: &str, settings: &str) -> Result<Settings, EnvironmentError> {
     let own = Settings::from_toml(settings)?;
     if preset.is_empty() {
@@ -225,7 +228,7 @@ fn bounds(space: Space) -> Bounds {
     (space.names, space.low, space.high)
 }
 
-/// Values by their keys, of a TOML text.
+/// Returns the keys and values of a TOML text.
 fn values(py: Python<'_>, text: Option<&str>) -> PyResult<Vec<(String, SweepValue)>> {
     let table: toml::Table = text
         .map_or_else(|| Ok(toml::Table::new()), toml::from_str)
@@ -281,7 +284,7 @@ fn mapping<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> {
     Ok(told)
 }
 
-/// What can be observed: name, unit, meaning, least and most.
+/// Returns the features that can be observed: name, unit, meaning, minimum and maximum.
 #[pyfunction]
 pub fn features() -> Vec<(&'static str, &'static str, &'static str, f32, f32)> {
     let all = Feature::ALL.into_iter().map(Feature::description);

@@ -1,12 +1,11 @@
-//! Errors of Rust as exceptions of `dupack.errors`.
+//! Rust errors as exceptions of `dupack.errors`.
 
 use dupack_lab::experiment::load::{Complaint, ExperimentError};
 use miette::Diagnostic;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The exception `kind` of `dupack.errors` with `message`, the remedy if there is one, and details by
-/// their names.
+/// Makes the exception `kind` of `dupack.errors` with `message` and with `details` by name, such as `help`.
 pub fn exception(
     py: Python<'_>,
     kind: &str,
@@ -24,16 +23,16 @@ pub fn exception(
     make().unwrap_or_else(|error| error)
 }
 
-/// `error` as the exception `kind`, with the remedy that it names.
+/// Makes the exception `kind` of an error, with its help.
 pub fn diagnosed(py: Python<'_>, kind: &str, error: &dyn Diagnostic) -> PyErr {
     let help = error.help().map(|help| in_python(&help.to_string()));
     exception(py, kind, &with_causes(error), &[("help", help)])
 }
 
-/// A remedy with the names of arguments in the place of flags.
+/// Replaces flags in a help text by the names of Python's arguments.
 fn in_python(help: &str) -> String {
     let mut help = help.to_owned();
-    // "with --resume DIR in place of --out": here the folder is in `out=` as before.
+    // "with --resume DIR in place of --out": in Python, `out=` still names the folder.
     const INSTEAD: &str = " in place of --out";
     if let (Some(begin), Some(end)) = (help.find("--resume "), help.find(INSTEAD))
         && begin < end
@@ -44,7 +43,7 @@ fn in_python(help: &str) -> String {
         .replace("--out", "out=")
 }
 
-/// An error's words, and those of what it was caused by.
+/// Returns the message of an error and the messages of its causes.
 fn with_causes(error: &dyn Diagnostic) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
@@ -58,7 +57,7 @@ fn with_causes(error: &dyn Diagnostic) -> String {
     words
 }
 
-/// What is wrong with an experiment, and at which of its fields.
+/// Makes an `ExperimentError` that names the field.
 pub fn experiment(py: Python<'_>, error: &ExperimentError) -> PyErr {
     match error {
         ExperimentError::Invalid(complaint) => invalid(py, complaint),

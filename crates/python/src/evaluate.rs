@@ -1,4 +1,4 @@
-//! Report cards, and published results rerun.
+//! Report cards, and reruns of published results.
 
 use std::path::PathBuf;
 
@@ -14,9 +14,12 @@ use crate::plugin::{failed_check, failures, told};
 use crate::supervise::{Place, supervised};
 use crate::watch::{Counts, attended};
 
-/// The cards of `stacks` as JSON: a list, one for each.
+/// Evaluates `stacks`. Returns a JSON list with a report card for each.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "Python names them")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "they are the keywords of the Python function"
+)]
 #[pyo3(signature = (stacks, catalog, keys, quick, jobs, suite=None, tick=None))]
 pub fn evaluate(
     py: Python<'_>,
@@ -74,7 +77,7 @@ pub fn evaluate(
     Ok(serde_json::to_string(&cards).expect("cards are text"))
 }
 
-/// The verdicts of a paper's claims as JSON, and its tables as CSV, by name.
+/// Reruns a paper. Returns the verdicts on its claims as JSON, and its tables as CSV, by name.
 #[pyfunction]
 #[pyo3(signature = (key, quick, jobs, tick=None))]
 pub fn paper(
@@ -116,7 +119,7 @@ pub fn paper(
     Ok((claims.to_string(), tables.collect()))
 }
 
-/// The papers' keys with their titles.
+/// Returns the keys and titles of the papers.
 #[pyfunction]
 pub fn paper_list() -> Vec<(&'static str, String)> {
     let all = papers::PAPERS.iter();

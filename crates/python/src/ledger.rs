@@ -1,4 +1,4 @@
-//! The runs of a plan, for those who have their own way to do them: `python/dupack/_executor.py`.
+//! Ledger of a plan's runs, for callers that perform the runs elsewhere: `python/dupack/_executor.py`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,25 +13,25 @@ use crate::plan::Plan;
 use crate::results::Results;
 use crate::watch::{Counts, attended};
 
-/// The number of an order, the order, how many runs it is for, and about what they cost.
+/// Number of an order, the order, its number of runs, and its approximate cost.
 type Batch<'py> = (u64, Bound<'py, PyBytes>, usize, u64);
 
-/// What is still to be done, what is out, and what came of the rest.
+/// Runs of a plan that are due, given out, or finished.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Ledger {
     plan: Plan,
     counts: Counts,
-    /// Where the finished runs are kept; nothing when the results are taken.
+    /// The folder that keeps finished runs; `None` once the results are taken.
     begun: Mutex<Option<Begun>>,
-    /// Nothing when the results are taken.
+    /// `None` once the results are taken.
     deal: Mutex<Option<Deal<Plan>>>,
 }
 
 impl Ledger {
-    /// One that keeps finished runs where they were `begun`, and gives out none of those that are there. It
-    /// does some of them again, on as many threads as `execution` says; meanwhile `tick` is called. Gives the
-    /// exception that interrupted that, too, or nothing.
+    /// Makes a ledger that keeps finished runs in `begun`, and does not give out those that are there already. It
+    /// repeats some of these on as many threads as `execution` says, and calls `tick` meanwhile. Also returns the
+    /// exception that interrupted this check, if any.
     pub fn new(
         py: Python<'_>,
         plan: Plan,
@@ -66,7 +66,7 @@ impl Ledger {
         self.deal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What `of` makes of the deal, without the interpreter's lock.
+    /// Calls `of` on the deal without the interpreter's lock.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -79,9 +79,9 @@ impl Ledger {
 
 #[pymethods]
 impl Ledger {
-    /// The next batch: the number of the order, the order, how many runs it is for, and about what they
-    /// cost. If it is more than one run, that is at most `packets`, and at most one of so many `parts` of what
-    /// is due. Nothing if none can be given out before others come back, or all is done.
+    /// Returns the next batch: the number of the order, the order, its number of runs, and its approximate cost. A
+    /// batch of more than one run has at most `packets` packets, and is at most one of `parts` equal parts of the work
+    /// that is due. Returns `None` if no run can be given out before others come back, or if all runs are done.
     fn order<'py>(
         &self,
         py: Python<'py>,
@@ -101,8 +101,8 @@ impl Ledger {
         }))
     }
 
-    /// Enters what `Plan.perform` made of an order, and gives how many runs that were; 0 where it was
-    /// entered before, or given up. Runs of that order which are not in it are due again.
+    /// Enters the parcel that `Plan.perform` made of an order, and returns its number of runs; 0 if the order was
+    /// entered or given up before. Runs of the order that the parcel lacks are due again.
     fn enter(&self, py: Python<'_>, parcel: &[u8]) -> PyResult<usize> {
         match self.with(py, |deal| deal.enter(parcel, &self.counts))? {
             Ok(Entered::Runs(runs)) => Ok(runs),
@@ -111,18 +111,18 @@ impl Ledger {
         }
     }
 
-    /// What was ordered with that number does not come back: it is due again.
+    /// Marks the runs of an order as due again, because the order will not come back.
     fn give_up(&self, py: Python<'_>, number: u64) -> PyResult<()> {
         self.with(py, |deal| deal.give_up(number))
     }
 
-    /// How many runs are done, how many there are, and what there is to say since this was last asked.
+    /// Returns the number of finished runs, the number of all runs, and the messages since the last call.
     fn told(&self) -> (usize, usize, Vec<String>) {
         self.counts.told()
     }
 
-    /// What came out, which is written into the folder if there is one, and what hindered that. `failures` are
-    /// the runs that an algorithm in Python has ended. The ledger is closed.
+    /// Closes the ledger. Returns the results, and the error that kept them from being written into the folder, if any.
+    /// `failures` are the runs that an algorithm in Python ended.
     fn results(
         &self,
         py: Python<'_>,
@@ -140,14 +140,14 @@ impl Ledger {
     }
 }
 
-/// What was sent here cannot be used.
+/// Makes a `WorkerError` of a parcel or an order that cannot be used.
 pub fn refused(py: Python<'_>, error: &ParcelError) -> PyErr {
-    let help = "all workers take the same build of dupack, and the same files";
+    let help = "all workers need the same build of dupack, and the same files";
     let details = [("help", Some(help.to_owned()))];
     exception(py, "WorkerError", &error.to_string(), &details)
 }
 
 fn taken(py: Python<'_>) -> PyErr {
-    let message = "the results of this ledger were taken before";
+    let message = "the results of this ledger have already been taken";
     exception(py, "WorkerError", message, &[])
 }

@@ -1,8 +1,7 @@
-//! The compiled half of the Python package: a thin binding, one file per thing that Python sees.
+//! The compiled half of the Python package: a thin binding, one file per Python object.
 //!
-//! What a user of Python meets is in `python/dupack`; it holds the names, the documentation and the
-//! types. Here arguments become what the crates take, and what they give becomes Python's. Nothing is
-//! decided here that another front would need as well.
+//! Users of Python meet `python/dupack`, which has the names, the documentation and the types. This crate converts
+//! arguments to Rust and results to Python. It decides nothing that another front end would need as well.
 
 mod catalog;
 mod diagnose;
@@ -35,7 +34,7 @@ mod _native {
     #[pymodule_export]
     use crate::ledger::Ledger;
     #[pymodule_export]
-    use crate::plan::{Plan, engine, from_toml, schema, to_toml};
+    use crate::plan::{Plan, default_stacks, engine, from_toml, schema, to_toml};
     #[pymodule_export]
     use crate::plugin::{
         AckFacts, Context, Credit, Delivered, Departure, Expiry, LossEvent, LossFacts, LossRule,

@@ -1,4 +1,4 @@
-//! An experiment that was checked, and its runs.
+//! A checked experiment and its runs.
 
 use std::borrow::Borrow;
 use std::path::PathBuf;
@@ -9,8 +9,8 @@ use dupack_claims::Rules;
 use dupack_engine::folder::{IfPresent, OutputFolder};
 use dupack_engine::store::{Begun, FolderError};
 use dupack_engine::{Conduct, Execution, Keeping, Shown, carry_out_plan, parcel};
-use dupack_lab::experiment::json_schema;
 use dupack_lab::experiment::load::Source;
+use dupack_lab::experiment::{DEFAULT_STACKS, json_schema};
 use dupack_lab::results::Answered;
 use dupack_lab::run as lab;
 use pyo3::prelude::*;
@@ -26,29 +26,28 @@ use crate::supervise::{Place, supervised};
 use crate::table::Table;
 use crate::trace::Trace;
 
-/// A parcel of runs, what ended them before all were done, and those that an algorithm in Python has ended.
+/// A parcel of runs, the exception that ended them early, and the runs that an algorithm in Python ended.
 type Performed<'py> = (Bound<'py, PyBytes>, Option<PyErr>, Vec<Py<PyAny>>);
 
-/// An experiment that was checked. It does not change.
+/// A checked experiment. Immutable.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug, Clone)]
 pub struct Plan(pub Arc<Checked>);
 
-/// What is behind it.
+/// Contents of a [`Plan`].
 #[derive(Debug)]
 pub struct Checked {
     pub plan: lab::Plan,
     pub source: Source,
     pub rules: Rules,
     pub catalog: Entries,
-    /// Whether runs measure harm, too.
+    /// `true` if runs also measure harm.
     pub harm: bool,
 }
 
 #[pymethods]
 impl Plan {
-    /// Checks the experiment `text`, which is called `name` where something is wrong with it. Paths in
-    /// it start at `folder`.
+    /// Checks the experiment `text`, which error messages call `name`. Paths in it are relative to `folder`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -61,7 +60,7 @@ impl Plan {
         let mut source = Source::new(name, text);
         source.folder = folder;
         let catalog = catalog.now();
-        // A plan builds every stack once: an algorithm in Python may fail at that.
+        // A plan builds every stack once, and an algorithm in Python may fail while it is built.
         drop(lab::take_fault());
         let checked = py.detach(|| {
             let mut plan = lab::Plan::new(source.parse()?, &source, &catalog)?;
@@ -84,13 +83,13 @@ impl Plan {
         })))
     }
 
-    /// The stacks in their canonical spelling.
+    /// The stacks, in their canonical spelling.
     #[getter]
     fn stacks(&self) -> Vec<String> {
         self.0.plan.stack_names()
     }
 
-    /// Its points in words.
+    /// The points of the sweep, in words.
     #[getter]
     fn points(&self) -> Vec<String> {
         let plan = &self.0.plan;
@@ -98,31 +97,31 @@ impl Plan {
         points.map(|point| plan.label(point)).collect()
     }
 
-    /// How many runs there are to do, without those that a precision may add.
+    /// The number of runs, without those that a precision may add.
     #[getter]
     fn runs(&self) -> usize {
         self.0.plan.work()
     }
 
-    /// Pairs that defeat each other.
+    /// Pairs of settings that defeat each other.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.plan.warnings().to_vec()
     }
 
-    /// A table without any run: `points` or `parameters`.
+    /// Returns a table that needs no run: `points` or `parameters`.
     fn table(&self, name: &str) -> PyResult<Table> {
         results::table(&Answered::owning(self.0.plan.empty_results()), name)
     }
 
-    /// The first of the seeds.
+    /// The first seed.
     #[getter]
     fn first_seed(&self) -> u64 {
         self.0.plan.first_job(0).seed
     }
 
-    /// Follows a flow packet by packet, counted from 0 as points and stacks are; the first of the stack
-    /// under comparison, if none is named.
+    /// Traces a flow packet by packet. Flows are counted from 0, as are points and stacks. The default is the first
+    /// flow of the stack under comparison.
     #[pyo3(signature = (point, stack, seed, flow=None))]
     fn trace(
         &self,
@@ -135,10 +134,10 @@ impl Plan {
         self.follow(py, lab::Job { point, stack, seed }, flow)
     }
 
-    /// The runs that are still to be done, for those who do them themselves. With `folder`, finished runs
-    /// are kept there as soon as they are entered; with `resume`, those that are there are not given out.
-    /// Some of these are done again, on `jobs` threads (0: one per processor); meanwhile
-    /// `tick(done, all, notes)` is called. Gives the exception that interrupted that, too, or nothing.
+    /// Returns a ledger of the runs that are due, for callers that perform the runs elsewhere. With `folder`, finished
+    /// runs are kept there as soon as they are entered; with `resume`, runs that are there already are not given out.
+    /// Some of these are repeated as a check, on `jobs` threads (0: one per processor), and `tick(done, all, notes)` is
+    /// called meanwhile. Also returns the exception that interrupted this check, if any.
     #[pyo3(signature = (jobs, tick=None, folder=None, resume=false))]
     fn ledger(
         &self,
@@ -154,10 +153,9 @@ impl Plan {
         Ledger::new(py, self.clone(), begun, execution, tick.as_ref())
     }
 
-    /// Does all runs on `jobs` threads (0: one per processor), and calls `tick(done, all, notes)` ten
-    /// times a second. With `folder`, finished runs are kept there at once; with `resume`, those that
-    /// are there are not done again. Gives the results, and the exception that interrupted them or
-    /// nothing.
+    /// Performs all runs on `jobs` threads (0: one per processor), and calls `tick(done, all, notes)` ten times a
+    /// second. With `folder`, finished runs are kept there at once; with `resume`, runs that are there already are not
+    /// repeated. Returns the results, and the exception that interrupted the runs, if any.
     #[pyo3(signature = (jobs, tick=None, folder=None, resume=false))]
     fn run(
         &self,
@@ -172,7 +170,7 @@ impl Plan {
         let execution = place.execution(jobs);
         fits(py, plan, lab::Held::All, execution)?;
         let begun = self.begun(py, folder, resume)?;
-        // Without a folder nobody has asked for a report yet.
+        // Without a folder, nobody has asked for a report yet.
         let (keeping, shown) = match &begun {
             None => (Keeping::nowhere(), Shown::Nothing),
             Some(begun) => (Keeping::within(Arc::clone(&begun.journal)), Shown::OverTime),
@@ -186,7 +184,7 @@ impl Plan {
             carry_out_plan(plan, keeping, shown, &conduct)
         })?;
         let given_up = ended.given_up.into_iter();
-        // A run that is shown is one of the compared ones, which has failed as well.
+        // A run over time repeats one of the compared runs, which has failed as well.
         let given_up = given_up.filter(|run| run.purpose != lab::Purpose::Show);
         let failures = failures(py, Some(plan), given_up.collect())?;
         let results = Results::of_carried(self.clone(), ended.made).without(py, failures)?;
@@ -197,9 +195,8 @@ impl Plan {
         Ok((results, ended.by.or(hindered)))
     }
 
-    /// Does all runs as [`run`](Self::run) does, block by block: each goes to `folder` when it is done, as `parts`
-    /// says (`csv` or `parquet`), and is forgotten. Gives what is there, or nothing and the exception that
-    /// interrupted it.
+    /// Performs all runs block by block. Each block is written to `folder` in the format `parts` (`csv` or `parquet`),
+    /// and then dropped from memory. Returns the contents of the folder, or the exception that interrupted the runs.
     #[pyo3(signature = (folder, jobs, tick=None, resume=false, parts=None))]
     fn stream(
         &self,
@@ -219,9 +216,9 @@ impl Plan {
         stream::stream(py, self, &asked, tick)
     }
 
-    /// Does what a ledger gave out, and gives what came of it, as the ledger takes it. For a worker: it
-    /// looks for signals, and shows no bar. A signal's exception is given, too, with what was done by then.
-    /// So are the runs that an algorithm in Python has ended, as instances of `dupack.Failure`.
+    /// Performs an order of a ledger on a worker, and returns a parcel for the ledger. It looks for signals but shows
+    /// no bar. Also returns the exception of a signal, with the runs that were done by then, and the runs that an
+    /// algorithm in Python ended, as instances of `dupack.Failure`.
     fn perform<'py>(&self, py: Python<'py>, order: &[u8]) -> PyResult<Performed<'py>> {
         let plan = &self.0.plan;
         let order = parcel::read_order(plan, order).map_err(|error| refused(py, &error))?;
@@ -255,14 +252,14 @@ impl Plan {
     }
 }
 
-/// Borrowed where the lab takes a plan.
+/// Lets the lab borrow its plan.
 impl Borrow<lab::Plan> for Plan {
     fn borrow(&self) -> &lab::Plan {
         &self.0.plan
     }
 }
 
-/// An error if `plan` does not fit into memory.
+/// Returns an error if `plan` does not fit into memory.
 pub fn fits(
     py: Python<'_>,
     plan: &lab::Plan,
@@ -273,19 +270,25 @@ pub fn fits(
         .map_err(|error| diagnosed(py, "ExperimentError", &error))
 }
 
-/// The engine of this build: its version and the hash of its sources.
+/// Returns the engine of this build: its version and the hash of its sources.
 #[pyfunction]
 pub fn engine() -> String {
     lab::engine()
 }
 
-/// The JSON Schema of experiments.
+/// Returns the JSON Schema of experiments.
 #[pyfunction]
 pub fn schema() -> String {
     json_schema().to_string()
 }
 
-/// The TOML text of the fields in the JSON text `fields`.
+/// Returns the stacks that `dupack.compare` runs if none are named.
+#[pyfunction]
+pub fn default_stacks() -> Vec<&'static str> {
+    DEFAULT_STACKS.to_vec()
+}
+
+/// Converts fields from JSON text to TOML text.
 #[pyfunction]
 pub fn to_toml(py: Python<'_>, fields: &str) -> PyResult<String> {
     let failed = |message: String| exception(py, "ExperimentError", &message, &[]);
@@ -294,7 +297,7 @@ pub fn to_toml(py: Python<'_>, fields: &str) -> PyResult<String> {
     toml::to_string_pretty(&fields).map_err(|error| failed(error.to_string()))
 }
 
-/// The fields in the TOML text `text`, as JSON text.
+/// Converts fields from TOML text to JSON text.
 #[pyfunction]
 pub fn from_toml(py: Python<'_>, text: &str) -> PyResult<String> {
     let fields: Result<toml::Table, _> = toml::from_str(text);

@@ -1,20 +1,19 @@
-//! Algorithms that are written in Python, as plug-ins of the endpoint.
+//! Algorithms written in Python, as plug-ins of the endpoint.
 //!
-//! A class that is registered ([`declare`]) becomes an entry of the catalog like any other. Each
-//! connection has an instance of its own ([`object`]), whose methods the four traits call. What a method
-//! does not override is not called: it is the default of the trait, without Python.
+//! A registered class ([`declare`]) becomes an ordinary entry of the catalog. Each connection has its own instance
+//! ([`object`]), whose methods the four traits call. Rust does not call a method that the class does not override, but
+//! uses the default of the trait.
 //!
 //! ```text
-//! facts    what a method is told; filled for the call, dead after it     facts, board
-//! values   what may be kept: windows, segments, losses                   values, reasons
-//! answers  what a method gives back                                      answers, words, read
-//! reused   arguments that are made once and filled again for each call   reused
-//! failure  an exception ends the run, and says where it was              failure
+//! facts    arguments of a method; filled for a call, invalid after it    facts, board
+//! values   objects that may be kept: windows, segments, losses           values, reasons
+//! answers  return values of a method                                     answers, words, read
+//! reused   arguments that are made once and filled for each call         reused
+//! failure  an exception ends the run, and names its place                failure
 //! ```
 //!
-//! The interpreter stays attached for all runs of an experiment with such an algorithm, which are done
-//! one at a time on the thread that asked for them ([`crate::supervise`]): a call costs no lock
-//! then.
+//! The runs of an experiment with such an algorithm are performed one at a time on the calling thread, which holds the
+//! interpreter's lock all the time ([`crate::supervise`]): a call then takes no lock.
 
 mod answers;
 mod board;

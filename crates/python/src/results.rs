@@ -1,4 +1,4 @@
-//! What came out of an experiment.
+//! Results of an experiment.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use dupack_lab::run::{Interrupt, OverTime, Plan as Runs};
 use dupack_report::comparison::{self, Beside};
 use dupack_report::files::{DeliveryError, EXPERIMENT, Files};
 use dupack_report::notes::notes;
-use dupack_report::table::{self, Colour, Legend};
+use dupack_report::table::{Colour, Legend};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
@@ -23,23 +23,23 @@ use crate::plan::Plan;
 use crate::supervise::Place;
 use crate::table::Table;
 
-/// What came out of an experiment.
+/// Results of an experiment.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Results {
     plan: Plan,
     results: Arc<lab::Answered<'static>>,
-    /// One run of every stack over time, if it was performed with the others.
+    /// One run of every stack over time, if it was performed with the other runs.
     over_time: Option<OverTime>,
     judged: Vec<Judged>,
-    /// Runs that an algorithm in Python has ended by an exception: instances of `dupack.Failure`.
+    /// Runs that an exception in an algorithm in Python ended: instances of `dupack.Failure`.
     failures: Vec<Py<PyAny>>,
-    /// What a reader must know of them.
+    /// Note on the failures, for readers.
     told: Option<String>,
 }
 
 impl Results {
-    /// `results` of `plan`, its claims judged.
+    /// Makes the results of `plan`, and judges its claims.
     pub fn new(plan: Plan, results: lab::Results) -> Self {
         let judged = plan.0.rules.judge_results(&results);
         Self {
@@ -52,7 +52,7 @@ impl Results {
         }
     }
 
-    /// Results of `plan` with what is shown beside them.
+    /// Makes the results of `plan` with its runs over time.
     pub fn of_carried(plan: Plan, carried: Carried) -> Self {
         Self {
             over_time: carried.over_time,
@@ -60,7 +60,7 @@ impl Results {
         }
     }
 
-    /// The same, which lack the runs that `failures` are about, and say so.
+    /// Adds the runs that failed, and a note on them.
     pub fn without(mut self, py: Python<'_>, failures: Vec<Py<PyAny>>) -> PyResult<Self> {
         if !failures.is_empty() {
             let told = py.import("dupack._failures")?.getattr("told")?;
@@ -77,7 +77,7 @@ impl Results {
     }
 
     /// # Errors
-    /// If every run has failed: what the first one says.
+    /// The first failure, if every run has failed.
     pub fn check_any(&self, py: Python<'_>) -> PyResult<()> {
         if self.failures.is_empty() || !self.results.runs.is_empty() {
             return Ok(());
@@ -87,8 +87,8 @@ impl Results {
         Err(PyErr::from_value(raised))
     }
 
-    /// Writes every file of the report into the folder in which the experiment was begun. If all runs are
-    /// there, what was kept of them for an interruption is taken away.
+    /// Writes the report into the folder of the experiment. If all runs are there, removes the journal that was kept
+    /// for an interruption.
     pub fn deliver(&self, py: Python<'_>, begun: Begun) -> PyResult<()> {
         if !self.results.runs.is_empty() {
             self.files_into(py, &begun.folder)?;
@@ -119,53 +119,53 @@ impl Results {
 
 #[pymethods]
 impl Results {
-    /// How many runs there should have been.
+    /// The number of planned runs.
     #[getter]
     fn planned(&self) -> usize {
         self.results.planned
     }
 
-    /// How many of them are missing.
+    /// The number of planned runs that are missing.
     #[getter]
     fn missing(&self) -> usize {
         self.results.missing()
     }
 
-    /// The stacks in their canonical spelling.
+    /// The stacks, in their canonical spelling.
     #[getter]
     fn stacks(&self) -> Vec<String> {
         self.results.stacks.clone()
     }
 
-    /// What there is to say of the results, for people.
+    /// Notes on the results, for people.
     #[getter]
     fn notes(&self) -> Vec<String> {
         let told = self.told.iter().cloned();
         told.chain(notes(&self.results)).collect()
     }
 
-    /// Runs that an algorithm in Python has ended by an exception.
+    /// Runs that an exception in an algorithm in Python ended.
     #[getter]
     fn failures(&self) -> Vec<&Py<PyAny>> {
         self.failures.iter().collect()
     }
 
-    /// The table of that name.
+    /// Returns a table by its name.
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
         py.detach(|| table(&self.results, name))
     }
 
-    /// Everything in one object, as `results.json` has it.
+    /// Returns everything in one object, as in `results.json`.
     fn json(&self) -> String {
         comparison::json_text(&self.results, &self.judged, &self.plan.0.catalog)
     }
 
-    /// The table of a terminal that is so many columns wide.
+    /// Returns the table for a terminal of this width, in columns.
     fn text(&self, width: Option<u16>) -> String {
-        table::comparison(&self.results, Legend::Whole, Colour::No, width)
+        comparison::text(&self.results, Legend::Whole, Colour::No, width)
     }
 
-    /// `runs.csv` and `summary.csv`, as the command line writes them.
+    /// Returns `runs.csv` and `summary.csv`, as the command line writes them.
     fn csv(&self) -> (Vec<u8>, Vec<u8>) {
         (
             store::runs_csv(&self.results),
@@ -173,7 +173,7 @@ impl Results {
         )
     }
 
-    /// Writes the report into a new folder: every file that the command line writes.
+    /// Writes the report into a new folder: the same files as the command line.
     fn write(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         let failed = |error| diagnosed(py, "FolderError", &error);
         let folder =
@@ -183,7 +183,7 @@ impl Results {
         self.files_into(py, &folder)
     }
 
-    /// The figures of the report, by their names, as SVG.
+    /// Returns the figures of the report as SVG, by name.
     fn figures(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
         let folder = MemoryFolder::default();
         let written = py.detach(|| -> Result<_, DeliveryError> {
@@ -203,7 +203,7 @@ impl Results {
     }
 }
 
-/// A run of every stack over time. Where an algorithm is in Python, the interpreter stays attached.
+/// Performs a run of every stack over time. If an algorithm is in Python, the thread keeps the interpreter's lock.
 fn over_time(plan: &Runs) -> Option<OverTime> {
     let place = Place::of_plan(plan);
     let conduct = Conduct {
@@ -218,9 +218,9 @@ fn over_time(plan: &Runs) -> Option<OverTime> {
     }
 }
 
-/// The table of `results` of that name.
+/// Returns a table of `results` by its name.
 pub fn table(results: &lab::Answered<'_>, name: &str) -> PyResult<Table> {
     let found = Columns::ALL.into_iter().find(|table| table.name() == name);
-    let found = found.ok_or_else(|| PyKeyError::new_err(format!("there is no table {name:?}")))?;
+    let found = found.ok_or_else(|| PyKeyError::new_err(format!("unknown table {name:?}")))?;
     Ok(Table(found.of(results)))
 }

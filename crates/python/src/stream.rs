@@ -1,4 +1,4 @@
-//! An experiment of more runs than memory holds: its runs go to files as they are done.
+//! Experiments with more runs than memory holds: runs are written to files as they finish.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::errors::{diagnosed, exception};
 use crate::plan::{Plan, fits};
 use crate::supervise::{Place, supervised};
 
-/// What is there when all runs are done.
+/// Outcome of a finished stream.
 #[pyclass(frozen, get_all, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Streamed {
@@ -22,16 +22,16 @@ pub struct Streamed {
     text: String,
 }
 
-/// What is asked for.
+/// Options of a stream.
 pub struct Asked {
     pub folder: PathBuf,
     pub resume: bool,
-    /// In what files runs are kept: what the folder was begun with, or Parquet, if nothing is said.
+    /// Format of the files of runs. By default, the format that the folder was begun with, or Parquet.
     pub format: Option<Format>,
     pub jobs: usize,
 }
 
-/// The kind of files that a word means.
+/// Reads the name of a format.
 pub fn format(word: &str) -> Option<Format> {
     match word {
         "csv" => Some(Format::Csv),
@@ -40,8 +40,8 @@ pub fn format(word: &str) -> Option<Format> {
     }
 }
 
-/// Does all runs of `plan`, with harm or without, and calls `tick` meanwhile. Gives what is there, or nothing and
-/// the exception that interrupted it; what was finished is kept then.
+/// Performs all runs of `plan`, with or without harm, and calls `tick` meanwhile. Returns the outcome, or the exception
+/// that interrupted the runs; finished parts are kept.
 pub fn stream(
     py: Python<'_>,
     plan: &Plan,
@@ -51,9 +51,8 @@ pub fn stream(
     let checked = &plan.0;
     let place = Place::of_plan(&checked.plan);
     if place == Place::Here {
-        let message =
-            "an algorithm in Python may end a run, and what is streamed has all of its runs";
-        let help = "Experiment.run(out=…) keeps the runs that are done; executor= does them on all processors";
+        let message = "an algorithm in Python may end a run, but a stream needs every run";
+        let help = "use Experiment.run(out=…), which keeps finished runs; with executor= it uses all processors";
         return Err(exception(
             py,
             "ExperimentError",
@@ -75,7 +74,7 @@ pub fn stream(
     let all = streaming.runs_to_do();
     let ended = supervised(py, (place, all), tick, |watch, interrupt| {
         if !checked.rules.claims().is_empty() {
-            watch.note("the claims are not judged: that takes all runs at once; Experiment.run judges them");
+            watch.note("the claims are not judged: this needs all runs in memory; Experiment.run judges them");
         }
         let conduct = Conduct {
             execution,

@@ -1,10 +1,9 @@
-//! Work on runs, some of which may need the interpreter all the time.
+//! Supervision of runs, some of which need the interpreter all the time.
 //!
-//! Runs of stacks that are Rust alone are done on all threads, without the interpreter's lock
-//! ([`attended`]). Where an algorithm is in Python, all runs of the experiment are done on the thread that
-//! asked for them, one at a time, and the interpreter stays attached to it: taking its lock for each of
-//! millions of calls would cost more than the calls, and there is one lock for all threads. Ctrl-C then
-//! arrives in the middle of a method, as in any Python code, and a debugger stops there.
+//! Runs of stacks in Rust are performed on all threads, without the interpreter's lock ([`attended`]). If an algorithm
+//! is in Python, all runs of the experiment are performed one at a time on the calling thread, which keeps the
+//! interpreter's lock: taking the lock for each of millions of calls would cost more than the calls, and all threads
+//! share one lock. Ctrl-C then arrives during a method, as in any Python code, and a debugger stops there.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,20 +18,20 @@ use pyo3::prelude::*;
 use crate::plugin::{is_python, take_fatal};
 use crate::watch::{Counts, TICK, attend, attended, lost};
 
-/// How often other threads of Python may run while this one simulates, and signals are looked for.
+/// Interval at which this thread lets other Python threads run during a simulation, and looks for signals.
 const BREATH: Duration = Duration::from_millis(10);
 
-/// Where runs are done.
+/// Place where runs are performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// On as many threads as are asked for.
+    /// On the requested number of threads.
     Threads,
-    /// On the thread that asks, with the interpreter.
+    /// On the calling thread, with the interpreter's lock.
     Here,
 }
 
 impl Place {
-    /// Where runs of these stacks are done.
+    /// Returns the place for runs of these stacks.
     pub fn of<'a>(mut stacks: impl Iterator<Item = &'a StackSpec>) -> Self {
         match stacks.any(is_python) {
             true => Self::Here,
@@ -40,12 +39,12 @@ impl Place {
         }
     }
 
-    /// Where the runs of `plan` are done.
+    /// Returns the place for the runs of `plan`.
     pub fn of_plan(plan: &Plan) -> Self {
         Self::of(plan.all_stacks())
     }
 
-    /// How runs are done of which `jobs` at a time are asked for; 0 is one per processor.
+    /// Returns the execution for `jobs` runs at a time; 0 is one per processor.
     pub fn execution(self, jobs: usize) -> Execution {
         Execution {
             jobs: match self {
@@ -56,19 +55,19 @@ impl Place {
     }
 }
 
-/// What became of work on runs.
+/// Outcome of supervised work.
 #[derive(Debug)]
 pub struct Supervised<T> {
-    /// What it made, which is only a part if it was interrupted or runs were given up.
+    /// Result of the work, which is incomplete if the work was interrupted or runs were given up.
     pub made: T,
-    /// What interrupted it: Ctrl-C, or an exception of `tick`.
+    /// Exception that interrupted the work: Ctrl-C, or an exception of `tick`.
     pub by: Option<PyErr>,
-    /// The runs that were given up.
+    /// Runs that were given up.
     pub given_up: Vec<GivenUp>,
 }
 
-/// Does `work` on `all` runs at `place`, and looks for signals and calls `tick(done, all, notes)`
-/// meanwhile; an exception of either ends it as soon as it can.
+/// Performs `work` on `all` runs at `place`. Meanwhile looks for signals and calls `tick(done, all, notes)`; an
+/// exception of either ends the work as soon as possible.
 ///
 /// # Errors
 /// If the work panics.
@@ -100,7 +99,7 @@ fn here<T>(
     tick: Option<Py<PyAny>>,
     work: impl FnOnce(&Counts, &Interrupt) -> T,
 ) -> PyResult<Supervised<T>> {
-    // What an earlier work left behind is none of this one's.
+    // Discard a leftover of earlier work.
     drop(take_fatal());
     let looks = Arc::new(Looks::new(all, tick));
     let asked = Arc::clone(&looks);
@@ -116,20 +115,20 @@ fn here<T>(
     })
 }
 
-/// Looks at the world from the middle of a run.
+/// Looks for signals and calls `tick` during a run.
 struct Looks {
     counts: Counts,
     tick: Option<Py<PyAny>>,
-    /// When it last looked, and when it last called `tick`.
+    /// Times of the last look and of the last call of `tick`.
     last: Mutex<(Instant, Instant)>,
-    /// What interrupted the work.
+    /// Exception that interrupted the work.
     by: Mutex<Option<PyErr>>,
 }
 
 impl Looks {
     #[expect(
         clippy::disallowed_methods,
-        reason = "a bar moves and a key is pressed in real time; no run sees it"
+        reason = "the progress bar and Ctrl-C need real time; no run depends on it"
     )]
     fn new(all: usize, tick: Option<Py<PyAny>>) -> Self {
         let now = Instant::now();
@@ -141,7 +140,7 @@ impl Looks {
         }
     }
 
-    /// Whether the work is to end.
+    /// Returns `true` if the work has to end.
     fn look(&self) -> bool {
         if let Some(fatal) = take_fatal() {
             return self.end(fatal);
@@ -157,7 +156,7 @@ impl Looks {
         attended.is_err_and(|error| self.end(error))
     }
 
-    /// Whether it is time to look, and to call `tick`.
+    /// Returns whether a look and a call of `tick` are due.
     fn due(&self) -> (bool, bool) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let (looked, ticked) = *last;

@@ -46,8 +46,8 @@ impl Table {
         self.0.num_rows()
     }
 
-    /// A column as bytes and the name of NumPy's type of its numbers; what is no number is a list, and
-    /// its type is `object`.
+    /// Returns a column as bytes, and the NumPy type of its numbers. A column of other values is a list of the type
+    /// `object`.
     fn column<'py>(
         &self,
         py: Python<'py>,
@@ -63,7 +63,7 @@ impl Table {
         Ok((PyList::new(py, values)?.into_any(), "object"))
     }
 
-    /// The first rows, each a mapping.
+    /// Returns the first rows, each a mapping.
     fn rows_of<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let names = self.columns();
         let rows = (0..self.0.num_rows().min(most)).map(|row| {
@@ -81,7 +81,7 @@ impl Table {
         let place = path.display().to_string();
         let failed = |py: Python<'_>, cause: String| {
             let message = format!("cannot write {place}: {cause}");
-            let help = "choose another file: none is overwritten".to_owned();
+            let help = "choose another file: existing files are never overwritten".to_owned();
             exception(py, "FolderError", &message, &[("help", Some(help))])
         };
         let file = File::create_new(&path).map_err(|error| failed(py, error.to_string()))?;
@@ -91,7 +91,7 @@ impl Table {
             writer.finish()
         });
         written.map(drop).map_err(|error| {
-            // A file that is not whole is of no use.
+            // Remove the incomplete file.
             let _ = std::fs::remove_file(&path);
             failed(py, error.to_string())
         })
@@ -124,7 +124,7 @@ impl Table {
     }
 }
 
-/// The integers of a column as bytes; floating-point numbers with NaN for missing values, if there are any.
+/// Returns the integers of a column as bytes. If values are missing, returns floating-point numbers with NaN for them.
 macro_rules! integers {
     ($column:expr, $of:ty, $kind:literal) => {{
         let column = $column.as_primitive::<$of>();
@@ -139,7 +139,7 @@ macro_rules! integers {
     }};
 }
 
-/// The numbers of a column, one after the other; NaN where there is none.
+/// Returns the numbers of a column as bytes, with NaN for missing values.
 fn numbers(column: &ArrayRef) -> Option<(Vec<u8>, &'static str)> {
     Some(match column.data_type() {
         DataType::Float64 => {
@@ -163,7 +163,7 @@ fn numbers(column: &ArrayRef) -> Option<(Vec<u8>, &'static str)> {
     })
 }
 
-/// A value as Python's; `None` where there is none.
+/// Converts a value to Python; a missing value is `None`.
 fn value<'py>(py: Python<'py>, column: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
     if column.is_null(row) {
         return Ok(py.None().into_bound(py));
@@ -211,7 +211,7 @@ fn value<'py>(py: Python<'py>, column: &ArrayRef, row: usize) -> PyResult<Bound<
             PyList::new(py, parts.collect::<PyResult<Vec<_>>>()?)?.into_any()
         }
         other => {
-            let message = format!("a column of {other} has no values in Python");
+            let message = format!("a column of {other} cannot be converted to Python");
             return Err(exception(py, "DupackError", &message, &[]));
         }
     })

@@ -1,4 +1,4 @@
-//! A flow packet by packet.
+//! Packet traces of a flow.
 
 use arrow_array::RecordBatch;
 use dupack_columns::trace::Columns;
@@ -12,7 +12,7 @@ use crate::plugin::given_up;
 use crate::supervise::{Place, supervised};
 use crate::table::Table;
 
-/// A flow packet by packet.
+/// Packet trace of a flow.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Trace {
@@ -22,8 +22,7 @@ pub struct Trace {
 }
 
 impl Plan {
-    /// Follows `flow`, counted from 0, of the run of that point, stack and seed; the first of the stack
-    /// under comparison, if none is named.
+    /// Traces `flow`, counted from 0, of a run. The default is the first flow of the stack under comparison.
     pub fn follow(&self, py: Python<'_>, job: Job, flow: Option<usize>) -> PyResult<Trace> {
         let plan = &self.0.plan;
         let scenario = plan.scenario(job);
@@ -32,7 +31,7 @@ impl Plan {
         let own = all.iter().position(|flow| flow.role == Role::Compared);
         let flow = flow.or(own).unwrap_or_default();
         if flow >= flows {
-            let message = format!("flow: there is no flow {flow}: they are 0 to {}", flows - 1);
+            let message = format!("no flow {flow}: flows are numbered 0 to {}", flows - 1);
             return Err(exception(
                 py,
                 "ExperimentError",
@@ -52,8 +51,7 @@ impl Plan {
         given_up(py, ended.given_up)?;
         let failed = |message: String| exception(py, "DupackError", &message, &[]);
         let (account, columns) = ended.made.map_err(|error| failed(error.to_string()))?;
-        let columns =
-            columns.ok_or_else(|| failed("nothing has happened to the flow".to_owned()))?;
+        let columns = columns.ok_or_else(|| failed("the flow has no events".to_owned()))?;
         Ok(Trace {
             account,
             packets: columns.0,
@@ -70,7 +68,7 @@ impl Trace {
         self.account.stack.clone()
     }
 
-    /// When the run ended, in s.
+    /// The end of the run, in s.
     #[getter]
     fn end(&self) -> f64 {
         self.account.end.as_secs_f64()
@@ -82,7 +80,7 @@ impl Trace {
         self.account.delivered_bytes
     }
 
-    /// The sender's own counters at the end, by their names.
+    /// The sender's counters at the end, by name.
     #[getter]
     fn stats(&self) -> Vec<(&'static str, u64)> {
         let stats = &self.account.stats;
@@ -96,12 +94,12 @@ impl Trace {
         ]
     }
 
-    /// Every packet: a row per event.
+    /// Returns the table of packets: a row per event.
     fn packets(&self) -> Table {
         Table(self.packets.clone())
     }
 
-    /// Window, threshold, flight and round-trip time: a row per change.
+    /// Returns the table of window, threshold, flight and round-trip time: a row per change.
     fn windows(&self) -> Table {
         Table(self.windows.clone())
     }

@@ -1,5 +1,4 @@
-//! Work that takes a while: without the interpreter's lock, with a bar, until it is done or Ctrl-C is
-//! pressed.
+//! Long-running work without the interpreter's lock, with a progress bar and Ctrl-C.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -11,10 +10,10 @@ use dupack_engine::{Amount, Watch};
 use dupack_lab::run::Interrupt;
 use pyo3::prelude::*;
 
-/// How often Python is asked whether Ctrl-C was pressed, and the bar is moved.
+/// Interval at which the progress bar moves and Python is asked for Ctrl-C.
 pub const TICK: Duration = Duration::from_millis(100);
 
-/// How far the work is.
+/// Progress of the work.
 #[derive(Debug, Default)]
 pub struct Counts {
     done: AtomicUsize,
@@ -24,7 +23,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Nothing is done yet of so much.
+    /// Makes a counter of `all` runs, none of them done.
     pub fn of(all: usize) -> Self {
         Self {
             all: AtomicUsize::new(all),
@@ -32,12 +31,12 @@ impl Counts {
         }
     }
 
-    /// One more is done.
+    /// Counts one more finished run.
     pub fn add(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Done, all, and what was said since this was last asked.
+    /// Returns the number of finished runs, the number of all runs, and the messages since the last call.
     pub fn told(&self) -> (usize, usize, Vec<String>) {
         let notes = &mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         (
@@ -49,7 +48,7 @@ impl Counts {
 }
 
 impl Watch for Counts {
-    /// The first round is known when the work begins; others add to it.
+    /// The first round sets the number of runs; later rounds add to it.
     fn begins(&self, total: Amount, done: Amount) {
         match self.has_begun.swap(true, Ordering::Relaxed) {
             false => self.all.store(total.runs, Ordering::Relaxed),
@@ -58,7 +57,7 @@ impl Watch for Counts {
         self.done.fetch_add(done.runs, Ordering::Relaxed);
         if done.runs > 0 {
             self.note(&format!(
-                "{} of {} runs were done before",
+                "{} of {} runs are already done",
                 done.runs, total.runs
             ));
         }
@@ -74,18 +73,17 @@ impl Watch for Counts {
     }
 }
 
-/// What became of the work, and of the wish to end it.
+/// Outcome of the work, and the exception that interrupted it.
 #[derive(Debug)]
 pub struct Ended<T> {
-    /// What it made, which is only a part if it was interrupted.
+    /// Result of the work, which is incomplete if the work was interrupted.
     pub made: T,
-    /// What interrupted it: Ctrl-C, or an exception of `tick`.
+    /// Exception that interrupted the work: Ctrl-C, or an exception of `tick`.
     pub by: Option<PyErr>,
 }
 
-/// Does `work` on a thread of its own, without the interpreter's lock. Meanwhile this thread looks for
-/// signals, and calls `tick(done, all, notes)`; an exception of either asks `interrupt`, and the work
-/// ends as soon as it can.
+/// Performs `work` on another thread, without the interpreter's lock. Meanwhile this thread looks for signals and calls
+/// `tick(done, all, notes)`; an exception of either asks `interrupt`, and the work ends as soon as possible.
 ///
 /// # Errors
 /// If the work panics.
@@ -100,7 +98,7 @@ pub fn attended<T: Send>(
             let (done, wait) = channel();
             let worker = scope.spawn(move || {
                 let made = work();
-                // Nobody waits any more only if this thread's owner panics.
+                // The receiver is gone only if the thread that owns it panics.
                 let _ = done.send(());
                 made
             });
@@ -125,10 +123,10 @@ pub fn attended<T: Send>(
     Ok(Ended { made, by })
 }
 
-/// The exception where the work has panicked.
+/// Makes the exception for work that has panicked.
 pub fn lost() -> PyErr {
     pyo3::exceptions::PyRuntimeError::new_err(
-        "dupack met a mistake of its own, and what was done is lost; please report it with the text above",
+        "internal error in dupack; the results are lost: please report it with the text above",
     )
 }
 

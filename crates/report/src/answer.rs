@@ -1,5 +1,5 @@
-//! The answer of a comparison: per point the stacks with a ★, what each gains and costs, and those
-//! with a warning.
+//! The answer of a comparison: for each point, the stacks with a ★, their gains and costs, and the stacks with a
+//! warning.
 
 use crate::notes::pair_counts;
 use crate::page::{Block, Cell, Emphasis, Section};
@@ -9,7 +9,7 @@ use dupack_lab::results::verdict::{Answer, Mark, rules};
 use dupack_lab::results::{Answered, Verdict};
 use dupack_lab::stats::{spread, times};
 
-/// How a stack stands out in a table of a page.
+/// Returns the emphasis of a stack with `mark` in a table of a page.
 pub(crate) const fn emphasis(mark: Mark) -> Emphasis {
     match mark {
         Mark::Star => Emphasis::Best,
@@ -19,7 +19,7 @@ pub(crate) const fn emphasis(mark: Mark) -> Emphasis {
     }
 }
 
-/// How it does in the terminal, where there is colour.
+/// Returns the colour of a stack with `mark` in the terminal, if it has one.
 pub(crate) const fn ink(mark: Mark) -> Option<Ink> {
     match mark {
         Mark::Star => Some(Ink::Green),
@@ -28,13 +28,12 @@ pub(crate) const fn ink(mark: Mark) -> Option<Ink> {
     }
 }
 
-/// A stack's name after its mark: `★ le/westwood`.
+/// Returns the name of a stack after its mark: `★ le/westwood`.
 pub(crate) fn marked(results: &Answered<'_>, point: usize, stack: usize, mark: Mark) -> String {
     format!("{} {}", mark.sign(), results.name_at(point, stack))
 }
 
-/// The stacks of which something is to be said: those with a ★ in their order, then those with a
-/// warning.
+/// Returns the stacks that the answer describes: those with a ★ in their order, then those with a warning.
 fn spoken_of(verdict: &Verdict) -> Vec<(usize, Mark)> {
     let stars = match &verdict.answer {
         Answer::Stars(stars) => stars.as_slice(),
@@ -48,14 +47,14 @@ fn spoken_of(verdict: &Verdict) -> Vec<(usize, Mark)> {
         .collect()
 }
 
-/// The answer for the terminal.
+/// Returns the answer as text for the terminal.
 pub(crate) fn text(
     results: &Answered<'_>,
     legend: Legend,
     colour: Colour,
     width: Option<u16>,
 ) -> String {
-    let mut text = String::from("The answer, and what it costs:\n");
+    let mut text = String::from("The answer and its cost:\n");
     for point in 0..results.points.len() {
         let verdict = results.verdict(point);
         let label = results.points[point].label();
@@ -80,24 +79,7 @@ pub(crate) fn text(
     text + &legend.text(&rules(results), width)
 }
 
-impl Legend {
-    /// What is to be read of the marks, which `rules` explain: a paragraph each.
-    pub(crate) fn text(self, rules: &[String], width: Option<u16>) -> String {
-        let named = [NAMED.to_owned()];
-        let said = match self {
-            Self::Whole => rules,
-            Self::Named => &named,
-        };
-        let paragraph = |text: &String| format!("\n{}", table::paragraph(text, width));
-        said.iter().map(paragraph).collect()
-    }
-}
-
-/// Where to read what the marks mean.
-const NAMED: &str =
-    "The marks ★ ☆ ≈ ! and harm, with their measures and limits, are explained by --legend.";
-
-/// What is to be read first on the page.
+/// Returns the first section of the page, which gives the answer.
 pub(crate) fn section(results: &Answered<'_>) -> Section {
     let mut blocks: Vec<Block> = results
         .warnings
@@ -107,7 +89,7 @@ pub(crate) fn section(results: &Answered<'_>) -> Section {
     if results.missing() > 0 {
         blocks.push(Block::Warning {
             text: format!(
-                "{} of {} runs are missing, and what follows rests on the others.",
+                "{} of {} runs are missing. The results below use the others.",
                 results.missing(),
                 results.planned
             ),
@@ -135,11 +117,11 @@ pub(crate) fn section(results: &Answered<'_>) -> Section {
     }
 }
 
-/// What the table of the answer shows.
-pub(crate) const CAPTION: &str = "The stacks with a ★ at each point, and those with a warning (!). The sentence says \
-    what each gains and what it costs.";
+/// Caption of the table of the answer.
+pub(crate) const CAPTION: &str = "Stacks with a ★ at each point, and stacks with a warning (!). A sentence gives the \
+    gain and the cost of each.";
 
-/// Its columns: against which stack the ratio is, and over how many `pairs` of runs.
+/// Returns the names of its columns. The ratio is relative to the first stack, over `pairs` of runs.
 pub(crate) fn header(stacks: &[String], pairs: Option<String>) -> Vec<String> {
     let first = stacks.first().map_or("", |s| s);
     let ratio = match pairs {
@@ -155,7 +137,7 @@ pub(crate) fn header(stacks: &[String], pairs: Option<String>) -> Vec<String> {
     ]
 }
 
-/// The rows of the answer at a point: the stacks of which something is to be said, or why there is none.
+/// Returns the rows of the answer at a point: the stacks that it describes, or the reason why there is no answer.
 pub(crate) fn rows(results: &Answered<'_>, point: usize) -> Vec<Vec<Cell>> {
     let verdict = results.verdict(point);
     let goodput = results.goodput(point);

@@ -1,33 +1,35 @@
-//! The catalog of algorithms for people: `dupack stacks`, and the algorithm reference.
+//! The catalog of algorithms for readers: `dupack stacks` and the algorithm reference.
 
 use std::fmt::Write;
 
-use comfy_table::{Cell, ContentArrangement, Table, presets::NOTHING};
 use dupack_algorithms::catalog::{
-    Axis, Catalog, Choice, Description, Dialect, Kind, Opponent, ParameterSpec, Switch,
+    Axis, Catalog, Choice, Description, Dialect, Kind, Level, Opponent, ParameterSpec, Switch,
 };
 
 use crate::deploy;
-use crate::table::Colour;
+use crate::parameters::Scope;
+use crate::table::{Colour, columns_of};
+use crate::wrap::{columns, indented};
 
-/// Some or all of the catalog.
+/// All or some algorithms of the catalog.
 #[derive(Clone, Debug)]
 pub struct Listing {
     entries: Vec<Description>,
     detail: Detail,
 }
 
-/// How much is said of parameters.
+/// Detail of the parameters in a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
-    /// Names, defaults and units, in a line or two.
+    /// Names, defaults and units, on a line or two.
     Brief,
-    /// What each does, takes, and where its default comes from.
+    /// For each parameter its effect, its values and the source of its default.
     Full,
 }
 
 impl Listing {
-    /// The algorithms of `catalog` called `name`, or all; `None` if there is none of that name.
+    /// Returns the algorithms of `catalog` called `name`, or all of them if `name` is `None`. Returns `None` if no
+    /// algorithm has this name.
     #[must_use]
     pub fn of(catalog: &Catalog, name: Option<&str>) -> Option<Self> {
         let entries: Vec<Description> = catalog
@@ -42,12 +44,13 @@ impl Listing {
         (!entries.is_empty()).then_some(Self { entries, detail })
     }
 
-    /// As text for the terminal.
+    /// Returns the listing as text for the terminal.
     #[must_use]
-    pub fn text(&self, colour: Colour, width: Option<u16>) -> String {
+    pub fn text(&self, scope: Scope, colour: Colour, width: Option<u16>) -> String {
+        let room = columns_of(width);
         let mut out = String::from(
-            "A stack is recovery/control[/differentiation/response], each with parameters if\n\
-             they are not the dialect's: newreno(full_ack=alg2)/reno, le/westwood, sack/reno/veno/1\n",
+            "A stack is recovery/control[/differentiation/response], such as le/westwood or\n\
+             sack/reno/veno/1. Brackets change parameters: newreno(full_ack=alg2)/reno.\n",
         );
         for axis in Axis::ALL {
             let entries: Vec<&Description> =
@@ -57,129 +60,159 @@ impl Listing {
             }
             let _ = writeln!(out, "\n{}", heading(axis));
             for entry in entries {
-                out.push_str(&entry_text(entry, self.detail, colour, width));
+                let lines = Lines { room, colour };
+                out.push_str(&lines.entry(entry, self.detail, scope));
             }
         }
         if self.detail == Detail::Brief {
-            out.push_str(
-                "\n`dupack stacks NAME` says what each parameter does and takes,\n\
-                 `dupack stacks rack/cubic` what turns a stack on in Linux, or what is missing.\n",
-            );
+            out.push_str(FOOTER);
         }
         out
     }
 
-    /// As JSON.
+    /// Returns the listing as JSON.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         self.entries.iter().map(entry_json).collect()
     }
 }
 
+/// End of the list of all algorithms.
+const FOOTER: &str = "
+`dupack stacks NAME` describes the parameters of an algorithm, and with --all
+also those that are rarely changed. `dupack stacks rack/cubic` shows how to turn
+on a stack in Linux.
+";
+
 fn heading(axis: Axis) -> String {
     let what = match axis {
-        Axis::Recovery => "what is lost, what goes out next, what counts as in flight",
-        Axis::Control => "how the window grows, and what a congestion loss makes of it",
-        Axis::Differentiation => "was this loss congestion, or the link?",
-        Axis::Response => "what the window becomes after a loss that was the link's",
+        Axis::Recovery => "lost segments, order of sending, data in flight",
+        Axis::Control => "growth of the window, reduction after congestion losses",
+        Axis::Differentiation => "cause of a loss: congestion or the link",
+        Axis::Response => "window after losses of the link",
     };
     let name = axis.noun().to_uppercase();
     format!("{name}: {what}")
 }
 
-fn entry_text(entry: &Description, detail: Detail, colour: Colour, width: Option<u16>) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic);
-    if let Some(width) = width {
-        table.set_width(width);
-    }
-    let name = match entry.aliases.as_slice() {
-        [] => entry.name.to_string(),
-        aliases => format!("{} ({})", entry.name, aliases.join(", ")),
-    };
-    let mut out = match colour {
-        Colour::Yes => format!("\n  \u{1b}[1m{name}\u{1b}[0m  {}\n", entry.summary),
-        Colour::No => format!("\n  {name}  {}\n", entry.summary),
-    };
-    let _ = writeln!(out, "    {}", entry.citation);
-    let _ = writeln!(out, "    {}", deploy::line(entry, detail == Detail::Full));
-    for conflict in &entry.conflicts {
-        let with = match &conflict.with {
-            Opponent::AnyButNull => format!("any {}", conflict.axis),
-            Opponent::Named(with) => format!("{} {with}", conflict.axis),
-        };
-        let _ = writeln!(out, "    not with {with}: {}", conflict.why);
-    }
-    if detail == Detail::Brief {
-        out.push_str(&brief(&entry.parameters));
-        return out;
-    }
-    let _ = writeln!(out, "    {}", entry.file);
-    for parameter in entry.parameters.iter() {
-        let default = Cell::new(defaults(parameter));
-        table.add_row(vec![
-            Cell::new(format!("     {}", parameter.name)),
-            default,
-            Cell::new(parameter.kind.to_string()),
-            Cell::new(explained(parameter)),
-        ]);
-    }
-    if !entry.parameters.is_empty() {
-        out.push_str(&table.to_string());
-        out.push('\n');
-    }
-    out
+/// Lines of a listing.
+struct Lines {
+    /// Width in columns.
+    room: usize,
+    colour: Colour,
 }
 
-/// What a parameter does, where its default comes from, and what each word of a choice means, a line each.
-fn explained(parameter: &ParameterSpec) -> String {
-    let mut text = format!("{} [{}]", parameter.doc, parameter.source);
-    // `on` and `off` say by themselves what they mean.
-    if let Kind::Choice(words) = &parameter.kind
-        && **words != *Switch::WORDS
-    {
-        for known in words.iter() {
-            let _ = write!(text, "\n{}: {}", known.word, known.meaning);
+impl Lines {
+    /// Returns the lines about an algorithm.
+    fn entry(&self, entry: &Description, detail: Detail, scope: Scope) -> String {
+        let name = match entry.aliases.as_slice() {
+            [] => entry.name.to_string(),
+            aliases => format!("{} ({})", entry.name, aliases.join(", ")),
+        };
+        let head = self.indented(&format!("{name}  {}", entry.summary), 4);
+        let head = head.replacen("    ", "  ", 1);
+        let mut out = match self.colour {
+            Colour::Yes => head.replacen(&name, &format!("\u{1b}[1m{name}\u{1b}[0m"), 1),
+            Colour::No => head,
+        };
+        out.insert(0, '\n');
+        out += &self.indented(&entry.citation, 4);
+        out += &self.indented(&deploy::line(entry, detail == Detail::Full), 4);
+        for conflict in &entry.conflicts {
+            let with = match &conflict.with {
+                Opponent::AnyButNull => format!("any {}", conflict.axis),
+                Opponent::Named(with) => format!("{} {with}", conflict.axis),
+            };
+            out += &self.indented(&format!("not with {with}: {}", conflict.why), 4);
         }
-    }
-    text
-}
-
-/// The parameters with their defaults, as many to a line as fit.
-fn brief(parameters: &[ParameterSpec]) -> String {
-    let mut out = String::new();
-    let mut column = usize::MAX;
-    for parameter in parameters {
-        let unit = match &parameter.kind {
-            Kind::Integer { unit, .. } | Kind::Real { unit, .. } if !unit.is_empty() => {
-                format!(" {unit}")
-            }
-            _ => String::new(),
-        };
-        let word = format!("{} = {}{unit}", parameter.name, defaults(parameter));
-        if column.saturating_add(word.len()) > 100 {
-            out.push_str(if out.is_empty() {
-                "      "
+        let (shown, hidden) = selected(&entry.parameters, scope);
+        if detail == Detail::Brief {
+            return out + &self.brief(&shown, hidden);
+        }
+        out += &self.indented(&entry.file, 4);
+        for parameter in shown {
+            out += &self.explained(parameter);
+        }
+        if hidden > 0 {
+            let parameters = if hidden == 1 {
+                "parameter"
             } else {
-                ";\n      "
-            });
-            column = 6;
-        } else {
-            out.push_str("; ");
-            column += 2;
+                "parameters"
+            };
+            let note = format!(
+                "{hidden} more {parameters}: `dupack stacks {} --all`",
+                entry.name
+            );
+            out += &format!("\n{}", self.indented(&note, 4));
         }
-        column += word.len();
-        out.push_str(&word);
+        out
     }
-    if !out.is_empty() {
-        out.push('\n');
+
+    /// Returns the default and the values of a parameter, its effect, the source of its default, and one line for each
+    /// word of a choice with its meaning.
+    fn explained(&self, parameter: &ParameterSpec) -> String {
+        let (name, default) = (&parameter.name, defaults(parameter));
+        let mut out = format!("\n    {name} = {default}\n");
+        out += &self.indented(&format!("{} [{}]", parameter.doc, parameter.source), 8);
+        match &parameter.kind {
+            // `on` and `off` need no explanation.
+            Kind::Choice(words) if **words != *Switch::WORDS => {
+                for known in words.iter() {
+                    out += &self.indented(&format!("{}: {}", known.word, known.meaning), 8);
+                }
+            }
+            kind => out += &self.indented(&kind.to_string(), 8),
+        }
+        out
     }
-    out
+
+    /// Returns the parameters with their defaults, with as many on a line as fit, and the number of the hidden ones.
+    fn brief(&self, parameters: &[&ParameterSpec], hidden: usize) -> String {
+        let mut words: Vec<String> = parameters.iter().map(|p| assignment(p)).collect();
+        if hidden > 0 {
+            words.push(format!("{hidden} more"));
+        }
+        let mut lines: Vec<String> = Vec::new();
+        for word in words {
+            match lines.last_mut() {
+                Some(line) if columns(line) + columns(&word) + 3 <= self.room => {
+                    line.push_str("; ");
+                    line.push_str(&word);
+                }
+                last => {
+                    last.into_iter().for_each(|line| line.push(';'));
+                    lines.push(format!("      {word}"));
+                }
+            }
+        }
+        lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    fn indented(&self, text: &str, spaces: usize) -> String {
+        indented(text, spaces, self.room) + "\n"
+    }
 }
 
-/// The default, or the defaults where the dialects differ.
+/// Returns the parameters in `scope`, and the number of the others.
+fn selected(parameters: &[ParameterSpec], scope: Scope) -> (Vec<&ParameterSpec>, usize) {
+    let is_shown = |p: &&ParameterSpec| scope == Scope::All || p.level == Level::Basic;
+    let shown: Vec<&ParameterSpec> = parameters.iter().filter(is_shown).collect();
+    let hidden = parameters.len() - shown.len();
+    (shown, hidden)
+}
+
+/// Returns a parameter with its default and unit.
+fn assignment(parameter: &ParameterSpec) -> String {
+    let unit = match &parameter.kind {
+        Kind::Integer { unit, .. } | Kind::Real { unit, .. } if !unit.is_empty() => {
+            format!(" {unit}")
+        }
+        _ => String::new(),
+    };
+    format!("{} = {}{unit}", parameter.name, defaults(parameter))
+}
+
+/// Returns the default, or the defaults of all dialects if they differ.
 fn defaults(parameter: &ParameterSpec) -> String {
     let rfc = parameter.default.of(Dialect::Rfc).to_string();
     let others =
@@ -238,10 +271,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_a_choice_are_explained() {
+    fn words_of_a_choice_are_explained() {
         let catalog = Catalog::builtin();
         let listing = Listing::of(&catalog, Some("veno")).unwrap();
-        let text = listing.text(Colour::No, Some(200));
+        let text = listing.text(Scope::All, Colour::No, Some(200));
         assert!(text.contains("smoothed: SRTT (RFC 6298)"), "{text}");
         let json = listing.json();
         let parameters = json[0]["parameters"].as_array().unwrap();
@@ -251,10 +284,45 @@ mod tests {
                 .into_iter()
                 .any(|w| w["smoothed"] == "SRTT (RFC 6298)")
         );
-        // What says it by itself has no line.
+        // Words that need no explanation have no line.
         let reno = Listing::of(&catalog, Some("reno")).unwrap();
-        let text = reno.text(Colour::No, Some(200));
+        let text = reno.text(Scope::All, Colour::No, Some(200));
         assert!(text.contains("`on` or `off`"), "{text}");
         assert!(!text.contains("on: yes"), "{text}");
+    }
+
+    #[test]
+    fn basic_parameters_come_first_and_the_others_on_request() {
+        let catalog = Catalog::builtin();
+        let cubic = Listing::of(&catalog, Some("cubic")).unwrap();
+        let basic = cubic.text(Scope::Basic, Colour::No, Some(80));
+        assert!(basic.contains("\n    fast_convergence = on\n"), "{basic}");
+        assert!(!basic.contains("css_rounds"), "{basic}");
+        let all = cubic.text(Scope::All, Colour::No, Some(80));
+        let count = |text: &str| text.lines().filter(|line| line.contains(" = ")).count();
+        let hidden = cubic.entries[0].parameters.len() - count(&basic);
+        let note = format!("{hidden} more parameters: `dupack stacks cubic --all`");
+        assert!(hidden > 20 && basic.contains(&note), "{basic}");
+        assert!(
+            all.contains("\n    css_rounds = 5\n") && !all.contains("--all"),
+            "{all}"
+        );
+        let json = cubic.json();
+        let parameters = json[0]["parameters"].as_array().unwrap();
+        assert_eq!(parameters.len(), cubic.entries[0].parameters.len());
+    }
+
+    #[test]
+    fn lines_fit_the_terminal() {
+        let catalog = Catalog::builtin();
+        let names = catalog.descriptions().map(|entry| Some(&*entry.name));
+        for name in names.chain([None]) {
+            let listing = Listing::of(&catalog, name).unwrap();
+            for scope in [Scope::Basic, Scope::All] {
+                let text = listing.text(scope, Colour::No, Some(80));
+                let long = text.lines().find(|line| columns(line) > 80);
+                assert_eq!(long, None, "{name:?}");
+            }
+        }
     }
 }

@@ -15,13 +15,13 @@ const fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A verdict's name after its mark: `✓ holds`.
+/// Returns the name of a verdict after its mark: `✓ holds`.
 #[must_use]
 pub fn marked(verdict: Verdict) -> String {
     format!("{} {}", mark(verdict), verdict.name())
 }
 
-/// How a verdict stands out in a table.
+/// Returns the emphasis of a verdict in a table.
 #[must_use]
 pub const fn emphasis(verdict: Verdict) -> Emphasis {
     match verdict {
@@ -44,19 +44,19 @@ const fn ink(verdict: Verdict) -> Ink {
 struct Column {
     /// Its name in CSV and JSON.
     key: &'static str,
-    /// For people.
+    /// Its name for readers.
     header: &'static str,
     of: fn(&Judged) -> String,
 }
 
-/// The rule as a sentence, or as an expression if there is none.
+/// Returns the rule as a sentence, or as an expression if it has no sentence.
 fn rule(judged: &Judged) -> String {
     let claim = &judged.claim;
     let own = Some(&claim.rule).filter(|rule| !rule.is_empty());
     own.unwrap_or(&claim.holds_if).clone()
 }
 
-/// What every list of verdicts has.
+/// Columns of every list of verdicts.
 const COLUMNS: [Column; 8] = [
     column("id", "id", |judged| judged.claim.id.clone()),
     column("section", "section", |judged| judged.claim.section.clone()),
@@ -78,8 +78,8 @@ const fn column(key: &'static str, header: &'static str, of: fn(&Judged) -> Stri
     Column { key, header, of }
 }
 
-/// The columns called `keys`, in this order, without those in which nothing stands. What was found
-/// has beneath it why a claim does not hold.
+/// Returns the columns called `keys`, in this order, without the empty ones. The finding is followed by the reason if a
+/// claim does not hold.
 fn for_people(keys: &[&str], judged: &[Judged]) -> Vec<Column> {
     let all = keys
         .iter()
@@ -95,7 +95,7 @@ fn for_people(keys: &[&str], judged: &[Judged]) -> Vec<Column> {
     all.filter(used).collect()
 }
 
-/// The verdicts for the terminal: all but the id and the rule, for which it has no room.
+/// Returns the verdicts as a table for the terminal, without the id and the rule, for which there is no room.
 #[must_use]
 pub fn table(judged: &[Judged], coloured: Colour, width: Option<u16>) -> String {
     let columns = for_people(&["section", "statement", "paper", "found"], judged);
@@ -111,20 +111,20 @@ pub fn table(judged: &[Judged], coloured: Colour, width: Option<u16>) -> String 
     table.text()
 }
 
-/// Without characters that move the cursor or change colours.
+/// Returns `text` without characters that move the cursor or change colours.
 fn printable(text: &str) -> String {
     let control = |c: char| c.is_control() && c != '\n';
     text.replace(control, "\u{fffd}")
 }
 
-/// What there is to say below verdicts on these results: that one seed has no interval.
+/// Returns the note below verdicts on these results, which says that one seed has no interval.
 #[must_use]
 pub fn caution(results: &Results) -> Option<&'static str> {
     (results.experiment.seeds.to_vec().len() == 1)
-        .then_some("One seed has no interval: comparisons are taken as exact.")
+        .then_some("One seed has no confidence interval, so comparisons are treated as exact.")
 }
 
-/// The verdicts as CSV.
+/// Returns the verdicts as CSV.
 #[must_use]
 pub fn csv(judged: &[Judged]) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
@@ -138,7 +138,7 @@ pub fn csv(judged: &[Judged]) -> Vec<u8> {
     out.into_inner().unwrap_or_default()
 }
 
-/// The results as JSON, with the verdicts as `claims` if there are any.
+/// Returns the results as JSON, with the verdicts as `claims` if there are any.
 #[must_use]
 pub fn json(results: &Answered<'_>, judged: &[Judged]) -> serde_json::Value {
     let mut json = store::json(results);
@@ -153,7 +153,7 @@ pub fn json(results: &Answered<'_>, judged: &[Judged]) -> serde_json::Value {
     json
 }
 
-/// The verdicts as a section of a page.
+/// Returns the verdicts as a section of a page.
 #[must_use]
 pub fn section(judged: &[Judged]) -> Section {
     let keys = ["verdict", "section", "statement", "paper", "found", "rule"];
@@ -171,7 +171,7 @@ pub fn section(judged: &[Judged]) -> Section {
     Section {
         heading: "Claims".to_owned(),
         blocks: vec![Block::Table {
-            caption: "Each claim of the experiment file, and what has become of it.".to_owned(),
+            caption: "Verdict on each claim of the experiment file.".to_owned(),
             header: columns
                 .iter()
                 .map(|column| column.header.to_owned())
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn every_list_has_what_is_said_of_a_claim() {
+    fn every_list_has_all_parts_of_a_verdict() {
         let judged = [judged("4.2", "It is ahead")];
         let csv = String::from_utf8(csv(&judged)).unwrap();
         assert_eq!(
@@ -231,13 +231,13 @@ mod tests {
     }
 
     #[test]
-    fn a_column_in_which_nothing_stands_is_left_out() {
+    fn empty_columns_are_left_out() {
         let table = table(&[judged("", "It is ahead")], Colour::No, None);
         assert!(!table.contains("section"), "{table}");
     }
 
     #[test]
-    fn a_statement_cannot_steer_the_terminal() {
+    fn statements_cannot_control_the_terminal() {
         let table = table(
             &[judged("", "red: \u{1b}[31m, bell: \u{7}")],
             Colour::No,
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_is_called_one_seed() {
+    fn one_seed_has_a_note() {
         assert!(caution(&results("1")).unwrap().contains("exact"));
         assert!(caution(&results("[7]")).is_some());
         assert_eq!(caution(&results("2")), None);

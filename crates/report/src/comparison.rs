@@ -1,6 +1,7 @@
 //! The report of a comparison: its figures, the page around them, and all its files.
 
 mod charts;
+mod text;
 
 use std::sync::Arc;
 
@@ -8,53 +9,42 @@ use dupack_algorithms::catalog::{Catalog, Dialect};
 
 pub use charts::theory;
 pub(crate) use charts::{Charts, FIGURES, charts, winners};
+pub use text::text;
 
 use crate::answer;
 use crate::claims;
 use crate::deploy;
-use crate::figure::FigureError;
+use crate::figure::{Figure, FigureError};
 use crate::files::{FIGURE_KINDS, Files, RESULTS};
 use crate::groups;
-use crate::notes::{notes, range, seed_counts};
+use crate::notes::notes;
 use crate::over_time;
 use crate::page::{Block, Cell, Emphasis, Link, Page, Section};
-use crate::setting;
 use crate::shown::Shown;
 use dupack_claims::Judged;
-use dupack_lab::experiment::Experiment;
-use dupack_lab::results::{Answered, Measure, Medium, Parameter, Results, verdict};
+use dupack_lab::results::{Answered, Measure, Medium, Results, verdict};
 use dupack_lab::run::{FlowsOverTime, OverTime};
 use dupack_lab::stats::{spread, times};
 
-/// A figure with the name of its file.
-#[derive(Clone, Debug)]
-pub struct Figure {
-    /// File name without its ending.
-    pub name: String,
-    /// The picture.
-    pub svg: String,
-    /// What it shows.
-    pub caption: String,
-}
-
-/// What is reported beside the results themselves.
+/// Parts of the report besides the results.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
     /// One run of each stack over time.
     pub over_time: Option<OverTime>,
     /// Every flow over time, for all seeds.
     pub flows_over_time: Option<FlowsOverTime>,
-    /// Sections of the page after the numbers and before what was run.
+    /// Sections of the page between the numbers and the record of the experiment.
     pub sections: Vec<Section>,
-    /// What has become of the claims of the experiment file.
+    /// Verdicts on the claims of the experiment file.
     pub judged: Vec<Judged>,
 }
 
-/// Every file of a comparison, whose stacks are those of `catalog`: its figures, the page, and the
-/// numbers for other programs.
+/// Returns every file of a comparison of stacks of `catalog`: its figures, the page, and the numbers for other
+/// programs.
 ///
 /// # Errors
-/// If a picture cannot be drawn.
+///
+/// Returns an error if a picture cannot be drawn.
 pub fn files<'r>(
     results: &Arc<Answered<'r>>,
     catalog: &Catalog,
@@ -93,7 +83,7 @@ pub fn files<'r>(
     if !beside.judged.is_empty() {
         files.add("claims.csv", move || claims::csv(&beside.judged));
     }
-    // Last, as it links to the others.
+    // The page comes last because it links to the other files.
     let links = Links::of(&files);
     let mut page = page(results, (&figures, note), &links);
     let record = page.sections.len().saturating_sub(1);
@@ -107,7 +97,7 @@ pub fn files<'r>(
     Ok(files)
 }
 
-/// Everything of a comparison in one object, as `results.json` has it.
+/// Returns everything about a comparison as one JSON object, as in `results.json`.
 #[must_use]
 pub fn json_text(results: &Answered<'_>, judged: &[Judged], catalog: &Catalog) -> String {
     with_linux(
@@ -116,55 +106,15 @@ pub fn json_text(results: &Answered<'_>, judged: &[Judged], catalog: &Catalog) -
     )
 }
 
-/// Results with what of their stacks Linux has.
+/// Returns the results with the parts of their stacks that Linux has.
 fn with_linux(mut json: serde_json::Value, linux: Vec<serde_json::Value>) -> String {
     if !linux.is_empty() {
         json["linux"] = linux.into();
     }
     format!("{json:#}")
 }
-/// What a reader must know of the path to read a figure.
-pub(crate) fn subtitle(results: &Results) -> String {
-    let seeds = seed_counts(results);
-    subtitle_of(
-        &results.experiment,
-        &results.parameters,
-        &results.medium,
-        &seeds,
-    )
-}
 
-/// The same of runs that are not in memory: the experiment, over what they were made, and how many seeds each
-/// point has.
-pub(crate) fn subtitle_of(
-    e: &Experiment,
-    parameters: &[Parameter],
-    medium: &Medium,
-    seeds: &[usize],
-) -> String {
-    let mut parts = setting::parts(e, parameters);
-    let seeds = match range(seeds, "seed", "seeds") {
-        Some(seeds) if e.precision.is_some() => seeds,
-        _ => format!("{} seeds", e.seeds.to_vec().len()),
-    };
-    match medium {
-        Medium::Simulated => {
-            parts.push(format!("{} simulated", e.duration));
-            parts.push(seeds);
-        }
-        Medium::Wire(record) => {
-            // Senders that share a path have no end but the run's.
-            parts.push(match record.bytes.as_bytes() {
-                0 => format!("{} over real packets", e.duration),
-                _ => format!("{} over real packets", record.bytes),
-            });
-            parts.push(format!("{} repetitions", e.seeds.to_vec().len()));
-        }
-    }
-    parts.join(" · ")
-}
-
-/// The page of a comparison.
+/// Returns the page of a comparison.
 fn page(
     results: &Answered<'_>,
     (figures, note): (&[Figure], Option<String>),
@@ -205,7 +155,7 @@ fn page(
     }
 }
 
-/// The files of a report, to link to.
+/// Files of a report that a page can link to.
 pub(crate) struct Links {
     names: Vec<String>,
 }
@@ -221,7 +171,7 @@ impl Links {
         self.names.iter().any(|known| known == name)
     }
 
-    /// A section, and below it those of the files that there are.
+    /// Returns a section, followed by links to those of the files that exist.
     pub(crate) fn after(&self, mut section: Section, names: &[&str]) -> Section {
         let there = names.iter().filter(|name| self.has(name));
         let links: Vec<Link> = there.map(|name| Link::to(name)).collect();
@@ -231,8 +181,8 @@ impl Links {
         section
     }
 
-    /// A figure, and below it the files with its numbers and the picture itself: its own if it has
-    /// one, else those of all measures.
+    /// Returns a figure, followed by links to the picture and to the files with its numbers: a file of its own if it
+    /// has one, otherwise the files of all measures.
     pub(crate) fn figure(&self, figure: &Figure) -> [Block; 2] {
         let own = format!("figures/{}.csv", figure.name);
         let numbers = match self.has(&own) {
@@ -278,8 +228,8 @@ pub(crate) const NUMBERS: [Measure; 11] = [
 ];
 
 pub(crate) const NUMBERS_CAPTION: &str = "Mean over the seeds ± half the 95 % confidence interval. Ratios are \
-    geometric means over pairs of the same seed, with their intervals. Where there is no ±, every seed \
-    gave the same run: nothing was left to chance.";
+    geometric means over pairs of the same seed, with their intervals. Numbers without ± \
+    are the same for every seed, because nothing in the runs is random.";
 
 pub(crate) const MARKS_CAPTION: &str = "★ undominated; ☆ also undominated, but so are most stacks: choose a \
     criterion with `--prefer`; ≈ dominated, but not significantly different from the best; ! excessive harm or waste.";
@@ -304,7 +254,7 @@ fn numbers(results: &Answered<'_>) -> Section {
     }
 }
 
-/// The columns of a table of numbers: goodput has two.
+/// Returns the names of the columns of a table of numbers. Goodput has two columns.
 pub(crate) fn number_header(measures: &[Measure]) -> Vec<String> {
     let mut header = vec![String::new(), "stack".to_owned()];
     for &measure in measures {
@@ -316,10 +266,10 @@ pub(crate) fn number_header(measures: &[Measure]) -> Vec<String> {
     header
 }
 
-/// What stands in a cell of a table of numbers where there is none.
+/// Text of a cell without a number in a table of numbers.
 pub(crate) const NO_NUMBER: &str = "–";
 
-/// The rows of such a table at a point, a stack each.
+/// Returns the rows of a table of numbers at a point, one per stack.
 pub(crate) fn number_rows(
     results: &Answered<'_>,
     point: usize,
@@ -373,22 +323,21 @@ pub(crate) fn record(results: &Results, text: String) -> Section {
         ]
     });
     Section {
-        heading: "What was run".to_owned(),
+        heading: "The experiment".to_owned(),
         blocks: vec![
             Block::Listing {
                 caption: match results.medium {
-                    Medium::Simulated => "The experiment, as the command “dupack run” takes it:",
+                    Medium::Simulated => "The experiment file, as input for “dupack run”:",
                     Medium::Wire(_) => {
-                        "The same path and transfer in the simulator, as the command “dupack run” \
-                         takes it:"
+                        "The same path and transfer in the simulator, as input for “dupack run”:"
                     }
                 }
                 .to_owned(),
                 text,
             },
             Block::Table {
-                caption: "Every effective parameter, defaults included.".to_owned(),
-                header: ["of", "parameter", "value", "from"]
+                caption: "All effective parameters, including defaults.".to_owned(),
+                header: ["part", "parameter", "value", "source"]
                     .map(str::to_owned)
                     .to_vec(),
                 rows: rows.collect(),

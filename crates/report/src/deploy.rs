@@ -1,8 +1,8 @@
-//! What of stacks can be turned on in Linux today, and how: one stack for people and programs, in a
-//! listing, and as Markdown. For the stacks of a comparison, see [`answer`]; the check on real packets
-//! is in [`wire`].
+//! Deployment of stacks in Linux: which parts of a stack Linux implements, and how to enable them. Covers one stack as
+//! text and as JSON, a line in a listing, and all stacks as Markdown. [`answer`] covers the stacks of a comparison, and
+//! [`wire`] the check on real packets.
 //!
-//! What Linux has is data of the catalog (`dupack_algorithms::catalog::linux`).
+//! The properties of Linux are data of the catalog (`dupack_algorithms::catalog::linux`).
 
 pub mod answer;
 pub mod host;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::table;
 
-/// What turns a stack on, for one who wants to paste it; or what is missing.
+/// Returns the commands that enable a stack, to be pasted, or the parts that are missing.
 #[must_use]
 pub fn text(stack: &StackSpec, catalog: &Catalog, width: Option<u16>) -> String {
     let deployment = Deployment::of(stack);
@@ -40,7 +40,9 @@ pub fn text(stack: &StackSpec, catalog: &Catalog, width: Option<u16>) -> String 
             text += &indented(&obstacle.to_string(), width);
         }
         if let Some(near) = catalog.nearest_deployable(stack) {
-            text += &format!("\nThe nearest that can be turned on: `dupack stacks {near}`\n");
+            text += &format!(
+                "\nThe most similar stack that can be turned on: `dupack stacks {near}`\n"
+            );
         }
         return text;
     }
@@ -52,7 +54,7 @@ pub fn text(stack: &StackSpec, catalog: &Catalog, width: Option<u16>) -> String 
     }
     let differences: Vec<_> = deployment.differences().collect();
     if !differences.is_empty() {
-        text += "\nWhere Linux's differs from ours:\n";
+        text += "\nDifferences between Linux's implementation and ours:\n";
         for (name, how) in differences {
             text += &indented(&format!("{name}: {how}"), width);
         }
@@ -60,13 +62,13 @@ pub fn text(stack: &StackSpec, catalog: &Catalog, width: Option<u16>) -> String 
     text += &match on_the_wire(stack, &deployment) {
         Ok(commands) => {
             let rights = if commands.len() > 1 {
-                wire::WANTS_ROOT
+                wire::NEEDS_ROOT
             } else {
                 ""
             };
             let commands = commands.iter().map(|command| format!("  {command}\n"));
             let commands: String = commands.collect();
-            format!("\nOurs and the kernel's on real packets{rights}:\n{commands}")
+            format!("\nTo compare ours with the kernel's on real packets{rights}:\n{commands}")
         }
         Err(why) => table::paragraph(&format!("\n{why}"), width),
     };
@@ -80,7 +82,7 @@ fn heading(stack: &StackSpec, deployment: &Deployment) -> String {
     }
 }
 
-/// The ways to turn it on, and to see that it is: what each is for, and its lines.
+/// Returns the ways to enable a stack and to verify that it is enabled. Each has a purpose and its lines.
 fn ways(deployment: &Deployment) -> Vec<(&'static str, Vec<String>)> {
     let prepared = |last: Option<String>| {
         let mut lines = deployment.preparations();
@@ -90,23 +92,23 @@ fn ways(deployment: &Deployment) -> Vec<(&'static str, Vec<String>)> {
     vec![
         ("For all new connections, as root", deployment.commands()),
         (
-            "For those over the default route alone, as root",
+            "Only for connections over the default route, as root",
             prepared(deployment.route_command()),
         ),
         (
-            "For one socket, in its program before it connects, after the lines above but the last",
+            "For one socket, in its program before it connects, after all but the last line above",
             deployment.socket_option().into_iter().collect(),
         ),
-        ("To see that it is on", deployment.checks()),
+        ("To verify", deployment.checks()),
     ]
 }
 
-/// The commands that set our stack beside the kernel's on real packets, or why there is none.
+/// Returns the commands that compare our stack with the kernel's on real packets, or the reason why there is none.
 fn on_the_wire(stack: &StackSpec, deployment: &Deployment) -> Result<Vec<String>, String> {
     let Some(control) = deployment.counterpart() else {
         return Err(
-            "`dupack testbed` has no kernel's sender like it: its kernel keeps Linux's defaults, SACK among \
-             them."
+            "`dupack testbed` has no kernel sender with this stack, because its kernel keeps Linux's defaults, \
+             including SACK."
                 .to_owned(),
         );
     };
@@ -123,7 +125,7 @@ fn on_the_wire(stack: &StackSpec, deployment: &Deployment) -> Result<Vec<String>
     Ok(commands)
 }
 
-/// What of an algorithm Linux has, in a sentence.
+/// Returns a sentence about the part of an algorithm that Linux has.
 fn in_words(linux: &Linux) -> String {
     match linux {
         Linux::Has(has) => has.what.to_string(),
@@ -133,8 +135,8 @@ fn in_words(linux: &Linux) -> String {
     }
 }
 
-/// The line about it in a listing of algorithms; with the parameters that Linux can set, if they are
-/// `listed`.
+/// Returns the line about Linux in a listing of algorithms. If `listed` is `true`, it names the parameters that Linux
+/// can set.
 #[must_use]
 pub fn line(entry: &Description, listed: bool) -> String {
     let knobs = match &entry.linux {
@@ -148,12 +150,12 @@ pub fn line(entry: &Description, listed: bool) -> String {
     };
     if listed && !knobs.is_empty() {
         let names: Vec<&str> = knobs.iter().map(|knob| &*knob.parameter).collect();
-        line += &format!("; there can be set: {}", names.join(", "));
+        line += &format!("; settable parameters: {}", names.join(", "));
     }
     line
 }
 
-/// The same for programs.
+/// Returns the same information as JSON.
 #[must_use]
 pub fn entry_json(entry: &Description) -> Value {
     match &entry.linux {
@@ -177,7 +179,7 @@ pub fn entry_json(entry: &Description) -> Value {
     }
 }
 
-/// What turns a stack on, or what is missing, for programs.
+/// Returns the commands that enable a stack, or the parts that are missing, as JSON.
 #[must_use]
 pub fn stack_json(stack: &StackSpec, catalog: &Catalog) -> Value {
     let deployment = Deployment::of(stack);
@@ -201,11 +203,11 @@ pub fn stack_json(stack: &StackSpec, catalog: &Catalog) -> Value {
     })
 }
 
-/// What Linux has of the whole catalog, as tables of a Markdown page.
+/// Returns the parts of the whole catalog that Linux has, as tables of a Markdown page.
 #[must_use]
 pub fn markdown(catalog: &Catalog) -> String {
     let mut page = String::from(
-        "| stack | for all new connections, as root | where Linux's differs |\n| --- | --- | --- |\n",
+        "| stack | for all new connections, as root | differences in Linux |\n| --- | --- | --- |\n",
     );
     for stack in catalog.deployable() {
         let deployment = Deployment::of(&stack);
@@ -225,7 +227,7 @@ pub fn markdown(catalog: &Catalog) -> String {
             let _ = writeln!(page, "| {} | {what} |", names.join(", "));
         }
     }
-    page += "\n| parameter | of | set by |\n| --- | --- | --- |\n";
+    page += "\n| parameter | algorithms | set by |\n| --- | --- | --- |\n";
     for (parameter, of, place) in knobs(catalog) {
         let of: Vec<String> = of.iter().map(|name| format!("`{name}`")).collect();
         let _ = writeln!(page, "| `{parameter}` | {} | {place} |", of.join(", "));
@@ -233,7 +235,7 @@ pub fn markdown(catalog: &Catalog) -> String {
     page
 }
 
-/// The algorithms on an axis, those of which the same is to be said together.
+/// Returns the algorithms on an axis, grouped by their description.
 fn alike(catalog: &Catalog, axis: Axis) -> Vec<(Vec<String>, String)> {
     let mut rows: Vec<(Vec<String>, String)> = Vec::new();
     for entry in catalog.on(axis) {
@@ -246,7 +248,7 @@ fn alike(catalog: &Catalog, axis: Axis) -> Vec<(Vec<String>, String)> {
     rows
 }
 
-/// Every parameter that something in Linux sets, the algorithms that have it, and what sets it.
+/// Returns every parameter that a setting of Linux controls, with the algorithms that have it and the setting.
 fn knobs(catalog: &Catalog) -> Vec<(String, Vec<String>, String)> {
     let mut rows: Vec<(String, Vec<String>, String)> = Vec::new();
     for entry in catalog.descriptions() {
@@ -265,12 +267,12 @@ fn knobs(catalog: &Catalog) -> Vec<(String, Vec<String>, String)> {
     rows
 }
 
-/// Whether a part is the one that does nothing, of which nobody has to be told.
+/// Returns `true` if a part is the one that does nothing, which the text leaves out.
 fn is_null(axis: Axis, name: &str) -> bool {
     axis.null() == Some(name)
 }
 
-/// A paragraph with a margin.
+/// Returns a paragraph with a margin.
 fn indented(text: &str, width: Option<u16>) -> String {
     let narrower = width.map(|width| width.saturating_sub(2));
     let paragraph = table::paragraph(text, narrower);

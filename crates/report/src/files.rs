@@ -1,5 +1,4 @@
-//! The files of a report, in one place for all that write some: each is made when it is its turn,
-//! and goes to whatever [`Folder`] there is.
+//! The files of a report. Each file is made when it is written, and goes to any [`Folder`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,10 +19,11 @@ pub use dupack_engine::store::{EXPERIMENT, PAGE, RESULTS};
 #[cfg(feature = "png")]
 const PNG_SCALE: f32 = 2.0;
 
-/// What a figure's files may end in: the first always, the others if `dupack` is built so.
+/// Possible file name extensions of a figure. The first is always written, the others depend on the features of this
+/// build.
 pub(crate) const FIGURE_KINDS: [&str; 3] = ["svg", "png", "pdf"];
 
-/// What a figure's files end in, as a list for people.
+/// File name extensions of a figure in this build, as a list for readers.
 pub const FIGURE_ENDINGS: &str = match (cfg!(feature = "png"), cfg!(feature = "pdf")) {
     (false, false) => ".svg",
     (true, false) => ".svg, .png",
@@ -31,37 +31,37 @@ pub const FIGURE_ENDINGS: &str = match (cfg!(feature = "png"), cfg!(feature = "p
     (true, true) => ".svg, .png, .pdf",
 };
 
-/// Why a report was not written.
+/// Reasons why a report was not written.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum DeliveryError {
     /// A picture cannot be drawn.
     #[error(transparent)]
     Figure(#[from] FigureError),
-    /// A table has no place in a Parquet file.
+    /// A table cannot be written as a Parquet file.
     #[cfg(feature = "parquet-tables")]
     #[error("cannot write {name}.parquet: {cause}")]
-    #[diagnostic(help("this is a fault of dupack; the same table is in {name}.csv"))]
+    #[diagnostic(help("this is a bug in dupack; {name}.csv has the same table"))]
     Table {
-        /// The table.
+        /// Name of the table.
         name: &'static str,
-        /// Why not.
+        /// Reason for the failure.
         cause: String,
     },
-    /// A file cannot be kept.
+    /// A file cannot be stored.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Makes the bytes of a file.
+/// Function that makes the bytes of a file.
 type Make<'r> = Box<dyn Fn() -> Result<Vec<u8>, DeliveryError> + 'r>;
 
-/// Files to be written, by name. Nothing is in memory but what they are made of.
+/// Files to be written, by name. Memory holds only the data that they are made from.
 #[derive(Default)]
 pub struct Files<'r> {
     files: Vec<(String, Make<'r>)>,
-    /// Those beside them that are written elsewhere.
+    /// Names of files beside them that are written elsewhere.
     known: Vec<String>,
 }
 
@@ -72,20 +72,20 @@ impl fmt::Debug for Files<'_> {
 }
 
 impl<'r> Files<'r> {
-    /// None yet.
+    /// Returns an empty set of files.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds the file `name` with what `make` gives.
+    /// Adds the file `name` with the contents that `make` returns.
     pub fn add<B: Into<Vec<u8>>>(&mut self, name: impl Into<String>, make: impl Fn() -> B + 'r) {
         let make = move || Ok(make().into());
         self.files.push((name.into(), Box::new(make)));
     }
 
-    /// Adds a picture under `name`, which has no ending: as SVG, and as PNG and PDF with the features
-    /// `png` and `pdf`.
+    /// Adds a picture under `name`, which has no extension: as SVG, and with the features `png` and `pdf` also as PNG
+    /// and PDF.
     pub fn add_figure(&mut self, name: &str, svg: impl Into<Cow<'r, str>>) {
         let svg: Rc<Cow<'r, str>> = Rc::new(svg.into());
         let picture = Rc::clone(&svg);
@@ -104,7 +104,7 @@ impl<'r> Files<'r> {
         }
     }
 
-    /// There is a file `name` that is written elsewhere: pages link to it.
+    /// Registers the file `name`, which is written elsewhere, so that pages link to it.
     pub(crate) fn know(&mut self, name: &str) {
         self.known.push(name.to_owned());
     }
@@ -114,9 +114,9 @@ impl<'r> Files<'r> {
         self.add(PAGE, move || html(&page));
     }
 
-    /// Adds the numbers of `results` for other programs: `parameters.csv`, if there are runs `runs.csv`
-    /// and `summary.csv`, and if they followed recorded traces `traces.csv`. With the feature `parquet-tables`
-    /// also every table as Parquet.
+    /// Adds the numbers of `results` for other programs: `parameters.csv`; `runs.csv` and `summary.csv` if there are
+    /// runs; and `traces.csv` if the runs followed recorded traces. The feature `parquet-tables` also adds every table
+    /// as Parquet.
     pub fn add_numbers(&mut self, results: &Arc<Answered<'r>>) {
         type Csv = fn(&Answered<'_>) -> Vec<u8>;
         let mut csv = |name: &str, make: Csv| {
@@ -156,27 +156,28 @@ impl<'r> Files<'r> {
         }
     }
 
-    /// Adds all of `others`, in a folder of their own.
+    /// Adds all files of `others` in a folder of their own.
     pub fn add_folder(&mut self, folder: &str, others: Self) {
         let others = others.files.into_iter();
         self.files
             .extend(others.map(|(name, make)| (format!("{folder}/{name}"), make)));
     }
 
-    /// The names, in the order of writing.
+    /// Returns the names in the order in which the files are written.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The names of those that are there when all is written, whoever writes them.
+    /// Returns the names of all files of the report, including those that are written elsewhere.
     pub(crate) fn all_names(&self) -> impl Iterator<Item = &str> {
         self.names().chain(self.known.iter().map(String::as_str))
     }
 
-    /// Writes them all to `folder`.
+    /// Writes all files to `folder`.
     ///
     /// # Errors
-    /// If a picture cannot be drawn, or a file cannot be kept.
+    ///
+    /// Returns an error if a picture cannot be drawn or a file cannot be stored.
     pub fn write(&self, folder: &dyn Folder) -> Result<(), DeliveryError> {
         for (name, make) in &self.files {
             folder.write(name, &make()?)?;
@@ -191,7 +192,7 @@ mod tests {
     use dupack_engine::folder::MemoryFolder;
 
     #[test]
-    fn files_go_to_memory_as_well_under_the_names_that_they_were_given() {
+    fn files_can_be_written_to_memory_under_their_names() {
         let mut inner = Files::new();
         inner.add("a.csv", || "1,2\n");
         inner.add_figure(

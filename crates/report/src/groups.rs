@@ -1,4 +1,4 @@
-//! What each group of flows gets: a table below that of the stacks, and a section of the page.
+//! Goodput of each group of flows: a table below that of the stacks, and a section of the page.
 
 use dupack_lab::results::{Group, Groups, Results};
 use dupack_lab::stats::Summary;
@@ -13,14 +13,14 @@ const HEADER: [&str; 7] = [
     "goodput Mbit/s",
     "per flow",
     "share %",
-    "Jain within",
+    "Jain's index",
 ];
 
-const CAPTION: &str = "Goodput of all flows of a group together and of one of them, the group's share of the goodput of all \
+const CAPTION: &str = "Goodput of all flows of a group and per flow, the group's share of the goodput of all \
     flows, and Jain's index among its flows. Mean over the seeds ± half the 95 % confidence interval. flows.csv has every flow \
     of every run.";
 
-/// The table for the terminal; nothing where flows have one group.
+/// Returns the table for the terminal, or `None` if the flows form a single group.
 #[must_use]
 pub fn table(results: &Results, width: Option<u16>) -> Option<String> {
     if !results.has_groups() {
@@ -42,7 +42,7 @@ pub fn table(results: &Results, width: Option<u16>) -> Option<String> {
     Some(text)
 }
 
-/// The section of the page; nothing where flows have one group.
+/// Returns the section of the page, or `None` if the flows form a single group.
 pub(crate) fn section(results: &Results) -> Option<Section> {
     if !results.has_groups() {
         return None;
@@ -70,7 +70,7 @@ pub(crate) fn section(results: &Results) -> Option<Section> {
     })
 }
 
-/// A row for each group of each stack, and one for all flows of the stack.
+/// Returns a row for each group of each stack, and one for all flows of the stack.
 fn rows(results: &Results, point: usize) -> Vec<Vec<String>> {
     let groups = Groups::of(&results.points[point].experiment);
     let mut rows = Vec::new();
@@ -117,7 +117,7 @@ fn row(
     ])
 }
 
-/// A mean with half its interval.
+/// Returns a mean with half its interval.
 fn shown(summary: &Summary, digits: usize) -> String {
     let mean = format!("{:.digits$}", summary.mean);
     match summary.half_width_95 {

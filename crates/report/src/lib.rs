@@ -1,4 +1,4 @@
-//! What is made of results for people to read: figures, tables, one HTML page.
+//! Reports of results for readers: figures, tables and one HTML page.
 
 mod answer;
 pub mod catalog;
@@ -12,6 +12,7 @@ pub mod markdown;
 pub mod notes;
 pub mod over_time;
 pub mod page;
+pub mod parameters;
 pub mod setting;
 mod shown;
 pub mod stream;
@@ -20,7 +21,7 @@ pub mod theory;
 pub mod trace;
 mod wrap;
 
-/// The example of the README is compiled and run.
+/// Compiles and runs the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,8 +1,8 @@
-//! Tables and text as Markdown, as GitHub shows it.
+//! Tables and text in GitHub's Markdown.
 
 use crate::page::{Cell, Emphasis};
 
-/// A table; line breaks inside of cells stay.
+/// Returns a table. Line breaks within cells are kept.
 #[must_use]
 pub fn table(header: &[String], rows: &[Vec<Cell>]) -> String {
     let line = |cells: &mut dyn Iterator<Item = String>| {
@@ -43,7 +43,7 @@ fn cell(cell: &Cell) -> String {
     }
 }
 
-/// `text` so that Markdown takes none of it for a mark.
+/// Returns `text` with Markdown's special characters escaped.
 #[must_use]
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_cell_ends_it() {
+    fn special_characters_do_not_end_a_cell() {
         let header = vec!["a|b".to_owned(), "n".to_owned()];
         let rows = vec![vec![
             Cell::from("sack(x=1)/reno\n*why* <b>"),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_row_is_filled_up() {
+    fn short_rows_are_filled_up() {
         let header = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
         let rows = vec![vec![Cell::from("1")]];
         let text = table(&header, &rows);

@@ -1,15 +1,15 @@
-//! What a reader must know of chance in a comparison: what the ratios rest on, where every seed gave
-//! the same run, which part of a recorded trace was seen, how many seeds a precision took.
+//! Notes on the randomness of a comparison: the pairs behind the ratios, points where every seed gave the same run, the
+//! parts of a recorded trace that the runs used, and the number of seeds that a precision took.
 
 use std::collections::BTreeMap;
 
 use dupack_lab::results::{Answered, Carries, Comparison, Recorded, Results};
 use dupack_lab::stats::{Centre, Ratio};
 
-/// So many seeds are told apart in a sentence; `traces.csv` has all.
+/// Maximum number of seeds that a sentence lists. `traces.csv` has all of them.
 const SEEDS_TOLD: usize = 3;
 
-/// All that there is to say, a sentence or two each.
+/// Returns all notes, each of a sentence or two.
 #[must_use]
 pub fn notes(results: &Answered<'_>) -> Vec<String> {
     let mut notes = Vec::new();
@@ -22,15 +22,16 @@ pub fn notes(results: &Answered<'_>) -> Vec<String> {
     notes
 }
 
-/// Over how many pairs the ratios to the first stack are.
+/// Returns the note on the number of pairs behind the ratios to the first stack.
 fn pairs(results: &Answered<'_>) -> Option<String> {
     let pairs = pair_counts(results)?;
     Some(format!(
-        "× first: over {pairs} of runs with the same seed, per stack."
+        "× first: ratio to the first stack, over {pairs} of runs with the same seed per stack."
     ))
 }
 
-/// How many pairs a ratio to the first stack is over: `10 pairs`; nothing where there is none.
+/// Returns the number of pairs behind the ratios to the first stack, such as `10 pairs`, or `None` if there are no
+/// pairs.
 pub(crate) fn pair_counts(results: &Answered<'_>) -> Option<String> {
     let counts: Vec<usize> = goodputs(results)
         .flat_map(|comparison| &comparison.cells)
@@ -40,7 +41,7 @@ pub(crate) fn pair_counts(results: &Answered<'_>) -> Option<String> {
     range(&counts, "pair", "pairs")
 }
 
-/// Where a pair has a zero.
+/// Returns the note on pairs with a goodput of zero.
 fn zeros(results: &Answered<'_>) -> Option<String> {
     let mut places = Vec::new();
     for comparison in goodputs(results) {
@@ -57,46 +58,46 @@ fn zeros(results: &Answered<'_>) -> Option<String> {
     }
     (!places.is_empty()).then(|| {
         format!(
-            "In some pairs one side got nothing across ({}). These count: × first is the ratio of the \
-             means there, with Fieller's interval.",
+            "In some pairs, one side has a goodput of zero ({}). × first is then the ratio of the means, with \
+             Fieller's interval.",
             places.join("; ")
         )
     })
 }
 
-/// Where a ratio is not told.
+/// Returns the note on ratios that are unknown.
 fn untold(results: &Answered<'_>) -> Option<String> {
     let cells = goodputs(results).flat_map(|comparison| &comparison.cells);
     let is_untold = |ratio: Ratio| ratio.reaches_zero;
     { cells }
         .any(|cell| cell.ratio.is_some_and(is_untold))
         .then(|| {
-            "× first is –: the 95 % confidence interval of one of the two goodputs reaches zero, and the ratio may be \
-             anything. More seeds make it narrower."
+            "× first is – if the 95 % confidence interval of one of the two goodputs includes zero, so that the ratio \
+             could have any value. More seeds make the interval narrower."
                 .to_owned()
         })
 }
 
-/// Where nothing was left to chance.
+/// Returns the note on points without randomness.
 fn same_runs(results: &Answered<'_>) -> Option<String> {
     results.has_runs_without_chance().then(|| {
-        "No ±: every seed gave the same run, as nothing was left to chance. One run shows no spread, so \
-         it gets no ★ and no ≈."
+        "No ±: every seed gave the same run, because nothing in it is random. A single run shows no random \
+         variation, so it gets no ★ and no ≈."
             .to_owned()
     })
 }
 
-/// How many seeds a precision took.
+/// Returns the note on the number of seeds that a precision took.
 fn precision(results: &Answered<'_>) -> Option<String> {
     let precision = results.experiment.precision?;
     let counts: Vec<usize> = seed_counts(results);
     let seeds = range(&counts, "seed", "seeds")?;
     Some(format!(
-        "For half of each interval to be at most {precision} of its mean goodput: {seeds} per point."
+        "Precision: {seeds} per point, so that half of each interval is at most {precision} of its mean goodput."
     ))
 }
 
-/// Which part of each recorded trace was seen.
+/// Returns a note for each recorded trace on the part that the runs used.
 fn traces(results: &Answered<'_>) -> Vec<String> {
     let mut told: BTreeMap<(String, String), &Recorded> = BTreeMap::new();
     for recorded in &results.recorded {
@@ -122,21 +123,21 @@ fn trace(results: &Answered<'_>, recorded: &Recorded) -> Option<String> {
         seconds(u64::from(recorded.length_ms)),
     );
     let sees = match recorded.rounds() {
-        None => format!("every run sees {seen} of its {length}"),
+        None => format!("every run uses {seen} of its {length}"),
         Some(rounds) => format!(
-            "every run of {} goes round its {length} {rounds:.1} times",
+            "every run of {} repeats its {length} {rounds:.1} times",
             seconds(recorded.run_ms)
         ),
     };
     let both = match recorded.carries {
         Carries::OneWay => "",
-        Carries::BothWays => " It carries the ACKs, too, as no trace is named for them.",
+        Carries::BothWays => " It also carries the ACKs, which have no trace of their own.",
     };
     let begins = |seed: &u64| recorded.from_ms(*seed);
     let first = begins(seeds.first()?);
     if seeds.iter().all(|seed| begins(seed) == first) {
         let from = seconds(first);
-        return Some(format!("{name}{way}: {sees}, from {from} on.{both}"));
+        return Some(format!("{name}{way}: {sees}, starting at {from}.{both}"));
     }
     let few = seeds.iter().take(SEEDS_TOLD);
     let mut few: Vec<String> = few
@@ -147,19 +148,19 @@ fn trace(results: &Answered<'_>, recorded: &Recorded) -> Option<String> {
     }
     let together = seconds(recorded.seen_together_ms(seeds.iter().copied()));
     Some(format!(
-        "{name}{way}: {sees}, from {} on; all seeds together see {together} (each in traces.csv).{both}",
+        "{name}{way}: {sees}, starting at {}; all seeds together use {together} (traces.csv lists each).{both}",
         few.join(", ")
     ))
 }
 
-/// How many seeds each point has.
+/// Returns the number of seeds of each point.
 #[must_use]
 pub fn seed_counts(results: &Results) -> Vec<usize> {
     let counts = (0..results.points.len()).map(|point| results.seeds_at(point).len());
     counts.filter(|count| *count > 0).collect()
 }
 
-/// `10 pairs`, or `8 to 12 pairs`; nothing of nothing.
+/// Returns `10 pairs` or `8 to 12 pairs`, or `None` if `counts` is empty.
 pub(crate) fn range(counts: &[usize], one: &str, many: &str) -> Option<String> {
     let (least, most) = (counts.iter().min()?, counts.iter().max()?);
     let unit = if *most == 1 { one } else { many };
@@ -193,6 +194,7 @@ mod tests {
     use dupack_lab::run::{Interrupt, Plan};
 
     use super::*;
+    use crate::comparison;
     use crate::table::{self, Colour};
 
     fn plan(text: &str) -> Plan {
@@ -202,9 +204,9 @@ mod tests {
         };
         let text = format!("stacks = [\"sack/reno\", \"rack/cubic\"]\n{duration}{text}");
         let source = Source::new("test.toml", text);
-        // An opportunity every 5 ms for 100 s: 2.4 Mbit/s.
+        // A delivery opportunity every 5 ms for 100 s: 2.4 Mbit/s.
         let trace: String = (1..=20_000).map(|n| format!("{}\n", n * 5)).collect();
-        // One every 2 ms in its first half and every 20 ms in its second: any two parts differ.
+        // An opportunity every 2 ms in the first half and every 20 ms in the second: any two parts differ.
         let uneven = (1..=25_000)
             .map(|n| n * 2)
             .chain((1..=2500).map(|n| 50_000 + n * 20));
@@ -220,7 +222,7 @@ mod tests {
         plan(text).execute(Execution::default(), &(), &Interrupt::new())
     }
 
-    /// Results in which the stacks have these goodputs, a seed each.
+    /// Returns results in which the stacks have these goodputs, one per seed.
     fn made_up(goodputs: [&[f64]; 2]) -> Results {
         let mut results = plan("[path]\nrate = \"1Mbit/s\"\n").empty_results();
         for (stack, goodputs) in goodputs.into_iter().enumerate() {
@@ -244,7 +246,7 @@ mod tests {
     fn identical_runs_have_no_interval_and_no_star() {
         let results = run("seeds = 3\n[path]\nrate = \"1Mbit/s\"\ndelay = \"5ms\"\n");
         assert_eq!(Verdict::of(&results, 0).answer, Answer::SameRuns);
-        let text = table::comparison(
+        let text = comparison::text(
             &Answered::of(&results),
             table::Legend::Whole,
             Colour::No,
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_counted_those_with_a_zero_too() {
+    fn pairs_with_a_zero_are_counted() {
         let results = made_up([&[1.0, 1.0, 1.0, 1.0], &[2.0, 2.0, 0.0, 2.0]]);
         let notes = notes(&Answered::of(&results)).join("\n");
         assert!(notes.contains("over 4 pairs"), "{notes}");
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_says_which_part_was_seen_and_two_seeds_see_different_parts() {
+    fn the_note_on_a_trace_has_the_part_of_each_seed() {
         let results = run("seeds = 2\n[path]\ntrace = \"uneven\"\ndelay = \"5ms\"\n");
         let (one, two) = {
             let goodput = |seed| {
@@ -302,14 +304,14 @@ mod tests {
         let recorded = &results.recorded[0];
         let begins = [1, 2].map(|seed| recorded.from_ms(seed));
         assert_ne!(begins[0], begins[1]);
-        let text = table::comparison(
+        let text = comparison::text(
             &Answered::of(&results),
             table::Legend::Whole,
             Colour::No,
             None,
         );
         assert!(
-            text.contains("uneven: every run sees 5 s of its 100 s"),
+            text.contains("uneven: every run uses 5 s of its 100 s"),
             "{text}"
         );
         let csv = String::from_utf8(store::traces_csv(&Answered::of(&results))).unwrap();
@@ -317,12 +319,12 @@ mod tests {
         assert!(csv.ends_with(&line), "{csv}");
         let json = store::json(&Answered::of(&results));
         assert_eq!(json["traces"][0]["from_s"], begins[0] as f64 / 1e3);
-        // Where the start is given, it is said as well.
+        // If the start is given, the note has it as well.
         let given = run("starts = \"given\"\nseeds = 2\n[path]\ntrace = \"even\"\n");
         let notes = notes(&Answered::of(&given)).join("\n");
         assert!(
             notes.contains(
-                "even: every run sees 5 s of its 100 s, from 0 s on. It carries the ACKs, too"
+                "even: every run uses 5 s of its 100 s, starting at 0 s. It also carries the ACKs"
             ),
             "{notes}"
         );
@@ -330,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_longer_than_its_trace_goes_round_it_and_says_how_often() {
+    fn runs_longer_than_their_trace_repeat_it() {
         let round = plan(
             "seeds = 2\nduration = \"250s\"\n[path]\ntrace = \"even\"\nreverse = { trace = \"uneven\" }\n",
         );
@@ -338,23 +340,23 @@ mod tests {
         results.runs = made_up([&[1.0, 2.0], &[1.0, 2.0]]).runs;
         let notes = notes(&Answered::of(&results)).join("\n");
         for wanted in [
-            "even: every run of 250 s goes round its 100 s 2.5 times, from ",
-            "uneven (ACKs): every run of 250 s goes round its 100 s 2.5 times, from ",
+            "even: every run of 250 s repeats its 100 s 2.5 times, starting at ",
+            "uneven (ACKs): every run of 250 s repeats its 100 s 2.5 times, starting at ",
         ] {
             assert!(notes.contains(wanted), "{wanted}: {notes}");
         }
-        // A trace of their own carries the ACKs.
-        assert!(!notes.contains("too"), "{notes}");
+        // A separate trace carries the ACKs.
+        assert!(!notes.contains("also"), "{notes}");
     }
 
     #[test]
-    fn the_seeds_of_a_precision_are_counted() {
+    fn seeds_of_a_precision_are_counted() {
         let results =
             run("seeds = 2\nprecision = \"20%\"\n[path]\nrate = \"1Mbit/s\"\nloss = \"2%\"\n");
         let count = results.seeds_at(0).len();
         let notes = notes(&Answered::of(&results)).join("\n");
         assert!(
-            notes.contains(&format!("at most 20% of its mean goodput: {count} seeds")),
+            notes.contains(&format!("Precision: {count} seeds per point")),
             "{notes}"
         );
     }

@@ -1,4 +1,4 @@
-//! One run of each stack over time: figures with a panel per stack, and their numbers as CSV beside them.
+//! One run of each stack over time: figures with one panel per stack, and their numbers as CSV.
 
 use std::rc::Rc;
 
@@ -7,11 +7,11 @@ use dupack_lab::results::sheet::to_sheet;
 use dupack_lab::results::store::Places;
 use dupack_lab::run::{FlowTimeline, FlowsOverTime, OverTime, Timeline};
 
-use crate::comparison::{Figure, subtitle};
-use crate::figure::{FigureError, TimePanel, TimePanels};
+use crate::figure::{Figure, FigureError, TimePanel, TimePanels};
 use crate::files::Files;
+use crate::setting::subtitle;
 
-/// What is shown over time.
+/// Quantity that is shown over time.
 #[derive(Clone, Copy)]
 enum Shown {
     Goodput,
@@ -22,7 +22,7 @@ enum Shown {
 impl Shown {
     const ALL: [Self; 3] = [Self::Goodput, Self::Cwnd, Self::Queue];
 
-    /// The name of its files, without their endings.
+    /// Returns the name of its files without their extensions.
     const fn name(self) -> &'static str {
         match self {
             Self::Goodput => "goodput_over_time",
@@ -39,16 +39,16 @@ impl Shown {
         }
     }
 
-    /// The vertical axis.
+    /// Returns the label of the vertical axis.
     const fn label(self) -> &'static str {
         match self {
             Self::Goodput => "goodput (Mbit/s)",
             Self::Cwnd => "cwnd (segments)",
-            Self::Queue => "waiting (packets)",
+            Self::Queue => "queue length (packets)",
         }
     }
 
-    /// The column of its value in the CSV, with its unit.
+    /// Returns the CSV column of its value, with its unit.
     const fn column(self) -> &'static str {
         match self {
             Self::Goodput => "goodput_mbit_s",
@@ -57,7 +57,7 @@ impl Shown {
         }
     }
 
-    /// What the panel of a run shows.
+    /// Returns the points in the panel of a run.
     fn points(self, timeline: &Timeline) -> Vec<(f64, f64)> {
         match self {
             Self::Goodput => timeline.goodput_mbit_s.clone(),
@@ -69,7 +69,7 @@ impl Shown {
         }
     }
 
-    /// What the CSV has of a flow; nothing of a value that belongs to none.
+    /// Returns the values of a flow in the CSV file, or `None` if the quantity belongs to no flow.
     const fn of_flow(self, flow: &FlowTimeline) -> Option<&Vec<(f64, f64)>> {
         match self {
             Self::Goodput => Some(&flow.goodput_mbit_s),
@@ -83,10 +83,11 @@ impl Shown {
     }
 }
 
-/// The figures: goodput, beside what a recorded trace carries, window and queue.
+/// Returns the figures: goodput, beside the capacity of a recorded trace, congestion window and queue.
 ///
 /// # Errors
-/// If a picture cannot be drawn.
+///
+/// Returns an error if a picture cannot be drawn.
 pub fn figures(results: &Results, runs: &OverTime) -> Result<Vec<Figure>, FigureError> {
     let shown = Shown::ALL.into_iter().filter(|shown| shown.is_known(runs));
     shown.map(|shown| figure(results, runs, shown)).collect()
@@ -99,7 +100,7 @@ fn figure(results: &Results, runs: &OverTime, shown: Shown) -> Result<Figure, Fi
         points: shown.points(timeline),
     });
     let reference = TimePanel {
-        name: "the link carries".to_owned(),
+        name: "link capacity".to_owned(),
         points: runs.capacity.clone(),
     };
     let is_beside = matches!(shown, Shown::Goodput) && !runs.capacity.is_empty();
@@ -122,7 +123,7 @@ fn figure(results: &Results, runs: &OverTime, shown: Shown) -> Result<Figure, Fi
     })
 }
 
-/// What is drawn, how finely it was sampled, and where its numbers are.
+/// Returns the caption: the quantity, the sampling interval, and the file with its numbers.
 fn caption(runs: &OverTime, shown: Shown, label: &str) -> String {
     let at = match label {
         "" => String::new(),
@@ -133,18 +134,18 @@ fn caption(runs: &OverTime, shown: Shown, label: &str) -> String {
         (Shown::Goodput, flows) => format!("Goodput of all {flows} flows together"),
         (Shown::Cwnd, 1) => "Congestion window".to_owned(),
         (Shown::Cwnd, flows) => format!("Congestion window of the first of {flows} flows"),
-        (Shown::Queue, _) => "Packets that wait at the bottleneck".to_owned(),
+        (Shown::Queue, _) => "Queue length at the bottleneck".to_owned(),
     };
     let beside = match shown {
-        Shown::Goodput if !runs.capacity.is_empty() => " beside what the recorded link carries",
+        Shown::Goodput if !runs.capacity.is_empty() => " and capacity of the recorded link",
         _ => "",
     };
     let every = match shown {
-        Shown::Goodput => format!("over {} each", milliseconds(runs.goodput_interval_s)),
-        Shown::Cwnd | Shown::Queue => format!("every {}", milliseconds(runs.interval_s)),
+        Shown::Goodput => format!("averaged over {}", milliseconds(runs.goodput_interval_s)),
+        Shown::Cwnd | Shown::Queue => format!("sampled every {}", milliseconds(runs.interval_s)),
     };
     let round_trip = runs.round_trip_s.map_or(String::new(), |seconds| {
-        format!("; the least round trip is {}", milliseconds(seconds))
+        format!("; the minimum round-trip time is {}", milliseconds(seconds))
     });
     let followed = runs.timelines.first().map_or(0, |t| t.flows.len());
     let followed = match (shown, runs.flows > followed) {
@@ -152,13 +153,13 @@ fn caption(runs: &OverTime, shown: Shown, label: &str) -> String {
         (_, true) => format!(" of the first {followed} flows"),
     };
     format!(
-        "{what}{beside}, in the run with seed {}{at}, {every}{round_trip}. Numbers{followed}: {}.",
+        "{what}{beside} in the run with seed {}{at}, {every}{round_trip}. Numbers{followed}: {}.",
         runs.seed,
         csv_name(shown)
     )
 }
 
-/// What is seen, in words: the range of each run.
+/// Returns a text description of the figure: the range of each run.
 fn description(runs: &OverTime, shown: Shown) -> String {
     let ranges = runs.timelines.iter().filter_map(|timeline| {
         let points = shown.points(timeline);
@@ -171,7 +172,7 @@ fn description(runs: &OverTime, shown: Shown) -> String {
     });
     let ranges: Vec<String> = ranges.collect();
     format!(
-        "A panel per stack, {} over time: {}.",
+        "One panel per stack with {} over time: {}.",
         shown.label(),
         ranges.join(", ")
     )
@@ -189,7 +190,7 @@ fn csv_name(shown: Shown) -> String {
     format!("figures/{}.csv", shown.name())
 }
 
-/// Adds the numbers of the figures, a CSV file each.
+/// Adds the numbers of the figures, one CSV file per figure.
 pub(crate) fn add_files(files: &mut Files<'_>, results: &Results, runs: OverTime) {
     let runs = Rc::new(runs);
     let places = Rc::new(Places::of(results));
@@ -201,8 +202,8 @@ pub(crate) fn add_files(files: &mut Files<'_>, results: &Results, runs: OverTime
     }
 }
 
-/// A line per run, flow and moment; of the queue, which is no flow's, per run and moment. Where the
-/// runs are in the sweep stands before it, as in the other files.
+/// Returns one line per run, flow and sampling time. The queue belongs to no flow and has one line per run and sampling
+/// time. The first columns give the point of the sweep, as in the other files.
 fn csv(runs: &OverTime, places: &Places, shown: Shown) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let mut put = |place: &[String], row: &[&str]| {
@@ -236,10 +237,10 @@ fn csv(runs: &OverTime, places: &Places, shown: Shown) -> Vec<u8> {
     out.into_inner().unwrap_or_default()
 }
 
-/// The file of every flow over time, for all seeds.
+/// Name of the file with every flow over time, for all seeds.
 pub(crate) const FLOWS: &str = "flows_over_time.csv";
 
-/// A line per flow of every run and interval.
+/// Returns one line per flow of every run and interval.
 pub(crate) fn flows_csv(results: &Results, flows: &FlowsOverTime) -> Vec<u8> {
     let places = Places::of(results);
     let mut out = csv::Writer::from_writer(Vec::new());
@@ -267,7 +268,7 @@ pub(crate) fn flows_csv(results: &Results, flows: &FlowsOverTime) -> Vec<u8> {
     out.into_inner().unwrap_or_default()
 }
 
-/// `value` to one part in `parts`, with no more digits than that takes.
+/// Returns `value` rounded to one part in `parts`, without superfluous digits.
 fn short(value: f64, parts: f64) -> String {
     // Adding zero turns -0 into 0.
     format!("{}", (value * parts).round() / parts + 0.0)
@@ -287,7 +288,7 @@ mod tests {
     use dupack_engine::folder::MemoryFolder;
     use dupack_engine::{Conduct, Execution, Keeping, Shown, carry_out_plan};
 
-    /// Every file of a comparison of two stacks, two flows each.
+    /// Returns every file of a comparison of two stacks with two flows each.
     fn written(lines: &str) -> std::collections::BTreeMap<String, String> {
         let text = format!(
             "stacks = [\"sack/reno\", \"rack/cubic\"]\nseeds = [7]\nduration = \"10s\"\n[path]\n\
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_of_each_figure_over_time_stand_beside_it_in_tidy_form() {
+    fn each_figure_over_time_has_its_numbers_as_tidy_csv() {
         let written = written("[[flows]]\ncount = 2\n");
         for (name, head) in [
             ("cwnd", "seed,stack,flow,time_s,cwnd_segments"),
@@ -364,13 +365,13 @@ mod tests {
             let here = over_time.iter().filter(|row| row[1] == cells[0]);
             let rates: Vec<f64> = here.map(|row| row[4].parse().unwrap()).collect();
             let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-            // What follows the last full interval is in the run alone.
+            // The time after the last full interval counts only in the run's goodput.
             assert!((mean / whole - 1.0).abs() < 0.05, "{mean} {whole}");
         }
     }
 
     #[test]
-    fn the_point_stands_before_what_is_over_time_as_in_the_other_files() {
+    fn files_over_time_begin_with_the_point_like_other_files() {
         let written = written("[sweep]\n\"path.loss\" = [\"0%\", \"0.5%\", \"2%\"]\n");
         let own = "point,path.loss,path.loss_unit,";
         assert!(written["runs.csv"].starts_with(own));
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_no_more_digits_than_count() {
+    fn numbers_have_no_superfluous_digits() {
         let all = [(0.1 + 0.2, 1e6), (-1e-9, 1e3), (12.0, 1e3)];
         assert_eq!(all.map(|(v, p)| short(v, p)), ["0.3", "0", "12"]);
     }

@@ -1,4 +1,4 @@
-//! One self-contained HTML page: text, tables, and figures inline, nothing to fetch.
+//! One self-contained HTML page of text, tables and inline figures. It fetches nothing.
 
 use minijinja::{AutoEscape, Environment, context};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Page {
     /// Its title.
     pub title: String,
-    /// What it is about, in a sentence or two.
+    /// Its subject, in a sentence or two.
     pub lead: String,
     /// Its sections.
     pub sections: Vec<Section>,
@@ -19,24 +19,24 @@ pub struct Page {
 pub struct Section {
     /// Its heading.
     pub heading: String,
-    /// Whether it is part of the section before it.
+    /// Its place among the other sections.
     pub depth: Depth,
-    /// What the list of contents says of it, after its heading. May be empty.
+    /// Note after its heading in the table of contents. May be empty.
     pub note: String,
-    /// What stands in it.
+    /// Its contents.
     pub blocks: Vec<Block>,
 }
 
-/// Where a section stands among the others.
+/// Level of a section among the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Depth {
-    /// On its own.
+    /// A section of its own.
     #[default]
     Section,
     /// Part of the last [`Depth::Section`] before it.
     Subsection,
-    /// The same, and not in the list of contents: something else on the page leads to it.
+    /// Part of the same section, but not in the table of contents. Another place on the page links to it.
     Detail,
 }
 
@@ -50,7 +50,7 @@ pub enum Block {
         /// Its words.
         text: String,
     },
-    /// Something the reader must not overlook.
+    /// A warning that the reader must not overlook.
     Warning {
         /// Its words.
         text: String,
@@ -59,26 +59,26 @@ pub enum Block {
     Figure {
         /// The picture, as SVG.
         svg: String,
-        /// What it shows.
+        /// Its caption.
         caption: String,
     },
     /// A table.
     Table {
-        /// What it shows.
+        /// Its caption.
         caption: String,
         /// Names of the columns.
         header: Vec<String>,
         /// Its rows.
         rows: Vec<Vec<Cell>>,
     },
-    /// Files beside the page that belong to what stands before: its numbers, its picture.
+    /// Files beside the page that belong to the preceding blocks: their numbers and pictures.
     Files {
         /// The files.
         links: Vec<Link>,
     },
-    /// Text as it stands, such as a file.
+    /// Preformatted text, such as a file.
     Listing {
-        /// What it is.
+        /// Its caption.
         caption: String,
         /// The text.
         text: String,
@@ -88,14 +88,14 @@ pub enum Block {
 /// A file beside the page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Link {
-    /// Its place, from the page's folder on.
+    /// Its path relative to the page's folder.
     pub file: String,
-    /// What it is called.
+    /// Its name on the page.
     pub name: String,
 }
 
 impl Link {
-    /// To a file by its own name, which may stand in a folder below the page's.
+    /// Returns a link to a file by its own name. The file may be in a folder below the page's.
     #[must_use]
     pub fn to(file: &str) -> Self {
         Self {
@@ -110,26 +110,26 @@ impl Link {
 pub struct Cell {
     /// Its text.
     pub text: String,
-    /// How it stands out.
+    /// Its emphasis.
     pub emphasis: Emphasis,
-    /// Where its text leads, if anywhere: a section of the page (`#s3`) or a file beside it.
+    /// Target of its link: a section of the page (`#s3`) or a file beside it. Empty if the cell has no link.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub link: String,
 }
 
-/// How a cell stands out.
+/// Emphasis of a cell.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Emphasis {
-    /// It does not.
+    /// None.
     #[default]
     Plain,
-    /// A number, set to the right.
+    /// A number, aligned to the right.
     Number,
     /// The best of its group.
     Best,
-    /// Not told apart from the best.
+    /// Not significantly different from the best.
     Tied,
     /// The first cell of a group.
     Group,
@@ -137,12 +137,12 @@ pub enum Emphasis {
     Holds,
     /// A claim that does not hold.
     Fails,
-    /// A claim that cannot be told.
+    /// A claim that cannot be decided.
     Open,
 }
 
 impl Cell {
-    /// A cell with `text` that stands out as `emphasis` says.
+    /// Returns a cell with `text` and `emphasis`.
     #[must_use]
     pub fn new(text: impl Into<String>, emphasis: Emphasis) -> Self {
         Self {
@@ -152,7 +152,7 @@ impl Cell {
         }
     }
 
-    /// The same with a link to `place`.
+    /// Returns the cell with a link to `place`.
     #[must_use]
     pub fn leading_to(mut self, place: impl Into<String>) -> Self {
         self.link = place.into();
@@ -173,21 +173,21 @@ impl From<String> for Cell {
 }
 
 impl Block {
-    /// A paragraph.
+    /// Returns a paragraph.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 }
 
-/// `text` as HTML in which slashes stay what they are.
+/// Returns `text` as HTML that keeps its slashes.
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// `text` as HTML that may be broken where a reader would break a stack's name: after slashes and
-/// commas, and before brackets; never between a mark and the name that it marks.
+/// Returns `text` as HTML with line break opportunities where a reader would break the name of a stack: after slashes
+/// and commas, and before brackets, but never between a mark and the name after it.
 fn breakable(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut letters = text.chars().peekable();
@@ -211,15 +211,16 @@ fn breakable(text: &str) -> String {
     out
 }
 
-/// A cell with more letters than this is a sentence.
+/// Cells with more characters than this are sentences.
 const SENTENCE: usize = 60;
 
 const TEMPLATE: &str = include_str!("page.html");
 
-/// The page as one HTML document.
+/// Returns the page as one HTML document.
 ///
 /// # Panics
-/// Never, unless the built-in template is broken, which the tests would show.
+///
+/// Panics only if the built-in template is broken, which the tests would show.
 #[must_use]
 pub fn html(page: &Page) -> String {
     let mut environment = Environment::new();
@@ -258,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stack_breaks_between_its_parts_and_stays_with_its_mark() {
+    fn stacks_break_between_parts_but_not_after_marks() {
         assert_eq!(
             breakable("★ rack/bbr(a=0.9,b=1)"),
             "★\u{a0}rack/<wbr>bbr<wbr>(a=0.9,<wbr>b=1)"
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_on_the_page_links_to_its_files() {
+    fn blocks_link_to_their_files() {
         let links = vec![Link::to("figures/a.csv"), Link::to("summary.csv")];
         let page = Page {
             sections: vec![Section {
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_may_lead_elsewhere() {
+    fn cells_may_be_links() {
         let row = vec![
             Cell::new("a/b", Emphasis::Plain).leading_to("#s2"),
             "c".into(),
@@ -308,9 +309,9 @@ mod tests {
     }
 
     #[test]
-    fn a_table_scrolls_below_its_caption_and_each_cell_knows_its_column() {
+    fn tables_scroll_below_their_captions_and_cells_have_their_column() {
         let table = |last: &str| Block::Table {
-            caption: "What it shows".to_owned(),
+            caption: "Caption".to_owned(),
             header: vec!["stack".to_owned(), "gain and cost".to_owned()],
             rows: vec![vec!["–".into(), last.into()]],
         };
@@ -324,12 +325,12 @@ mod tests {
             })
         };
         let short = page("much");
-        let caption = short.find("<p class=\"caption\" id=\"s1-2\">What it shows</p>");
+        let caption = short.find("<p class=\"caption\" id=\"s1-2\">Caption</p>");
         let scrolled =
             short.find("<div class=\"scroll\" tabindex=\"0\"><table aria-labelledby=\"s1-2\">");
         assert!(caption.unwrap() < scrolled.unwrap(), "{short}");
         assert!(short.contains("<td class=\"plain none\" data-head=\"stack\">–</td>"));
-        // On a phone a row with a sentence is a paragraph.
+        // On a phone, a row with a sentence becomes a paragraph.
         let long = page(&"word ".repeat(20));
         assert!(long.contains("class=\"sentences\">"), "{long}");
         assert!(
@@ -340,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_escaped_and_pictures_are_not() {
+    fn text_is_escaped_but_pictures_are_not() {
         let page = Page {
             title: "a < b".to_owned(),
             sections: vec![Section {

@@ -1,25 +1,66 @@
-//! The path of an experiment in a line: what a reader must know to read a number.
+//! Description of an experiment's path in one line, which readers need to interpret its numbers.
 
 use dupack_lab::experiment::{Experiment, LinkOptions, QueueKind, SweepValue};
-use dupack_lab::results::{Parameter, Results};
+use dupack_lab::results::{Medium, Parameter, Results};
 use dupack_lab::units::Delay;
 
-use crate::comparison::subtitle;
+use crate::notes::{range, seed_counts};
 
-/// The line above a table: the path, the traffic and the rules of a comparison.
+/// Returns the line above a table: the path, the traffic and the dialect of a comparison.
 #[must_use]
 pub fn path_line(results: &Results) -> String {
     format!("Path: {}", subtitle(results))
 }
 
-/// The path, the traffic and the rules alone, without what it was run for.
+/// Returns the subtitle of a figure: the path, the traffic, the dialect, and the amount of data.
+pub(crate) fn subtitle(results: &Results) -> String {
+    let seeds = seed_counts(results);
+    subtitle_of(
+        &results.experiment,
+        &results.parameters,
+        &results.medium,
+        &seeds,
+    )
+}
+
+/// Returns the subtitle for runs that are not in memory: from the experiment, its parameters, the medium of its runs,
+/// and the number of seeds of each point.
+pub(crate) fn subtitle_of(
+    e: &Experiment,
+    parameters: &[Parameter],
+    medium: &Medium,
+    seeds: &[usize],
+) -> String {
+    let mut parts = parts(e, parameters);
+    let seeds = match range(seeds, "seed", "seeds") {
+        Some(seeds) if e.precision.is_some() => seeds,
+        _ => format!("{} seeds", e.seeds.to_vec().len()),
+    };
+    match medium {
+        Medium::Simulated => {
+            parts.push(format!("{} simulated", e.duration));
+            parts.push(seeds);
+        }
+        Medium::Wire(record) => {
+            // Senders that share a path stop only at the end of the run.
+            parts.push(match record.bytes.as_bytes() {
+                0 => format!("{} over real packets", e.duration),
+                _ => format!("{} over real packets", record.bytes),
+            });
+            parts.push(format!("{} repetitions", e.seeds.to_vec().len()));
+        }
+    }
+    parts.join(" · ")
+}
+
+/// Returns the path, the traffic and the dialect.
 #[must_use]
 pub fn path(results: &Results) -> String {
     parts(&results.experiment, &results.parameters).join(" · ")
 }
 
-/// The same in parts, without what it was run for: from the experiment, and from what follows from it among its
-/// effective parameters.
+/// Returns the same as separate parts, taken from the experiment and from derived values among its effective
+/// parameters.
 pub(crate) fn parts(e: &Experiment, parameters: &[Parameter]) -> Vec<String> {
     let mut parts = Vec::new();
     match &e.path {
@@ -35,7 +76,7 @@ pub(crate) fn parts(e: &Experiment, parameters: &[Parameter]) -> Vec<String> {
     };
     let flows: u64 = e.flows.iter().map(|group| u64::from(group.count)).sum();
     if flows > 1 {
-        // Those of the first point are not those of all where delays are swept.
+        // If delays are swept, the values of the first point do not hold for all points.
         let fixed = !varied(e).any(|key| key.ends_with("delay"));
         let several = known("round_trips").filter(|times| fixed && times.contains(','));
         let of = several.map_or_else(String::new, |times| format!(", round trips {times}"));
@@ -45,13 +86,13 @@ pub(crate) fn parts(e: &Experiment, parameters: &[Parameter]) -> Vec<String> {
     parts
 }
 
-/// The keys that take several values.
+/// Returns the keys that take several values.
 fn varied(e: &Experiment) -> impl Iterator<Item = &str> {
     let listed = e.points.iter().flat_map(|point| point.keys());
     e.sweep.keys().chain(listed).map(String::as_str)
 }
 
-/// The links of a topology.
+/// Returns the description of the links of a topology.
 fn links(e: &Experiment) -> Option<String> {
     let slowest = e.links.iter().filter_map(|link| link.rate).min();
     let count = e.links.len();
@@ -85,20 +126,18 @@ impl Words<'_> {
         parts.extend(self.swept("path.loss", "loss ").or(loss));
         if let Some(burst) = path.burst_loss {
             let (enter, leave) = (burst.enter, burst.leave);
-            parts.push(format!("bursts of loss: begin {enter}, end {leave}"));
+            parts.push(format!("loss bursts: begin {enter}, end {leave}"));
         }
         let back = path.reverse.as_ref().and_then(|back| back.rate);
-        parts.extend(back.map(|rate| format!("{rate} back")));
+        parts.extend(back.map(|rate| format!("{rate} reverse")));
         if !path.changes.is_empty() {
-            parts.push("a path that changes".to_owned());
+            parts.push("time-varying path".to_owned());
         }
-        let open = path
-            .duty
-            .map(|duty| format!("open {} of the time", duty.share));
-        parts.extend(self.swept("path.duty.share", "open ").or(open));
+        let open = path.duty.map(|duty| format!("duty cycle {}", duty.share));
+        parts.extend(self.swept("path.duty.share", "duty cycle ").or(open));
     }
 
-    /// What the queue is and holds, in packets and in bandwidth-delay products.
+    /// Returns the queue's discipline and size, in packets and in bandwidth-delay products.
     fn queue(&self, path: &LinkOptions) -> String {
         let kind = match path.queue {
             QueueKind::DropTail => String::new(),
@@ -133,7 +172,7 @@ impl Words<'_> {
         Some(&found.value)
     }
 
-    /// The values that `key` takes, if it takes several, after `what`.
+    /// Returns `what` followed by the values that `key` takes, or `None` if it does not take several.
     fn swept(&self, key: &str, what: &str) -> Option<String> {
         if !self.e.varies(key) {
             return None;
@@ -152,7 +191,7 @@ impl Words<'_> {
     }
 }
 
-/// A number of products as a reader wants it: `1`, `1.5`, `0.04`.
+/// Returns a number of bandwidth-delay products with few digits: `1`, `1.5`, `0.04`.
 fn short(times: f64) -> String {
     let digits = match times {
         0.0..0.1 => 2,
@@ -182,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_is_stated_with_its_queue() {
+    fn the_path_includes_its_queue() {
         let path = "[path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n";
         // 10 Mbit/s · 40 ms = 33.3 packets of 1500 bytes.
         assert_eq!(
@@ -202,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_swept_is_given_by_its_ends() {
+    fn swept_keys_have_their_first_and_last_values() {
         let path = "[path]\ndelay = \"20ms\"\n[sweep]\n\"path.rate\" = [\"1Mbit/s\", \"5Mbit/s\", \"9Mbit/s\"]\n\
                     \"path.loss\" = [\"0%\", \"1%\"]\n";
         assert_eq!(

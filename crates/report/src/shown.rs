@@ -1,14 +1,14 @@
-//! What figures ask of a comparison, whether its runs are in memory or have gone to files.
+//! View of a comparison for figures, for runs in memory and for runs in files.
 
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::points::Point;
 use dupack_lab::results::{Answered, Measure};
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::subtitle;
 use crate::figure::HeatCell;
+use crate::setting::subtitle;
 
-/// A mean with its interval, in the unit of the measure.
+/// Mean with its interval, in the unit of the measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Mean {
     pub(crate) mean: f64,
@@ -16,26 +16,27 @@ pub(crate) struct Mean {
     pub(crate) half_width_95: Option<f64>,
 }
 
-/// A comparison as figures see it.
+/// A comparison as seen by figures.
 pub(crate) trait Shown {
-    /// The experiment, with the values of its sweep that are shown.
+    /// Returns the experiment, with the values of its sweep that are shown.
     fn experiment(&self) -> &Experiment;
 
-    /// The points that are shown.
+    /// Returns the points that are shown.
     fn points(&self) -> &[Point];
 
     fn stacks(&self) -> &[String];
 
-    /// Whether `measure` says something: fairness of a single flow, or the completion of endless ones, does not.
+    /// Returns `true` if `measure` is meaningful: the fairness of a single flow and the completion of endless flows are
+    /// not.
     fn tells(&self, measure: Measure) -> bool;
 
-    /// `measure` over the seeds of `stack` at `point`.
+    /// Returns the mean of `measure` over the seeds of `stack` at `point`.
     fn mean(&self, point: usize, stack: usize, measure: Measure) -> Option<Mean>;
 
-    /// The ratio of each stack's goodput at `point` to that of the first.
+    /// Returns the ratio of each stack's goodput at `point` to that of the first stack.
     fn ratios(&self, point: usize) -> Vec<Option<HeatCell>>;
 
-    /// What one must know of the path to read a figure.
+    /// Returns the subtitle of figures, which describes the path.
     fn subtitle(&self) -> String;
 }
 

@@ -1,10 +1,10 @@
-//! The folder of an experiment whose runs go to files as they are done: memory holds one block of them.
+//! The folder of an experiment that streams its runs to files, so that memory holds only one block of them.
 //!
-//! A [`Block`] has two files or three: its runs, `runs/part-00001.csv`; where there are several flows, what each
-//! had, `flows/part-00001.csv`; and what is kept of its points, `blocks/00001.json`, which is the last that is
-//! written. Each is there whole or not at all. So what was interrupted goes on with the first block that is
-//! missing. When all are there, the rows of `summary.csv` and its like are put together, and a page is made of what
-//! was kept of the points that it shows; the folder `blocks` is taken away.
+//! A [`Block`] has two or three files: its runs, `runs/part-00001.csv`; the goodput of each flow if there are several,
+//! `flows/part-00001.csv`; and a digest of its points, `blocks/00001.json`, which is written last. Each file is either
+//! complete or absent, so an interrupted experiment continues with the first block that is missing. When all blocks are
+//! complete, the rows of `summary.csv` and similar files are combined, the page is made from the digests of the points
+//! that it shows, and the folder `blocks` is deleted.
 
 mod digest;
 mod error;
@@ -35,24 +35,24 @@ use dupack_engine::store::{EXPERIMENT, Store};
 use parts::{Kept, Writer};
 use thin::Thin;
 
-/// An experiment with more runs than this is better streamed: results in memory, and what is written of them,
-/// take some 10 kB a run.
+/// Experiments with more runs than this should be streamed: results in memory, with their files, take about 10 kB per
+/// run.
 pub const BETTER_STREAMED: usize = 200_000;
 
-/// How an experiment is streamed.
+/// Settings of a streamed experiment.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Whether harm was to be measured beside the runs.
+    /// Harm measurement beside the runs.
     pub harm: Harm,
-    /// In what files runs are kept.
+    /// File format of the runs.
     pub format: Format,
-    /// How large a block is.
+    /// Size of a block.
     pub size: BlockSize,
 }
 
 impl Settings {
-    /// With harm as said, in CSV, and blocks of the usual size.
+    /// Returns settings with the given harm measurement, CSV files, and blocks of the default size.
     #[must_use]
     pub fn new(harm: Harm) -> Self {
         Self {
@@ -63,25 +63,26 @@ impl Settings {
     }
 }
 
-/// An experiment that is being streamed to its folder.
+/// An experiment that streams its runs to its folder.
 #[derive(Debug)]
 pub struct Streaming {
     store: Store<Identity>,
     blocks: Vec<Block>,
-    /// How many of them are done.
+    /// Number of completed blocks.
     done: usize,
     places: Places,
     thin: Thin,
-    /// The plan's results without runs.
+    /// Results of the plan without runs.
     bare: Results,
 }
 
 impl Streaming {
-    /// Begins the experiment of `source`, which is `plan`, in `folder`, which is empty. The plan measures harm if
-    /// `settings` say so, and prefers what the reader does.
+    /// Begins the experiment of `source`, whose plan is `plan`, in the empty folder `folder`. The plan must measure
+    /// harm if `settings` says so, and must have the reader's preference.
     ///
     /// # Errors
-    /// If the folder cannot be written to.
+    ///
+    /// Returns an error if the folder is not writable.
     pub fn new(
         folder: OutputFolder,
         plan: &Plan,
@@ -92,11 +93,12 @@ impl Streaming {
         Self::open(Store::begin(folder, identity)?, plan, source)
     }
 
-    /// Goes on with `plan`, which is the experiment of `source`, in the folder at `path`, with the settings with which
-    /// it was begun ([`Store::read`]). Who names a `format` wants just that.
+    /// Continues `plan`, the experiment of `source`, in the folder at `path`, with the settings of its start
+    /// ([`Store::read`]). If `format` is given, the folder must have this format.
     ///
     /// # Errors
-    /// If something else was begun there, or somebody else is at work in it.
+    ///
+    /// Returns an error if the folder belongs to a different experiment, or if another process uses it.
     pub fn again(
         path: &Path,
         plan: &Plan,
@@ -109,7 +111,7 @@ impl Streaming {
     }
 
     fn open(store: Store<Identity>, plan: &Plan, source: &Source) -> Result<Self, StreamError> {
-        // Whoever was ended at once left no more than what is streamed.
+        // A process that was killed at once leaves only a folder that can be streamed to.
         if !store.path().join(EXPERIMENT).exists() {
             store.folder().replace(EXPERIMENT, source.text.as_bytes())?;
         }
@@ -135,32 +137,35 @@ impl Streaming {
         })
     }
 
-    /// Where it is.
+    /// Returns its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.store.path()
     }
 
-    /// Whether everything is done and written.
+    /// Returns `true` if everything is done and written.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.store.identity().is_finished()
     }
 
-    /// How many runs there are to do, those that measure harm included, and those that a precision adds not.
+    /// Returns the number of missing runs, including those that measure harm, but without those that a precision will
+    /// add.
     #[must_use]
     pub fn runs_to_do(&self) -> usize {
         let left = self.blocks[self.done..].iter();
         left.map(|block| block.runs).sum()
     }
 
-    /// Does the runs that are missing. Those of a block that is interrupted are lost.
+    /// Carries out the missing runs. The runs of an interrupted block are lost.
     ///
     /// # Errors
-    /// If a block cannot be written: those before it are kept.
+    ///
+    /// Returns an error if a block cannot be written. The blocks before it are kept.
     ///
     /// # Panics
-    /// If the threads cannot be started.
+    ///
+    /// Panics if the threads cannot be started.
     pub fn execute(
         &mut self,
         plan: &Plan,
@@ -173,15 +178,15 @@ impl Streaming {
         progressed
     }
 
-    /// What is kept of a block.
+    /// Returns the stored data of a block.
     fn kept(&self, block: &Block) -> Result<Kept, StreamError> {
         Kept::read(self.path(), block)
     }
 }
 
-/// Takes away what only an interruption needs.
+/// Deletes the files that only an interrupted experiment needs.
 fn tidy(path: &Path) {
-    // What is left does no harm.
+    // A remaining folder does no harm.
     let _ = fs::remove_dir_all(path.join(parts::BLOCKS));
 }
 

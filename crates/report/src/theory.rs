@@ -1,4 +1,4 @@
-//! What formulas say of Reno's throughput under random loss: Mathis et al. and Padhye et al.
+//! Formulas for Reno's throughput under random loss: Mathis et al. and Padhye et al.
 //!
 //! - M. Mathis, J. Semke, J. Mahdavi and T. Ott, The Macroscopic Behavior of the TCP Congestion
 //!   Avoidance Algorithm, CCR 27(3), 1997: equation (3), from congestion avoidance alone.
@@ -6,11 +6,10 @@
 //!   its Empirical Validation, SIGCOMM 1998 (and ToN 8(2), 2000): equation (31), with timeouts
 //!   and a limited window.
 //!
-//! Both count what is sent, not what arrives for the first time; take the loss as independent of
-//! the load and the round trip as constant; and know no rate of the link: where a formula says
-//! more than the link carries, the loss does not decide the throughput. Padhye et al. moreover
-//! take the rest of a round as lost with its first lost packet, as full queues would have it:
-//! where each packet is lost by itself, a good recovery does better.
+//! Both formulas give the sending rate, not the goodput. They assume that the loss is independent of the load and that
+//! the round-trip time is constant, and they ignore the rate of the link: where a formula exceeds the rate of the link,
+//! the loss does not limit the throughput. Padhye et al. also assume that after the first lost packet of a round the
+//! rest of the round is lost, as with full queues. If packets are lost independently, a good recovery does better.
 
 use dupack_algorithms::catalog::StackSpec;
 use dupack_tcp::receiver::AckPolicy;
@@ -19,31 +18,30 @@ use crate::figure::Series;
 use dupack_lab::experiment::Experiment;
 use dupack_lab::run::Endpoints;
 
-/// What the formulas ask of a connection.
+/// Parameters of a connection in the formulas.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Connection {
-    /// Payload of a full segment, in bytes (MSS).
+    /// Payload of a full segment in bytes (MSS).
     pub segment_bytes: f64,
-    /// Round-trip time in s.
+    /// Round-trip time in seconds.
     pub rtt_s: f64,
-    /// The first retransmission timeout of a series, in s (T₀).
+    /// First retransmission timeout of a series in seconds (T₀).
     pub timeout_s: f64,
-    /// The receiver's window, in segments (W_max).
+    /// The receiver's window in segments (W_max).
     pub window_max: f64,
-    /// Segments that an ACK acknowledges (b): 1, or 2 with delayed ACKs.
+    /// Segments per ACK (b): 1, or 2 with delayed ACKs.
     pub segments_per_ack: f64,
 }
 
-/// Points of a curve.
+/// Number of points of a curve.
 const CURVE_POINTS: u32 = 120;
 
 impl Connection {
-    /// The connection of a single flow of `stack` over the path of `experiment`, if that is what
-    /// the experiment is: one greedy flow over one link of known rate, lost to chance alone.
+    /// Returns the connection of a single flow of `stack` over the path of `experiment`. Returns `None` unless the
+    /// experiment is one greedy flow over one link of known rate with random loss only.
     ///
-    /// The round trip is what it is without a queue: the propagation of both directions and the
-    /// transmission of one full packet on the bottleneck. The timeout is the least RTO, or the
-    /// round trip if that is longer.
+    /// The round-trip time is that without a queue: the propagation in both directions and the transmission of one full
+    /// packet on the bottleneck. The timeout is the minimum RTO, or the round-trip time if that is longer.
     #[must_use]
     pub fn of(experiment: &Experiment, stack: &StackSpec) -> Option<Self> {
         let e = experiment;
@@ -92,17 +90,16 @@ impl Connection {
         })
     }
 
-    /// Throughput in Mbit/s at the loss probability `p` by Mathis et al., equation (3):
-    /// MSS/RTT · C/√p, with C = √(3/(2b)), which is 1.22 if every segment is acknowledged and
-    /// 0.87 with delayed ACKs (their table 1, periodic loss).
+    /// Returns the throughput in Mbit/s at the loss probability `p` by Mathis et al., equation (3): MSS/RTT · C/√p,
+    /// with C = √(3/(2b)), which is 1.22 if every segment is acknowledged and 0.87 with delayed ACKs (their table 1,
+    /// periodic loss).
     #[must_use]
     pub fn mathis(&self, p: f64) -> f64 {
         let c = (1.5 / self.segments_per_ack).sqrt();
         self.mbit_s(c / p.sqrt() / self.rtt_s)
     }
 
-    /// Throughput in Mbit/s at the loss probability `p` by Padhye et al., equation (31), the
-    /// full model.
+    /// Returns the throughput in Mbit/s at the loss probability `p` by Padhye et al., equation (31), the full model.
     #[must_use]
     pub fn padhye(&self, p: f64) -> f64 {
         let (b, rtt) = (self.segments_per_ack, self.rtt_s);
@@ -112,7 +109,7 @@ impl Connection {
         let unlimited = own + (8.0 * good / (3.0 * b * p) + own * own).sqrt();
         let window = unlimited.min(self.window_max);
         let q = timeout_share(p, window);
-        // How timeouts in a row double, equation (28).
+        // The doubling of the timeout in a row of timeouts, equation (28).
         let doubling = 1.0
             + (1..=6)
                 .map(|n| f64::from(1 << (n - 1)) * p.powi(n))
@@ -127,8 +124,8 @@ impl Connection {
         self.mbit_s(sent / time)
     }
 
-    /// Both formulas as lines over the loss in percent, from the least to the greatest of
-    /// `percents` that is not zero.
+    /// Returns both formulas as lines over the loss in percent, from the smallest to the largest nonzero value of
+    /// `percents`.
     #[must_use]
     pub fn lines(&self, percents: &[f64]) -> Vec<Series> {
         let positive = || percents.iter().copied().filter(|p| *p > 0.0 && *p < 100.0);
@@ -136,7 +133,7 @@ impl Connection {
         else {
             return Vec::new();
         };
-        // Below the least loss of the sweep, towards zero, the curves are steepest.
+        // Below the smallest loss of the sweep, towards zero, the curves are steepest.
         let low = if percents.contains(&0.0) {
             low / 20.0
         } else {
@@ -164,8 +161,8 @@ impl Connection {
     }
 }
 
-/// The probability that a loss in a window of `window` segments ends in a timeout: Q̂ of Padhye
-/// et al., the exact expression and not its approximation 3/w.
+/// Returns the probability that a loss in a window of `window` segments ends in a timeout: Q̂ of Padhye et al., with
+/// the exact expression instead of its approximation 3/w.
 fn timeout_share(p: f64, window: f64) -> f64 {
     let good = 1.0 - p;
     let three = good.powi(3);
@@ -226,8 +223,8 @@ mod tests {
             ..EXAMPLE
         };
         near(slower.padhye(0.02), 20.8728 * 8e-3);
-        // p = 0.1 %, b = 2, W_max = 12 of the 37.2 that there would be: Q = 0.253371,
-        // 999 + 12 + 0.253625 = 1011.2536 in 0.1 · (3 + 83.25 + 2) + 0.253879 = 9.078879 s.
+        // p = 0.1 %, b = 2, W_max = 12, below the unlimited 37.2: Q = 0.253371, 999 + 12 + 0.253625 = 1011.2536 in 0.1
+        // · (3 + 83.25 + 2) + 0.253879 = 9.078879 s.
         let narrow = Connection {
             segments_per_ack: 2.0,
             window_max: 12.0,
@@ -237,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_and_windows_only_take_away() {
+    fn timeouts_and_windows_only_reduce_the_throughput() {
         for p in [0.001, 0.01, 0.05, 0.2] {
             assert!(EXAMPLE.padhye(p) < 1.1 * EXAMPLE.mathis(p), "{p}");
             let narrow = Connection {
@@ -250,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_read_off_an_experiment() {
+    fn connections_are_derived_from_experiments() {
         let of = |text: &str| {
             let text = format!("stacks = [\"newreno/reno\"]\n{text}");
             let source = Source::new("test.toml", text);
@@ -274,11 +271,11 @@ mod tests {
     }
 
     #[test]
-    fn a_recovery_of_somebody_elses_has_its_lines_too() {
+    fn recoveries_of_other_crates_have_lines() {
         let mut catalog = Catalog::builtin();
         let entry = Entry::recovery("theirs", file!())
-            .summary("SACK's by another name")
-            .citation("nobody would publish it")
+            .summary("SACK under another name")
+            .citation("unpublished")
             .build(|(), context| {
                 let ours = StackSpec::parse("sack/reno", &Catalog::builtin()).unwrap();
                 ours.build(Dialect::Rfc, context).recovery
@@ -297,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_reach_over_the_sweep_and_leave_out_zero() {
+    fn lines_cover_the_sweep_without_zero() {
         let lines = EXAMPLE.lines(&[0.0, 1.0, 5.0]);
         assert_eq!(lines.len(), 2);
         for line in &lines {

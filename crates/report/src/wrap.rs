@@ -1,11 +1,11 @@
-//! Text in lines of a given width, in which no word is broken.
+//! Text wrapping that breaks no words.
 
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// Where a stack's name may be broken if it has to be: after these.
+/// Characters after which the name of a stack may be broken if necessary.
 const JOINTS: [char; 3] = ['(', ',', '/'];
 
-/// `text` in lines of at most `width` columns, broken between words. A word that is longer by itself is
+/// Returns `text` in lines of at most `width` columns, broken between words. A word that is longer than a line is
 /// broken after `(`, `,` or `/`, and nowhere else.
 pub(crate) fn wrap(text: &str, width: usize) -> String {
     let words = text.split(' ').map(|word| broken(word, width));
@@ -18,7 +18,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> String {
     textwrap::fill(&text, options)
 }
 
-/// `text` in lines, each after so many spaces.
+/// Returns `text` in lines with an indent of `spaces`.
 pub(crate) fn indented(text: &str, spaces: usize, width: usize) -> String {
     let indent = " ".repeat(spaces);
     let lines = wrap(text, width.saturating_sub(spaces).max(1));
@@ -29,13 +29,13 @@ pub(crate) fn indented(text: &str, spaces: usize, width: usize) -> String {
     lines.join("\n")
 }
 
-/// How many columns the longest line of `text` takes.
+/// Returns the number of columns of the longest line of `text`.
 pub(crate) fn columns(text: &str) -> usize {
     let widths = text.lines().map(textwrap::core::display_width);
     widths.max().unwrap_or(0)
 }
 
-/// A word in pieces of at most `width`, a line each.
+/// Returns the pieces of a word, each on a line of at most `width` columns.
 fn broken(word: &str, width: usize) -> String {
     if columns(word) <= width {
         return word.to_owned();
@@ -59,7 +59,7 @@ mod tests {
     const LONG: &str = "rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";
 
     #[test]
-    fn a_word_is_broken_only_if_it_is_longer_than_a_line_and_then_at_its_joints() {
+    fn only_words_longer_than_a_line_are_broken_at_joints() {
         let text = format!("against {LONG}, which is long");
         assert_eq!(wrap(&text, 50), format!("against\n{LONG},\nwhich is long"));
         assert_eq!(

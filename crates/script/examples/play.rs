@@ -1,7 +1,7 @@
-//! Plays the scripts that are named, and prints what came of each.
+//! Plays the given scripts and prints the outcome of each.
 //!
-//! `play [--json] [--stack STACK] [--mtu-ipv6 BYTES] FILE…`: with `--json` everything for other programs, as
-//! `dupack script --format json` prints it.
+//! `play [--json] [--stack STACK] [--mtu-ipv6 BYTES] FILE…`: `--json` prints the machine-readable form of `dupack
+//! script --format json`.
 
 use std::path::PathBuf;
 

@@ -1,49 +1,49 @@
-//! A send buffer as Linux counts it, for sockets on which `SO_SNDBUF` or `TCP_NOTSENT_LOWAT` is set; others take
-//! everything.
+//! Linux's accounting of a send buffer, for sockets with `SO_SNDBUF` or `TCP_NOTSENT_LOWAT`. Other sockets accept every
+//! write.
 //!
-//! What is written is kept in packets of as many segments as one hand-over to the device may have
-//! (`tcp_xmit_size_goal`). Each takes memory beside its bytes. A write goes on filling the last packet as long as it is
-//! not full, whatever that takes, and begins another only while less than the buffer is in use
-//! (`tcp_sendmsg_locked`, `sk_stream_memory_free`). A packet of which only a part may leave is cut in two (`tso_fragment`),
-//! after which there is room in its second part. A writer that waits goes on once a third of the buffer is free
-//! (`sk_stream_is_writeable`). With `TCP_NOTSENT_LOWAT` no packet is begun while as much as that was not sent, and a writer
-//! is woken when less than half of it was not (`tcp_stream_memory_free`).
+//! Written data is stored in packets with as many segments as one transfer to the device may have
+//! (`tcp_xmit_size_goal`). Each packet needs memory in addition to its bytes. A write fills the last packet up
+//! regardless of memory, and starts another one only while less than the buffer is in use (`tcp_sendmsg_locked`,
+//! `sk_stream_memory_free`). A packet is split if only a part of it may be sent (`tso_fragment`); the second part then
+//! has room. A blocked writer continues once a third of the buffer is free (`sk_stream_is_writable`). With
+//! `TCP_NOTSENT_LOWAT`, no packet is started while that much data is unsent, and a writer is woken when less than half
+//! of it is unsent (`tcp_stream_memory_free`).
 
 use std::collections::VecDeque;
 
-/// Memory that a packet takes beside its bytes (`SKB_TRUESIZE` of the headers' room, on a 64-bit machine).
+/// Memory of a packet in addition to its bytes (`SKB_TRUESIZE` of the header room, on a 64-bit machine).
 const BESIDE: u64 = 1280;
 
-/// The least that a buffer is set to (`SOCK_MIN_SNDBUF`).
+/// Minimum size of a buffer (`SOCK_MIN_SNDBUF`).
 const LEAST: u64 = 4608;
 
-/// The most that may be asked for (`net.core.wmem_max`); twice as much is given.
+/// Maximum size that can be requested (`net.core.wmem_max`); the buffer gets twice as much.
 const MOST_ASKED: u64 = 212_992;
 
-/// The longest packet that is handed to a device (`sk_setup_caps`: GSO_LEGACY_MAX_SIZE less headers).
+/// Maximum length of a packet passed to a device (`sk_setup_caps`: GSO_LEGACY_MAX_SIZE minus headers).
 const LONGEST: u64 = 65_536 - 321;
 
-/// A window up to this is not halved (`tcp_bound_to_half_wnd`: TCP_MSS_DEFAULT).
+/// Windows up to this size are not halved (`tcp_bound_to_half_wnd`: TCP_MSS_DEFAULT).
 const SMALL_WINDOW: u64 = 536;
 
-/// What is in use of it, and whether somebody waits.
+/// Use of a send buffer, and the write that is blocked on it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SendBuffer {
-    /// What it may hold; `None` if nobody asked for a limit.
+    /// Size of the buffer; `None` if no limit was set.
     limit: Option<u64>,
-    /// What may wait to be sent; `None` if nobody asked for a bound.
+    /// Maximum amount of unsent data; `None` if no bound was set.
     unsent: Option<u64>,
-    /// Where packets that are not acknowledged end in the stream.
+    /// Stream offsets at which unacknowledged packets end.
     ends: VecDeque<u64>,
-    /// Something could not be written, and nothing has been since (`SOCK_NOSPACE`).
+    /// `true` if a write could not complete and none has succeeded since (`SOCK_NOSPACE`).
     is_full: bool,
-    /// What the write that waits has got rid of.
+    /// Bytes that the blocked write has written so far.
     progress: Option<u64>,
-    /// The widest window that the peer has told.
+    /// Largest window that the peer has advertised.
     widest: u64,
 }
 
-/// How a sender stands: places in its stream, and the bytes of a segment.
+/// State of a sender: offsets in its stream, and the segment size in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stand {
     pub(crate) written: u64,
@@ -59,37 +59,37 @@ impl Stand {
 }
 
 impl SendBuffer {
-    /// Sets its size to what `SO_SNDBUF` makes of `asked`.
+    /// Sets the size that `SO_SNDBUF` gives for a request of `asked` bytes.
     pub(crate) fn set(&mut self, asked: u64) {
         self.limit = Some((2 * asked.min(MOST_ASKED)).max(LEAST));
     }
 
-    /// Bounds what waits to be sent, as `TCP_NOTSENT_LOWAT` does; 0 for no bound.
+    /// Bounds the unsent data as `TCP_NOTSENT_LOWAT` does; 0 removes the bound.
     pub(crate) fn set_unsent(&mut self, bytes: u64) {
         self.unsent = (bytes > 0).then_some(bytes);
     }
 
-    /// Whether anything bounds it.
+    /// Returns `true` if the buffer has a limit or a bound.
     pub(crate) const fn is_bounded(&self) -> bool {
         self.limit.is_some() || self.unsent.is_some()
     }
 
-    /// Its size, if it has one.
+    /// Returns the size, if one was set.
     pub(crate) const fn limit(&self) -> Option<u64> {
         self.limit
     }
 
-    /// Whether a write was cut short or waits for room.
+    /// Returns `true` if a write was cut short or is waiting for room.
     pub(crate) const fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// The peer's window is so many bytes.
+    /// Records the peer's window.
     pub(crate) fn note_window(&mut self, bytes: u64) {
         self.widest = self.widest.max(bytes);
     }
 
-    /// Whether a writer that waits is woken.
+    /// Returns `true` if a blocked writer is woken.
     pub(crate) fn is_writable(&mut self, stand: Stand) -> bool {
         let used = self.used(stand);
         let has_room = self
@@ -98,36 +98,37 @@ impl SendBuffer {
         has_room && self.unsent.is_none_or(|most| 2 * stand.unsent() < most)
     }
 
-    /// Something was acknowledged: there may be room enough again.
+    /// Checks after an ACK whether there is enough room again.
     pub(crate) fn review(&mut self, stand: Stand) {
         if self.is_full && self.is_writable(stand) {
             self.is_full = false;
         }
     }
 
-    /// Whether a write may be tried: one that is new may, one that waits when it is woken.
+    /// Returns `true` if a write may be tried: a new one always, a blocked one when it is woken.
     pub(crate) fn admits(&mut self, stand: Stand) -> bool {
         self.progress.is_none() || self.is_writable(stand)
     }
 
-    /// How many of the `bytes` of a write are done already.
+    /// Returns the number of bytes of the current write that are already written.
     pub(crate) fn done(&self) -> u64 {
         self.progress.unwrap_or(0)
     }
 
-    /// A write waits after so many bytes.
+    /// Blocks the current write after `bytes` bytes.
     pub(crate) fn wait_after(&mut self, bytes: u64) {
         self.is_full = true;
         self.progress = Some(bytes);
     }
 
-    /// A write is over; it was cut short, or all of it was taken.
+    /// Ends the current write; it was complete or cut short.
     pub(crate) fn end_write(&mut self, cut_short: bool) {
         self.is_full = cut_short;
         self.progress = None;
     }
 
-    /// How much may be written at once: what is left of the last packet, or one more. None if it is full.
+    /// Returns the number of bytes that can be written at once: the rest of the last packet, or one new packet; 0 if
+    /// the buffer is full.
     pub(crate) fn room(&mut self, stand: Stand) -> u64 {
         if !self.is_bounded() {
             return u64::MAX;
@@ -144,7 +145,7 @@ impl SendBuffer {
         }
     }
 
-    /// So much was written, by leave of [`room`](Self::room).
+    /// Records a write of `bytes`, at most [`room`](Self::room).
     pub(crate) fn grew(&mut self, stand: Stand, bytes: u64) {
         if !self.is_bounded() {
             return;
@@ -155,7 +156,7 @@ impl SendBuffer {
         self.ends.push_back(stand.written + bytes);
     }
 
-    /// What still fits the last packet, if that is begun, not sent, and not full.
+    /// Returns the room in the last packet, if it is started, unsent and not full.
     fn left_in_last(&self, stand: Stand) -> Option<u64> {
         let goal = self.goal(stand.segment);
         let before = self.ends.iter().rev().nth(1).copied().unwrap_or(0);
@@ -163,7 +164,7 @@ impl SendBuffer {
         (unsent > 0 && unsent < goal).then(|| goal - unsent)
     }
 
-    /// Memory in use.
+    /// Returns the memory in use.
     fn used(&mut self, stand: Stand) -> u64 {
         while self
             .ends
@@ -180,7 +181,7 @@ impl SendBuffer {
         stand.written.saturating_sub(stand.acknowledged) + BESIDE * self.ends.len() as u64
     }
 
-    /// Bytes of a full packet.
+    /// Returns the size of a full packet in bytes.
     fn goal(&self, segment: u64) -> u64 {
         let half = match self.widest > SMALL_WINDOW {
             true => self.widest / 2,
@@ -233,14 +234,14 @@ mod tests {
     }
 
     #[test]
-    fn little_may_wait_to_be_sent() {
+    fn notsent_lowat_bounds_unsent_data() {
         let mut buffer = SendBuffer::default();
         buffer.set_unsent(4000);
         buffer.note_window(16_000);
         assert!(buffer.is_bounded() && buffer.limit().is_none());
         buffer.grew(stand(0, 0, 0), 8000);
         assert_eq!(buffer.room(stand(0, 0, 8000)), 0);
-        // The part that was not sent is filled; after that, nothing is begun before enough has left.
+        // The unsent part is filled up; after that, no packet is started before enough has been sent.
         assert_eq!(buffer.room(stand(0, 5000, 8000)), 5000);
         buffer.grew(stand(0, 5000, 8000), 5000);
         assert_eq!(buffer.room(stand(5000, 9000, 13_000)), 4000);
@@ -251,16 +252,16 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_begun_while_there_is_room_and_then_filled() {
+    fn a_packet_is_started_while_there_is_room_and_then_filled() {
         let mut buffer = buffer(5000, 16_000);
         buffer.grew(stand(0, 0, 0), 8000);
-        // Of 10000 bytes 8000 and what goes beside them are in use.
+        // 8000 of 10000 bytes and their overhead are in use.
         assert_eq!(buffer.room(stand(0, 0, 8000)), 8000);
-        // Three segments have left: the rest is a packet by itself, with room for three more.
+        // Three segments were sent: the rest is a packet of its own, with room for three more.
         assert_eq!(buffer.room(stand(0, 3000, 8000)), 3000);
         buffer.grew(stand(0, 3000, 8000), 3000);
         assert_eq!(buffer.room(stand(0, 3000, 11_000)), 0);
-        // A third of it must be free for a writer to be woken.
+        // A writer is woken only when a third of the buffer is free.
         buffer.wait_after(11_000);
         assert!(!buffer.admits(stand(4000, 6000, 11_000)));
         assert!(buffer.admits(stand(7000, 7000, 11_000)));

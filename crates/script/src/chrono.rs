@@ -1,10 +1,10 @@
-//! How long a sender was busy, and how long the peer's window or its own buffer alone kept it from sending:
+//! Times during which a sender was busy, limited by the peer's window, and limited by its own send buffer:
 //! `tcpi_busy_time`, `tcpi_rwnd_limited` and `tcpi_sndbuf_limited`.
 
 use dupack_tcp::connection::Connection;
 use dupack_tcp::time::{Duration, Instant};
 
-/// These times.
+/// Stopwatches for these times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Chrono {
     busy: Stopwatch,
@@ -36,7 +36,7 @@ impl Stopwatch {
 }
 
 impl Chrono {
-    /// Looks how the sender stands; `short` is whether its buffer was too small for more.
+    /// Updates the stopwatches; `short` is `true` if the send buffer was too small for more.
     pub(crate) fn note(&mut self, connection: &Connection, short: bool, now: Instant) {
         let busy = connection.written() > connection.acknowledged();
         self.busy.set(busy, now);
@@ -52,17 +52,17 @@ impl Chrono {
         self.short.set(busy && short, now);
     }
 
-    /// How long there was data that was not acknowledged.
+    /// Returns the time with unacknowledged data.
     pub(crate) fn busy(&self, now: Instant) -> Duration {
         self.busy.read(now)
     }
 
-    /// How long of this the peer's window was too small.
+    /// Returns the part of this time in which the peer's window was too small.
     pub(crate) fn shut_out(&self, now: Instant) -> Duration {
         self.shut_out.read(now)
     }
 
-    /// How long of this the send buffer was.
+    /// Returns the part of this time in which the send buffer was too small.
     pub(crate) fn short(&self, now: Instant) -> Duration {
         self.short.read(now)
     }

@@ -10,29 +10,29 @@ use crate::stage::{Expired, Subject};
 use crate::syntax::{EcnField, Packet, TcpOption};
 use crate::wire::{Listed, letters};
 
-/// When something is expected.
+/// Time range of an expected packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) earliest: Instant,
-    /// `None`: whenever.
+    /// `None` if any time will do.
     pub(crate) latest: Option<Instant>,
     pub(crate) tolerance: Duration,
-    /// Until when it is waited for.
+    /// Time at which the player stops waiting.
     pub(crate) deadline: Instant,
 }
 
-/// What came for a packet that is expected: one segment, or several that make one burst.
+/// The packet sent in place of an expected one: one segment, or several in one burst.
 struct Came {
     at: Instant,
-    /// In the script's numbers.
+    /// The packet in the script's numbers.
     packet: Packet,
     segments: usize,
-    /// Whether it ends where the application's data did when it was sent.
+    /// `true` if it ends where the application's data ended when it was sent.
     ends_the_data: bool,
 }
 
 impl Player<'_> {
-    /// Waits for a packet and compares it.
+    /// Waits for a packet and compares it with the expected one.
     pub(crate) fn expect(
         &mut self,
         line: usize,
@@ -40,11 +40,11 @@ impl Player<'_> {
         window: Window,
     ) -> Result<(), Stop> {
         let Some(first) = self.next_departed(line, window.deadline)? else {
-            let mut failure = Failure::new(line, "the endpoint sends nothing".to_owned());
+            let mut failure = Failure::new(line, "the endpoint sent nothing".to_owned());
             failure.expected = Some(format!("{} {packet}", expected_at(&window)));
             failure.came = Some(match self.stage.next_timeout() {
-                Some(next) => format!("nothing until {}: the next timer expires then", clock(next)),
-                None => "nothing, and no timer runs".to_owned(),
+                Some(next) => format!("nothing before the next timer at {}", clock(next)),
+                None => "nothing, and no timer is running".to_owned(),
             });
             return Err(self.with_state(failure));
         };
@@ -63,8 +63,8 @@ impl Player<'_> {
             return Ok(());
         }
         let message = match differences.len() {
-            1 => "the endpoint sends something else".to_owned(),
-            n => format!("the endpoint sends something else: {n} things differ"),
+            1 => "the endpoint sent a different packet".to_owned(),
+            n => format!("the endpoint sent a different packet: {n} differences"),
         };
         let mut failure = Failure::new(line, message);
         failure.expected = Some(format!("{} {packet}", expected_at(&window)));
@@ -78,7 +78,7 @@ impl Player<'_> {
         Err(self.with_state(failure))
     }
 
-    /// The next thing that the subject sends by `deadline`.
+    /// Returns the next packet that the subject sends by `deadline`.
     fn next_departed(&mut self, line: usize, deadline: Instant) -> Result<Option<Departed>, Stop> {
         loop {
             if let Some(index) = self.stage.subject_line()
@@ -89,7 +89,7 @@ impl Player<'_> {
             if self.stage.subject == Subject::Nothing {
                 return Ok(None);
             }
-            // The deadline itself is early enough.
+            // A packet at the deadline itself is in time.
             let until = deadline + Duration::from_nanos(1);
             if self.expire_before(line, until)? == Expired::Nothing {
                 return Ok(None);
@@ -97,8 +97,8 @@ impl Player<'_> {
         }
     }
 
-    /// Puts together segments that were sent at one time, one behind the other, as far as the
-    /// script expects them in one packet: Linux hands several to the device at a time.
+    /// Merges consecutive segments sent at the same time into one packet, as far as the script expects one packet:
+    /// Linux passes several segments to the device at once.
     fn gather(&mut self, index: usize, first: Departed, expected: &Packet) -> Came {
         let strict = self.stage.settings.strict_segments();
         let line = &mut self.stage.lines[index];
@@ -138,7 +138,7 @@ impl Player<'_> {
         let mut list = Vec::new();
         let mut compare = |what: &str, expected: u32, came: u32| {
             if expected != came {
-                list.push(format!("{what}: {expected} expected, {came} came"));
+                list.push(format!("{what}: expected {expected}, got {came}"));
             }
         };
         compare("sequence number", expected.seq, actual.seq);
@@ -147,14 +147,14 @@ impl Player<'_> {
         if let (Some(expected), Some(actual)) = (expected.window, actual.window) {
             compare("window", u32::from(expected), u32::from(actual));
         }
-        // Inside of what was written a kernel's buffers decide where PSH is set.
+        // Inside the written data, a kernel's buffers decide where PSH is set.
         let ignored = match came.ends_the_data || actual.len == 0 {
             true => 0,
             false => Packet::PSH,
         };
         if (expected.flags ^ actual.flags) & !ignored != 0 {
             list.push(format!(
-                "flags: {} expected, {} came",
+                "flags: expected {}, got {}",
                 letters(expected.flags),
                 letters(actual.flags)
             ));
@@ -163,7 +163,7 @@ impl Player<'_> {
         if let Some(field) = expected.ecn
             && !field.covers(came_field)
         {
-            list.push(format!("ECN field: {field} expected, {came_field} came"));
+            list.push(format!("ECN field: expected {field}, got {came_field}"));
         }
         self.compare_options(expected, actual, &mut list);
         self.compare_time(came.at, window, &mut list);
@@ -187,14 +187,14 @@ impl Player<'_> {
             });
         if !alike {
             list.push(format!(
-                "options: {} expected, {} came",
+                "options: expected {}, got {}",
                 Listed(expected),
                 Listed(came)
             ));
         }
     }
 
-    /// Whether a timestamp is as exact as the script wants it, if it does.
+    /// Returns `true` if a timestamp is within the script's tolerance, or if the script does not check timestamps.
     fn is_timely(&self, expected: u32, came: u32) -> bool {
         let settings = &self.stage.settings;
         let Some(tick) = settings.timestamp_tick() else {
@@ -218,7 +218,7 @@ impl Player<'_> {
             false => ("early", window.earliest.since(at)),
         };
         list.push(format!(
-            "time: {:.3} ms too {word}, with {:.3} ms of tolerance",
+            "time: {:.3} ms too {word}, tolerance {:.3} ms",
             apart.as_secs_f64() * 1e3,
             slack.as_secs_f64() * 1e3
         ));

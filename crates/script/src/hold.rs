@@ -1,18 +1,18 @@
-//! What an application has written and the endpoint has not been given yet: small segments that Nagle's algorithm or a
-//! cork holds back.
+//! Data that an application has written but the endpoint has not received yet: small segments held back by Nagle's
+//! algorithm or a cork.
 //!
-//! The endpoint sends what it is given as soon as its windows allow. A kernel's socket holds back what does not fill a
-//! segment: corked (`TCP_CORK`, `MSG_MORE`) until it does, until it is pushed, or until a retransmission timeout has
-//! passed; by Nagle's algorithm (RFC 9293 §3.7.4) as long as an earlier small segment is not acknowledged, which is
-//! Minshall's form of it and Linux's.
+//! The endpoint sends its data as soon as its windows allow. A kernel's socket holds back data that does not fill a
+//! segment. A cork (`TCP_CORK`, `MSG_MORE`) holds it until it fills a segment, is pushed, or a retransmission timeout
+//! has passed. Nagle's algorithm (RFC 9293 §3.7.4) holds it while an earlier small segment is unacknowledged; this is
+//! Minshall's variant, which Linux uses.
 
 use dupack_tcp::connection::Connection;
 use dupack_tcp::time::{Duration, Instant};
 
-/// The longest that a corked segment waits before there is a round-trip sample.
+/// Maximum time that a corked segment waits before there is a round-trip sample.
 const LONGEST: Duration = Duration::from_millis(200);
 
-/// What is held back, and why.
+/// Held data and the reasons for holding it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hold {
     bytes: u64,
@@ -20,15 +20,15 @@ pub(crate) struct Hold {
     pub(crate) delay: Delay,
     /// `TCP_CORK`.
     pub(crate) cork: Cork,
-    /// Where the last small segment ends in the stream.
+    /// Stream offset at which the last small segment ends.
     small_end: u64,
-    /// Where data that was written without `MSG_MORE` ends: PSH is set there.
+    /// Stream offset at which data written without `MSG_MORE` ends; PSH is set there.
     pushed_end: u64,
-    /// When a corked segment goes out whatever the cork says.
+    /// Time at which a corked segment is sent regardless of the cork.
     due: Option<Instant>,
 }
 
-/// Whether Nagle's algorithm is on.
+/// State of Nagle's algorithm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Delay {
     #[default]
@@ -36,7 +36,7 @@ pub(crate) enum Delay {
     Off,
 }
 
-/// Whether only full segments go out.
+/// State of the cork, which lets only full segments out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Cork {
     In,
@@ -45,22 +45,22 @@ pub(crate) enum Cork {
 }
 
 impl Hold {
-    /// Bytes that the endpoint has not been given.
+    /// Returns the number of held bytes.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether a segment that ends here in the stream ends what an application has pushed.
+    /// Returns `true` if `end` in the stream is at the end of pushed data.
     pub(crate) const fn is_pushed(&self, end: u64) -> bool {
         end <= self.pushed_end
     }
 
-    /// When something goes out by itself.
+    /// Returns the time at which held data is sent by itself.
     pub(crate) const fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// The application writes `bytes`; `cork` is that of this call.
+    /// Writes `bytes`; `cork` is the cork of this call.
     pub(crate) fn write(&mut self, to: &mut Connection, bytes: u64, cork: Cork, now: Instant) {
         self.bytes = self.bytes.saturating_add(bytes);
         if cork == Cork::Out {
@@ -76,31 +76,31 @@ impl Hold {
         }
     }
 
-    /// Something was acknowledged, or an option has changed.
+    /// Releases data after an ACK or a changed option.
     pub(crate) fn review(&mut self, to: &mut Connection) {
         self.release(to, self.cork);
     }
 
-    /// Lets everything go once, whatever holds it, without PSH where there was none.
+    /// Releases all data once, without adding PSH.
     pub(crate) fn let_go(&mut self, to: &mut Connection) {
         self.give(to, self.bytes);
         self.small_end = to.written();
     }
 
-    /// Lets everything go, whatever holds it.
+    /// Releases all data.
     pub(crate) fn flush(&mut self, to: &mut Connection) {
         self.give(to, self.bytes);
         self.pushed_end = to.written();
     }
 
-    /// Lets everything go if its time has come.
+    /// Releases all data if its time has come.
     pub(crate) fn lapse(&mut self, to: &mut Connection, now: Instant) {
         if self.due.is_some_and(|due| due <= now) {
             self.flush(to);
         }
     }
 
-    /// Gives the endpoint full segments, and the rest if nothing holds it.
+    /// Passes full segments to the endpoint, and the rest if nothing holds it.
     fn release(&mut self, to: &mut Connection, cork: Cork) {
         if self.bytes == 0 {
             return;
@@ -121,7 +121,7 @@ impl Hold {
     }
 
     fn give(&mut self, to: &mut Connection, bytes: u64) {
-        // A connection that takes no more will never send it.
+        // A connection that refuses data will never send it.
         let _ = to.write(bytes);
         self.bytes -= bytes;
         if self.bytes == 0 {

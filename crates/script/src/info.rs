@@ -1,4 +1,4 @@
-//! Linux's `tcp_info` of a connection of ours, as far as scripts ask.
+//! Linux's `tcp_info` for our connections, as far as scripts use it.
 
 use dupack_tcp::connection::State;
 use dupack_tcp::recovery::Phase;
@@ -10,7 +10,7 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::code::{Lookup, Value};
 use crate::line::Line;
 
-/// What Linux says of a slow start threshold that nothing has set.
+/// Linux's value for a slow start threshold that was never set.
 const INFINITE_SSTHRESH: i64 = 0x7fff_ffff;
 
 /// Constants by name.
@@ -41,7 +41,7 @@ const CONSTANTS: [(&str, i64); 24] = [
     ("TCPI_OPT_TFO_CHILD", 128),
 ];
 
-/// What `name` stands for in code.
+/// Looks up a name used in code.
 pub(crate) fn lookup(name: &str, line: Option<&Line>, now: Instant) -> Lookup {
     if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
         return Lookup::Is(Value::Int(*value));
@@ -63,8 +63,8 @@ pub(crate) fn lookup(name: &str, line: Option<&Line>, now: Instant) -> Lookup {
     }
 }
 
-/// The fields of `tcp_info`: Linux's (`include/uapi/linux/tcp.h`), and behind them those that packetdrill
-/// knows of FreeBSD.
+/// The fields of `tcp_info`: Linux's (`include/uapi/linux/tcp.h`), followed by those that packetdrill knows from
+/// FreeBSD.
 #[rustfmt::skip]
 const FIELDS: [&str; 78] = [
     "state", "ca_state", "retransmits", "probes", "backoff", "options", "snd_wscale", "rcv_wscale",
@@ -177,7 +177,7 @@ fn of_sender(field: &str, sender: &Sender, written: u64, now: Instant) -> Option
         "reordering" => Some(i64::from(stats.reordering())),
         "reord_seen" => count(stats.reorderings),
         "rto" => micros(rtt.rto()),
-        // Linux has no time before the first sample, but says zero.
+        // Linux reports 0 before the first sample.
         "rtt" => micros(rtt.srtt().unwrap_or(Duration::ZERO)),
         "rttvar" => micros(rtt.rttvar()),
         "min_rtt" => micros(rtt.min().unwrap_or(Duration::ZERO)),
@@ -194,8 +194,8 @@ fn of_sender(field: &str, sender: &Sender, written: u64, now: Instant) -> Option
     }
 }
 
-/// Linux's congestion window in segments. In fast recovery it is what is in flight and what may
-/// follow, for there Linux writes PRR's answer into it.
+/// Returns Linux's congestion window in segments. In fast recovery it is the data in flight plus what may follow,
+/// because Linux stores PRR's result in it.
 pub(crate) fn window_segments(sender: &Sender, now: Instant) -> u64 {
     let smss = u64::from(sender.config().smss);
     let bytes = match sender.phase() {
@@ -205,13 +205,13 @@ pub(crate) fn window_segments(sender: &Sender, now: Instant) -> u64 {
     bytes / smss
 }
 
-/// Segments outstanding, in Linux's counts.
+/// Outstanding segments, counted as Linux does.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) outstanding: u64,
-    /// Judged lost and not known to have arrived, sent again or not.
+    /// Segments considered lost and not known to have arrived, retransmitted or not.
     pub(crate) lost: u64,
-    /// Sent again and not known to have arrived.
+    /// Segments retransmitted and not known to have arrived.
     pub(crate) retransmitted: u64,
 }
 
@@ -228,7 +228,7 @@ impl Tally {
         let waiting = outstanding
             .saturating_sub(board.sacked_segments())
             .saturating_sub(in_flight);
-        // A probe is a repetition of what nobody thinks lost.
+        // A tail loss probe retransmits a segment that is not considered lost.
         let repaired = match sender.phase() {
             Some(Phase::Recovery | Phase::Loss) => retransmitted,
             _ => 0,

@@ -1,9 +1,9 @@
-//! packetdrill scripts, played against the endpoint in simulated time.
+//! Plays packetdrill scripts against the endpoint in simulated time.
 //!
-//! A [script](syntax) says which packets reach an endpoint and what its application does, and
-//! which packets the endpoint is to send and when. [`run`] plays one against a
-//! [`Connection`](dupack_tcp::connection::Connection) with any stack; nothing of the machine it
-//! runs on is used or changed.
+//! A [script](syntax) lists the packets that reach an endpoint, the calls of its application, and the packets that the
+//! endpoint must send, with their times. [`run`] plays a script against a
+//! [`Connection`](dupack_tcp::connection::Connection) with any stack. It neither uses nor changes the machine's own
+//! network.
 
 mod buffer;
 mod chrono;
@@ -41,21 +41,19 @@ use run::Player;
 use settings::Settings;
 use stage::Stage;
 
-/// How scripts are played.
+/// Options for playing scripts.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The stack; if there is none, RACK-TLP with the congestion control that the script asks
-    /// for, and CUBIC if it asks for none.
+    /// The stack. By default, RACK-TLP with the congestion control that the script requests, or CUBIC.
     pub stack: Option<StackSpec>,
-    /// Whose rules the endpoint follows.
+    /// The dialect that the endpoint follows.
     pub dialect: Dialect,
-    /// How far from its time something may happen, unless the script says.
+    /// Tolerance of times, unless the script sets it.
     pub tolerance: Duration,
-    /// MTU of scripts for IPv6 that name none: 1500, or what their runner says.
+    /// MTU of IPv6 scripts that set none: 1500, or the value of their runner.
     pub mtu_ipv6: u16,
-    /// What is called with each line that a script's code prints; nothing is done with it unless it
-    /// is set.
+    /// Called with each line that a script's code prints. Does nothing by default.
     pub print: fn(&str),
 }
 
@@ -71,13 +69,13 @@ impl Default for Options {
     }
 }
 
-/// Plays a script. Files that it names are looked for from `folder` on.
+/// Plays a script. Files that it names are relative to `folder`.
 #[must_use]
 pub fn run(source: &str, folder: &Path, options: &Options) -> Outcome {
     play(source, folder, options).0
 }
 
-/// As [`run`], with what crossed the wire; `None` if there was no connection.
+/// Like [`run`], but also returns the packets on the wire; `None` if there was no connection.
 #[must_use]
 pub fn run_traced(source: &str, folder: &Path, options: &Options) -> (Outcome, Option<Trace>) {
     let (outcome, stage) = play(source, folder, options);
@@ -86,7 +84,7 @@ pub fn run_traced(source: &str, folder: &Path, options: &Options) -> (Outcome, O
 }
 
 fn play(source: &str, folder: &Path, options: &Options) -> (Outcome, Option<Stage>) {
-    // A mark of the byte order says nothing of what follows.
+    // A byte order mark does not belong to the script.
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let script = match parse(source) {
         Ok(script) => script,
@@ -103,7 +101,7 @@ fn play(source: &str, folder: &Path, options: &Options) -> (Outcome, Option<Stag
     (outcome, Some(player.stage))
 }
 
-/// What comes of a script that cannot be read.
+/// Returns the outcome of a script that cannot be parsed.
 fn unread(source: &str, error: ParseError) -> Outcome {
     match error.fault {
         Fault::Missing => Outcome::Skipped(Skip {
@@ -118,7 +116,7 @@ fn unread(source: &str, error: ParseError) -> Outcome {
     }
 }
 
-/// The README's example.
+/// Compiles and runs the README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

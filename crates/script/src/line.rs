@@ -1,4 +1,4 @@
-//! One connection on the stage, and what has crossed the wire for it.
+//! A connection on the stage and the packets that crossed the wire for it.
 
 use std::collections::VecDeque;
 
@@ -14,64 +14,64 @@ use crate::stamps::Stamps;
 use crate::trace::Standing;
 use crate::wire::Numbers;
 
-/// A connection, its numbers in the script, and what its host knows of it.
+/// A connection, its numbers in the script, and the host's state for it.
 pub(crate) struct Line {
     pub(crate) connection: Connection,
     pub(crate) numbers: Numbers,
-    /// What has been sent and not been looked at.
+    /// Sent packets that the script has not looked at.
     pub(crate) departed: VecDeque<Departed>,
-    /// Bytes that the application has taken.
+    /// Bytes that the application has read.
     pub(crate) taken: u64,
-    /// Whether the peer has said that it will send no more.
+    /// `true` if the peer has sent a FIN.
     pub(crate) peer_finished: bool,
-    /// How it ended.
+    /// Reason why the connection ended.
     pub(crate) reason: Option<Reason>,
-    /// The application has been told of its end.
+    /// `true` if the application was told of the end.
     pub(crate) error_told: bool,
     pub(crate) application: Presence,
-    /// The application reads no more.
+    /// `true` if the application reads no more.
     pub(crate) reading_over: bool,
-    /// `connect` has returned.
+    /// `true` if `connect` has returned.
     pub(crate) connect_told: bool,
-    /// Whether the peer opened it.
+    /// `true` if the peer opened the connection.
     pub(crate) passive: bool,
-    /// Whether it has been put before its listener.
+    /// `true` if the connection was queued at its listener.
     pub(crate) queued: bool,
-    /// What crossed the wire, in the order of time.
+    /// Packets on the wire, in order of time.
     pub(crate) record: Vec<Crossed>,
-    /// How the sender stood, whenever that changed.
+    /// States of the sender, one for each change.
     pub(crate) states: Vec<Standing>,
-    /// Segments received with data, and sent, ever.
+    /// Total numbers of segments received and sent.
     pub(crate) counts: Counts,
-    /// What the endpoint has not been given yet.
+    /// Data that the endpoint has not received yet.
     pub(crate) hold: Hold,
-    /// How long the sender was busy, and what it waited for.
+    /// Times during which the sender was busy or limited.
     pub(crate) chrono: Chrono,
-    /// Times that the application asks for.
+    /// Timestamps that the application requests.
     pub(crate) stamps: Stamps,
-    /// Its host takes no packets: what is to be sent is not.
+    /// `true` if the host accepts no packets, so that nothing is sent.
     pub(crate) refused: bool,
-    /// What was written and is not acknowledged, where that is limited.
+    /// The send buffer, if it is limited.
     pub(crate) buffer: SendBuffer,
 }
 
-/// Whether somebody holds the socket.
+/// State of the application's socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// Somebody does, or will.
+    /// The application has the socket, or will have it.
     Here,
-    /// It was closed: what comes now is wanted by nobody.
+    /// The socket was closed: nobody reads arriving data.
     Gone,
 }
 
-/// Something that was sent.
+/// A sent packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Departed {
     pub(crate) at: Instant,
     pub(crate) outgoing: Outgoing,
 }
 
-/// Something that crossed the wire, and how the sender stood then.
+/// A packet on the wire, and the sender's state at that time.
 #[derive(Clone, Debug)]
 pub(crate) struct Crossed {
     pub(crate) at: Instant,
@@ -84,13 +84,13 @@ pub(crate) enum Crossing {
     In(Segment),
 }
 
-/// What is counted of a connection's segments.
+/// Counters of a connection's segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) segments_in: u64,
     pub(crate) segments_out: u64,
     pub(crate) data_segments_in: u64,
-    /// When data last came, or the connection was opened.
+    /// Time when data last arrived, or when the connection was opened.
     pub(crate) last_data_in: Option<Instant>,
     pub(crate) last_data_out: Option<Instant>,
     pub(crate) largest_in: u32,
@@ -122,7 +122,7 @@ impl Line {
         }
     }
 
-    /// A segment reaches it.
+    /// Delivers a segment to the connection.
     pub(crate) fn arrive(&mut self, now: Instant, segment: &Segment) {
         self.record.push(Crossed {
             at: now,
@@ -134,36 +134,36 @@ impl Line {
             self.counts.last_data_in = Some(now);
             self.counts.largest_in = self.counts.largest_in.max(segment.len);
         }
-        // The bytes are the script's: nothing is kept of them.
+        // The script provides the bytes; nothing needs to be stored.
         let _ = self.connection.handle_segment(now, segment);
         if self.application == Presence::Gone && self.unread() > 0 {
-            // Nobody will ever read it: the peer is told (RFC 9293 §3.6.1).
+            // Nobody will read the data, so the peer gets a RST (RFC 9293 §3.6.1).
             self.connection.abort_on(segment);
         }
         self.hold.review(&mut self.connection);
         self.settle(now);
     }
 
-    /// An ICMP error reaches it.
+    /// Delivers an ICMP error to the connection.
     pub(crate) fn hear_of(&mut self, now: Instant, error: &IcmpError) {
         self.connection.handle_icmp(now, error);
         self.settle(now);
     }
 
-    /// Time has passed.
+    /// Handles timers that have expired.
     pub(crate) fn lapse(&mut self, now: Instant) {
         self.connection.handle_timeout(now);
         self.hold.lapse(&mut self.connection, now);
         self.settle(now);
     }
 
-    /// When something happens by itself.
+    /// Returns the time of the next timer.
     pub(crate) fn next_timeout(&self) -> Option<Instant> {
         let timers = [self.connection.next_timeout(), self.hold.due()];
         timers.into_iter().flatten().min()
     }
 
-    /// The application writes `bytes`, of which the send buffer takes what it has room for: how many.
+    /// Writes as many of `bytes` as the send buffer has room for, and returns their number.
     pub(crate) fn push(&mut self, now: Instant, bytes: u64, cork: Cork) -> u64 {
         let mut taken = 0;
         while taken < bytes {
@@ -177,19 +177,19 @@ impl Line {
             self.buffer.grew(stand, piece);
             taken += piece;
             if piece == room {
-                // A packet that is full leaves, if it may, before the next is begun.
+                // A full packet is sent, if allowed, before the next one is started.
                 self.settle(now);
             }
         }
         taken
     }
 
-    /// A call that writes is over.
+    /// Records the end of a call that writes.
     pub(crate) fn note_written(&mut self) {
         self.stamps.written(self.stand().written);
     }
 
-    /// How the sender stands, for the send buffer.
+    /// Returns the sender's state for the send buffer.
     pub(crate) fn stand(&self) -> Stand {
         let sender = self.connection.sender();
         let segment = sender.map_or(0, |sender| u64::from(sender.config().smss));
@@ -201,7 +201,7 @@ impl Line {
         }
     }
 
-    /// The application says how much may be in flight and wait, and how much may wait, if it does.
+    /// Sets the size of the send buffer and the bound of unsent data, if given.
     pub(crate) fn set_buffer(&mut self, asked: Option<u32>, unsent: Option<u32>) {
         if let Some(asked) = asked {
             self.buffer.set(u64::from(asked));
@@ -211,8 +211,8 @@ impl Line {
         }
     }
 
-    /// The application says whether small segments wait. What a call of this kind lets go goes out at once
-    /// (`tcp_setsockopt` in Linux pushes what waits).
+    /// Sets Nagle's algorithm and the cork. Data that the call releases is sent at once (`tcp_setsockopt` in Linux
+    /// pushes waiting data).
     pub(crate) fn set_hold(&mut self, now: Instant, delay: Delay, cork: Cork) {
         let released = (self.hold.delay, self.hold.cork) != (delay, cork) || delay == Delay::Off;
         self.hold.delay = delay;
@@ -226,13 +226,13 @@ impl Line {
         self.settle(now);
     }
 
-    /// The application will write no more.
+    /// Closes the sending direction.
     pub(crate) fn close(&mut self) {
         self.hold.flush(&mut self.connection);
         self.connection.close();
     }
 
-    /// Takes what is to be sent, and hears what has happened.
+    /// Takes packets and events from the connection.
     pub(crate) fn settle(&mut self, now: Instant) {
         self.hear(now);
         while !self.refused
@@ -288,24 +288,24 @@ impl Line {
             match event {
                 Event::PeerFinished { .. } => self.peer_finished = true,
                 Event::Closed(reason) => self.reason = Some(reason),
-                // Linux counts from here as long as there was no data.
+                // Linux counts from here while no data has arrived.
                 Event::Connected(_) => self.counts.last_data_in = Some(now),
                 Event::Readable { .. } | Event::Acknowledged { .. } => {}
             }
         }
     }
 
-    /// Bytes that the application could take.
+    /// Returns the number of bytes available to the application.
     pub(crate) fn unread(&self) -> u64 {
         self.connection.readable().saturating_sub(self.taken)
     }
 
-    /// Whether the handshake is over.
+    /// Returns `true` if the handshake is complete.
     pub(crate) const fn is_established(&self) -> bool {
         self.connection.state().is_synchronized()
     }
 
-    /// The error that the application is told of next, as a call returns it.
+    /// Returns the error that the next call reports to the application.
     pub(crate) fn error(&self) -> Option<&'static str> {
         if self.error_told {
             return None;
@@ -319,13 +319,13 @@ impl Line {
         }
     }
 
-    /// Whether nothing more can be written.
+    /// Returns `true` if nothing more can be written.
     pub(crate) fn is_over(&self) -> bool {
         self.reason.is_some() || self.connection.state() == State::Closed
     }
 }
 
-/// The error that Linux makes of what ICMP says (`icmp_err_convert`).
+/// Converts an ICMP report to Linux's error (`icmp_err_convert`).
 const fn errno(what: Unreachable) -> &'static str {
     match what {
         Unreachable::Network => "ENETUNREACH",

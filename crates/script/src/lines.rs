@@ -1,7 +1,7 @@
-//! The connections of a stage, and which of them does something by itself next.
+//! The connections of a stage, with their timers.
 //!
-//! A script may open very many, one after the other. So their timers stand in order, and only those
-//! of connections that were touched are asked anew.
+//! A script may open very many connections one after another. The timers are therefore kept in order, and only those of
+//! connections that were accessed are updated.
 
 use std::collections::BTreeSet;
 use std::ops::{Index, IndexMut};
@@ -10,20 +10,20 @@ use dupack_tcp::time::Instant;
 
 use crate::line::Line;
 
-/// Connections, named by their places.
+/// Connections, addressed by index.
 #[derive(Default)]
 pub(crate) struct Lines {
     all: Vec<Line>,
-    /// Those that may have other timers than `due` has.
+    /// Connections whose timers may differ from those in `due`.
     touched: Vec<usize>,
-    /// When something happens, and to which.
+    /// Time of each connection's next timer, with its index.
     due: BTreeSet<(Instant, usize)>,
-    /// What `due` has of each.
+    /// The entry of each connection in `due`.
     known: Vec<Option<Instant>>,
 }
 
 impl Lines {
-    /// Adds a connection; its place.
+    /// Adds a connection and returns its index.
     pub(crate) fn push(&mut self, line: Line) -> usize {
         let index = self.all.len();
         self.all.push(line);
@@ -36,14 +36,14 @@ impl Lines {
         self.all.last()
     }
 
-    /// All of them, to be changed.
+    /// Returns all connections, mutably.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Line> {
         self.touched.clear();
         self.touched.extend(0..self.all.len());
         self.all.iter_mut()
     }
 
-    /// When the next timer expires.
+    /// Returns the time of the next timer.
     pub(crate) fn next_timeout(&mut self) -> Option<Instant> {
         for index in self.touched.drain(..) {
             let (before, now) = (self.known[index], self.all[index].next_timeout());
@@ -61,7 +61,7 @@ impl Lines {
 
     /// Lets the timers expire that are due at `now`.
     pub(crate) fn lapse(&mut self, now: Instant) {
-        // Asked anew afterwards: some may be due again at once.
+        // Timers are updated afterwards, because some may be due again at once.
         let _ = self.next_timeout();
         let expired: Vec<usize> = self
             .due

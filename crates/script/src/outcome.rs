@@ -1,54 +1,54 @@
-//! What came of a script.
+//! The outcome of a script.
 
 use std::fmt;
 
 use crate::screen::{plain, write_line, write_wrapped};
 
-/// What came of a script.
+/// Outcome of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// Everything was as it says.
+    /// Everything was as the script says.
     Passed,
-    /// Something was not.
+    /// Something was not as the script says.
     Failed(Failure),
-    /// It asks for what is not there.
+    /// The script needs something unsupported.
     Skipped(Skip),
-    /// There is no script: why its file cannot be read, and what to do.
+    /// The file cannot be read; the text has the reason and what to do.
     Unread(String),
 }
 
-/// What a script asks for that is not there.
+/// The unsupported feature that a script needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
-    /// The line that asks for it, from 1.
+    /// Line that needs it, from 1.
     pub line: usize,
-    /// What is not there.
+    /// The unsupported feature.
     pub reason: String,
 }
 
-/// What was not as a script says. Printed, it fits a screen of 80 columns.
+/// A difference from the script. Its `Display` form fits a screen of 80 columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The line of the script, from 1.
+    /// Line of the script, from 1.
     pub line: usize,
-    /// What is wrong, in one line.
+    /// The error message, on one line.
     pub message: String,
-    /// What the script wants, if it is a packet or an answer.
+    /// The expected packet or result of a call.
     pub expected: Option<String>,
-    /// What came in its place.
+    /// The actual packet or result.
     pub came: Option<String>,
-    /// In what the two differ, one thing each.
+    /// Differences between the two.
     pub differences: Vec<String>,
-    /// How the connection stands: a name and a value each.
+    /// State of the connection: names and values.
     pub state: Vec<(&'static str, String)>,
-    /// The lines of the script around it, with their numbers.
+    /// Lines of the script up to the failed one, with their numbers.
     pub excerpt: Vec<(usize, String)>,
-    /// The column of what is wrong, and how wide it is, if that is known: from 1, in characters.
+    /// Column of the error, from 1, and its width in characters, if known.
     pub mark: Option<(usize, usize)>,
 }
 
-/// Why a script's run stopped.
+/// Reasons why a script stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     Failed(Box<Failure>),
@@ -64,7 +64,7 @@ impl Stop {
     }
 }
 
-/// Lines of the script that are shown before the one that failed.
+/// Number of lines shown before the failed one.
 const LINES_BEFORE: usize = 3;
 
 impl Failure {
@@ -81,19 +81,19 @@ impl Failure {
         }
     }
 
-    /// What is wrong, and the first thing in which it shows.
+    /// Returns the message with the first difference.
     #[must_use]
     pub fn in_short(&self) -> String {
         match (&self.differences[..], &self.expected, &self.came) {
             ([first, ..], ..) => format!("{}: {first}", self.message),
             ([], Some(expected), Some(came)) => {
-                format!("{}: {expected} expected, {came} came", self.message)
+                format!("{}: expected {expected}, got {came}", self.message)
             }
             _ => self.message.clone(),
         }
     }
 
-    /// Adds the lines of `source` around it.
+    /// Adds the lines of `source` up to the failed one.
     pub(crate) fn with_excerpt(mut self, source: &str) -> Self {
         let first = self.line.saturating_sub(LINES_BEFORE).max(1);
         self.excerpt = source
@@ -124,7 +124,7 @@ impl fmt::Display for Failure {
             writeln!(f)?;
         }
         write_wrapped(f, "", &self.message)?;
-        for (name, text) in [("expected", &self.expected), ("came", &self.came)] {
+        for (name, text) in [("expected", &self.expected), ("got", &self.came)] {
             if let Some(text) = text {
                 write_wrapped(f, &format!("  {name:<9}"), text)?;
             }
@@ -141,6 +141,11 @@ impl fmt::Display for Failure {
 
 impl fmt::Display for Skip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: not there: {}", self.line, plain(&self.reason))
+        write!(
+            f,
+            "line {}: unsupported: {}",
+            self.line,
+            plain(&self.reason)
+        )
     }
 }

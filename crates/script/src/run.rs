@@ -1,7 +1,7 @@
-//! Plays a script.
+//! The player of scripts.
 //!
-//! Time stands still while something happens, and goes on to when the next thing does; timers
-//! expire on the way. What is due at the very time of an event comes after it.
+//! Time stands still during an event and then advances to the next one; timers expire in between. A timer due at the
+//! exact time of an event expires after the event.
 
 use std::path::Path;
 
@@ -15,31 +15,31 @@ use crate::socket::{Answer, Attempt, Refusal};
 use crate::stage::{BEGINNING, Budget, Expired, Stage};
 use crate::syntax::{Call, Event, Expression, Script, What, When};
 
-/// How much later than expected a packet may come and still be shown as late, not as missing.
+/// Maximum delay of a packet that is reported as late instead of missing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long a packet that may come at any time is waited for.
+/// Maximum wait for a packet that may come at any time.
 const LONG_PATIENCE: Duration = Duration::from_secs(3600);
 
-/// A script being played.
+/// The state of a script being played.
 pub(crate) struct Player<'s> {
     pub(crate) stage: Stage,
     folder: &'s Path,
     interpreter: Interpreter,
-    /// The time that the last event had in the script.
+    /// Time of the last event according to the script.
     last: Instant,
     waiting: Option<Waiting<'s>>,
     pub(crate) budget: Budget,
 }
 
-/// A call that waits.
+/// A blocked call.
 #[derive(Clone, Copy)]
 struct Waiting<'s> {
     call: &'s Call,
     line: usize,
-    /// When it is to return, and how exactly.
+    /// Time at which it must return, and the tolerance.
     returns: Option<(Instant, Duration)>,
-    /// By when it must have returned.
+    /// Time by which it must have returned.
     deadline: Instant,
 }
 
@@ -86,7 +86,7 @@ impl<'s> Player<'s> {
         if window.earliest < self.stage.now {
             return Err(self.failed(
                 event.line,
-                "it is too late for this: the event before took longer",
+                "the event is overdue: the previous event took longer",
             ));
         }
         self.advance(event.line, window.earliest)?;
@@ -109,7 +109,7 @@ impl<'s> Player<'s> {
         }
     }
 
-    /// When something is to happen.
+    /// Returns the time range of an event.
     fn window(&self, at: When) -> Window {
         let now = self.stage.now;
         let after_beginning = |at: Instant| BEGINNING + at.since(Instant::ZERO);
@@ -136,7 +136,7 @@ impl<'s> Player<'s> {
         }
     }
 
-    /// Lets time pass until `to`; what is due then is left.
+    /// Advances time to `to`; timers due at `to` itself don't expire yet.
     fn advance(&mut self, line: usize, to: Instant) -> Played {
         while self.expire_before(line, to)? == Expired::Something {}
         self.stage.now = self.stage.now.max(to);
@@ -153,7 +153,7 @@ impl<'s> Player<'s> {
         Ok(expired)
     }
 
-    /// Makes a call; `before` is when the event before was over.
+    /// Makes a call; `before` is the time at which the previous event ended.
     fn call(&mut self, event: &'s Event, call: &'s Call, before: Instant) -> Played {
         let now = self.stage.now;
         let deadline = now + PATIENCE;
@@ -173,14 +173,14 @@ impl<'s> Player<'s> {
         };
         self.waiting = Some(waiting);
         self.try_waiting()?;
-        // A call without an end in the script returns before the next thing happens.
+        // A call without an end time in the script returns before the next event.
         if returns.is_none() {
             return self.finish_waiting();
         }
         Ok(())
     }
 
-    /// Tries again the call that waits, if there is one.
+    /// Retries the blocked call, if there is one.
     fn try_waiting(&mut self) -> Played {
         let Some(waiting) = self.waiting else {
             return Ok(());
@@ -197,18 +197,18 @@ impl<'s> Player<'s> {
         }
     }
 
-    /// Lets time pass until the call that waits returns.
+    /// Advances time until the blocked call returns.
     fn finish_waiting(&mut self) -> Played {
         while let Some(waiting) = self.waiting {
             if self.expire_before(waiting.line, waiting.deadline)? == Expired::Nothing {
                 let name = &waiting.call.name;
-                return Err(self.failed(waiting.line, format!("{name} does not return")));
+                return Err(self.failed(waiting.line, format!("{name} did not return")));
             }
         }
         Ok(())
     }
 
-    /// Compares what a call returned with what the script says.
+    /// Compares the result of a call with the script.
     fn check(&self, waiting: &Waiting<'_>, answer: &Answer) -> Played {
         let call = waiting.call;
         let (expected, came) = match answer {
@@ -220,8 +220,10 @@ impl<'s> Player<'s> {
                 expected,
                 came,
             } => {
-                let mut failure =
-                    Failure::new(waiting.line, format!("{} gives another answer", call.name));
+                let mut failure = Failure::new(
+                    waiting.line,
+                    format!("{} gave a different value", call.name),
+                );
                 failure.expected = Some(format!("{what} {expected}"));
                 failure.came = Some(format!("{what} {came}"));
                 return Err(self.with_state(failure));
@@ -232,7 +234,7 @@ impl<'s> Player<'s> {
         {
             let mut failure = Failure::new(
                 waiting.line,
-                format!("{} returns something else", call.name),
+                format!("{} returned a different value", call.name),
             );
             failure.expected = Some(expected);
             failure.came = Some(came);
@@ -247,7 +249,7 @@ impl<'s> Player<'s> {
         }
         let mut failure = Failure::new(
             waiting.line,
-            format!("{} returns at another time", call.name),
+            format!("{} returned at a different time", call.name),
         );
         failure.expected = Some(format!("at {}", clock(at)));
         failure.came = Some(format!("at {}", clock(now)));
@@ -281,7 +283,7 @@ impl<'s> Player<'s> {
         }
     }
 
-    /// A failure with the state of the connection.
+    /// Creates a failure with the state of the connection.
     pub(crate) fn failed(&self, line: usize, message: impl Into<String>) -> Stop {
         self.with_state(Failure::new(line, message.into()))
     }
@@ -294,7 +296,7 @@ impl<'s> Player<'s> {
     }
 }
 
-/// What a call is to return, as it is compared; `None` if anything will do.
+/// Returns the expected result of a call as text; `None` if any result will do.
 fn wanted(call: &Call) -> Option<String> {
     match (&call.result, &call.error) {
         (Expression::Any, _) => None,
@@ -304,7 +306,7 @@ fn wanted(call: &Call) -> Option<String> {
     }
 }
 
-/// A time as a script counts it, for reading.
+/// Returns a time in the script's clock, for messages.
 pub(crate) fn clock(at: Instant) -> String {
     let micros = at.as_nanos().saturating_sub(BEGINNING.as_nanos()) / 1000;
     format!("{}.{:06} s", micros / 1_000_000, micros % 1_000_000)

@@ -1,15 +1,15 @@
-//! Text for a screen of 80 columns, whatever stands in a script.
+//! Text for a screen of 80 columns, for any contents of a script.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Columns of a screen.
+/// Width of the screen in columns.
 const COLUMNS: usize = 80;
 
-/// Columns of a tab.
+/// Spaces that replace a tab.
 const TAB: &str = "        ";
 
-/// `text` without characters that a terminal obeys: they are written as Rust escapes them.
+/// Returns `text` with control characters for terminals escaped as in Rust.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
@@ -24,14 +24,14 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Control characters, and those that turn the direction of what follows or cannot be seen.
+/// Returns `true` for control characters, invisible characters, and characters that change the text direction.
 fn is_obeyed(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// A line of a script with its number. If there is a mark on it, of a column from 1 and a width in
-/// characters, what is marked is in sight, and a line below points at it.
+/// Writes a line of a script with its number. A mark is a column, from 1, and a width in characters; the marked part is
+/// kept visible, and carets on the next line point at it.
 pub(crate) fn write_line(
     f: &mut fmt::Formatter<'_>,
     gutter: &str,
@@ -41,10 +41,10 @@ pub(crate) fn write_line(
     let indent = gutter.chars().count();
     let room = COLUMNS.saturating_sub(indent).max(2);
     let (cells, mark) = cells(text, mark);
-    // A mark may stand behind the last character.
+    // A mark may be after the last character.
     let length = cells.len().max(mark.map_or(0, |(start, _)| start + 1));
     let first = match mark {
-        // The last column is for the sign that the line goes on.
+        // The last column is reserved for the sign that the line continues.
         Some((start, end)) if length > room && end > room - 1 => {
             start.saturating_sub(room / 2).min(length - room)
         }
@@ -70,10 +70,10 @@ pub(crate) fn write_line(
     Ok(())
 }
 
-/// The characters of a line as they are shown, and where among them the mark begins and ends.
+/// Returns the characters of a line as shown, and the shown range of the mark.
 fn cells(text: &str, mark: Option<(usize, usize)>) -> (Vec<char>, Option<(usize, usize)>) {
     let mut cells = Vec::new();
-    // Where each character of the line begins.
+    // Start of each character of the line.
     let mut starts = Vec::new();
     for c in text.chars() {
         starts.push(cells.len());
@@ -91,8 +91,8 @@ fn cells(text: &str, mark: Option<(usize, usize)>) -> (Vec<char>, Option<(usize,
     (cells, mark)
 }
 
-/// Text behind a heading, broken where the screen ends: between words, and a word that is longer than a
-/// line behind a comma.
+/// Writes text after a heading, wrapped at the edge of the screen: between words, and within an overlong word after a
+/// comma.
 pub(crate) fn write_wrapped(f: &mut fmt::Formatter<'_>, heading: &str, text: &str) -> fmt::Result {
     let indent = heading.chars().count();
     let mut line = heading.to_owned();
@@ -126,8 +126,8 @@ pub(crate) fn write_wrapped(f: &mut fmt::Formatter<'_>, heading: &str, text: &st
     writeln!(f, "{}", line.trim_end())
 }
 
-/// Where a word that is too long is broken so that no more than `left` characters come before: behind a
-/// comma, or anywhere if the line is empty and there is none.
+/// Returns where to break an overlong word within `left` characters: after a comma, or anywhere if the line is empty
+/// and there is no comma.
 fn breach(word: &str, left: usize, is_empty: bool) -> usize {
     let end = word
         .char_indices()

@@ -1,5 +1,5 @@
-//! What a script asks of the system: sysctls, socket options and lines that begin with `--`, each
-//! mapped to a parameter of ours, known to make no difference, or beyond us with the reason.
+//! System settings of a script: sysctls, socket options and lines that start with `--`. Each maps to one of our
+//! parameters, is known to make no difference, or is unsupported with a reason.
 
 mod queue;
 mod shell;
@@ -29,31 +29,31 @@ pub(crate) use socket::{
 
 use crate::syntax::Setting;
 
-/// The control that a script runs with that names none.
+/// Congestion control of scripts that name none.
 const USUAL_CONTROL: &str = "cubic";
 
-/// The MTU of Ethernet, and of packetdrill's device.
+/// MTU of Ethernet and of packetdrill's device.
 pub(crate) const USUAL_MTU: u16 = 1500;
 
-/// What the system is set to.
+/// Settings of the system.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// The stack that was named, whatever control the script asks for; without one RACK-TLP with that.
+    /// The stack of the options, whatever control the script requests; `None` for RACK-TLP with the requested control.
     named: Option<StackSpec>,
-    /// The control that the script asks for, with its parameters.
+    /// The control that the script requests, with its parameters.
     control: String,
     dialect: Dialect,
     tolerance: Duration,
-    /// Of the time that an event follows the one before by, as a share.
+    /// Tolerance as a share of the time since the previous event.
     tolerance_share: f64,
-    /// Time between two values of the script's timestamps; `None` if they are not checked.
+    /// Tick of the script's timestamps; `None` if they are not checked.
     timestamp_tick: Option<Duration>,
     scaled_echoes: bool,
-    /// Whether a packet that is expected must come in one piece.
+    /// `true` if an expected packet must be sent as one segment.
     strict_segments: bool,
-    /// What the script says.
+    /// MTU set by the script.
     mtu: Option<u16>,
-    /// What holds for IPv6 if it says nothing.
+    /// MTU for IPv6 if the script sets none.
     pub(crate) mtu_ipv6: u16,
     headers: u16,
     timestamps: bool,
@@ -61,30 +61,30 @@ pub(crate) struct Settings {
     dsack: bool,
     window_scaling: bool,
     tail_loss_probe: bool,
-    /// Whether F-RTO looks for timeouts that were needless.
+    /// `true` if F-RTO detects spurious timeouts.
     frto: bool,
     restart_after_idle: bool,
     pacing: Pacing,
-    /// This host's own queue takes no packets.
+    /// `true` if the host's own queue accepts no packets.
     pub(crate) refuses: bool,
     compression: Compression,
-    /// The dialect's, unless the script says something.
+    /// ECN; `None` for the dialect's default.
     ecn: Option<EcnOffer>,
     accurate_option: Option<AccurateOption>,
-    /// The largest receive buffer, which the window's shift follows from.
+    /// Maximum receive buffer, which determines the window scale.
     receive_buffer: u32,
     path: PathSettings,
-    /// What may wait to be sent on every socket, if the script bounds it.
+    /// Maximum amount of unsent data on every socket, if the script bounds it.
     unsent: Option<u32>,
-    /// Repetitions of a SYN before the wait doubles; the dialect's, unless the script says something.
+    /// Retransmissions of a SYN before the wait doubles; `None` for the dialect's default.
     even_syns: Option<u32>,
-    /// Repetitions of a SYN, and of its answer.
+    /// Maximum retransmissions of a SYN and of a SYN-ACK.
     syn_retries: u32,
     syn_ack_retries: u32,
 }
 
 impl Settings {
-    /// Those of Linux.
+    /// Returns Linux's default settings.
     pub(crate) fn new(stack: Option<StackSpec>, dialect: Dialect, tolerance: Duration) -> Self {
         Self {
             named: stack,
@@ -119,12 +119,12 @@ impl Settings {
         }
     }
 
-    /// Takes a line that begins with `--`; or says why it cannot.
+    /// Applies a line that starts with `--`, or returns the unsupported feature.
     pub(crate) fn take_option(&mut self, setting: &Setting) -> Result<(), String> {
         let value = setting.value.as_deref().unwrap_or_default();
         let number = || -> Result<u64, String> {
             let wrong = || format!("the option `--{}={value}`", setting.name);
-            // Longer than any script takes, in microseconds.
+            // Longer than any script, in microseconds.
             const MOST: u64 = 10_u64.pow(13);
             match value.parse() {
                 Ok(number) if number <= MOST => Ok(number),
@@ -143,12 +143,12 @@ impl Settings {
             "tcp_ts_ecr_scaled" => self.scaled_echoes = true,
             "strict_segments" => self.strict_segments = true,
             "mtu" => {
-                let mtu = u16::try_from(number()?).map_err(|_| "a longer MTU than IPv4's")?;
+                let mtu =
+                    u16::try_from(number()?).map_err(|_| "an MTU larger than IPv4's maximum")?;
                 self.mtu = Some(mtu);
             }
             "ip_version" if value == "ipv6" => self.headers = IPV6_HEADERS,
-            // Addresses, and what goes to the terminal: nothing here follows from them. `mss` is
-            // that of packets in ICMP messages and UDP.
+            // Addresses and output options make no difference. `mss` applies to packets in ICMP messages and UDP.
             "ip_version" | "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port"
             | "connect_port" | "verbose" | "dry_run" | "mss" | "speed" | "no_cleanup"
             | "init_scripts" | "send_omit_free" => {}
@@ -157,8 +157,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Takes the shell commands of `text`, with files found from `folder`; or says what is beyond
-    /// us.
+    /// Applies the shell commands of `text`, with files relative to `folder`; or returns the unsupported feature.
     pub(crate) fn take_commands(&mut self, text: &str, folder: &Path) -> Result<(), String> {
         self.take_commands_from(text, folder, 0)
     }
@@ -175,9 +174,9 @@ impl Settings {
             match &words[..] {
                 [] => {}
                 ["sysctl", rest @ ..] => self.take_sysctls(rest)?,
-                // A file that is sent has the length that the script says.
+                // The script itself gives the length of a file that is sent.
                 ["/bin/rm" | "rm" | "/bin/dd" | "dd", ..] => {}
-                // Nothing of a kernel's is cached, limited or offloaded here.
+                // There is no kernel state that is cached, limited or offloaded.
                 ["ip", "tcp_metrics", "flush", ..]
                 | ["ethtool", ..]
                 | ["sleep" | "true" | ":", ..] => {}
@@ -193,8 +192,8 @@ impl Settings {
                 }
                 ["echo", redirection, path] if redirection.ends_with('>') => {
                     return Err(format!(
-                        "`echo` with nothing to write into `{path}`: a digit just before `>` is a \
-                         descriptor to a shell; write a space between"
+                        "`echo` without a value for `{path}`: to a shell, a digit directly before `>` is \
+                         a descriptor; insert a space"
                     ));
                 }
                 [file, rest @ ..] if file.ends_with("set_sysctls.py") => {
@@ -208,7 +207,7 @@ impl Settings {
                     let path = folder.join(file);
                     let beside = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
                     let text = std::fs::read_to_string(&path).map_err(|error| {
-                        format!("commands of `{file}`, which cannot be read: {error}")
+                        format!("the commands of the unreadable file `{file}`: {error}")
                     })?;
                     self.take_commands_from(&text, &beside, depth + 1)?;
                 }
@@ -218,19 +217,19 @@ impl Settings {
         Ok(())
     }
 
-    /// A file of `/proc/sys`, or a module's parameter.
+    /// Applies a value to a file of `/proc/sys` or a module's parameter.
     fn take_file(&mut self, path: &str, value: &str) -> Result<(), String> {
         if let Some(name) = path.strip_prefix("/proc/sys/") {
             return self.take_sysctl(&name.replace('/', "."), value);
         }
         match path.strip_prefix("/sys/module/tcp_cubic/parameters/") {
-            // Both of its tests are on: the default.
+            // Both of its tests are on, which is the default.
             Some("hystart_detect") if value == "3" => Ok(()),
             _ => Err(format!("`{path}`")),
         }
     }
 
-    /// What a new connection is made of.
+    /// Returns the configuration of a new connection.
     pub(crate) fn connection(
         &self,
         socket: &SocketSettings,
@@ -254,7 +253,7 @@ impl Settings {
             Opened::Here => self.syn_retries,
             Opened::ByPeer => self.syn_ack_retries,
         });
-        // All of them, each twice as long after the one before, but for the first of a client.
+        // All retransmissions, each after twice the previous wait, except the first ones of a client.
         config.even_syns = self.even_syns.unwrap_or(config.even_syns);
         let even = match opened {
             Opened::Here => u64::from(config.even_syns),
@@ -278,12 +277,12 @@ impl Settings {
         Ok((config, build))
     }
 
-    /// What may wait to be sent on a socket; the socket's option, if it is set, else the system's.
+    /// Returns the bound of unsent data on a socket: the socket's option if it is set, otherwise the system's.
     pub(crate) fn unsent_for(&self, socket: &SocketSettings) -> Option<u32> {
         socket.unsent.filter(|&bytes| bytes > 0).or(self.unsent)
     }
 
-    /// Payload of the longest packet without options.
+    /// Returns the maximum payload of a packet without options.
     fn mss(&self, socket: &SocketSettings) -> u16 {
         let mtu = self.mtu.unwrap_or(match self.headers {
             IPV6_HEADERS => self.mtu_ipv6,
@@ -293,8 +292,7 @@ impl Settings {
         socket.mss.map_or(link, |mss| mss.min(link))
     }
 
-    /// The stack of a connection: what the script sets of it counts where the stack, as it was named,
-    /// says nothing else.
+    /// Returns the stack of a connection. The script's settings apply unless the stack's own text sets the parameter.
     pub(crate) fn stack_for(&self, socket: &SocketSettings) -> Result<StackSpec, String> {
         let control = socket.control.as_ref().unwrap_or(&self.control);
         let scripts = StackSpec::parse(&format!("rack/{control}"), &Catalog::builtin());
@@ -316,7 +314,7 @@ impl Settings {
         Ok(stack)
     }
 
-    /// Parameters of a stack that sysctls and the host's queue set.
+    /// Returns the stack's parameters that sysctls and the host's queue set.
     fn of_stack(&self) -> Vec<SetParameter> {
         let mut set = Vec::new();
         if !self.tail_loss_probe {
@@ -332,14 +330,14 @@ impl Settings {
         set
     }
 
-    /// The control that a script asks for; or that there is none of this name.
+    /// Sets the requested control, or returns the reason why it is unsupported.
     fn take_control(&mut self, name: &str) -> Result<(), String> {
         known_control(name)?;
         name.clone_into(&mut self.control);
         Ok(())
     }
 
-    /// How far from its time something may happen that follows the event before by `after`.
+    /// Returns the tolerance of an event that follows the previous one by `after`.
     pub(crate) fn tolerance(&self, after: Duration) -> Duration {
         let share = Duration::from_secs_f64(after.as_secs_f64() * self.tolerance_share);
         self.tolerance.max(share)
@@ -358,19 +356,19 @@ impl Settings {
     }
 }
 
-/// How packets are spread over time, as the queueing discipline fq does it.
+/// Pacing, as by the queueing discipline fq.
 #[derive(Clone, Copy, Debug)]
 struct Pacing {
     is_on: bool,
-    /// In percent.
+    /// Percentage in slow start.
     slow_start: u64,
     avoidance: u64,
-    /// In segments.
+    /// Burst in segments.
     burst: u64,
 }
 
 impl Default for Pacing {
-    /// As Linux has it.
+    /// Returns Linux's defaults.
     fn default() -> Self {
         Self {
             is_on: false,
@@ -381,13 +379,13 @@ impl Default for Pacing {
     }
 }
 
-/// A number of percent as a parameter has it.
+/// Returns a percentage as a parameter's value.
 fn share(percent: u64) -> String {
     (percent as f64 / 100.0).to_string()
 }
 
 impl Pacing {
-    /// The same as parameters of a control.
+    /// Returns the pacing as parameters of a control.
     fn parameters(self) -> [(&'static str, String); 4] {
         [
             ("pacing", "on".to_owned()),
@@ -398,7 +396,7 @@ impl Pacing {
     }
 }
 
-/// What a script says of SACK compression.
+/// SACK compression set by a script.
 #[derive(Clone, Copy, Debug, Default)]
 struct Compression {
     nr: Option<u64>,
@@ -408,7 +406,7 @@ struct Compression {
 }
 
 impl Compression {
-    /// This, and the dialect's where nothing is said; a dialect that has none has none.
+    /// Returns these settings completed by the dialect's; a dialect without SACK compression stays without.
     fn over(&self, dialect: Option<SackCompression>) -> Option<SackCompression> {
         let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let mut compression = dialect?;
@@ -428,11 +426,11 @@ impl Compression {
     }
 }
 
-/// What a script says of the discovery of the path's MTU; `None` is what the dialect has.
+/// Path MTU discovery set by a script; `None` for the dialect's default.
 #[derive(Clone, Copy, Debug, Default)]
 struct PathSettings {
     probing: Option<ProbingRule>,
-    /// In bytes of a segment.
+    /// Initial segment size of probing, in bytes.
     base_mss: Option<u16>,
     converged: Option<u16>,
     raise_after: Option<Duration>,
@@ -441,7 +439,7 @@ struct PathSettings {
 }
 
 impl PathSettings {
-    /// This, and the dialect's where nothing is said, with so many bytes of headers.
+    /// Returns these settings completed by the dialect's; `headers` is the length of the headers in bytes.
     fn over(&self, dialect: PathMtuConfig, headers: u16) -> PathMtuConfig {
         let mut config = match headers {
             IPV6_HEADERS => dialect.over_ipv6(),
@@ -461,10 +459,10 @@ impl PathSettings {
     }
 }
 
-/// A parameter of a stack, and its value.
+/// A parameter of a stack and its value.
 type SetParameter = (Axis, String, String);
 
-/// The parameters of the control that were given with its name.
+/// Returns the parameters that were given together with the control's name.
 fn given(stack: &StackSpec, dialect: Dialect) -> Vec<SetParameter> {
     let entries = stack.effective(dialect).into_iter();
     let control = entries.filter(|entry| entry.axis == Axis::Control);
@@ -475,14 +473,14 @@ fn given(stack: &StackSpec, dialect: Dialect) -> Vec<SetParameter> {
         .collect()
 }
 
-/// Who opens a connection.
+/// The side that opens a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opened {
     Here,
     ByPeer,
 }
 
-/// Whether there is a congestion control of this name; or the reason to skip.
+/// Checks that there is a congestion control of this name; otherwise returns the reason to skip.
 fn known_control(name: &str) -> Result<(), String> {
     match StackSpec::parse(&format!("rack/{name}"), &Catalog::builtin()) {
         Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! What the application of a script calls: sockets, as far as scripts use them.
+//! System calls on sockets, as far as scripts use them.
 
 mod arguments;
 mod data;
@@ -14,26 +14,25 @@ use crate::stage::{Blocking, Role, Socket, Stage, Subject};
 use crate::syntax::{Call, Expression};
 use arguments::{flag, number, words};
 
-/// What a call does.
+/// Result of trying a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// It returns.
+    /// The call returns.
     Returns(Answer),
-    /// It waits.
+    /// The call blocks.
     Waits,
 }
 
-/// What a call returns.
+/// Return value of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// This value.
+    /// A number.
     Value(i64),
     /// A new file descriptor, which gets the number that the script expects.
     Descriptor,
-    /// -1, with this error.
+    /// -1 with this error.
     Error(&'static str),
-    /// What it writes into its arguments is not what the script expects: what, and in place of
-    /// what.
+    /// A value written to the call's arguments differs from the script.
     Differs {
         what: &'static str,
         expected: String,
@@ -41,10 +40,10 @@ pub(crate) enum Answer {
     },
 }
 
-/// Why a call cannot be made.
+/// Reasons why a call cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It is not there.
+    /// The call is unsupported.
     Beyond(String),
     /// The script is wrong.
     Wrong(String),
@@ -65,7 +64,7 @@ pub(super) fn beyond<T>(what: impl Into<String>) -> Result<T, Refusal> {
 }
 
 impl Stage {
-    /// Makes a call, or tries again one that waits.
+    /// Makes a call, or retries a blocked one.
     pub(crate) fn call(&mut self, call: &Call) -> Attempted {
         let arguments = &call.arguments[..];
         match (&*call.name, arguments) {
@@ -101,7 +100,7 @@ impl Stage {
 
     fn socket(&mut self, call: &Call, kind: &Expression) -> Attempted {
         if !flag(kind, "SOCK_STREAM") {
-            return beyond("sockets other than TCP's");
+            return beyond("sockets other than TCP");
         }
         let fd = self.make(call, Role::Fresh)?;
         if flag(kind, "SOCK_NONBLOCK")
@@ -113,11 +112,11 @@ impl Stage {
         Ok(Attempt::Returns(Answer::Descriptor))
     }
 
-    /// A socket under the number that the script expects.
+    /// Creates a socket with the number that the script expects.
     fn make(&mut self, call: &Call, role: Role) -> Result<i64, Refusal> {
         let fd = match number(&call.result) {
             Some(fd) if fd >= 0 => fd,
-            _ => return beyond(format!("{} that fails", call.name)),
+            _ => return beyond(format!("a failing {}", call.name)),
         };
         let socket = Socket {
             role,
@@ -128,7 +127,7 @@ impl Stage {
         Ok(fd)
     }
 
-    /// The number of a descriptor that is open.
+    /// Returns the number of an open descriptor.
     pub(super) fn find(&self, fd: &Expression) -> Option<i64> {
         number(fd).filter(|fd| self.sockets.contains_key(fd))
     }
@@ -227,7 +226,7 @@ impl Stage {
             Role::Connected(index) => {
                 let line = &mut self.lines[index];
                 line.application = Presence::Gone;
-                // What nobody has read is lost, which the peer must know (RFC 2525 §2.17).
+                // Unread data is lost, and the peer must be told (RFC 2525 §2.17).
                 if line.unread() > 0
                     || socket.settings.abort_at_close
                     || !line.connection.state().is_synchronized()

@@ -1,4 +1,4 @@
-//! Where a script plays: its clock, its sockets and its connections.
+//! The stage of a script: its clock, sockets and connections.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,34 +12,33 @@ use crate::settings::{Opened, Settings, SocketSettings};
 use crate::syntax::{Icmp, Packet};
 use crate::wire::Echoes;
 
-/// This end's initial sequence number. No script sees it; it wraps after 64 kB, so that every
-/// script checks that, too.
+/// Our initial sequence number. Scripts do not see it; it wraps after 64 kB, so that every script also tests wrapping.
 const ISS: SeqNumber = SeqNumber(0xffff_0000);
 
-/// When a script begins: not at zero, for a clock that says zero may be one that was never read.
+/// Start time of a script. It is not zero, because a clock at zero may be one that was never read.
 pub(crate) const BEGINNING: Instant = Instant::from_nanos(1_000_000_000);
 
-/// More timers than this at one time, and something goes round in circles.
+/// Maximum number of timers at the same time; more indicate an endless loop.
 const MOST_AT_ONCE: u32 = 10_000;
 
-/// Where a script plays.
+/// The state in which a script plays.
 pub(crate) struct Stage {
     pub(crate) now: Instant,
     pub(crate) settings: Settings,
     pub(crate) sockets: BTreeMap<i64, Socket>,
     pub(crate) lines: Lines,
     pub(crate) subject: Subject,
-    /// Whether the host takes no packets, as far as the connections know.
+    /// `true` if the connections were told that the host accepts no packets.
     refuses: bool,
-    /// What ICMP has said of the path, which all connections share.
+    /// Path MTU learnt from ICMP, which all connections share.
     path_mtu: Option<KnownMtu>,
 }
 
-/// What packets of the script belong to: as there, one thing at a time.
+/// The socket or connection that packets of the script belong to; only one at a time, as in packetdrill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     Nothing,
-    /// This file descriptor's socket.
+    /// The socket of this file descriptor.
     Socket(i64),
     /// This connection.
     Line(usize),
@@ -53,20 +52,20 @@ pub(crate) struct Socket {
     pub(crate) blocking: Blocking,
 }
 
-/// What a socket is for.
+/// Role of a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Nothing yet.
+    /// Unused so far.
     Fresh,
-    /// It listens; connections that nobody has accepted.
+    /// A listener, with the connections that were not accepted yet.
     Listening(VecDeque<usize>),
-    /// It is one end of a connection.
+    /// One end of a connection.
     Connected(usize),
-    /// It is a file.
+    /// A file.
     File,
 }
 
-/// Whether a call may wait.
+/// Blocking or non-blocking mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blocking {
     Yes,
@@ -86,7 +85,7 @@ impl Stage {
         }
     }
 
-    /// The connection that packets belong to, if there is one.
+    /// Returns the connection that packets belong to, if there is one.
     pub(crate) fn subject_line(&self) -> Option<usize> {
         match self.subject {
             Subject::Nothing => None,
@@ -109,7 +108,7 @@ impl Stage {
         Ok(self.lines.push(line))
     }
 
-    /// A packet of the script's reaches the host.
+    /// Delivers a packet of the script to the host.
     pub(crate) fn arrive(&mut self, packet: &Packet) -> Result<(), String> {
         let index = match self.subject_line() {
             Some(index) => index,
@@ -129,10 +128,10 @@ impl Stage {
         Ok(())
     }
 
-    /// An ICMP error of the script's reaches the host.
+    /// Delivers an ICMP error of the script to the host.
     pub(crate) fn hear_of(&mut self, icmp: &Icmp) -> Result<(), String> {
         let index = self.subject_line();
-        let index = index.ok_or("there is no connection that the ICMP error can be about")?;
+        let index = index.ok_or("no connection matches the ICMP error")?;
         let line = &mut self.lines[index];
         let error = IcmpError::new(line.numbers.quoted(icmp.seq), icmp.says);
         line.hear_of(self.now, &error);
@@ -140,8 +139,7 @@ impl Stage {
         Ok(())
     }
 
-    /// A connection for a packet that belongs to none: a listener's, or one that is closed and
-    /// says so.
+    /// Creates a connection for a packet that belongs to none: a listener's, or a closed one that answers.
     fn called(&mut self, packet: &Packet) -> Result<usize, String> {
         let listening = match self.subject {
             Subject::Socket(fd) => self.sockets.get(&fd),
@@ -167,7 +165,7 @@ impl Stage {
         Ok(index)
     }
 
-    /// A connection that has just been established waits at its listener.
+    /// Queues a newly established connection at its listener.
     fn queue_for_acceptance(&mut self, index: usize) {
         let line = &self.lines[index];
         if !line.passive || line.queued || line.connection.negotiated().is_none() {
@@ -183,7 +181,7 @@ impl Stage {
         }
     }
 
-    /// The host's queue may take packets, or take them no more.
+    /// Tells the connections when the host's queue starts or stops refusing packets.
     pub(crate) fn heed_host(&mut self) {
         if self.settings.refuses == self.refuses {
             return;
@@ -195,19 +193,19 @@ impl Stage {
         }
     }
 
-    /// Lets the connection that is looked at send what it has to send.
+    /// Lets the current connection send.
     pub(crate) fn settle(&mut self) {
         if let Some(index) = self.subject_line() {
             self.lines[index].settle(self.now);
         }
     }
 
-    /// When the next timer expires.
+    /// Returns the time of the next timer.
     pub(crate) fn next_timeout(&mut self) -> Option<Instant> {
         self.lines.next_timeout()
     }
 
-    /// Lets the next timer expire if it is due before `until`, or says that it is not.
+    /// Lets the next timer expire if it is due before `until`, and reports whether one did.
     pub(crate) fn expire_before(
         &mut self,
         until: Instant,
@@ -224,14 +222,14 @@ impl Stage {
     }
 }
 
-/// Whether a timer expired.
+/// Tells whether a timer expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expired {
     Nothing,
     Something,
 }
 
-/// How often timers may still expire at one time.
+/// Number of timers that may still expire at the same time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Budget {
     spent: u32,
@@ -241,7 +239,7 @@ impl Budget {
     fn spend(&mut self, at_once: bool) -> Result<(), String> {
         self.spent = if at_once { self.spent + 1 } else { 0 };
         match self.spent > MOST_AT_ONCE {
-            true => Err("a timer expires again and again at one time".to_owned()),
+            true => Err("a timer keeps expiring at the same time".to_owned()),
             false => Ok(()),
         }
     }

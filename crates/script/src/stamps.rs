@@ -1,42 +1,42 @@
-//! Times that an application asks for: when the last byte of each write was sent, and when it was acknowledged
+//! Timestamps that an application requests: when the last byte of each write was sent and acknowledged
 //! (`SO_TIMESTAMPING`).
 
 use std::collections::VecDeque;
 
 use dupack_tcp::time::Instant;
 
-/// What is asked for, and what has happened of it.
+/// Requested and recorded timestamps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stamps {
     kinds: Vec<Kind>,
-    /// Keys count from here in the stream.
+    /// Stream offset from which keys count.
     base: u64,
-    /// Where writes end that were not sent.
+    /// Ends of writes that are unsent.
     unsent: VecDeque<u64>,
-    /// Where writes end that were sent and are not acknowledged.
+    /// Ends of writes that are sent but unacknowledged.
     sent: VecDeque<u64>,
     happened: VecDeque<Stamp>,
 }
 
-/// What a time is of.
+/// Event of a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It was handed to the device's queue.
+    /// The data entered the device's queue.
     Scheduled,
-    /// It was handed to the device: the same here.
+    /// The data was passed to the device, at the same time here.
     Sent,
     Acknowledged,
 }
 
 impl Kind {
-    /// The options of a socket that ask for them.
+    /// Socket options that request each kind.
     const ASKED: [(&'static str, Self); 3] = [
         ("SOF_TIMESTAMPING_TX_SCHED", Self::Scheduled),
         ("SOF_TIMESTAMPING_TX_SOFTWARE", Self::Sent),
         ("SOF_TIMESTAMPING_TX_ACK", Self::Acknowledged),
     ];
 
-    /// Its name in a message.
+    /// Returns the name in a message.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Scheduled => "SCM_TSTAMP_SCHED",
@@ -46,17 +46,17 @@ impl Kind {
     }
 }
 
-/// A time.
+/// A timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) kind: Kind,
     pub(crate) at: Instant,
-    /// The number of the byte, counted from where the option was set.
+    /// Number of the byte, counted from where the option was set.
     pub(crate) key: u64,
 }
 
 impl Stamps {
-    /// Asks for what the names of options say. What is written from `base` on counts from zero.
+    /// Requests the timestamps named by the options. Keys count from `base`.
     pub(crate) fn ask(&mut self, names: &[&str], base: u64) {
         let asked = |(name, _): &&(&str, Kind)| names.contains(name);
         self.kinds = Kind::ASKED
@@ -67,14 +67,14 @@ impl Stamps {
         self.base = base;
     }
 
-    /// Something was written up to `end`.
+    /// Records a write that ends at `end`.
     pub(crate) fn written(&mut self, end: u64) {
         if !self.kinds.is_empty() {
             self.unsent.push_back(end);
         }
     }
 
-    /// All before `sent` was sent, and all before `acknowledged` was acknowledged.
+    /// Records that everything before `sent` was sent and everything before `acknowledged` was acknowledged.
     pub(crate) fn note(&mut self, sent: u64, acknowledged: u64, at: Instant) {
         let (kinds, base) = (&self.kinds, self.base);
         let happened = &mut self.happened;
@@ -94,7 +94,7 @@ impl Stamps {
         }
     }
 
-    /// The next time that the application has not read.
+    /// Takes the next unread timestamp.
     pub(crate) fn read(&mut self) -> Option<Stamp> {
         self.happened.pop_front()
     }

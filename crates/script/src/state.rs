@@ -1,4 +1,4 @@
-//! How a connection stands, on a few lines.
+//! A summary of a connection's state on a few lines.
 
 use dupack_tcp::recovery::Phase;
 use dupack_tcp::scoreboard::{Reported, Scoreboard};
@@ -9,10 +9,10 @@ use crate::info::Tally;
 use crate::run::clock;
 use crate::stage::Stage;
 
-/// Ranges of the scoreboard that are shown.
+/// Maximum number of sacked ranges shown.
 const MOST_RANGES: usize = 4;
 
-/// How the connection with this index stands: names and values.
+/// Returns the state of the connection with this index: names and values.
 pub(crate) fn of(stage: &Stage, index: usize) -> Vec<(&'static str, String)> {
     let line = &stage.lines[index];
     let connection = &line.connection;
@@ -37,10 +37,7 @@ pub(crate) fn of(stage: &Stage, index: usize) -> Vec<(&'static str, String)> {
         rows.push(("next timer", clock(next)));
     }
     if !line.departed.is_empty() {
-        rows.push((
-            "not looked at",
-            format!("{} packets sent", line.departed.len()),
-        ));
+        rows.push(("unchecked", format!("{} packets sent", line.departed.len())));
     }
     rows
 }
@@ -67,7 +64,7 @@ fn of_sender(sender: &Sender, now: Instant) -> Vec<(&'static str, String)> {
         (
             "recovery",
             format!(
-                "{}; {} outstanding, {} sacked, {} lost, {} sent again",
+                "{}; {} outstanding, {} sacked, {} lost, {} retransmitted",
                 phase(sender.phase()),
                 tally.outstanding,
                 board.sacked_segments(),
@@ -78,7 +75,7 @@ fn of_sender(sender: &Sender, now: Instant) -> Vec<(&'static str, String)> {
         (
             "round trip",
             format!(
-                "srtt {}, rttvar {}, least {}, rto {}",
+                "srtt {}, rttvar {}, minimum {}, rto {}",
                 span(rtt.srtt()),
                 span(Some(rtt.rttvar())),
                 span(rtt.min()),
@@ -102,11 +99,11 @@ fn phase(phase: Option<Phase>) -> &'static str {
         Some(Phase::Reducing) => "reducing",
         Some(Phase::Recovery) => "recovery",
         Some(Phase::Loss) => "loss",
-        _ => "of no known phase",
+        _ => "unknown phase",
     }
 }
 
-/// The sacked ranges in the script's numbers.
+/// Returns the sacked ranges in the script's numbers.
 fn sacked(board: &Scoreboard) -> String {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for (_, segment) in board.iter_from(board.first()) {

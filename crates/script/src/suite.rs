@@ -1,4 +1,4 @@
-//! Many scripts: finding them, playing them, and the table of what came of them.
+//! Suites of scripts: finds scripts, plays them, and tabulates their outcomes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,24 +10,24 @@ use serde_json::{Value, json};
 use crate::screen::plain;
 use crate::{Options, Outcome, Trace, run_traced};
 
-/// A script that was played.
+/// A played script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Played {
-    /// Where it stands.
+    /// Path of the script.
     pub path: PathBuf,
-    /// What came of it.
+    /// Outcome of the script.
     pub outcome: Outcome,
 }
 
-/// Scripts that were played.
+/// Played scripts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Suite {
-    /// In the order in which they were played.
+    /// The scripts in the order in which they were played.
     pub played: Vec<Played>,
 }
 
-/// The scripts that `paths` name, each once: files as they are, and all `.pkt` files in folders, in order of
-/// their names. What cannot be read is among them: to [`play`] it says why.
+/// Returns the scripts that `paths` name, each once: files as they are, and all `.pkt` files in folders, in order of
+/// their names. Unreadable paths are included, because [`play`] reports the reason.
 #[must_use]
 pub fn scripts(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -38,7 +38,7 @@ pub fn scripts(paths: &[PathBuf]) -> Vec<PathBuf> {
         }
     }
     let mut seen = BTreeSet::new();
-    // Links are left: the same script may find other files from elsewhere.
+    // Links are not resolved: the same script may find other files from another folder.
     found.retain(|path| seen.insert(std::path::absolute(path).unwrap_or_else(|_| path.clone())));
     found
 }
@@ -52,7 +52,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
-        // A link to a folder may lead back.
+        // Do not follow links to folders: they may lead back.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             collect(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "pkt") {
@@ -67,12 +67,12 @@ pub fn play(path: &Path, options: &Options) -> Played {
     play_traced(path, options).0
 }
 
-/// As [`play`], with what crossed the wire, if anything could.
+/// Like [`play`], but also returns the packets on the wire, if there were any.
 #[must_use]
 pub fn play_traced(path: &Path, options: &Options) -> (Played, Option<Trace>) {
     let folder = path.parent().unwrap_or(Path::new("."));
     let (outcome, trace) = match std::fs::read(path) {
-        // What is no UTF-8 is told by its place, unless it stands in a comment.
+        // Invalid UTF-8 outside of comments is reported with its place.
         Ok(bytes) => run_traced(&String::from_utf8_lossy(&bytes), folder, options),
         Err(error) => (Outcome::Unread(unread(path, error)), None),
     };
@@ -86,23 +86,23 @@ fn unread(path: &Path, error: io::Error) -> String {
         false => error,
     };
     let remedy = match error.kind() {
-        io::ErrorKind::NotFound => "name a file or a folder that is there",
-        io::ErrorKind::PermissionDenied => "allow it to be read",
-        _ => "name another file",
+        io::ErrorKind::NotFound => "give an existing file or folder",
+        io::ErrorKind::PermissionDenied => "make it readable",
+        _ => "give another file",
     };
-    format!("cannot be read: {error}: {remedy}")
+    format!("cannot read the file: {error}: {remedy}")
 }
 
-/// How many scripts came to what.
+/// Numbers of scripts by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// As they say.
+    /// Scripts that passed.
     pub passed: usize,
-    /// Not as they say.
+    /// Scripts that failed.
     pub failed: usize,
-    /// Not played to the end.
+    /// Scripts that need something unsupported.
     pub skipped: usize,
-    /// Not played: the file cannot be read.
+    /// Scripts whose file cannot be read.
     pub unread: usize,
 }
 
@@ -132,7 +132,7 @@ impl Counts {
 }
 
 impl Suite {
-    /// How many came to what.
+    /// Returns the numbers of scripts by outcome.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
@@ -140,7 +140,7 @@ impl Suite {
         counts
     }
 
-    /// A table of the folders, if there are more scripts than one.
+    /// Returns a table of the folders.
     #[must_use]
     pub fn table(&self) -> String {
         let mut folders: BTreeMap<String, Counts> = BTreeMap::new();
@@ -168,7 +168,7 @@ impl Suite {
         table
     }
 
-    /// Everything, for other programs.
+    /// Returns all outcomes as JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         let Counts {
@@ -187,7 +187,7 @@ impl Suite {
         })
     }
 
-    /// A line for each script, for spreadsheets.
+    /// Returns all outcomes as CSV, a line for each script.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut text = "script,outcome,line,reason\n".to_owned();
@@ -216,7 +216,7 @@ fn quoted(field: &str) -> String {
 }
 
 impl Played {
-    /// What came of it, in one line.
+    /// Returns the outcome on one line.
     #[must_use]
     pub fn line(&self) -> String {
         let path = self.path.display();
@@ -231,7 +231,7 @@ impl Played {
         plain(&line).into_owned()
     }
 
-    /// What came of it, with all that is known of how it failed.
+    /// Returns the outcome with all details of a failure.
     #[must_use]
     pub fn text(&self) -> String {
         let Outcome::Failed(failure) = &self.outcome else {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_searched_in_order_and_counted_apart() {
+    fn folders_are_searched_in_order_and_counted_separately() {
         let suite = suite();
         assert_eq!(
             suite.table(),
@@ -321,15 +321,15 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "FAILED   x/a.pkt:1: close returns something else: 0 expected, -1 EBADF came",
+                "FAILED   x/a.pkt:1: close returned a different value: expected 0, got -1 EBADF",
                 "passed   x/b.pkt",
-                "skipped  x/inner/c.pkt:1: sockets other than TCP's",
+                "skipped  x/inner/c.pkt:1: sockets other than TCP",
             ]
         );
     }
 
     #[test]
-    fn other_programs_get_everything() {
+    fn json_and_csv_have_all_outcomes() {
         let suite = suite();
         let json = suite.json();
         assert_eq!(json["failed"], 1);
@@ -341,12 +341,12 @@ mod tests {
         assert_eq!(lines[2], "x/b.pkt,passed,,");
         assert_eq!(
             lines[1],
-            "x/a.pkt,failed,1,\"close returns something else: 0 expected, -1 EBADF came\""
+            "x/a.pkt,failed,1,\"close returned a different value: expected 0, got -1 EBADF\""
         );
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_told_and_the_others_are_played() {
+    fn an_unreadable_file_is_reported_and_the_others_are_played() {
         let folder = tempfile::tempdir().expect("a folder");
         let good = folder.path().join("good.pkt");
         std::fs::write(&good, PASSES).expect("a file");
@@ -362,11 +362,11 @@ mod tests {
         }
         let line = suite.played[0].line();
         assert!(
-            line.starts_with("UNREAD   x/nosuch.pkt: cannot be read: "),
+            line.starts_with("UNREAD   x/nosuch.pkt: cannot read the file: "),
             "{line}"
         );
         assert!(
-            line.ends_with(": name a file or a folder that is there"),
+            line.ends_with(": give an existing file or folder"),
             "{line}"
         );
         assert_eq!(
@@ -379,12 +379,12 @@ mod tests {
         assert!(
             suite
                 .csv()
-                .contains("\nx/nosuch.pkt,unread,,cannot be read: ")
+                .contains("\nx/nosuch.pkt,unread,,cannot read the file: ")
         );
     }
 
     #[test]
-    fn what_is_no_utf_8_is_told_with_its_place_unless_it_is_in_a_comment() {
+    fn invalid_utf_8_outside_of_comments_is_reported_with_its_place() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("latin-1.pkt");
         let played = |text: &[u8]| {
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_is_named_twice_is_played_once() {
+    fn a_script_that_is_given_twice_is_played_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.pkt");
         std::fs::write(&path, PASSES).expect("a file");

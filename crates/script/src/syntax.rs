@@ -1,7 +1,6 @@
-//! A script as it is written: what happens, and when.
+//! The syntax tree of a script: events with their times.
 //!
-//! Numbers are the script's: sequence numbers count from the script's initial ones, times from
-//! its beginning.
+//! Numbers are the script's own: sequence numbers count from the script's initial ones, and times from its start.
 
 use dupack_tcp::accurate_ecn::EcnCounters;
 use dupack_tcp::connection::IcmpReport;
@@ -10,93 +9,93 @@ use dupack_tcp::time::{Duration, Instant};
 /// A script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
-    /// The lines that begin with `--`: what concerns the run as a whole.
+    /// Lines that start with `--`: settings of the whole run.
     pub options: Vec<Setting>,
-    /// The shell commands before the first event.
+    /// Shell commands before the first event.
     pub preparation: Option<Command>,
-    /// What happens, in the order of the script.
+    /// Events in the order of the script.
     pub events: Vec<Event>,
 }
 
 /// A line such as `--tolerance_usecs=10000`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its name, without the dashes.
+    /// Name without the dashes.
     pub name: String,
-    /// What stands behind the equals sign, if there is one.
+    /// Text after the equals sign, if there is one.
     pub value: Option<String>,
-    /// Where it stands, from 1.
+    /// Line number, from 1.
     pub line: usize,
 }
 
-/// Something that happens.
+/// An event of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub at: When,
-    /// What.
+    /// The event itself.
     pub what: What,
-    /// The line it begins in, from 1.
+    /// Line where it starts, from 1.
     pub line: usize,
 }
 
-/// When something happens.
+/// Time of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// `1.5`: so long after the script began.
+    /// `1.5`: time since the start of the script.
     At(Instant),
-    /// `+1.5`: so long after the event before.
+    /// `+1.5`: time since the previous event.
     After(Duration),
     /// `1.5~1.6`.
     Between(Instant, Instant),
     /// `+1.5~+1.6`.
     AfterBetween(Duration, Duration),
-    /// `*`: whenever it does.
+    /// `*`: any time.
     Whenever,
 }
 
-/// What happens.
+/// Kind of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// `<`: a packet reaches the endpoint.
     Inbound(Packet),
-    /// `< icmp`: an error about a packet of the endpoint's reaches it.
+    /// `< icmp`: an ICMP error about one of the endpoint's packets reaches it.
     Icmp(Icmp),
-    /// `>`: the endpoint is to send a packet.
+    /// `>`: the endpoint must send a packet.
     Outbound(Packet),
-    /// The application calls the operating system.
+    /// The application makes a system call.
     Call(Call),
     /// Shell commands.
     Command(Command),
-    /// Python, in which assertions about the endpoint's state are written.
+    /// Python code with assertions about the endpoint's state.
     Code(String),
 }
 
 /// Shell commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// What stands between the back quotes.
+    /// Text between the back quotes.
     pub text: String,
-    /// The line it begins in, from 1.
+    /// Line where it starts, from 1.
     pub line: usize,
 }
 
 /// A TCP packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// What is said of the ECN field of the IP header.
+    /// ECN field of the IP header, if the script gives it.
     pub ecn: Option<EcnField>,
-    /// Control bits in the order of the wire, ACK included, and AE before them.
+    /// Control bits in wire order, including ACK, with AE before them.
     pub flags: u16,
-    /// Number of the first byte.
+    /// Sequence number of the first byte.
     pub seq: u32,
     /// Bytes of payload.
     pub len: u32,
-    /// The acknowledgment number. Zero where none is written.
+    /// Acknowledgment number; 0 if the script gives none.
     pub ack: u32,
-    /// The window field, if it is said.
+    /// Window field, if the script gives it.
     pub window: Option<u16>,
-    /// The options; `None` is `<...>`: whichever there are.
+    /// Options; `None` stands for `<...>`, which matches any.
     pub options: Option<Vec<TcpOption>>,
 }
 
@@ -105,13 +104,13 @@ impl Packet {
     pub const FIN: u16 = 0x01;
     /// Opens a connection.
     pub const SYN: u16 = 0x02;
-    /// Ends a connection.
+    /// Resets a connection.
     pub const RST: u16 = 0x04;
     /// Push.
     pub const PSH: u16 = 0x08;
-    /// The acknowledgment number counts.
+    /// The acknowledgment number is valid.
     pub const ACK: u16 = 0x10;
-    /// The urgent pointer counts.
+    /// The urgent pointer is valid.
     pub const URG: u16 = 0x20;
     /// ECN echo.
     pub const ECE: u16 = 0x40;
@@ -119,10 +118,10 @@ impl Packet {
     pub const CWR: u16 = 0x80;
     /// Accurate ECN.
     pub const AE: u16 = 0x100;
-    /// The three that are the ACE field where Accurate ECN is agreed on (RFC 9768 §3.2.2).
+    /// The three bits of the ACE field, if Accurate ECN was negotiated (RFC 9768 §3.2.2).
     pub const ACE: u16 = Self::AE | Self::CWR | Self::ECE;
 
-    /// Whether all bits of `flags` are set.
+    /// Returns `true` if all bits of `flags` are set.
     #[must_use]
     pub const fn is(&self, flags: u16) -> bool {
         self.flags & flags == flags
@@ -132,10 +131,9 @@ impl Packet {
 /// An ICMP error, such as `icmp unreachable frag_needed mtu 1200 [1:1461(1460)]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Icmp {
-    /// What it says.
+    /// The report in the message.
     pub says: IcmpReport,
-    /// Number of the first byte of the packet that it quotes: 0 where none is written, as that of
-    /// the SYN is.
+    /// Sequence number of the quoted packet; 0, as for a SYN, if the script quotes none.
     pub seq: u32,
 }
 
@@ -155,7 +153,7 @@ pub enum EcnField {
 }
 
 impl EcnField {
-    /// Whether a packet with the field `came` is one with this.
+    /// Returns `true` if a packet with the field `came` matches this field.
     #[must_use]
     pub fn covers(self, came: Self) -> bool {
         match self {
@@ -178,7 +176,7 @@ pub enum TcpOption {
     WindowScale(u8),
     /// SACK permitted.
     SackPermitted,
-    /// SACK blocks: first byte, and the one after the last.
+    /// SACK blocks: the first byte, and the byte after the last.
     Sack(Vec<(u32, u32)>),
     /// Timestamps.
     Timestamps {
@@ -191,23 +189,23 @@ pub enum TcpOption {
     Counters(EcnCounters),
 }
 
-/// A call of the operating system, with the answer that is expected.
+/// A system call with its expected result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Its name.
+    /// Name of the call.
     pub name: String,
-    /// What is handed over.
+    /// Arguments of the call.
     pub arguments: Vec<Expression>,
-    /// `... 1.5`: it blocks, and returns then. Counted from where the event's own time is: from
-    /// the event before, or from the beginning.
+    /// `... 1.5`: the call blocks and returns at this time, counted like the event's own time: from the previous event
+    /// or from the start.
     pub until: Option<Duration>,
-    /// What it returns.
+    /// Expected result.
     pub result: Expression,
-    /// The error, where it returns -1.
+    /// Expected error, if the result is -1.
     pub error: Option<String>,
 }
 
-/// An expression among a call's arguments.
+/// An expression in a call's arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
     /// `...`
@@ -228,11 +226,11 @@ pub enum Expression {
     Apply(String, Vec<Expression>),
 }
 
-/// Part of a `{…}`.
+/// A member of a `{…}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// The part's name, where it has one.
+    /// Name, if the member has one.
     pub name: Option<String>,
-    /// Its value.
+    /// Value of the member.
     pub value: Expression,
 }

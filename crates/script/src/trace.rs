@@ -1,4 +1,4 @@
-//! What crossed the wire in a script: as a figure, and as a capture.
+//! The trace of a script: its packets as a figure and as a capture.
 
 #[cfg(feature = "figures")]
 mod figure;
@@ -13,28 +13,28 @@ use thiserror::Error;
 
 use crate::line::{Crossed, Crossing, Line};
 
-/// What crossed the wire of the connection that a script was about last.
+/// The packets of the last connection that a script was about.
 #[derive(Clone, Debug)]
 #[cfg_attr(not(feature = "figures"), allow(dead_code))]
 pub struct Trace {
     scale: Scale,
     crossed: Vec<Crossed>,
-    /// How the sender stood.
+    /// States of the sender over time.
     states: Vec<Standing>,
 }
 
-/// Why a trace could not be made into files.
+/// Errors in converting a trace.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The figure.
+    /// The figure cannot be drawn.
     #[cfg(feature = "figures")]
     #[error(transparent)]
     Figure(#[from] dupack_report::figure::FigureError),
-    /// The capture.
+    /// The capture cannot be written.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// A packet that no header can describe.
+    /// A packet has no valid headers.
     #[error(transparent)]
     Packet(#[from] dupack_packet::EmitError),
 }
@@ -52,10 +52,10 @@ impl Trace {
         }
     }
 
-    /// The packets both ways as a pcapng file. Each that the endpoint sent says why.
+    /// Returns the packets in both directions as a pcapng file. Each sent packet has a comment with the reason.
     ///
     /// # Errors
-    /// If a packet cannot be written.
+    /// Returns an error if a packet cannot be written.
     pub fn pcapng(&self) -> Result<Vec<u8>, TraceError> {
         let mut capture = CaptureWriter::new(Vec::new(), Snap::Full)?;
         let ends = Endpoints::of_flow(0);
@@ -81,16 +81,16 @@ impl Trace {
     }
 }
 
-/// What a figure's numbers count from.
+/// Origin of a figure's axes.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(not(feature = "figures"), allow(dead_code))]
 struct Scale {
-    /// The first byte of data.
+    /// Sequence number of the first byte of data.
     first: SeqNumber,
     smss: f64,
 }
 
-/// How the sender stood from some time on.
+/// State of the sender from some time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Standing {
     pub(crate) at: Instant,

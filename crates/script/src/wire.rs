@@ -1,7 +1,7 @@
-//! Between the script's numbers and the connection's.
+//! Translation between the script's numbers and the connection's.
 //!
-//! A script counts sequence numbers from its initial ones, as far as they are not those of a SYN,
-//! and has a timestamp clock of its own, which begins with the first value that is expected.
+//! A script counts sequence numbers from its initial ones, except for those of a SYN, and has its own timestamp clock,
+//! which starts with the first expected value.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,38 +15,38 @@ use dupack_tcp::seq::SeqNumber;
 
 use crate::syntax::{EcnField, Packet, TcpOption};
 
-/// What translates the numbers of one connection.
+/// Translator for the numbers of one connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Numbers {
-    /// The connection's initial send sequence number.
+    /// Initial send sequence number of the connection.
     iss: u32,
-    /// The script's, which its SYN says.
+    /// Initial send sequence number in the script, from its SYN.
     script_iss: u32,
-    /// The peer's: the same for both.
+    /// Initial sequence number of the peer, the same for both.
     irs: u32,
     stamps: Stamps,
 }
 
-/// Timestamps that have been compared.
+/// Timestamps compared so far.
 #[derive(Clone, Debug, Default)]
 struct Stamps {
-    /// The script's first TSval, and what came for it.
+    /// First TSval of the script and the actual value for it.
     first: Option<(u32, u32)>,
-    /// What came for each of the script's.
+    /// Actual value for each TSval of the script.
     actual: HashMap<u32, u32>,
 }
 
-/// How the echoes of a script's timestamps are read.
+/// Interpretation of the echoes of a script's timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Echoes {
-    /// Each is that of a timestamp that was expected before.
+    /// Each echoes an earlier expected timestamp.
     Exact,
-    /// Others lie as far from the first as the script has it.
+    /// Other values have the same distance from the first as in the script.
     Scaled,
 }
 
 impl Numbers {
-    /// Of a connection whose SYN has this number.
+    /// Creates the translator for a connection whose SYN has this number.
     pub(crate) fn new(iss: SeqNumber) -> Self {
         Self {
             iss: iss.0,
@@ -56,17 +56,17 @@ impl Numbers {
         }
     }
 
-    /// Takes the number of the peer's SYN.
+    /// Sets the number of the peer's SYN.
     pub(crate) const fn peer_begins(&mut self, seq: u32) {
         self.irs = seq;
     }
 
-    /// Takes the number that the script gives this end's SYN.
+    /// Sets the number of our SYN in the script.
     pub(crate) const fn begin(&mut self, seq: u32) {
         self.script_iss = seq;
     }
 
-    /// The segment that an inbound packet is; or why it cannot be told.
+    /// Converts an inbound packet to a segment, or returns an error message.
     pub(crate) fn inbound(&self, packet: &Packet, echoes: Echoes) -> Result<Segment, String> {
         let is_syn = packet.is(Packet::SYN);
         let peer = if is_syn { 0 } else { self.irs };
@@ -110,12 +110,12 @@ impl Numbers {
         })
     }
 
-    /// The number of this end's that an ICMP error quotes.
+    /// Converts the sequence number that an ICMP error quotes to ours.
     pub(crate) const fn quoted(&self, seq: u32) -> SeqNumber {
         SeqNumber(seq.wrapping_add(self.iss))
     }
 
-    /// What to add to the script's numbers of this end's stream.
+    /// Returns the difference between our sequence numbers and the script's.
     const fn offset(&self, is_syn: bool) -> u32 {
         if is_syn {
             self.iss.wrapping_sub(self.script_iss)
@@ -124,8 +124,8 @@ impl Numbers {
         }
     }
 
-    /// A segment of the connection's as the script would write it. Its timestamp is that of the
-    /// script's clock, if that is known.
+    /// Converts a segment of the connection to a packet in the script's numbers. The timestamp is in the script's clock
+    /// if that is known.
     pub(crate) fn outbound(&self, segment: &Segment) -> Packet {
         let is_syn = segment.is(Flags::SYN);
         let ours = self.offset(is_syn);
@@ -160,7 +160,7 @@ impl Numbers {
         }
     }
 
-    /// Takes note of which timestamp came for one that is expected.
+    /// Records the actual timestamp for an expected one.
     pub(crate) fn note_stamp(&mut self, expected: &Packet, came: &Outgoing) {
         let expected = expected
             .options
@@ -185,7 +185,7 @@ impl Stamps {
         }
     }
 
-    /// The connection's value for an echo of the script's.
+    /// Converts an echo in the script to the connection's value.
     fn echo(&self, echo: u32, echoes: Echoes) -> Result<u32, String> {
         if let Some(&actual) = self.actual.get(&echo) {
             return Ok(actual);
@@ -195,7 +195,7 @@ impl Stamps {
                 Ok(first.wrapping_add(echo.wrapping_sub(script)))
             }
             _ => Err(format!(
-                "it echoes the timestamp {echo}, which no packet was expected to carry"
+                "the packet echoes the timestamp {echo}, which no expected packet carries"
             )),
         }
     }
@@ -212,12 +212,12 @@ fn sacks(blocks: &[(u32, u32)], offset: u32) -> SackBlocks {
     sacks
 }
 
-/// Bytes of an IPv4 header.
+/// Length of an IPv4 header in bytes.
 const IPV4_BYTES: usize = 20;
-/// Bytes of a TCP header without options.
+/// Length of a TCP header without options in bytes.
 const TCP_BYTES: usize = 20;
 
-/// The options of a segment in the order in which they are put on the wire, padding included.
+/// Returns the options of a segment in wire order, including padding.
 fn laid_out(segment: &Segment) -> Vec<TcpOption> {
     let mut bytes = [0; IPV4_BYTES + 60];
     let bare = Segment { len: 0, ..*segment };
@@ -235,7 +235,7 @@ fn laid_out(segment: &Segment) -> Vec<TcpOption> {
     options
 }
 
-/// Addresses that say nothing.
+/// Returns placeholder addresses.
 fn envelope() -> Envelope {
     Envelope {
         source: ([192, 168, 0, 1], 8080).into(),
@@ -304,7 +304,7 @@ impl fmt::Display for Packet {
     }
 }
 
-/// The flags as a script writes them.
+/// Returns the flags in the notation of scripts.
 pub(crate) fn letters(flags: u16) -> String {
     const LETTERS: [(u16, char); 9] = [
         (Packet::FIN, 'F'),
@@ -328,7 +328,7 @@ pub(crate) fn letters(flags: u16) -> String {
     }
 }
 
-/// Options as a script writes them.
+/// Displays options in the notation of scripts.
 pub(crate) struct Listed<'o>(pub(crate) &'o [TcpOption]);
 
 impl fmt::Display for Listed<'_> {
@@ -367,7 +367,7 @@ impl fmt::Display for Listed<'_> {
     }
 }
 
-/// What a script calls the counter of bytes that came with `field`.
+/// Returns the script's name of the byte counter for `field`.
 const fn counter_name(field: Codepoint) -> &'static str {
     match field {
         Codepoint::Ect0 => "e0b",

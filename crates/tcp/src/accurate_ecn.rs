@@ -1,25 +1,25 @@
-//! Accurate ECN (RFC 9768): what both ends of a connection, and its packets, share.
+//! Accurate ECN (RFC 9768): codes and counters that both ends of a connection, and its packets, share.
 //!
-//! A receiver counts the packets that come marked, and the payload bytes that come with each ECN
-//! field. Every segment tells the low three bits of the first count in the flags AE, CWR and ECE,
-//! which together are the ACE field; an option tells the low 24 bits of the others. Handshakes
-//! use the same three flags to agree on it, and to tell how the other end's SYN came.
+//! A receiver counts the packets that arrive marked, and the payload bytes that arrive with each ECN field. Every
+//! segment reports the low three bits of the first count in the flags AE, CWR and ECE, which together are the ACE
+//! field; an option reports the low 24 bits of the other counts. Handshakes use the same three flags to agree on
+//! Accurate ECN, and to report the ECN field of the other end's SYN.
 
 use crate::segment::Codepoint;
 
-/// Packets that came marked are counted from here (§3.2.1).
+/// Initial value of the count of marked packets (§3.2.1).
 pub(crate) const FIRST_COUNT: u8 = 5;
 
-/// The ACE field has three bits (§3.2.2).
+/// Bits of the ACE field (§3.2.2).
 pub(crate) const ACE_MASK: u8 = 0b111;
 
-/// Bytes with ECT(0), and those with ECT(1), are counted from here (§3.2.1); marked ones from 0.
+/// Initial value of the counts of bytes with ECT(0) and ECT(1) (§3.2.1); that of marked bytes is 0.
 const FIRST_BYTES: u32 = 1;
 
-/// Counters of the option have 24 bits (§3.2.3).
+/// Bits of a counter in the option (§3.2.3).
 const COUNTER_MASK: u32 = 0x00ff_ffff;
 
-/// What an ECN field counts from, in bytes.
+/// Initial value of the count of bytes with this ECN field.
 pub(crate) const fn first_bytes(field: Codepoint) -> u32 {
     match field {
         Codepoint::Ect0 | Codepoint::Ect1 => FIRST_BYTES,
@@ -27,8 +27,8 @@ pub(crate) const fn first_bytes(field: Codepoint) -> u32 {
     }
 }
 
-/// The flags of a SYN with ACK, or the ACE field of the ACK that answers it, which tell that a SYN
-/// came with `field` (§3.1.1, Table 2; §3.2.2.1, Table 3).
+/// Returns the flags that report a SYN with ECN field `field`: in a SYN with ACK, or in the ACE field of the ACK that
+/// answers it (§3.1.1, Table 2; §3.2.2.1, Table 3).
 pub(crate) const fn reflection(field: Codepoint) -> u8 {
     match field {
         Codepoint::NotEct => 0b010,
@@ -38,7 +38,7 @@ pub(crate) const fn reflection(field: Codepoint) -> u8 {
     }
 }
 
-/// The ECN field that such flags tell of; `None` if they tell of none (Table 4).
+/// Returns the ECN field that these flags report; `None` if they report none (Table 4).
 pub(crate) const fn reflected(ace: u8) -> Option<Codepoint> {
     match ace & ACE_MASK {
         0b010 => Some(Codepoint::NotEct),
@@ -49,8 +49,7 @@ pub(crate) const fn reflected(ace: u8) -> Option<Codepoint> {
     }
 }
 
-/// Which counter stands first in the option (§3.2.3, Figure 4). Marked bytes are in the middle
-/// either way.
+/// Order of the counters in the option (§3.2.3, Figure 4). The counter of marked bytes is in the middle in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CounterOrder {
     /// Kind 172: ECT(0), CE, ECT(1).
@@ -60,7 +59,7 @@ pub enum CounterOrder {
 }
 
 impl CounterOrder {
-    /// What the counters are of, as they stand in the option.
+    /// Returns the ECN fields of the counters, in the order of the option.
     #[must_use]
     pub const fn fields(self) -> [Codepoint; 3] {
         match self {
@@ -70,19 +69,19 @@ impl CounterOrder {
     }
 }
 
-/// What an AccECN option says: payload bytes that came with each ECN field, as the low 24 bits of
-/// up to three counters (RFC 9768 §3.2.3). Those at the end may be left out.
+/// AccECN option: payload bytes by ECN field, as the low 24 bits of up to three counters (RFC 9768 §3.2.3). Counters at
+/// the end may be omitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcnCounters {
     order: CounterOrder,
     len: u8,
-    // As on the wire: a number of 32 bits would make every segment's header longer.
+    // Bytes as on the wire: 32-bit numbers would make every segment's header larger.
     fields: [[u8; 3]; 3],
 }
 
 impl EcnCounters {
-    /// The option in this order, with `counters` as they stand in it. Of each the low 24 bits count,
-    /// and a fourth is left out.
+    /// Returns an option with these counters, in this order. Only the low 24 bits of each count, and a fourth counter
+    /// is dropped.
     #[must_use]
     pub fn new(order: CounterOrder, counters: &[u32]) -> Self {
         let mut fields = [[0; 3]; 3];
@@ -97,33 +96,33 @@ impl EcnCounters {
         }
     }
 
-    /// Which counter stands first.
+    /// Order of the counters.
     #[must_use]
     pub const fn order(&self) -> CounterOrder {
         self.order
     }
 
-    /// The counters that are there, as they stand on the wire.
+    /// Counters of the option as on the wire.
     #[must_use]
     pub fn as_bytes(&self) -> &[[u8; 3]] {
         self.fields.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// The counters that are there, in their order.
+    /// Counters of the option, in their order.
     pub fn counters(&self) -> impl Iterator<Item = u32> + '_ {
         self.as_bytes()
             .iter()
             .map(|&[a, b, c]| u32::from_be_bytes([0, a, b, c]))
     }
 
-    /// The counter of bytes that came with `field`, if it is there.
+    /// Counter of bytes with `field`, if the option has it.
     #[must_use]
     pub fn of(&self, field: Codepoint) -> Option<u32> {
         let place = self.order.fields().iter().position(|it| *it == field)?;
         self.counters().nth(place)
     }
 
-    /// Whether a counter is zero that begins at one: something on the path has overwritten it
+    /// Returns `true` if a counter is zero whose initial value is one: something on the path has overwritten it
     /// (§3.2.3.2.4).
     pub(crate) fn is_zeroed(&self) -> bool {
         [Codepoint::Ect0, Codepoint::Ect1]
@@ -132,10 +131,10 @@ impl EcnCounters {
     }
 }
 
-/// By how much a counter of 24 bits has grown from `known` to `told`; negative if it lies behind.
+/// Returns the growth of a 24-bit counter from `known` to `told`; negative if `told` is behind.
 pub(crate) const fn growth(told: u32, known: u32) -> i32 {
     let ahead = told.wrapping_sub(known) & COUNTER_MASK;
-    // The highest of 24 bits is the sign.
+    // The highest of the 24 bits is the sign.
     ((ahead << 8) as i32) >> 8
 }
 
@@ -151,7 +150,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_reflection_tells_the_field_again() {
+    fn reflected_fields_round_trip() {
         for field in ALL {
             assert_eq!(reflected(reflection(field)), Some(field));
         }
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_found_by_what_they_count() {
+    fn counters_are_found_by_field() {
         let [ect0, ce, ect1] = [0x0100_0007, 3000, 1];
         let zero = EcnCounters::new(CounterOrder::Ect0First, &[ect0, ce, ect1]);
         let one = EcnCounters::new(CounterOrder::Ect1First, &[ect1, ce, ect0]);

@@ -1,4 +1,4 @@
-//! The second axis: how the window grows, and what a congestion loss makes of it.
+//! The second axis: growth of the window, and its reduction after congestion.
 
 use core::fmt::Debug;
 
@@ -8,177 +8,172 @@ use crate::time::{Duration, Instant};
 use crate::undo::{Prior, UndoRules};
 use crate::window::Window;
 
-/// A congestion control.
+/// Congestion control.
 ///
-/// Every method returns the window it wants; the sender rounds and bounds it (never below one
-/// segment) and writes it.
+/// Methods return the window that the control chooses. The sender rounds and limits it (never below one segment), and
+/// sets it.
 pub trait CongestionControl: Debug + Send {
-    /// The window that the connection opens with, and that an idle period cuts it to;
-    /// `configured` is the one that the configuration gives. Asked before anything has happened.
+    /// Returns the opening window of the connection, which is also the window after an idle period. `configured` is the
+    /// one in the configuration. Called before any event.
     fn opening(&self, configured: Window) -> Window {
         configured
     }
 
-    /// The handshake gave the first round-trip time, and nothing has been sent yet: the window to open with
-    /// instead of `opening`.
+    /// Returns the opening window in place of `opening`, given the round-trip time of the handshake. Called before
+    /// anything is sent.
     fn on_handshake(&mut self, rtt: Duration, opening: Window) -> Window {
         let _ = rtt;
         opening
     }
 
-    /// By how much the control wants timeouts earlier than RFC 6298's; asked once, at the start.
+    /// Returns by how much timeouts are shorter than RFC 6298's; called once, at the start.
     fn rto_shortening(&self) -> Option<RtoShortening> {
         None
     }
 
-    /// By what the control governs what leaves; asked once, at the start.
+    /// Returns the means by which the control governs transmissions; called once, at the start.
     fn governance(&self) -> Governance {
         Governance::Window
     }
 
-    /// How it answers marks of congestion; asked once, at the start.
+    /// Returns the response to marks of congestion; called once, at the start.
     fn marks(&self) -> MarkAnswer {
         MarkAnswer::AsLoss
     }
 
-    /// A segment went out. Only a control under [`Governance::Model`] is told.
+    /// Called after a segment was sent, but only for a control with [`Governance::Model`].
     fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
         let _ = (sent, departure, view);
     }
 
-    /// An ACK came in. `credit` says how far the recovery lets the window grow on it; controls
-    /// that measure (Westwood, BBR) see every ACK, even when `credit` is nothing.
+    /// Returns the window after an ACK. `credit` is the growth that the recovery permits. The control sees every ACK,
+    /// even without credit, so that it can measure (Westwood, BBR).
     fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window;
 
-    /// The window that a congestion loss would make of the present one. A question: nothing is
-    /// changed by asking.
+    /// Returns the window that a congestion loss would leave. A query: it changes nothing.
     fn reduction(&self, loss: &LossFacts) -> Window;
 
-    /// A loss event was answered by setting the window to `chosen`, for the cause named.
+    /// Called after a loss event, when the window was set to `chosen` for this cause.
     fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window);
 
-    /// The retransmission timer expired.
+    /// Returns the window after the retransmission timer has expired.
     fn on_timeout(&mut self, loss: &LossFacts) -> Window;
 
-    /// By which signs a reduction is found to have been needless, and undone; asked once, at the
-    /// start.
+    /// Returns the signs by which a reduction is found to be spurious, and undone; called once, at the start.
     fn undo(&self) -> UndoRules {
         UndoRules::OFF
     }
 
-    /// A loss event begins that may have to be undone: what [`on_loss`](Self::on_loss) or
-    /// [`on_timeout`](Self::on_timeout) is about to change of the control's own state has to be
-    /// remembered. Called only if [`undo`](Self::undo) asks for something, and not again for a timeout
-    /// within the loss event.
+    /// Stores the part of the control's own state that [`on_loss`](Self::on_loss) or [`on_timeout`](Self::on_timeout)
+    /// is about to change, because the loss event may have to be undone. Called only if [`undo`](Self::undo) enables a
+    /// sign, and not again for a timeout within the loss event.
     fn remember(&mut self) {}
 
-    /// The last loss event was none: nothing had been lost. `prior` is what stood before, `window`
-    /// the window now; the answer is the window to go on with. What was remembered is to be
-    /// restored, too.
+    /// Returns the window after a spurious loss event: nothing was lost. `prior` is the state before the event,
+    /// `window` the current window. The control also restores its own state.
     fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
         prior.restored(window)
     }
 
-    /// New data is about to leave and nothing is outstanding: after an idle period, however short,
-    /// and whatever becomes of the window then. `last_sent` is when something left last.
+    /// Called when new data is about to be sent and nothing is outstanding: after an idle period of any length,
+    /// whatever happens to the window then. `last_sent` is the time of the last transmission.
     fn on_idle_end(&mut self, now: Instant, last_sent: Instant) {
         let _ = (now, last_sent);
     }
 
-    /// Whether segments leave at a pace, and who sets it; asked once, at the start.
+    /// Returns the source of the pace, if there is one; called once, at the start.
     fn pacing(&self) -> Pacing {
         Pacing::Off
     }
 
-    /// A full segment has `to` bytes from now on, not `from`. The sender has set the window to as many of them
-    /// if they are smaller, and left it as it is if they are larger.
+    /// Called when the size of a full segment changes from `from` to `to` bytes. The window keeps its number of
+    /// segments if they became shorter, and its size in bytes if they became longer.
     fn on_segment_size(&mut self, from: u32, to: u32) {
         let _ = (from, to);
     }
 
-    /// The rate at which segments are to leave, in bytes per second; `None` sends as the window
-    /// and the ACKs allow. Asked at each segment under [`Pacing::Rate`], and never otherwise.
+    /// Returns the pacing rate in bytes per second; `None` sends as the window and the ACKs permit. Called for each
+    /// segment with [`Pacing::Rate`], and never otherwise.
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
 
-    /// A measurement worth plotting (Westwood's bandwidth estimate), in bytes per second.
+    /// Returns a measurement to plot in bytes per second, such as Westwood's bandwidth estimate.
     fn bandwidth_estimate(&self) -> Option<f64> {
         None
     }
 }
 
-/// By what a control governs what leaves.
+/// Means by which a control governs transmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Governance {
-    /// By the window, which it reduces at loss events.
+    /// A window, which is reduced at loss events.
     #[default]
     Window,
-    /// By a model of the path, of which it makes a pace and a window (BBR). It sees every
-    /// transmission, and a single loss event need not reduce anything.
+    /// A model of the path, from which a pace and a window follow (BBR). The control sees every transmission, and a
+    /// single loss event need not reduce anything.
     Model,
 }
 
-/// How a control answers marks of congestion (ECN).
+/// Response of a control to marks of congestion (ECN).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MarkAnswer {
-    /// As losses: once a window of data, which does not grow until that is acknowledged (RFC 3168
-    /// §6.1.2). New data leaves with ECT(0).
+    /// As to a loss: at most once per window of data, and the window does not grow until that data is acknowledged (RFC
+    /// 3168 §6.1.2). New data is sent with ECT(0).
     #[default]
     AsLoss,
-    /// By their number, if the receiver counts them (RFC 9768): new data leaves with ECT(1) (RFC 9331
-    /// §4.1). The sender asks for a reduction once a window of data, and a mark does not hold back
-    /// the growth. With a receiver that does not count them, as losses.
+    /// By the share of marked packets, if the receiver counts them (RFC 9768): new data is sent with ECT(1) (RFC 9331
+    /// §4.1). The sender asks for a reduction once per window of data, and a mark does not stop the growth. With a
+    /// receiver that does not count marks, same as `AsLoss`.
     ByShare,
 }
 
-/// Whether segments leave at a pace.
+/// Source of the pace of transmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Pacing {
-    /// As soon as the window and the ACKs allow.
+    /// None: segments are sent as soon as the window and the ACKs permit.
     #[default]
     Off,
-    /// At the rate that the control names
-    /// ([`pacing_rate`](CongestionControl::pacing_rate)), segment by segment.
+    /// A rate that the control chooses ([`pacing_rate`](CongestionControl::pacing_rate)), segment by segment.
     Rate,
-    /// At a rate that the sender makes of the window.
+    /// A rate that the sender derives from the window.
     Window(WindowPacing),
 }
 
-/// A pace made of the window: `factor · cwnd / SRTT`, in bursts (Linux with the queueing discipline
-/// fq: `tcp_update_pacing_rate`, `tcp_tso_autosize`).
+/// Pace derived from the window: `factor · cwnd / SRTT`, in bursts (Linux with the queueing discipline fq:
+/// `tcp_update_pacing_rate`, `tcp_tso_autosize`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowPacing {
-    /// The factor in slow start, as long as `cwnd` is less than half of `ssthresh`.
+    /// Factor in slow start, while `cwnd` is less than half of `ssthresh`.
     pub slow_start: f64,
-    /// The factor otherwise.
+    /// Factor otherwise.
     pub avoidance: f64,
-    /// Full segments that leave together, at least, if the window permits as many.
+    /// Minimum number of full segments in a burst, if the window permits as many.
     pub burst_least: u32,
-    /// So many segments of a connection leave before the first gap.
+    /// Number of a connection's segments before the first gap.
     pub unpaced: u64,
 }
 
-/// How far the window may grow on an ACK.
+/// Limit of the window's growth on an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Credit {
-    /// ACKs to count: 0 or 1.
+    /// Number of ACKs to count: 0 or 1.
     pub acks: u32,
-    /// Bytes to count (RFC 3465).
+    /// Number of bytes to count (RFC 3465).
     pub bytes: u64,
-    /// Bytes in flight, as the recovery counts them; only for a control that governs by a model.
+    /// Bytes in flight according to the recovery; only for a control that is governed by a model.
     pub in_flight: Option<u64>,
-    /// Bytes of transmissions judged lost since the connection began, this ACK included; only for a
-    /// control that governs by a model.
+    /// Bytes of transmissions judged lost since the connection started, this ACK included; only for a control that is
+    /// governed by a model.
     pub lost_bytes: Option<u64>,
 }
 
 impl Credit {
-    /// So many ACKs and bytes count; of what is in flight, and of losses, nothing is said.
+    /// Returns a credit of these ACKs and bytes, without bytes in flight and losses.
     #[must_use]
     pub const fn new(acks: u32, bytes: u64) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The third axis: was this loss congestion, or the link?
+//! The third axis: the cause of a loss, congestion or the link.
 
 use core::fmt::Debug;
 
@@ -6,13 +6,13 @@ use crate::facts::{AckFacts, LossCause, LossFacts, View};
 
 /// A loss differentiation algorithm (LDA).
 pub trait Differentiation: Debug + Send {
-    /// Sees every ACK, to learn what losses look like on this path.
+    /// Called for every ACK, to learn the characteristics of losses on this path.
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>);
 
-    /// Names the cause of a loss event that was found without a timeout.
+    /// Returns the cause of a loss event that was detected without a timeout.
     fn judge(&mut self, loss: &LossFacts) -> LossCause;
 
-    /// A full segment has `to` bytes from now on, not `from`.
+    /// Called when the size of a full segment changes from `from` to `to` bytes.
     fn on_segment_size(&mut self, from: u32, to: u32) {
         let _ = (from, to);
     }

@@ -1,7 +1,7 @@
-//! What the plug-ins are told: one struct per event, and a read-only view of the sender.
+//! Facts that plug-ins are given: one struct per event, and a read-only view of the sender.
 //!
-//! A new signal is a new field here and changes no signature. Tests make these structs by
-//! `tcp::testing`, with the feature `testing`.
+//! A new signal is a new field here and changes no signature. Tests create these structs with `tcp::testing` (feature
+//! `testing`).
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -12,56 +12,55 @@ use crate::segment::Bit;
 use crate::time::{Duration, Instant};
 use crate::window::Window;
 
-/// Everything that one ACK told the sender.
+/// Facts of one ACK.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct AckFacts<'a> {
-    /// When it arrived.
+    /// Time of arrival.
     pub now: Instant,
-    /// The cumulative acknowledgment after it (SND.UNA), as a stream offset.
+    /// Cumulative acknowledgment after the ACK (SND.UNA), as a stream offset.
     pub una: u64,
-    /// Bytes by which it advanced the cumulative acknowledgment.
+    /// Bytes by which the ACK advanced the cumulative acknowledgment.
     pub acked_bytes: u64,
-    /// Bytes that it reported for the first time, cumulatively or by SACK (PRR's DeliveredData).
+    /// Bytes reported for the first time, cumulatively or by SACK (PRR's DeliveredData).
     pub delivered_bytes: u64,
-    /// Bytes that it reported for the first time by SACK.
+    /// Bytes reported for the first time by SACK.
     pub sacked_bytes: u64,
-    /// Every segment that it reported for the first time.
+    /// Segments reported for the first time.
     pub delivered: &'a [Delivered],
-    /// What it is in the sense of RFC 5681 §2.
+    /// Kind of the ACK in the sense of RFC 5681 §2.
     pub kind: AckKind,
-    /// Duplicate ACKs in a row, this one included; 0 after an advance.
+    /// Consecutive duplicate ACKs, this one included; 0 after an advance.
     pub dup_acks: u32,
-    /// The range that a DSACK reported as received twice (RFC 2883).
+    /// Range that a DSACK reported as received twice (RFC 2883).
     pub dsack: Option<(u64, u64)>,
     /// FlightSize before the ACK.
     pub prior_flight: u64,
-    /// FlightSize before the ACK without what limited transmit has sent since the cumulative
-    /// acknowledgment last advanced (RFC 5681 §3.2 step 2 wants it left out).
+    /// FlightSize before the ACK, without the bytes sent by limited transmit since the cumulative acknowledgment last
+    /// advanced (RFC 5681 §3.2 step 2 requires leaving them out).
     pub prior_flight_unlimited: u64,
-    /// Bytes in flight as the recovery counted them before the ACK; only for a control that
-    /// governs by a model ([`Governance::Model`](crate::congestion::Governance::Model)).
+    /// Bytes in flight according to the recovery before the ACK; only for a control that is governed by a model
+    /// ([`Governance::Model`](crate::congestion::Governance::Model)).
     pub prior_in_flight: Option<u64>,
-    /// Round-trip sample of the most recently sent segment that it reported and that was sent
-    /// once.
+    /// Round-trip sample of the most recently sent segment that the ACK reported and that was sent once.
     pub rtt: Option<Duration>,
     /// TSecr, if the connection uses timestamps.
     pub timestamp_echo: Option<u32>,
-    /// The transmission that caused the ACK, if the receiver echoes the order (LE §4.2).
+    /// Transmission that caused the ACK, if the receiver echoes the order (LE §4.2).
     pub order_echo: Option<u64>,
-    /// What stopped the sender when it last stopped sending.
+    /// The reason for which the sender last stopped.
     pub limited_by: LimitedBy,
-    /// Whether the receiver tells of a mark of congestion, if the connection uses ECN: again with every
-    /// ACK until CWR has reached it (RFC 3168), or once (RFC 9768).
+    /// Set if the receiver reports a mark of congestion, on a connection that uses ECN. With classic ECN every ACK
+    /// repeats it until CWR has arrived (RFC 3168); with Accurate ECN it is reported once (RFC 9768).
     pub ecn_echo: Bit,
-    /// Packets of which it is the first to tell that they came marked; `None` if the receiver does
-    /// not count them, that is without Accurate ECN (RFC 9768).
+    /// Marked packets that the ACK is the first to report; `None` if the receiver does not count them, that is without
+    /// Accurate ECN (RFC 9768).
     pub marked_packets: Option<u64>,
-    /// How far the window was used in the last flight.
+    /// Use of the window in the last flight.
     pub window_use: WindowUse,
 }
 
-/// What an ACK is.
+/// Kind of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckKind {
     /// It advances the cumulative acknowledgment.
@@ -72,7 +71,7 @@ pub enum AckKind {
     Other,
 }
 
-/// Why the sender sent no more.
+/// Reason for which the sender stopped sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LimitedBy {
@@ -82,40 +81,38 @@ pub enum LimitedBy {
     ReceiveWindow,
     /// The application had no more to send.
     Application,
-    /// It is not yet time for the next segment: the control paces.
+    /// The control paces, and the time of the next segment has not come.
     Pacing,
 }
 
-/// How far the congestion window was used in a flight: from when the flight before it was
-/// acknowledged until this one is.
+/// Use of the congestion window in a flight. A flight lasts from the acknowledgment of the flight before to its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowUse {
-    /// At least once what was in flight left no room for a full segment.
+    /// At least once, the data in flight left no room for a full segment.
     Filled,
     /// There was room for a full segment whenever the sender stopped.
     Partly {
-        /// The most that was outstanding (FlightSize) when it stopped, in bytes.
+        /// Maximum FlightSize in bytes when the sender stopped.
         flight_max: u64,
     },
 }
 
-/// A read-only view of the sender.
+/// Read-only view of the sender.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct View<'a> {
-    /// The time of the event.
+    /// Time of the event.
     pub now: Instant,
     /// Outstanding segments.
     pub scoreboard: &'a Scoreboard,
-    /// The window in force.
+    /// Current window.
     pub window: Window,
-    /// Round-trip time.
+    /// Round-trip time estimator.
     pub rtt: &'a RttEstimator,
-    /// When the retransmission timer expires, if it runs. What the answer to this event makes of
-    /// the timer is not in it yet.
+    /// Time at which the retransmission timer expires, if it runs, before the plug-in's decision on this event changes
+    /// it.
     pub rto_at: Option<Instant>,
-    /// Length of the new segment that the application and the peer's window permit now; 0 if
-    /// they permit none.
+    /// Length of the new segment that the application and the peer's window permit now; 0 if they permit none.
     pub new_len: u32,
 }
 
@@ -127,40 +124,40 @@ impl View<'_> {
     }
 }
 
-/// A segment has just been sent.
+/// Transmission that has just taken place.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Sent {
-    /// Which one.
+    /// Id of the segment.
     pub id: SegmentId,
-    /// As it stands now, this transmission included.
+    /// Current state of the segment, this transmission included.
     pub segment: Segment,
     /// TSval of this transmission, if the connection uses timestamps.
     pub timestamp: Option<u32>,
-    /// Why it was sent.
+    /// Reason of the transmission.
     pub why: SendReason,
 }
 
-/// What a control that sees transmissions is told beside [`Sent`].
+/// Facts of a transmission beside [`Sent`], for a control that is governed by a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Departure {
-    /// Bytes in flight as the recovery counts them, the segment included.
+    /// Bytes in flight according to the recovery, the segment included.
     pub in_flight: u64,
-    /// Bytes of transmissions judged lost since the connection began.
+    /// Bytes of transmissions judged lost since the connection started.
     pub lost_bytes: u64,
-    /// What had stopped the sender when it last stopped sending.
+    /// The reason for which the sender last stopped.
     pub limited_by: LimitedBy,
 }
 
-/// By which rule a segment was judged lost.
+/// Rule by which a segment was judged lost.
 ///
-/// The set is open: a recovery declares its rules beside its code, and nobody else need know them.
+/// The set is open: a recovery declares its rules beside its code, and no other code needs to know them.
 ///
 /// ```
 /// use dupack_tcp::facts::{LossRule, RuleWords};
 ///
-/// /// Nothing came for a whole second.
+/// /// No ACK for a whole second.
 /// pub const SILENCE: LossRule = LossRule::new(&RuleWords {
 ///     name: "silence",
 ///     meaning: "a second without an ACK",
@@ -171,18 +168,18 @@ pub struct Departure {
 ///
 /// Two rules are the same if their names are.
 ///
-/// Packed, as a simulation's packets carry their [`SendReason`]: an aligned pointer would cost each
+/// The struct is packed because a simulation's packets carry their [`SendReason`]: an aligned pointer would cost each
 /// of them eight bytes.
 #[derive(Clone, Copy)]
 #[repr(Rust, packed)]
 pub struct LossRule(&'static RuleWords);
 
-/// What a [`LossRule`] is called.
+/// Name and meaning of a [`LossRule`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleWords {
-    /// One short word, which tells the rule from all others: timelines print it.
+    /// Short, unique word, as printed in timelines.
     pub name: &'static str,
-    /// What was seen, for people: traces, figures and captures print it.
+    /// Meaning for people, as printed in traces, figures and captures.
     pub meaning: &'static str,
 }
 
@@ -192,26 +189,25 @@ impl LossRule {
         name: "rto",
         meaning: "timeout",
     });
-    /// A DSACK did not come for a tail loss probe, so that the probe repaired a loss
-    /// (RFC 8985 §7.4).
+    /// A tail loss probe was not reported by a DSACK, so it repaired a loss (RFC 8985 §7.4).
     pub const PROBE: Self = Self::new(&RuleWords {
         name: "tlp-loss",
         meaning: "no DSACK for the probe",
     });
 
-    /// Nothing was lost: a packet was marked, and the receiver echoed it (RFC 3168 §6.1.2).
+    /// Nothing was lost: a packet was marked, and the receiver echoed the mark (RFC 3168 §6.1.2).
     pub const MARK: Self = Self::new(&RuleWords {
         name: "ecn",
-        meaning: "mark of congestion (ECN)",
+        meaning: "congestion mark (ECN)",
     });
 
-    /// The rule that goes by these words.
+    /// Returns the rule with these words.
     #[must_use]
     pub const fn new(words: &'static RuleWords) -> Self {
         Self(words)
     }
 
-    /// The word that tells it from all others.
+    /// Unique word of the rule.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.0.name
@@ -221,7 +217,7 @@ impl LossRule {
 impl PartialEq for LossRule {
     fn eq(&self, other: &Self) -> bool {
         let (one, other) = (self.0, other.0);
-        // A constant may have several addresses, so that another address proves nothing.
+        // A constant may have several addresses, so different addresses prove nothing.
         core::ptr::eq(one, other) || one.name == other.name
     }
 }
@@ -246,7 +242,7 @@ impl fmt::Display for LossRule {
     }
 }
 
-/// Why a segment was sent.
+/// Reason for which a segment was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SendReason {
@@ -256,7 +252,7 @@ pub enum SendReason {
     LimitedTransmit,
     /// A segment judged lost.
     Retransmit(LossRule),
-    /// A hole not yet judged lost, as there was no new data (RFC 6675 §4, `NextSeg` rule 3).
+    /// A hole not yet judged lost, because there was no new data (RFC 6675 §4, `NextSeg` rule 3).
     HoleFill,
     /// The highest unsacked segment, to keep the ACK clock (RFC 6675 §4, `NextSeg` rule 4).
     Rescue,
@@ -264,8 +260,7 @@ pub enum SendReason {
     TailLossProbe,
     /// Zero-window probe (RFC 9293 §3.8.6.1).
     WindowProbe,
-    /// New data in a packet longer than a full segment's: whether the path carries it (RFC 4821
-    /// §7.5).
+    /// New data in a packet longer than a full segment, to test whether the path carries it (RFC 4821 §7.5).
     PathProbe,
 }
 
@@ -275,60 +270,59 @@ impl fmt::Display for SendReason {
             Self::NewData => f.write_str("new data"),
             Self::LimitedTransmit => f.write_str("limited transmit"),
             Self::Retransmit(rule) => write!(f, "retransmission: {rule}"),
-            Self::HoleFill => f.write_str("retransmission: hole, nothing new to send"),
+            Self::HoleFill => f.write_str("retransmission: hole, no new data to send"),
             Self::Rescue => f.write_str("retransmission: rescue"),
             Self::TailLossProbe => f.write_str("tail loss probe"),
             Self::WindowProbe => f.write_str("window probe"),
-            Self::PathProbe => f.write_str("probe of the path's MTU"),
+            Self::PathProbe => f.write_str("path MTU probe"),
         }
     }
 }
 
-/// What the sender believes caused a loss.
+/// Cause of a loss, according to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LossCause {
-    /// A full queue: slow down.
+    /// A full queue: the sender must slow down.
     Congestion,
-    /// The link: nothing to slow down for.
+    /// The link: the sender need not slow down.
     Wireless,
 }
 
-/// A loss event, as it is put to the loss differentiation, the control and the response.
+/// Facts of a loss event, for the loss differentiation, the control and the response.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct LossFacts {
-    /// When it was found.
+    /// Time of detection.
     pub now: Instant,
-    /// The first segment judged lost; of a mark, the first that its echo reports, or that is
-    /// outstanding.
+    /// First segment judged lost. For a mark, the first segment that its echo reports, or that is outstanding.
     pub segment: Segment,
-    /// By which rule.
+    /// Rule by which it was judged lost.
     pub rule: LossRule,
-    /// FlightSize when the loss was found, without what limited transmit sent.
+    /// FlightSize at detection, without the bytes sent by limited transmit.
     pub flight_size: u64,
     /// The window before the event.
     pub window: Window,
-    /// Timeouts in a row, this one included; 0 for a loss found without one.
+    /// Consecutive timeouts, this one included; 0 for a loss detected without one.
     pub timeouts: u32,
-    /// Smoothed, least and latest round-trip time, once there are samples.
+    /// Smoothed round-trip time, once there is a sample.
     pub srtt: Option<Duration>,
-    /// The least round-trip time so far.
+    /// Minimum round-trip time so far.
     pub rtt_min: Option<Duration>,
-    /// The last round-trip time.
+    /// Latest round-trip time.
     pub rtt_latest: Option<Duration>,
-    /// Segments missing in a row, the lost one the first, before the next that is sacked; 1 if
-    /// nothing is sacked, as then nobody can tell.
+    /// Consecutive missing segments from the lost one to the next that is sacked; 1 if nothing is sacked, because the
+    /// number is then unknown.
     pub hole: u32,
-    /// When the window was last reduced for congestion: at a loss event judged so, or a timeout.
+    /// Time of the last reduction of the window for congestion: a loss event judged so, or a timeout.
     pub reduced_at: Option<Instant>,
-    /// What really happened, if anybody knows. A sender never does; a simulation may tell the loss
-    /// differentiation, and nobody else.
+    /// True cause, if known. A sender never knows it; a simulation may pass it to the loss differentiation, but to no
+    /// other plug-in.
     pub truth: Option<LossCause>,
 }
 
 impl LossFacts {
-    /// The loss of `segment` by `rule`, found without a timeout, as somebody sees it who looks on by the
-    /// sender's packets ([`Replay`](crate::replay::Replay)). The window is not in them: what is outstanding
+    /// Returns the facts of the loss of `segment` by `rule`, detected without a timeout, as seen by an observer of the
+    /// sender's packets ([`Replay`](crate::replay::Replay)). The packets do not show the window; the outstanding data
     /// stands for it.
     #[must_use]
     pub fn seen(view: &View<'_>, segment: Segment, rule: LossRule) -> Self {
@@ -352,12 +346,11 @@ impl LossFacts {
         }
     }
 
-    /// FlightSize, but no more than the window in bytes: what RFC 5681 §3.1 halves.
+    /// FlightSize, but no more than the window, in bytes: the value that RFC 5681 §3.1 halves.
     ///
-    /// While a hole keeps SND.UNA where it is, and recoveries send new data beyond it,
-    /// SND.NXT − SND.UNA grows to several windows; that much never was in the network at once.
-    /// RFC 5681 prefers FlightSize to `cwnd` because the latter may exceed what is in flight, so
-    /// the lesser of the two is what it means.
+    /// While a hole holds SND.UNA back and a recovery sends new data beyond it, SND.NXT − SND.UNA grows to several
+    /// windows, far more than was ever in the network at once. RFC 5681 prefers FlightSize to `cwnd` because `cwnd` may
+    /// exceed the data in flight. So it means the smaller of the two.
     #[must_use]
     pub fn flight_within_window(&self) -> f64 {
         (self.flight_size as f64).min(self.window.cwnd)
@@ -371,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_are_the_same_by_their_name() {
+    fn rules_are_equal_if_their_names_are() {
         const WORDS: RuleWords = RuleWords {
             name: "third",
             meaning: "three duplicate ACKs",
@@ -387,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outstanding_counts_as_far_as_the_window_goes() {
+    fn flight_size_is_limited_to_the_window() {
         let mut loss = crate::testing::loss_facts(
             crate::testing::segment(0, Instant::ZERO),
             LossRule::TIMEOUT,

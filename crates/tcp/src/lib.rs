@@ -1,10 +1,9 @@
-//! The sans-I/O TCP endpoint: a [`Sender`] and a [`Receiver`] without clock, socket, thread,
-//! payload or random number, and the four plug-in traits that decide how the sender recovers
-//! from loss. A [`Connection`](connection::Connection) is both at once, opened and closed as
-//! RFC 9293 has it, for real packets.
+//! Sans-I/O TCP endpoint: a [`Sender`] and a [`Receiver`] without clock, socket, thread, payload or random number, and
+//! the four plug-in traits that decide how the sender recovers from loss. A [`Connection`](connection::Connection)
+//! combines both for real packets, and opens and closes as RFC 9293 specifies.
 //!
-//! Packets and time go in; segments, ACKs and the next wake-up come out. The same code runs in
-//! a simulation and on real packets.
+//! Packets and time go in; segments, ACKs and the next wake-up come out. The same code runs in a simulation and on real
+//! packets.
 //!
 //! ```text
 //!             Stack: one choice on each axis
@@ -16,8 +15,8 @@
 //!   DataSegment ──▶ Receiver (reassembly, delayed ACK, SACK) ──▶ Ack
 //! ```
 //!
-//! Plug-ins see [`facts`] and a read-only view, and return values. Nothing in a plug-in can
-//! reach the sender, so each can be read, and tested, alone.
+//! Plug-ins see [`facts`] and a read-only view, and return values. A plug-in cannot reach the sender, so each can be
+//! read, and tested, alone.
 
 #![no_std]
 
@@ -57,6 +56,6 @@ pub use stack::Stack;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// The hash of this crate's sources: sixteen hexadecimal digits, made when it is built. A stored run
-/// names it, so that it is not taken for one of other code.
+/// Hash of this crate's sources: sixteen hexadecimal digits, computed by the build. A stored run contains it, so that
+/// it is not mistaken for a run of other code.
 pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");

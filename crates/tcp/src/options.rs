@@ -1,7 +1,7 @@
-//! What two ends have agreed on, one type per option: a word at the place where it is chosen says
-//! what is chosen, and one option cannot be taken for another.
+//! Options that two ends agree on, one type per option, so that call sites are readable and one option cannot be
+//! mistaken for another.
 
-/// An option that is either in use on a connection or not.
+/// Defines an option that is either in use on a connection or not.
 macro_rules! option {
     ($(#[$doc:meta])* $name:ident, $(#[$on_doc:meta])* $on:ident, $(#[$off_doc:meta])* $off:ident) => {
         $(#[$doc])*
@@ -14,13 +14,13 @@ macro_rules! option {
         }
 
         impl $name {
-            /// In use if `condition` holds.
+            /// Returns the option in use if `condition` holds.
             #[must_use]
             pub const fn when(condition: bool) -> Self {
                 if condition { Self::$on } else { Self::$off }
             }
 
-            /// Whether it is in use.
+            /// Returns `true` if the option is in use.
             #[must_use]
             pub const fn is_on(self) -> bool {
                 matches!(self, Self::$on)
@@ -32,58 +32,58 @@ macro_rules! option {
 option! {
     /// Selective acknowledgments (RFC 2018).
     Sack,
-    /// The receiver sends SACK blocks, and the sender believes them.
+    /// The receiver sends SACK blocks, and the sender uses them.
     Permitted,
-    /// There are none; should one come, it says nothing.
+    /// No SACK blocks; the sender ignores any that arrive.
     Absent
 }
 
 option! {
-    /// Reports of what arrived twice, in SACK's first block (RFC 2883; no negotiation).
+    /// Reports of duplicate data, in SACK's first block (RFC 2883; no negotiation).
     Dsack,
-    /// The receiver sends them.
+    /// The receiver reports duplicate data.
     Reported,
-    /// It keeps what arrived twice to itself.
+    /// The receiver does not report it.
     Absent
 }
 
 option! {
-    /// The order of transmissions, carried by segments and echoed by ACKs (LE §4.2).
+    /// Order of transmissions, carried by segments and echoed by ACKs (LE §4.2).
     OrderEcho,
-    /// Segments carry it, and ACKs echo it.
+    /// Segments carry the order, and ACKs echo it.
     Carried,
-    /// They do not.
+    /// Neither do.
     Absent
 }
 
-/// Explicit congestion notification: data is marked instead of dropped, the receiver tells of marks,
-/// and the sender heeds them.
+/// Explicit congestion notification: data is marked instead of dropped, the receiver reports marks, and the sender
+/// responds to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
-    /// From a mark on ACKs carry ECE, until the sender says that it has slowed down (RFC 3168).
+    /// After a mark, ACKs carry ECE until the sender reports that it has slowed down (RFC 3168).
     Classic,
-    /// ACKs carry a count of the packets that came marked (RFC 9768).
+    /// ACKs carry a count of marked packets (RFC 9768).
     Accurate,
-    /// There is none of it.
+    /// No ECN.
     Absent,
 }
 
 impl Ecn {
-    /// Whether there is any.
+    /// Returns `true` if ECN is in use.
     #[must_use]
     pub const fn is_on(self) -> bool {
         !matches!(self, Self::Absent)
     }
 }
 
-/// How a receiver with classic ECN tells of marks. Nothing agrees on it: both ends have to be set up alike
-/// (RFC 8257 §4.1).
+/// Rule for the echo of marks by a receiver with classic ECN. There is no negotiation: both ends must be configured
+/// alike (RFC 8257 §4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MarkEcho {
-    /// ACKs carry ECE from a mark on, until the sender says CWR (RFC 3168 §6.1.3).
+    /// After a mark, ACKs carry ECE until the sender sends CWR (RFC 3168 §6.1.3).
     #[default]
     UntilCwr,
-    /// ACKs carry ECE if what they are the first to acknowledge came marked, so that the sender can count
+    /// An ACK carries ECE if the data that it is the first to acknowledge was marked, so that the sender can count
     /// bytes (RFC 8257 §3.2, DCTCP).
     WhileMarked,
 }
@@ -93,7 +93,7 @@ option! {
     WindowScale,
     /// Windows in headers are shifted.
     Used,
-    /// They are as they stand.
+    /// Windows in headers are unscaled.
     Absent
 }
 
@@ -102,7 +102,7 @@ option! {
     Timestamping,
     /// Every segment carries them.
     Carried,
-    /// None does.
+    /// No segment carries them.
     Absent
 }
 

@@ -1,23 +1,23 @@
-//! The receiver's out-of-order queue, as ranges.
+//! Out-of-order queue of the receiver, as ranges.
 
 use alloc::collections::VecDeque;
 
-/// Ranges above the cumulative ACK that have been received, disjoint, not adjacent, ascending.
+/// Received ranges above the cumulative ACK: disjoint, not adjacent, ascending.
 ///
-/// New data usually lands at the end and repairs at the front, where a deque is cheap; in
-/// between it costs a binary search and a move of the shorter side.
+/// New data usually arrives at the end and retransmissions at the front, where a deque is cheap. In between, an
+/// insertion costs a binary search and a move of the shorter side.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     ranges: VecDeque<(u64, u64)>,
     bytes: u64,
 }
 
-/// What inserting a range did.
+/// Result of inserting a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
-    /// Some or all of it was new; the range that it is now part of.
+    /// Some or all of it was new. Contains the range of which it is now a part.
     New((u64, u64)),
-    /// All of it was there already.
+    /// All of it was known. Contains the range that includes it.
     Known((u64, u64)),
 }
 
@@ -28,19 +28,19 @@ impl Reassembly {
         self.bytes
     }
 
-    /// Whether nothing is held.
+    /// Returns `true` if no range is held.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Ranges held.
+    /// Number of ranges held.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
 
-    /// The range that contains `offset`.
+    /// Returns the range that contains `offset`.
     #[must_use]
     pub fn containing(&self, offset: u64) -> Option<(u64, u64)> {
         let index = self.ranges.partition_point(|&(_, end)| end <= offset);
@@ -50,10 +50,10 @@ impl Reassembly {
             .filter(|&(start, _)| start <= offset)
     }
 
-    /// The first part of `start..end` that is held.
+    /// Returns the first part of `start..end` that is held.
     #[must_use]
     pub fn overlap(&self, start: u64, end: u64) -> Option<(u64, u64)> {
-        // The common case: behind all that is.
+        // The common case: behind all ranges.
         if self.ranges.back().is_none_or(|&(_, last)| last <= start) {
             return None;
         }
@@ -64,7 +64,7 @@ impl Reassembly {
 
     /// Adds `start..end`, which must not be empty.
     pub fn insert(&mut self, start: u64, end: u64) -> Inserted {
-        // The common case: in order after the last range, or right behind it.
+        // The common case: after the last range, with a gap or without.
         match self.ranges.back_mut() {
             None => return self.append(start, end),
             Some(&mut (_, last)) if start > last => return self.append(start, end),
@@ -105,8 +105,8 @@ impl Reassembly {
         Inserted::New((start, end))
     }
 
-    /// The cumulative ACK has reached `offset`: takes out the range that continues it, and
-    /// returns how far the stream is complete now.
+    /// Takes out the range that continues a stream complete up to `offset`. Returns the offset up to which the stream
+    /// is complete now.
     pub fn advance(&mut self, mut offset: u64) -> u64 {
         while let Some(&(start, end)) = self.ranges.front() {
             if start > offset {
@@ -119,7 +119,7 @@ impl Reassembly {
         offset
     }
 
-    /// Throws everything away.
+    /// Discards all ranges.
     pub fn clear(&mut self) {
         self.ranges.clear();
         self.bytes = 0;
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn it_agrees_with_a_set_of_bytes() {
-        // Every insertion of a fixed pseudo-random sequence, against the obvious model.
+        // Insertions of a fixed pseudo-random sequence, compared with a simple model.
         let mut queue = Reassembly::default();
         let mut model = alloc::collections::BTreeSet::new();
         let mut state = 1_u64;
@@ -179,13 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn what_touches_the_last_range_lengthens_it() {
+    fn a_range_that_touches_the_last_one_extends_it() {
         let mut queue = Reassembly::default();
         queue.insert(10, 20);
         assert_eq!(queue.insert(20, 30), Inserted::New((10, 30)));
         assert_eq!(queue.insert(31, 40), Inserted::New((31, 40)));
         assert_eq!((queue.len(), queue.bytes()), (2, 29));
-        // In front of all, with a gap, and up to the first.
+        // Before all ranges, with a gap, and then up to the first.
         assert_eq!(queue.insert(2, 4), Inserted::New((2, 4)));
         assert_eq!(queue.insert(6, 10), Inserted::New((6, 30)));
         assert_eq!((queue.len(), queue.bytes()), (3, 35));

@@ -1,4 +1,4 @@
-//! The first axis: what is lost, what goes out next, and what counts as in flight.
+//! The first axis: lost segments, the next transmission, and bytes in flight.
 
 use core::fmt::Debug;
 
@@ -8,139 +8,133 @@ use crate::scoreboard::{Segment, SegmentId};
 use crate::time::Instant;
 use crate::undo::{Reversal, Spurious};
 
-/// A loss recovery.
+/// Loss recovery.
 ///
-/// It keeps whatever state it needs and answers questions; the sender alone transmits and alone
-/// writes the window. For each ACK the sender calls [`on_ack`](Self::on_ack) once, acts on the
-/// outcome, and then asks [`next`](Self::next) until nothing more may be sent.
+/// A recovery keeps its own state and answers queries; only the sender transmits and sets the window. For each ACK the
+/// sender calls [`on_ack`](Self::on_ack) once, carries out the outcome, and then calls [`next`](Self::next) until
+/// nothing more may be sent.
 ///
-/// The sender guarantees: every call carries the state after the event; `on_sent` follows every
-/// transmission; after `on_rto` everything outstanding counts as lost.
+/// The sender guarantees: every call has the state after the event; `on_sent` follows every transmission; after
+/// `on_rto` everything outstanding counts as lost.
 pub trait Recovery: Debug + Send {
-    /// By what the control governs what leaves; told once, at the start. A recovery that spreads
+    /// Called once, at the start, with the means by which the control governs transmissions. A recovery that spreads
     /// the reduction of the window over a round trip (PRR) has nothing to spread under a model.
     fn governed_by(&mut self, governance: Governance) {
         let _ = governance;
     }
 
-    /// A segment went out.
+    /// Called after a segment was sent.
     fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer;
 
-    /// An ACK came in and has been applied to the scoreboard.
+    /// Called for an ACK, which has been applied to the scoreboard.
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome;
 
-    /// The retransmission timer expired; the control has already set the window. If the receiver
+    /// Called when the retransmission timer has expired; the control has already set the window. If the receiver
     /// reneged, the scoreboard holds no SACKs any more.
     fn on_rto(&mut self, view: &View<'_>);
 
-    /// What an expiry of the retransmission timer is taken for. The sender asks whenever the
-    /// timer expires, before it changes anything.
+    /// Returns the interpretation of a retransmission timeout. Called at every timeout, before anything changes.
     fn timeout_rule(&self) -> TimeoutRule {
         TimeoutRule::Congestion
     }
 
-    /// What was outstanding is too long for the path: the sender has cut it into smaller segments,
-    /// which have new ids, and all that is not sacked is to be sent again. `view` shows them. Nothing
-    /// of it is a sign of congestion, and the control has not reduced the window for it.
+    /// Called when the outstanding segments are too long for the path. The sender has cut them into shorter ones with
+    /// new ids, which `view` shows; everything that is not sacked must be retransmitted. This is not a sign of
+    /// congestion, and the control has not reduced the window for it.
     ///
-    /// To most recoveries it is as after a timeout.
+    /// Most recoveries handle it like a timeout.
     fn on_cut(&mut self, view: &View<'_>) {
         self.on_rto(view);
     }
 
-    /// A full segment has `to` bytes from now on, not `from`.
+    /// Called when the size of a full segment changes from `from` to `to` bytes.
     fn on_segment_size(&mut self, from: u32, to: u32) {
         let _ = (from, to);
     }
 
-    /// A loss was judged: the sender has put it to the loss differentiation, and whoever is
-    /// responsible for `cause` has set the window, which `view` shows. It follows the outcome
-    /// that reported the loss event and precedes what is sent for it; for a timeout, under
-    /// [`TimeoutRule::Judged`] only, it follows [`on_rto`](Self::on_rto).
+    /// Called after a loss was judged: the loss differentiation has returned `cause`, and the control or the response
+    /// has set the window, which `view` shows. The call follows the outcome that reported the loss event and precedes
+    /// the transmissions for it. After a timeout it follows [`on_rto`](Self::on_rto), and takes place with
+    /// [`TimeoutRule::Judged`] only.
     ///
     /// Most recoveries repair a loss in the same way whatever its cause, and do nothing here.
     fn on_judged(&mut self, loss: &LossFacts, cause: LossCause, view: &View<'_>) {
         let _ = (loss, cause, view);
     }
 
-    /// The last loss event or timeout was none, as an ACK shows that [`on_ack`](Self::on_ack) has
-    /// just been told of. The recovery leaves what it is in; where
-    /// [`acquits_all`](Spurious::acquits_all) says so, what it took for lost is in flight again. Only
-    /// if it is done is the window restored.
+    /// Called when the ACK just passed to [`on_ack`](Self::on_ack) has shown that the last loss event or timeout was
+    /// spurious. The recovery leaves its recovery phase. If [`acquits_all`](Spurious::acquits_all) returns `true`, all
+    /// segments that it judged lost are in flight again. The window is restored only if the recovery returns `Done`.
     ///
-    /// The default is to refuse, which is always safe: what was needless was done anyway, and the
-    /// window stays small.
+    /// The default is to refuse, which is always safe: the spurious retransmissions took place anyway, and the window
+    /// stays small.
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         let _ = (spurious, view);
         Reversal::Refused
     }
 
-    /// The window was reduced though nothing was lost: the receiver echoed a mark of congestion
-    /// (RFC 3168). `view` shows it. It follows [`on_ack`](Self::on_ack) for the same ACK. A
-    /// recovery that spreads reductions over a round trip may do so here.
+    /// Called when the window was reduced although nothing was lost, because the receiver echoed a mark of congestion
+    /// (RFC 3168). `view` shows it. The call follows [`on_ack`](Self::on_ack) for the same ACK. A recovery that spreads
+    /// reductions over a round trip may do so here.
     fn on_mark(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         let _ = (ack, view);
     }
 
-    /// When the recovery wants [`on_timer`](Self::on_timer) called.
+    /// Returns the time at which [`on_timer`](Self::on_timer) must be called, if any.
     fn timer(&self) -> Option<Instant> {
         None
     }
 
-    /// The recovery's own timer expired.
+    /// Called when the recovery's own timer has expired.
     fn on_timer(&mut self, view: &View<'_>) -> Expiry {
         let _ = view;
         Expiry::default()
     }
 
-    /// Bytes that count against the window.
+    /// Returns the bytes that count against the window.
     fn in_flight(&self, view: &View<'_>) -> u64;
 
-    /// Bytes of transmissions judged lost since the connection began, each once, however it was repaired.
-    /// `None` if losses are not judged one by one: then what is retransmitted as lost is what was lost.
-    /// Only a control that governs by a model hears of it
-    /// ([`Credit::lost_bytes`](crate::congestion::Credit::lost_bytes)).
+    /// Returns the bytes of transmissions judged lost since the connection started, each counted once, however it was
+    /// repaired. `None` if losses are not judged one by one: then the bytes retransmitted as lost count instead. Only a
+    /// control that is governed by a model uses it ([`Credit::lost_bytes`](crate::congestion::Credit::lost_bytes)).
     fn lost_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Bytes that the window admits now. Only a recovery that paces itself through the window
-    /// reduction, as PRR does, answers otherwise.
+    /// Returns the bytes that the window permits now. Only a recovery that paces itself through the window reduction,
+    /// such as PRR, overrides it.
     fn allowance(&self, view: &View<'_>) -> u64 {
         view.window
             .whole_bytes()
             .saturating_sub(self.in_flight(view))
     }
 
-    /// What to send next, in this order of preference, if it is cleared.
+    /// Returns the next transmission, in this order of preference, if it is cleared.
     fn next(&self, view: &View<'_>) -> Next;
 
-    /// Where the recovery stands, for whoever watches; `None` if it has no such states, or does
-    /// not tell.
+    /// Returns the phase of the recovery, for observers; `None` if it has no such phases, or does not report them.
     fn phase(&self) -> Option<Phase> {
         None
     }
 
-    /// Bytes by which the window of the textbook is larger than that of the sender now, for
-    /// whoever watches: RFC 5681 §3.2 and RFC 6582 §3.2 inflate `cwnd` for what has left the
-    /// network, and here [`in_flight`](Self::in_flight) is smaller by as much. Below zero where
-    /// partial ACKs deflated it by more; zero for those that inflate nothing.
+    /// Returns the bytes by which the textbook's window is larger than the sender's now, for observers. RFC 5681 §3.2
+    /// and RFC 6582 §3.2 inflate `cwnd` for segments that have left the network; here [`in_flight`](Self::in_flight) is
+    /// smaller by as much. Negative if partial ACKs deflated it by more; zero for recoveries that inflate nothing.
     fn inflation(&self) -> i64 {
         0
     }
 }
 
-/// Where a sender stands, in the words of Linux's `tcpi_ca_state`. Recoveries know `Open`,
-/// `Recovery` and `Loss`; the rest follows from the scoreboard
-/// ([`Sender::phase`](crate::Sender::phase)).
+/// Phase of a sender, in the terms of Linux's `tcpi_ca_state`. Recoveries report `Open`, `Recovery` and `Loss`; the
+/// others follow from the scoreboard ([`Sender::phase`](crate::Sender::phase)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Nothing is amiss.
+    /// No sign of loss.
     Open,
-    /// Something has been sacked, or there are duplicate ACKs, but nothing is lost yet.
+    /// A segment is sacked, or there are duplicate ACKs, but nothing is judged lost yet.
     Disorder,
-    /// The window is being reduced without a loss, as ECN asks for.
+    /// The window is being reduced without a loss, as ECN requires.
     Reducing,
     /// Fast recovery.
     Recovery,
@@ -148,74 +142,71 @@ pub enum Phase {
     Loss,
 }
 
-/// What a recovery makes of an ACK. It will grow: take what is not meant from `Outcome::default()`,
-/// which is nothing.
+/// Decisions of a recovery on an ACK. The struct will grow: fill the other fields from `Outcome::default()`, which
+/// decides nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// A loss event begins: the window is to be reduced, once, by whoever is responsible for
-    /// its cause.
+    /// Start of a loss event: the window is reduced once, by the plug-in responsible for its cause.
     pub loss: Option<LossEvent>,
-    /// The window is to be at least this many bytes, before `limit`: what the recovery took off
-    /// it for its own duration comes back (NewReno's full ACK after ns-2's deflation).
+    /// Minimum of the window in bytes, applied before `limit`. It returns what the recovery took off the window for its
+    /// own duration (NewReno's full ACK after ns-2's deflation).
     pub restore: Option<f64>,
-    /// The window is to be at most this many bytes, before any growth (NewReno's full ACK,
-    /// Tahoe's restart).
+    /// Maximum of the window in bytes, applied before any growth (NewReno's full ACK, Tahoe's restart).
     pub limit: Option<f64>,
-    /// Whether and by what the window may grow on this ACK.
+    /// Growth of the window on this ACK.
     pub growth: Growth,
-    /// What happens to the retransmission timer.
+    /// Action on the retransmission timer.
     pub rto: RtoTimer,
-    /// What becomes of the segment being timed.
+    /// Effect on the segment being timed.
     pub timing: Timing,
-    /// Whether a recovery is over with this ACK.
+    /// End of a recovery with this ACK.
     pub exit: Exit,
 }
 
-/// What a recovery makes of its own timer: with no ACK there is nothing that could let the window
-/// grow, be a sample, or end a recovery.
+/// Decisions of a recovery on its own timer. Without an ACK the window cannot grow, and there is no sample and no end
+/// of a recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Expiry {
-    /// A loss event begins, as in [`Outcome::loss`].
+    /// Start of a loss event, as in [`Outcome::loss`].
     pub loss: Option<LossEvent>,
-    /// What happens to the retransmission timer.
+    /// Action on the retransmission timer.
     pub rto: RtoTimer,
 }
 
-/// What an ACK means for the segment being timed, and for the backoff of the timeout, if the
-/// sender times one segment at a time
-/// ([`RttSampling::OnePerWindow`](crate::rtt::RttSampling)); else it is of no consequence.
+/// Effect of an ACK on the segment being timed, and on the backoff of the timeout, if the sender times one segment at a
+/// time ([`RttSampling::OnePerWindow`](crate::rtt::RttSampling)); otherwise it has no effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Timing {
     /// If the ACK covers the segment, its age is a sample, which ends the backoff.
     #[default]
     Sample,
-    /// If the ACK covers the segment, no sample is taken of it, but the backoff ends.
+    /// If the ACK covers the segment, it is not a sample, but the backoff ends.
     Discard,
-    /// As with `Discard`, but there is a sample: the age of the timestamp that the ACK echoes,
-    /// which in a duplicate ACK is that of the last segment in order. It ends no backoff.
+    /// As with `Discard`, but there is a sample: the age of the echoed timestamp, which in a duplicate ACK belongs to
+    /// the last segment in order. It does not end the backoff.
     SampleEcho,
-    /// The segment is timed on, even if the ACK covers it.
+    /// The segment is still timed, even if the ACK covers it.
     Keep,
-    /// The segment is timed on, but the backoff ends.
+    /// The segment is still timed, but the backoff ends.
     KeepAndEndBackoff,
 }
 
-/// The beginning of a loss event.
+/// Start of a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LossEvent {
     /// The first segment judged lost.
     pub segment: SegmentId,
-    /// By which rule.
+    /// Rule by which it was judged lost.
     pub rule: LossRule,
-    /// The segment as it stood when it was lost, if it is not outstanding any more: a probe has
-    /// repaired the loss before anybody knew of it.
+    /// State of the segment when it was lost, if it is no longer outstanding: a probe has repaired the loss before it
+    /// was detected.
     pub repaired: Option<Segment>,
 }
 
 impl LossEvent {
-    /// The loss of a segment that is outstanding.
+    /// Returns the loss of an outstanding segment.
     #[must_use]
     pub const fn of(segment: SegmentId, rule: LossRule) -> Self {
         Self {
@@ -225,7 +216,7 @@ impl LossEvent {
         }
     }
 
-    /// The loss of a segment that has been repaired, and stood as `lost` before.
+    /// Returns the loss of a segment that has been repaired, and whose state was `lost` before.
     #[must_use]
     pub const fn repaired(segment: SegmentId, lost: Segment, rule: LossRule) -> Self {
         Self {
@@ -236,85 +227,84 @@ impl LossEvent {
     }
 }
 
-/// Whether the window may grow on an ACK.
+/// Growth of the window on an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Growth {
-    /// It stays as it is.
+    /// The window does not grow.
     #[default]
     Frozen,
-    /// It grows by what was cumulatively acknowledged.
+    /// The window grows by the cumulatively acknowledged bytes.
     Acked,
-    /// It grows by what was delivered; every ACK counts, duplicate or not.
+    /// The window grows by the delivered bytes; every ACK counts, duplicate or not.
     EveryAck,
 }
 
-/// Whether a recovery that began with a loss event is over with an ACK. One that a timeout cuts
-/// short is not counted, and an algorithm without such a state (LE, Tahoe) never says so.
+/// End, by an ACK, of a recovery that began with a loss event. A recovery that a timeout cuts short does not count,
+/// and an algorithm without a recovery phase (LE, Tahoe) never reports an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Exit {
-    /// It is not, or there was none.
+    /// The recovery continues, or there was none.
     #[default]
     No,
-    /// It is.
+    /// The recovery ends.
     Recovery,
 }
 
-/// What an expiry of the retransmission timer is taken for.
+/// Interpretation of a retransmission timeout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimeoutRule {
-    /// Congestion: the control sets the window (RFC 5681 §3.1), and the timeout is doubled
-    /// (RFC 6298 §5.5).
+    /// Congestion: the control sets the window (RFC 5681 §3.1), and the timeout is doubled (RFC 6298 §5.5).
     #[default]
     Congestion,
-    /// What the loss differentiation says. If it is the link's, the response sets the window and
-    /// the timeout stays as it is, without backoff (TCPW Bulk Repeat).
+    /// The judgement of the loss differentiation. If it is the link, the response sets the window and the timeout is
+    /// not backed off (TCPW Bulk Repeat).
     Judged,
 }
 
-/// What happens to the retransmission timer.
+/// Action on the retransmission timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RtoTimer {
-    /// It runs on (and is started if it does not run while data is outstanding).
+    /// The timer continues (and is started if it does not run while data is outstanding).
     #[default]
     Keep,
-    /// It starts anew.
+    /// The timer restarts.
     Restart,
 }
 
-/// What to send next.
+/// Next transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Next {
-    /// Nothing, whatever the window says.
+    /// Nothing, regardless of the window.
     Nothing,
     /// New data.
     New {
-        /// Why it is sent.
+        /// Reason of the transmission.
         why: SendReason,
-        /// Under which condition.
+        /// Condition of the transmission.
         clearance: Clearance,
     },
-    /// An outstanding segment again.
+    /// Retransmission of an outstanding segment.
     Retransmit {
-        /// Which one.
+        /// Id of the segment.
         id: SegmentId,
-        /// Why it is sent.
+        /// Reason of the transmission.
         why: SendReason,
-        /// Under which condition.
+        /// Condition of the transmission.
         clearance: Clearance,
     },
 }
 
-/// Under which condition a segment may go out.
+/// Condition under which a segment may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Clearance {
     /// If the congestion window has room.
     Window,
-    /// At once, as a fast retransmit or a probe does.
+    /// At once, as with a fast retransmit or a probe.
     Immediate,
 }

@@ -1,12 +1,10 @@
-//! Somebody else's connection, as its packets tell it: a [`Replay`] is fed what was sent and which
-//! ACKs came, as seen at the sender's end, and gives per event the facts that a plug-in of our own
-//! sender would have got.
+//! Another endpoint's connection, reconstructed from its packets: a [`Replay`] is given the segments and ACKs seen at
+//! the sender's end, and returns for each event the facts that a plug-in of our own sender would get.
 //!
-//! It keeps the [`Scoreboard`](crate::scoreboard::Scoreboard) and the round-trip times by the same code as
-//! [`Sender`](crate::Sender), and decides nothing: what leaves is what the packets say. To learn
-//! by which rule a recovery would have called a segment lost, hand its
-//! [`on_sent`](crate::recovery::Recovery::on_sent) and
-//! [`on_ack`](crate::recovery::Recovery::on_ack) the facts and views of each event, and look at
+//! It maintains the [`Scoreboard`](crate::scoreboard::Scoreboard) and the round-trip times with the same code as
+//! [`Sender`](crate::Sender), and decides nothing: the packets say what is sent. To learn by which rule a recovery
+//! would have judged a segment lost, pass the facts and views of each event to its
+//! [`on_sent`](crate::recovery::Recovery::on_sent) and [`on_ack`](crate::recovery::Recovery::on_ack), and check
 //! [`Outcome::loss`](crate::recovery::Outcome::loss).
 //!
 //! ```
@@ -16,7 +14,7 @@
 //! use dupack_tcp::seq::SeqNumber;
 //! use dupack_tcp::time::{Duration, Instant};
 //!
-//! // Two segments of a connection in full swing, the second of them acknowledged 80 ms later.
+//! // Two segments in the middle of a connection, the second of them acknowledged 80 ms later.
 //! let start = SeqNumber(4_000_000_000);
 //! let mut config = SenderConfig::new(1000);
 //! config.isn = start;
@@ -33,13 +31,12 @@
 //! # Ok::<(), dupack_tcp::replay::Unusable>(())
 //! ```
 //!
-//! **What is not in the packets** is said and survived. A capture may begin in the middle: the
-//! first byte seen is offset 0 ([`SenderConfig::isn`]). It may miss sends: bytes that were
-//! acknowledged, or passed over, without having been seen count as sent, and as sent twice, so
-//! that nobody takes their age for a round-trip time ([`Sending::unseen_bytes`],
-//! [`Heard::unseen_bytes`]). It cannot show an expiry of the timer: a host that infers one says so
-//! ([`Replay::timed_out`]). Of the window nothing is known, and views show one without bound; of
-//! what the application has written, no more than what was sent.
+//! **Information missing from the packets** is reported and tolerated. A capture may begin in the middle: the first
+//! byte seen is offset 0 ([`SenderConfig::isn`]). It may miss transmissions: bytes that were acknowledged, or skipped,
+//! without having been seen count as sent twice, so that their age is not taken for a round-trip time
+//! ([`Sending::unseen_bytes`], [`Heard::unseen_bytes`]). It cannot show a timeout: a host that infers one reports it
+//! ([`Replay::timed_out`]). The congestion window is unknown, and views show an infinite one. The application counts as
+//! having written only the data that was sent.
 //!
 //! No input panics, and memory is bounded by [`ReplayLimits`].
 
@@ -60,28 +57,27 @@ use crate::time::Instant;
 use crate::undo::UndoRules;
 use crate::window::Window;
 
-/// Why a segment was sent again, as far as its packet tells: it does not.
+/// Rule of every retransmission: a packet does not show why it was sent.
 pub const SEEN_AGAIN: LossRule = LossRule::new(&RuleWords {
     name: "again",
     meaning: "seen again",
 });
 
-/// Bounds on what is believed and remembered.
+/// Bounds on the input that is accepted, and on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayLimits {
-    /// Most outstanding segments.
+    /// Maximum number of outstanding segments.
     pub segments: usize,
-    /// By how many bytes a packet may be beyond everything seen before: farther is no gap in the
-    /// capture but garbage. No receive window is larger than 1 GiB (RFC 7323 §2.3).
+    /// Maximum number of bytes by which a packet may be beyond everything seen before. A larger distance is not a gap
+    /// in the capture but garbage. No receive window is larger than 1 GiB (RFC 7323 §2.3).
     pub jump_bytes: u64,
-    /// Most repetitions remembered, the latest, for a DSACK to be matched with.
+    /// Maximum number of retransmissions remembered, the latest ones, for matching DSACKs.
     pub repetitions: usize,
 }
 
 impl Default for ReplayLimits {
-    /// Room for a window of 1 GiB in full segments, at some 50 MB; 64 MiB at a time; a thousand
-    /// repetitions.
+    /// Room for a window of 1 GiB in full segments, at some 50 MB; jumps of up to 64 MiB; a thousand retransmissions.
     fn default() -> Self {
         Self {
             segments: 1 << 20,
@@ -91,93 +87,93 @@ impl Default for ReplayLimits {
     }
 }
 
-/// Most pieces that an unseen stretch is cut into.
+/// Maximum number of pieces into which an unseen range is cut.
 const UNSEEN_PIECES_MAX: u64 = 4096;
 
-/// Why an event says nothing that the replay could use. Nothing was changed by it.
+/// Reason for which the replay cannot use an event. The event has changed nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unusable {
     /// It lies before the first byte of the replay.
     BeforeStart,
-    /// It is farther beyond what was seen than [`ReplayLimits::jump_bytes`].
+    /// It is farther beyond the data seen than [`ReplayLimits::jump_bytes`].
     TooFar,
-    /// More is outstanding than [`ReplayLimits::segments`].
+    /// More segments are outstanding than [`ReplayLimits::segments`].
     TooMuchOutstanding,
 }
 
 impl fmt::Display for Unusable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::BeforeStart => "it lies before the first byte that was seen",
-            Self::TooFar => "it is too far beyond what was seen to be of the same stream",
-            Self::TooMuchOutstanding => "more is outstanding than the limit",
+            Self::BeforeStart => "the data lies before the first byte seen",
+            Self::TooFar => {
+                "the data is too far beyond everything seen to belong to the same stream"
+            }
+            Self::TooMuchOutstanding => "too many segments are outstanding",
         })
     }
 }
 
 impl core::error::Error for Unusable {}
 
-/// What a data packet was.
+/// Kind of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendingKind {
     /// New data.
     First,
-    /// Data that had been seen before and is not acknowledged.
+    /// Data that was seen before and is not acknowledged.
     Repeat,
-    /// Some of it the one, some the other.
+    /// Partly new data, partly data that was seen before.
     Both,
-    /// Data that is acknowledged already: needless on the face of it.
+    /// Data that is already acknowledged: apparently a spurious retransmission.
     Acknowledged,
     /// No data: a probe.
     Empty,
 }
 
-/// What a data packet says.
+/// Content of a data packet.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Sending<'a> {
-    /// What it was.
+    /// Kind of the packet.
     pub kind: SendingKind,
-    /// The transmissions that it stands for, in order: pieces of one segment size, as a capture
-    /// may show what an interface cuts up later. A segment that it covers in part counts as sent
-    /// again.
+    /// Transmissions that the packet stands for, in order: pieces of one segment size, because a capture may show a
+    /// packet that the interface splits later. A segment that it covers in part counts as retransmitted.
     pub sent: &'a [Sent],
-    /// Bytes just before it that were sent unseen.
+    /// Bytes just before it whose transmission was not seen.
     pub unseen_bytes: u64,
-    /// The state after it.
+    /// State after it.
     pub view: View<'a>,
 }
 
-/// A repetition of data that had arrived: the receiver got it twice.
+/// Spurious retransmission: the receiver reported that it received the data twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Needless {
-    /// Its first byte.
+    /// Offset of its first byte.
     pub start: u64,
-    /// The byte after its last.
+    /// Offset after its last byte.
     pub end: u64,
-    /// When it was sent.
+    /// Time of the transmission.
     pub sent_at: Instant,
 }
 
-/// What an ACK says.
+/// Content of an ACK.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Heard<'a> {
-    /// What a plug-in would be told. `limited_by`, `window_use` and
-    /// `prior_in_flight` are not to be known.
+    /// Facts that a plug-in would get. `limited_by`, `window_use` and `prior_in_flight` are unknown.
     pub facts: AckFacts<'a>,
-    /// The latest repetition that a DSACK in it shows to have been needless (RFC 2883 §4).
+    /// The latest retransmission that a DSACK in the ACK shows to be spurious (RFC 2883 §4).
     pub needless: Option<Needless>,
-    /// Bytes that it reports and nobody has seen leave.
+    /// Bytes that it reports and whose transmission was not seen.
     pub unseen_bytes: u64,
-    /// The state after it, the retransmission timer restarted as RFC 6298 §5.3 has it.
+    /// State after it, with the retransmission timer restarted as in RFC 6298 §5.3.
     pub view: View<'a>,
 }
 
-/// Somebody else's connection. See the [module](self) for how to feed it.
+/// Another endpoint's connection. See the [module](self) for how to drive it.
 #[derive(Debug)]
 pub struct Replay {
     state: State,
@@ -188,11 +184,11 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A replay of a connection of which nothing has been seen yet.
+    /// Returns the replay of a connection before its first packet.
     ///
-    /// Of `config` it takes what the two ends agreed on (`isn`: the first byte that will be seen;
-    /// `smss`, `sack`, `timestamps`, `order_echo`, `peer_window`) and how ACKs are read (`rtt`,
-    /// `duplicate_ack`, `sacks_after_timeout`).
+    /// It uses the options that the two ends agreed on (`isn`: the first byte that will be seen; `smss`, `sack`,
+    /// `timestamps`, `order_echo`, `peer_window`) and the interpretation of ACKs (`rtt`, `duplicate_ack`,
+    /// `sacks_after_timeout`) of `config`.
     #[must_use]
     pub fn new(config: SenderConfig, limits: ReplayLimits) -> Self {
         let config = SenderConfig {
@@ -222,11 +218,12 @@ impl Replay {
         }
     }
 
-    /// A data packet left at `now`. A SYN is no data, and its data, if any, begins one number
-    /// later; a FIN is one more byte.
+    /// Takes in a data packet sent at `now`. A SYN is not data; any data in it begins one number later. A FIN is one
+    /// more byte.
     ///
     /// # Errors
-    /// If it is not of this stretch of the stream, or more than the limits allow.
+    ///
+    /// Returns an error if the packet does not belong to this part of the stream, or exceeds the limits.
     pub fn sent(&mut self, now: Instant, segment: &DataSegment) -> Result<Sending<'_>, Unusable> {
         self.sent.clear();
         let nxt = self.state.scoreboard.nxt();
@@ -254,10 +251,11 @@ impl Replay {
         Ok(self.sending(now, kind, unseen_bytes))
     }
 
-    /// An ACK arrived at `now`.
+    /// Takes in an ACK that arrived at `now`.
     ///
     /// # Errors
-    /// If it is not of this stretch of the stream, or more than the limits allow.
+    ///
+    /// Returns an error if the ACK does not belong to this part of the stream, or exceeds the limits.
     pub fn acknowledged(&mut self, now: Instant, ack: &Ack) -> Result<Heard<'_>, Unusable> {
         let una = self.state.scoreboard.una();
         let offset = ack.ack.offset(self.state.config.isn, una);
@@ -290,7 +288,7 @@ impl Replay {
         })
     }
 
-    /// The sender's retransmission timer expired, as far as whoever reads the packets can tell.
+    /// Takes in a retransmission timeout, as inferred by the observer of the packets.
     pub fn timed_out(&mut self, now: Instant) {
         if self.state.time_out().is_some() {
             self.state.rtt.back_off();
@@ -299,14 +297,14 @@ impl Replay {
         self.state.set_timer(now, RtoTimer::Restart);
     }
 
-    /// It turned out what the two ends have agreed on, as the packets show it: the bytes of a full segment, and
-    /// whether SACK blocks are believed. It holds from the next event on.
+    /// Sets the options that the two ends have agreed on, as the packets show later: the bytes of a full segment, and
+    /// the use of SACK blocks. They apply from the next event on.
     pub fn learn(&mut self, smss: u32, sack: Sack) {
         self.state.config.smss = smss.max(1);
         self.state.config.sack = sack;
     }
 
-    /// The state, as it is shown to plug-ins.
+    /// Plug-ins' view of the state.
     #[must_use]
     pub fn view(&self, now: Instant) -> View<'_> {
         self.state.view(now)
@@ -321,7 +319,7 @@ impl Replay {
         }
     }
 
-    /// Whether the stream may reach to `end` now.
+    /// Returns an error if the stream cannot extend to `end` now.
     fn make_room(&self, end: u64) -> Result<(), Unusable> {
         let board = &self.state.scoreboard;
         if end.saturating_sub(board.nxt()) > self.limits.jump_bytes {
@@ -333,7 +331,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Up to where an ACK reports the stream, by SACK blocks that can be believed.
+    /// Returns the offset up to which an ACK reports data, by SACK blocks that are plausible.
     fn reported_edge(&self, ack: &Ack, offset: u64) -> u64 {
         let config = &self.state.config;
         let reference = offset.max(self.state.scoreboard.una());
@@ -350,7 +348,7 @@ impl Replay {
         }
     }
 
-    /// Everything before `edge` has been sent, seen or not; says how many bytes were not.
+    /// Records everything before `edge` as sent, seen or not. Returns the number of bytes that were not seen.
     fn assume_sent(&mut self, now: Instant, edge: u64) -> u64 {
         let nxt = self.state.scoreboard.nxt();
         let unseen = edge.saturating_sub(nxt);
@@ -359,7 +357,7 @@ impl Replay {
         while left > 0 {
             let len = left.min(piece);
             let (id, _) = self.push(now, len as u32);
-            // Twice, as far as anybody knows.
+            // Counts as sent twice, so that it is not timed.
             self.state.scoreboard.resend(id, now, self.state.order);
             left -= len;
         }
@@ -371,7 +369,7 @@ impl Replay {
         self.state.record_first(now, len)
     }
 
-    /// Sends again what of `start..end` is outstanding; says whether anything was.
+    /// Retransmits the outstanding part of `start..end`. Returns `true` if there was any.
     fn send_again(&mut self, now: Instant, start: u64, end: u64, timestamp: Option<u32>) -> bool {
         let mut id = self.holding(start);
         let mut any = false;
@@ -387,7 +385,7 @@ impl Replay {
         any
     }
 
-    /// The outstanding segment that the byte at `offset` is in, or the first after it.
+    /// Returns the outstanding segment that contains the byte at `offset`, or else the first after it.
     fn holding(&self, offset: u64) -> SegmentId {
         let board = &self.state.scoreboard;
         let at_or_after = board.id_at(offset);
@@ -396,7 +394,7 @@ impl Replay {
         before.filter(reaches).unwrap_or(at_or_after)
     }
 
-    /// Sends what is new before `end`; says whether anything was.
+    /// Sends the new data before `end`. Returns `true` if there was any.
     fn send_first(&mut self, now: Instant, end: u64, timestamp: Option<u32>) -> bool {
         let smss = u64::from(self.state.config.smss);
         let mut any = false;

@@ -1,27 +1,27 @@
-//! The fourth axis: what the window becomes after a loss that was not congestion.
+//! The fourth axis: the window after a loss that was not congestion.
 
 use core::fmt::Debug;
 
 use crate::facts::{AckFacts, LossFacts, View};
 use crate::window::Window;
 
-/// A response to losses that the differentiation ascribes to the link.
+/// Response to losses that the differentiation attributes to the link.
 pub trait Response: Debug + Send {
-    /// Sees every ACK and the window that it found, for averages and maxima. It comes before
+    /// Called for every ACK with the window before it, for averages and maxima. The call precedes
     /// [`respond`](Self::respond) if the ACK reveals a loss.
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>);
 
-    /// The window after the loss. `congestion` is what the control would have made of it.
+    /// Returns the window after the loss. `congestion` is the control's window for a congestion loss.
     fn respond(&mut self, loss: &LossFacts, congestion: Window) -> Window;
 
-    /// Which share of the control's increase in congestion avoidance the window takes until the
-    /// next loss event, from 0 to 1. Asked once after each answer. The methods of Park et al.
-    /// leave the increase as it is. Beyond these bounds it is the nearer of them; a NaN is 0.
+    /// Returns the share of the control's increase in congestion avoidance by which the window grows until the next
+    /// loss event, from 0 to 1. Called once after each `respond`. The methods of Park et al. do not change the
+    /// increase. Values outside that range are limited to it, and NaN is 0.
     fn growth(&self) -> f64 {
         1.0
     }
 
-    /// A full segment has `to` bytes from now on, not `from`.
+    /// Called when the size of a full segment changes from `from` to `to` bytes.
     fn on_segment_size(&mut self, from: u32, to: u32) {
         let _ = (from, to);
     }

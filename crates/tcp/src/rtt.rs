@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use crate::time::{Duration, Instant};
 
-/// When the exponential backoff of the timeout ends.
+/// End of the exponential backoff of the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackoffReset {
     /// With the next round-trip sample (Karn's algorithm, RFC 6298 §5.7).
@@ -13,7 +13,7 @@ pub enum BackoffReset {
     OnAdvance,
 }
 
-/// Which segments are timed.
+/// Segments that are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttSampling {
     /// Every segment that was sent once; with timestamps every segment (RFC 7323 §4).
@@ -22,16 +22,15 @@ pub enum RttSampling {
     OnePerWindow,
 }
 
-/// In what SRTT and RTTVAR are kept.
+/// Arithmetic of SRTT and RTTVAR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RttArithmetic {
-    /// In nanoseconds; samples are rounded to the granularity.
+    /// Nanoseconds; samples are rounded to the granularity.
     Exact,
-    /// In whole ticks of the granularity, as 4.3BSD and ns-2 do (ns-2.35 `tcp.cc`, `rtt_update`):
-    /// a sample is the number of the clock's edges between transmission and ACK, at least one;
-    /// SRTT is kept in eighths and RTTVAR in quarters of a tick, both cut to integers; so is
-    /// the timeout, to whole ticks. Once the backoff exceeds a factor of eight, the next
-    /// sample begins the estimation anew (`rtt_backoff`).
+    /// Whole ticks of the granularity, as in 4.3BSD and ns-2 (ns-2.35 `tcp.cc`, `rtt_update`). A sample is the number
+    /// of clock edges between transmission and ACK, at least one. SRTT is kept in eighths and RTTVAR in quarters of a
+    /// tick, both truncated to integers, and the timeout in whole ticks. Once the backoff exceeds a factor of eight,
+    /// the next sample restarts the estimation (`rtt_backoff`).
     Ticks,
 }
 
@@ -39,22 +38,22 @@ pub enum RttArithmetic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RttConfig {
-    /// The timeout before the first sample (RFC 6298 §2.1: 1 s).
+    /// Timeout before the first sample (RFC 6298 §2.1: 1 s).
     pub initial_rto: Duration,
-    /// The least timeout (RFC 6298 §2.4 says 1 s; Linux and ns-2 use 200 ms).
+    /// Minimum timeout (RFC 6298 §2.4 says 1 s; Linux and ns-2 use 200 ms).
     pub min_rto: Duration,
-    /// The greatest timeout, backoff included (RFC 6298 §2.5: at least 60 s).
+    /// Maximum timeout, backoff included (RFC 6298 §2.5: at least 60 s).
     pub max_rto: Duration,
-    /// Clock granularity G (RFC 6298 §2): samples are rounded to it, and 4·RTTVAR counts for
-    /// at least this much. Zero is an ideal clock.
+    /// Clock granularity G (RFC 6298 §2): samples are rounded to it, and 4·RTTVAR counts for at least this much. Zero
+    /// is an ideal clock.
     pub granularity: Duration,
-    /// In what the averages are kept.
+    /// Arithmetic of the averages.
     pub arithmetic: RttArithmetic,
-    /// What bounds the variance term from below.
+    /// Lower bound of the variance term.
     pub variance_floor: VarianceFloor,
-    /// Which segments are timed.
+    /// Segments that are timed.
     pub sampling: RttSampling,
-    /// When backoff ends.
+    /// End of backoff.
     pub backoff_reset: BackoffReset,
 }
 
@@ -79,19 +78,17 @@ impl Default for RttConfig {
 pub enum VarianceFloor {
     /// `RTO = SRTT + max(G, 4·RTTVAR)`, then at least the minimum (RFC 6298 §2.3).
     Granularity,
-    /// `RTO = SRTT + max(minimum, 4·RTTVAR)`: the minimum bounds the variance term, as Linux's
-    /// `tcp_rto_min` does.
+    /// `RTO = SRTT + max(minimum, 4·RTTVAR)`: the minimum bounds the variance term, as Linux's `tcp_rto_min` does.
     MinRto,
 }
 
-/// A timeout earlier than RFC 6298's: `factor` of it, but no earlier than `margin` after a
-/// smoothed round-trip time, and no later than it was. Before there is a sample, nothing is
-/// known that a timeout could be too late for, and it stays as it is.
+/// Shortening of RFC 6298's timeout: `factor` of it, but no earlier than `margin` after a smoothed round-trip time, and
+/// never longer than before. It does not apply before the first sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RtoShortening {
     /// Share of the timeout that is left.
     pub factor: f64,
-    /// What an ACK may take longer than SRTT in any case.
+    /// Minimum time beyond SRTT for an ACK.
     pub margin: Duration,
 }
 
@@ -104,23 +101,23 @@ impl RtoShortening {
     }
 }
 
-/// The estimator: SRTT, RTTVAR, and the timeout with its backoff.
+/// Round-trip time estimator: SRTT, RTTVAR, and the timeout with its backoff (RFC 6298).
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     config: RttConfig,
-    /// Few controls want one.
+    /// Shortening of the timeout, which few controls use.
     shortening: Option<Box<RtoShortening>>,
     srtt: Option<Duration>,
     rttvar: Duration,
     latest: Option<Duration>,
     min: Option<Duration>,
-    /// The timeout before backoff, as of the last sample.
+    /// Timeout before backoff, after the last sample.
     base_rto: Duration,
     backoff: u32,
     restart: Restart,
 }
 
-/// Whether the next sample begins the estimation anew.
+/// Restart of the estimation by the next sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Restart {
     No,
@@ -128,7 +125,7 @@ enum Restart {
 }
 
 impl RttEstimator {
-    /// An estimator without samples.
+    /// Returns an estimator without samples.
     #[must_use]
     pub fn new(config: RttConfig) -> Self {
         Self {
@@ -144,7 +141,7 @@ impl RttEstimator {
         }
     }
 
-    /// With timeouts that are earlier, if a shortening is given.
+    /// Returns the estimator with shorter timeouts, if a shortening is given.
     #[must_use]
     pub fn shortened(mut self, shortening: Option<RtoShortening>) -> Self {
         self.shortening = shortening.map(Box::new);
@@ -163,7 +160,7 @@ impl RttEstimator {
         self.rttvar
     }
 
-    /// The least sample of the connection (RTTmin).
+    /// Minimum sample of the connection (RTTmin).
     #[must_use]
     pub const fn min(&self) -> Option<Duration> {
         self.min
@@ -175,13 +172,13 @@ impl RttEstimator {
         self.latest
     }
 
-    /// Timeouts in a row without the evidence that ends backoff.
+    /// Consecutive timeouts since backoff last ended.
     #[must_use]
     pub const fn backoff(&self) -> u32 {
         self.backoff
     }
 
-    /// The timeout in force, backoff and shortening included.
+    /// Current timeout, backoff and shortening included.
     #[must_use]
     pub fn rto(&self) -> Duration {
         let base = self.base_rto;
@@ -191,7 +188,7 @@ impl RttEstimator {
         shortening.map_or(rto, |s| s.of(rto, self.srtt))
     }
 
-    /// The timeout before backoff (RFC 6298 §2.2, 2.3).
+    /// Computes the timeout before backoff (RFC 6298 §2.2, 2.3).
     fn work_out_base_rto(&self, srtt: Duration) -> Duration {
         let variance = self.rttvar * 4;
         let rto = match self.config.variance_floor {
@@ -208,7 +205,7 @@ impl RttEstimator {
         rto.max(self.config.min_rto)
     }
 
-    /// Takes in a sample for the timeout (RFC 6298 §2), of a segment acknowledged `now`.
+    /// Takes in a sample for the timeout (RFC 6298 §2), of a segment acknowledged at `now`.
     pub(crate) fn sample(&mut self, rtt: Duration, now: Instant) {
         self.backoff = 0;
         match self.config.arithmetic {
@@ -258,25 +255,25 @@ impl RttEstimator {
         }
     }
 
-    /// Until the next sample the timeout before backoff is at least `least`.
+    /// Raises the timeout before backoff to at least `least`, until the next sample.
     pub(crate) fn raise_rto(&mut self, least: Duration) {
         self.base_rto = self.base_rto.max(least);
     }
 
-    /// Takes note of the delay of one segment as it was: for RTTmin and the latest value only.
+    /// Takes in the exact delay of one segment, for RTTmin and the latest value only.
     pub(crate) fn observe(&mut self, rtt: Duration) {
         self.latest = Some(rtt);
         self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
     }
 
-    /// The cumulative acknowledgment advanced.
+    /// Notes that the cumulative acknowledgment advanced.
     pub(crate) fn advanced(&mut self) {
         if self.config.backoff_reset == BackoffReset::OnAdvance {
             self.backoff = 0;
         }
     }
 
-    /// The timer expired: doubles the timeout (RFC 6298 §5.5).
+    /// Doubles the timeout, because the timer expired (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(32);
         // A factor of 16.
@@ -285,12 +282,12 @@ impl RttEstimator {
         }
     }
 
-    /// Sets the timeouts in a row, where something else than a sample decides on them.
+    /// Sets the number of consecutive timeouts, where something other than a sample determines it.
     pub(crate) fn set_backoff(&mut self, backoff: u32) {
         self.backoff = backoff;
     }
 
-    /// Whether one segment at a time is timed.
+    /// Segments that are timed.
     pub(crate) fn sampling(&self) -> RttSampling {
         self.config.sampling
     }
@@ -357,12 +354,12 @@ mod tests {
         };
         let mut half = shortened(0.5, 20);
         assert_eq!(half.rto(), ms(150));
-        // Half of 600: the backoff doubles the share, too.
+        // Half of 600: backoff applies to the share as well.
         half.back_off();
         assert_eq!(half.rto(), ms(300));
         // A quarter would be 75; SRTT and the margin are 120.
         assert_eq!(shortened(0.25, 20).rto(), ms(120));
-        // A margin beyond RFC 6298's timeout makes it no later.
+        // A margin beyond RFC 6298's timeout does not make it later.
         assert_eq!(shortened(0.5, 900).rto(), ms(300));
     }
 
@@ -377,7 +374,7 @@ mod tests {
         assert_eq!(rtt.srtt(), Some(tick));
     }
 
-    /// An estimator that counts in ticks of 10 ms, and the samples `(sent, acknowledged)` in ms.
+    /// Returns an estimator with ticks of 10 ms, after the samples `(sent, acknowledged)` in ms.
     fn in_ticks(samples: &[(u64, u64)]) -> RttEstimator {
         let mut rtt = RttEstimator::new(RttConfig {
             granularity: Duration::from_millis(10),
@@ -394,7 +391,7 @@ mod tests {
 
     #[test]
     fn ticks_are_edges_of_the_clock() {
-        // 2 ms within a tick and over an edge: one tick each. 18 ms over two edges: two ticks.
+        // 2 ms within a tick, and across an edge: one tick each. 18 ms across two edges: two ticks.
         let srtt = |sent, acked| in_ticks(&[(sent, acked)]).srtt();
         assert_eq!(srtt(11, 13), Some(Duration::from_millis(10)));
         assert_eq!(srtt(19, 21), Some(Duration::from_millis(10)));
@@ -403,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_cut_to_integers() {
+    fn ticks_are_truncated_to_integers() {
         // One tick: SRTT 8/8, RTTVAR 2/4, timeout 1 + 2 ticks.
         assert_eq!(in_ticks(&[(0, 10)]).rto(), Duration::from_millis(30));
         // Then 4 ticks: error 3; SRTT 11/8, RTTVAR 2 + 3 − 0 = 5 quarters; timeout ⌊1.375 + 5⌋.
@@ -413,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_backoff_begins_the_estimation_anew() {
+    fn a_long_backoff_restarts_the_estimation() {
         let mut rtt = in_ticks(&[(0, 10)]);
         for _ in 0..4 {
             rtt.back_off();
@@ -424,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timeout_has_a_floor_and_so_has_its_variance() {
+    fn the_timeout_and_its_variance_have_a_minimum() {
         let ms = Duration::from_millis;
         let rto = |config: RttConfig, samples: u32, sample| {
             let mut rtt = RttEstimator::new(config);
@@ -433,16 +430,16 @@ mod tests {
             }
             rtt.rto()
         };
-        // 10 + 4 · 5 is less than the least timeout.
+        // 10 + 4 · 5 is less than the minimum timeout.
         assert_eq!(rto(CONFIG, 1, ms(10)), ms(200));
         let linux = RttConfig {
             variance_floor: VarianceFloor::MinRto,
             ..CONFIG
         };
-        // The same least, but of the variance: 10 + 200. A larger variance counts as it is.
+        // The same minimum, but of the variance: 10 + 200. A larger variance is not changed.
         assert_eq!(rto(linux, 1, ms(10)), ms(210));
         assert_eq!(rto(linux, 1, ms(200)), ms(600));
-        // With samples that are all the same a clock's granularity is what is left of it.
+        // With equal samples only the clock's granularity remains of the variance.
         let coarse = RttConfig {
             granularity: ms(100),
             ..CONFIG
@@ -455,7 +452,7 @@ mod tests {
         let mut rtt = RttEstimator::new(CONFIG);
         rtt.raise_rto(Duration::from_secs(3));
         assert_eq!(rtt.rto(), Duration::from_secs(3));
-        // It is raised, not set.
+        // The timeout is raised, not set.
         rtt.raise_rto(Duration::from_secs(2));
         assert_eq!(rtt.rto(), Duration::from_secs(3));
         rtt.sample(Duration::from_millis(100), NOW);
@@ -463,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn backoff_ends_with_the_advance_where_the_rule_says_so() {
+    fn backoff_ends_on_an_advance_if_the_rule_says_so() {
         let backoff_after = |rule| {
             let mut rtt = RttEstimator::new(RttConfig {
                 backoff_reset: rule,
@@ -480,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_and_the_latest_delay_are_kept_beside_the_average() {
+    fn the_minimum_and_the_latest_delay_are_kept() {
         let mut rtt = RttEstimator::new(CONFIG);
         assert_eq!((rtt.min(), rtt.latest()), (None, None));
         for millis in [100, 80, 90] {
@@ -491,14 +488,14 @@ mod tests {
     }
 
     #[test]
-    fn three_timeouts_in_a_row_do_not_begin_the_estimation_anew() {
+    fn three_consecutive_timeouts_do_not_restart_the_estimation() {
         let mut rtt = in_ticks(&[(0, 10)]);
         for _ in 0..3 {
             rtt.back_off();
         }
         let now = Instant::ZERO + Duration::from_millis(100);
         rtt.sample(Duration::from_millis(100), now);
-        // 8/8 and an error of 9 ticks.
+        // 8/8, and an error of 9 ticks.
         assert_eq!(rtt.srtt(), Some(Duration::from_micros(21_250)));
     }
 }

@@ -1,92 +1,89 @@
-//! The sender's record of every segment that is outstanding.
+//! The sender's record of every outstanding segment.
 //!
-//! A ring of segments in sequence order, from the first byte not cumulatively acknowledged to the
-//! last byte sent. It knows what was sent when, how often and in which order, and what the
-//! receiver has reported. It does not know what is *lost*: that is a recovery's judgement.
+//! A ring of segments in sequence order, from the first byte not cumulatively acknowledged to the last byte sent. It
+//! records when, how often and in which order segments were sent, and what the receiver has reported. It does not
+//! record which segments are *lost*: a recovery judges that.
 //!
-//! Every operation is amortised O(1) per segment at any window (finding a segment by its offset
-//! is O(log n) when segments differ in size). SACK blocks repeat what earlier ACKs said; the
-//! ring skips what it knows by a union-find over runs of sacked segments, so a block costs what
-//! is new in it and not its length.
+//! Every operation is amortised O(1) per segment at any window (finding a segment by its offset is O(log n) when
+//! segments differ in size). SACK blocks repeat what earlier ACKs reported. The ring skips the known parts by a
+//! union-find over runs of sacked segments, so the cost of a block is in its new part, not in its length.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use crate::time::Instant;
 
-/// Names a segment for the life of its connection: segments are numbered from 0 in the order in
-/// which they were first sent. Where they are cut into smaller ones, all that are outstanding get
-/// new numbers, beyond those that were used.
+/// Identifies a segment for the life of its connection. Segments are numbered from 0 in the order of their first
+/// transmission. When segments are cut into smaller ones, all outstanding ones get new, higher numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SegmentId(pub u64);
 
 impl SegmentId {
-    /// The segment after this one in the stream.
+    /// Returns the id of the next segment in the stream.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
     }
 }
 
-/// Whether the receiver holds a segment that is still above the cumulative ACK.
+/// The receiver's report of a segment above the cumulative ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reported {
-    /// Nothing was said of it.
+    /// Not reported.
     Missing,
-    /// A SACK block covers it.
+    /// Covered by a SACK block.
     Sacked,
 }
 
-/// What the sender remembers of an outstanding segment.
+/// State of an outstanding segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Offset of its first byte.
     pub start: u64,
     /// Length in bytes.
     pub len: u32,
-    /// How often it has been sent.
+    /// Number of transmissions.
     pub transmissions: u32,
-    /// When it was last sent.
+    /// Time of the last transmission.
     pub sent_at: Instant,
-    /// The place of its last transmission in the order of all transmissions, from 1.
+    /// Number of its last transmission in the order of all transmissions, from 1.
     pub order: u64,
-    /// What the receiver said of it.
+    /// The receiver's report.
     pub reported: Reported,
-    /// How far on some segment is before which all from this one on are sacked (the union-find
-    /// parent, by difference).
+    /// Number of segments from this one on that are known to be sacked (the union-find parent, as a difference).
     skip: u32,
 }
 
 impl Segment {
-    /// The offset after its last byte.
+    /// Offset after its last byte.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.start + self.len as u64
     }
 }
 
-/// How the receiver reported a segment.
+/// Kind of the receiver's report of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveredBy {
-    /// The cumulative acknowledgment moved over it.
+    /// The cumulative acknowledgment covers it.
     Cumulative,
-    /// A SACK block covered it.
+    /// A SACK block covers it.
     Sack,
 }
 
-/// A segment of which this ACK is the first to say that it arrived.
+/// Segment that an ACK is the first to report as received.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Delivered {
-    /// Which one.
+    /// Id of the segment.
     pub id: SegmentId,
-    /// As it stood before the ACK.
+    /// State before the ACK.
     pub segment: Segment,
-    /// How it was reported.
+    /// Kind of the report.
     pub by: DeliveredBy,
 }
 
-/// What changed when an ACK was applied.
+/// Changes made by an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Applied {
@@ -98,23 +95,23 @@ pub struct Applied {
     pub sacked_bytes: u64,
 }
 
-/// The ring of outstanding segments.
+/// Ring of outstanding segments.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     segments: VecDeque<Segment>,
-    /// Number of the segment at the front of the ring.
+    /// Id of the segment at the front of the ring.
     first: u64,
     una: u64,
     nxt: u64,
     forward_ack: u64,
     sacked_bytes: u64,
     sacked_segments: u64,
-    /// The usual segment length: the first guess when a segment is looked up by offset.
+    /// Usual segment length: the first guess when a segment is looked up by offset.
     stride: u64,
 }
 
 impl Scoreboard {
-    /// An empty record for segments of mostly `smss` bytes.
+    /// Returns an empty record for segments of mostly `smss` bytes.
     #[must_use]
     pub fn new(smss: u32) -> Self {
         Self {
@@ -129,7 +126,7 @@ impl Scoreboard {
         self.una
     }
 
-    /// SND.NXT: the byte after the last one ever sent.
+    /// SND.NXT: the byte after the last one sent.
     #[must_use]
     pub const fn nxt(&self) -> u64 {
         self.nxt
@@ -159,38 +156,38 @@ impl Scoreboard {
         self.sacked_segments
     }
 
-    /// The first outstanding segment's id; equal to [`Self::end`] if nothing is outstanding.
+    /// Id of the first outstanding segment; equal to [`Self::end`] if nothing is outstanding.
     #[must_use]
     pub const fn first(&self) -> SegmentId {
         SegmentId(self.first)
     }
 
-    /// The id that the next new segment will get.
+    /// Id of the next new segment.
     #[must_use]
     pub fn end(&self) -> SegmentId {
         SegmentId(self.first + self.segments.len() as u64)
     }
 
-    /// Outstanding segments.
+    /// Number of outstanding segments.
     #[must_use]
     pub fn len(&self) -> usize {
         self.segments.len()
     }
 
-    /// Whether nothing is outstanding.
+    /// Returns `true` if nothing is outstanding.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
 
-    /// The segment called `id`, if it is outstanding.
+    /// Returns the segment `id`, if it is outstanding.
     #[must_use]
     pub fn get(&self, id: SegmentId) -> Option<&Segment> {
         let index = id.0.checked_sub(self.first)?;
         self.segments.get(usize::try_from(index).ok()?)
     }
 
-    /// Outstanding segments from `id` on, in sequence order.
+    /// Returns the outstanding segments from `id` on, in sequence order.
     pub fn iter_from(&self, id: SegmentId) -> impl Iterator<Item = (SegmentId, &Segment)> {
         let skip = id.0.saturating_sub(self.first);
         let skip = usize::try_from(skip)
@@ -202,7 +199,7 @@ impl Scoreboard {
             .map(|(segment, number)| (SegmentId(number), segment))
     }
 
-    /// The first outstanding segment that starts at or after `offset`, or [`Self::end`].
+    /// Returns the first outstanding segment that starts at or after `offset`, or [`Self::end`].
     #[must_use]
     pub fn id_at(&self, offset: u64) -> SegmentId {
         let Some(front) = self.segments.front() else {
@@ -232,8 +229,8 @@ impl Scoreboard {
         SegmentId(self.first + self.segments.partition_point(|s| s.start < offset) as u64)
     }
 
-    /// Segments missing in a row from the one at `offset` on, before the next that is sacked; 1
-    /// if none is. It walks over the hole: for loss events, of which a hole makes few.
+    /// Returns the number of consecutive missing segments from `offset` to the next that is sacked; 1 if none is. It
+    /// visits every segment of the hole, so it is for loss events only, which are few.
     #[must_use]
     pub fn hole(&self, offset: u64) -> u32 {
         let missing = self
@@ -243,8 +240,8 @@ impl Scoreboard {
         u32::try_from(missing).unwrap_or(u32::MAX).max(1)
     }
 
-    /// The first segment at or after `id` that is not sacked, or [`Self::end`]. Shortens the
-    /// paths that it walks.
+    /// Returns the first segment at or after `id` that is not sacked, or [`Self::end`]. Shortens the paths that it
+    /// follows.
     fn find_missing(&mut self, mut id: u64) -> u64 {
         let first = self.first;
         let slot = |number: u64| (number - first) as usize;
@@ -263,7 +260,7 @@ impl Scoreboard {
         }
     }
 
-    /// Records a new segment of `len` bytes at SND.NXT; returns it as it is now recorded.
+    /// Records a new segment of `len` bytes at SND.NXT. Returns its id and state.
     #[inline]
     pub(crate) fn push(&mut self, len: u32, now: Instant, order: u64) -> (SegmentId, Segment) {
         let id = self.end();
@@ -281,7 +278,7 @@ impl Scoreboard {
         (id, segment)
     }
 
-    /// Records that segment `id` was sent again; returns it as it is now recorded.
+    /// Records a retransmission of segment `id`. Returns its state.
     pub(crate) fn resend(&mut self, id: SegmentId, now: Instant, order: u64) -> Segment {
         let index = (id.0 - self.first) as usize;
         let segment = &mut self.segments[index];
@@ -291,21 +288,21 @@ impl Scoreboard {
         *segment
     }
 
-    /// New segments will be mostly `smss` bytes long.
+    /// Sets the usual length of new segments.
     pub(crate) fn expect_segments_of(&mut self, smss: u32) {
         self.stride = u64::from(smss.max(1));
     }
 
-    /// Whether something missing is longer than `most` bytes.
+    /// Returns `true` if a missing segment is longer than `most` bytes.
     pub(crate) fn has_missing_beyond(&self, most: u32) -> bool {
         let is_missing = |s: &&Segment| s.reported == Reported::Missing;
         let mut missing = self.segments.iter().filter(is_missing);
         missing.any(|segment| segment.len > most)
     }
 
-    /// Cuts what is missing into segments of at most `most` bytes, each sent when the whole was.
-    /// All that is outstanding gets new numbers: nobody finds an old one any more. What is sacked
-    /// stays whole. It walks over the window.
+    /// Cuts missing segments into pieces of at most `most` bytes, each with the send time of the whole. All outstanding
+    /// segments get new ids; the old ones become invalid. Sacked segments stay whole. It visits every segment of the
+    /// window.
     pub(crate) fn cut(&mut self, most: u32) {
         let most = most.max(1);
         let first = self.end().0;
@@ -327,10 +324,10 @@ impl Scoreboard {
         self.segments = segments;
     }
 
-    /// Applies a cumulative acknowledgment and SACK blocks (as offset ranges), appending every
-    /// segment that they report for the first time to `delivered`, cumulative ones first.
+    /// Applies a cumulative acknowledgment and SACK blocks (as offset ranges). Appends every segment that they report
+    /// for the first time to `delivered`, cumulative ones first.
     ///
-    /// `ack` beyond SND.NXT is the caller's to refuse.
+    /// The caller must refuse an `ack` beyond SND.NXT.
     pub(crate) fn apply(
         &mut self,
         ack: u64,
@@ -381,7 +378,7 @@ impl Scoreboard {
         self.forward_ack = self.forward_ack.max(ack);
     }
 
-    /// A peer may acknowledge part of a segment: what is left of it stays outstanding.
+    /// Trims a segment that the peer has acknowledged in part: the rest stays outstanding.
     fn trim(&mut self, ack: u64, applied: &mut Applied) {
         let Some(front) = self.segments.front_mut() else {
             return;
@@ -428,15 +425,16 @@ impl Scoreboard {
         }
     }
 
-    /// Checks every segment, and every count against them. For tests: it walks over the window.
+    /// Checks every segment, and every count. For tests: it visits every segment of the window.
     ///
     /// # Panics
-    /// If something does not hold.
+    ///
+    /// Panics if an invariant does not hold.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn check(&self) {
         let (mut end, mut bytes, mut segments, mut forward_ack) = (self.una, 0, 0, self.una);
         for (index, segment) in self.segments.iter().enumerate() {
-            assert_eq!(segment.start, end, "one begins where the one before ends");
+            assert_eq!(segment.start, end, "segments are contiguous");
             assert!(segment.len > 0 && segment.transmissions > 0 && segment.order > 0);
             end = segment.end();
             if segment.reported == Reported::Sacked {
@@ -448,7 +446,7 @@ impl Scoreboard {
             let mut known = skipped.map(|s| s.reported);
             assert!(
                 known.all(|r| r == Reported::Sacked),
-                "only what is sacked is skipped"
+                "only sacked segments are skipped"
             );
         }
         assert_eq!(end, self.nxt);
@@ -456,7 +454,7 @@ impl Scoreboard {
         assert_eq!(forward_ack, self.forward_ack);
     }
 
-    /// Forgets every SACK: the receiver has shown that it threw sacked data away (RFC 2018 §8).
+    /// Forgets every SACK, because the receiver has shown that it discarded sacked data (RFC 2018 §8).
     pub(crate) fn forget_sacks(&mut self) {
         for segment in &mut self.segments {
             segment.reported = Reported::Missing;

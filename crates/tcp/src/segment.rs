@@ -1,41 +1,39 @@
-//! What travels between two endpoints: data one way, acknowledgments the other.
+//! Messages between two endpoints: data in one direction, acknowledgments in the other.
 //!
-//! These are the fields of a TCP header that loss recovery lives on, already parsed. A host
-//! turns them into real headers (or, in a simulation, into nothing at all) and fetches payload
-//! bytes by range when it emits a segment.
+//! These are the fields of a TCP header that loss recovery uses, already parsed. A host converts them to real headers
+//! (or, in a simulation, to nothing at all) and fetches payload bytes by range when it emits a segment.
 
 use crate::seq::SeqNumber;
 
-/// A data segment on its way to the receiver. It names a range of the stream; it holds no bytes.
+/// Data segment. It names a range of the stream and holds no bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataSegment {
-    /// First byte.
+    /// Sequence number of the first byte.
     pub seq: SeqNumber,
     /// Payload length in bytes; zero for a window probe.
     pub len: u32,
     /// TSval of the timestamps option (RFC 7323 §3), if the connection uses it.
     pub timestamp: Option<u32>,
-    /// The transmission's place in the order of sending, if the connection echoes it
-    /// (LE §4.2; low 32 bits).
+    /// Number of the transmission, if the connection echoes it (LE §4.2; low 32 bits).
     pub order: Option<u32>,
 }
 
-/// The ECN field of an IP header (RFC 3168 §5): two bits, as they stand there.
+/// ECN field of an IP header (RFC 3168 §5): two bits, as in the header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Codepoint {
-    /// Not-ECT: no end of the connection understands marks.
+    /// Not-ECT: the transport does not support marks.
     #[default]
     NotEct = 0b00,
-    /// ECT(1): an ECN-capable transport. Not sent by this endpoint.
+    /// ECT(1): an ECN-capable transport. Sent only for a control that responds to the share of marks (L4S, RFC 9331).
     Ect1 = 0b01,
     /// ECT(0): an ECN-capable transport.
     Ect0 = 0b10,
-    /// CE: congestion was experienced on the way.
+    /// CE: congestion was experienced on the path.
     Ce = 0b11,
 }
 
 impl Codepoint {
-    /// That of the two lowest bits of `bits`: of a TOS field or a traffic class.
+    /// Returns the field in the two lowest bits of `bits`, which may be a TOS field or a traffic class.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 0b11 {
@@ -46,57 +44,56 @@ impl Codepoint {
         }
     }
 
-    /// The two bits.
+    /// Two bits of the field.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self as u8
     }
 
-    /// Whether a queue may mark the packet instead of dropping it.
+    /// Returns `true` if a queue may mark the packet instead of dropping it.
     #[must_use]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }
 }
 
-/// A control bit of a TCP header that speaks of congestion: ECE or CWR (RFC 3168 §6.1).
+/// Control bit of a TCP header about congestion: ECE or CWR (RFC 3168 §6.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Bit {
-    /// It is not set.
+    /// The bit is not set.
     #[default]
     Clear,
-    /// It is.
+    /// The bit is set.
     Set,
 }
 
 impl Bit {
-    /// Set if `condition` holds.
+    /// Returns `Set` if `condition` holds.
     #[must_use]
     pub const fn when(condition: bool) -> Self {
         if condition { Self::Set } else { Self::Clear }
     }
 
-    /// Whether it is set.
+    /// Returns `true` if the bit is set.
     #[must_use]
     pub const fn is_set(self) -> bool {
         matches!(self, Self::Set)
     }
 }
 
-/// One block of a SACK option (RFC 2018 §3): `start..end` has been received.
+/// Block of a SACK option (RFC 2018 §3): `start..end` has been received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// First byte of the block.
     pub start: SeqNumber,
-    /// The byte after its last.
+    /// Sequence number after the last byte.
     pub end: SeqNumber,
 }
 
-/// The most blocks a TCP header has room for (RFC 2018 §3).
+/// Maximum number of blocks in a TCP header (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 4;
 
-/// The blocks of one SACK option, in the order in which they stand on the wire. The first may be
-/// a DSACK (RFC 2883 §4).
+/// Blocks of one SACK option, in the order of the wire. The first may be a DSACK (RFC 2883 §4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [SackBlock; MAX_SACK_BLOCKS],
@@ -104,7 +101,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// An option without blocks, which is not sent at all.
+    /// An option without blocks, which is not sent.
     pub const NONE: Self = Self {
         blocks: [SackBlock {
             start: SeqNumber(0),
@@ -113,7 +110,7 @@ impl SackBlocks {
         len: 0,
     };
 
-    /// Appends `block`; a fifth one is dropped, as the header has no room for it.
+    /// Appends `block`; a fifth block is dropped, because the header has no room for it.
     pub fn push(&mut self, block: SackBlock) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.len)) {
             *slot = block;
@@ -121,54 +118,54 @@ impl SackBlocks {
         }
     }
 
-    /// Leaves the first `len` blocks, at most.
+    /// Keeps at most the first `len` blocks.
     pub fn truncate(&mut self, len: usize) {
-        // A number below 5.
+        // At most 4, so it fits.
         self.len = self.len.min(len.min(MAX_SACK_BLOCKS) as u8);
     }
 
-    /// The blocks present.
+    /// Blocks of the option.
     #[must_use]
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.len)]
     }
 
-    /// Whether there is no block.
+    /// Returns `true` if there is no block.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
-/// An acknowledgment on its way to the sender.
+/// Acknowledgment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
-    /// The next byte expected: everything before it has arrived.
+    /// Next expected byte: everything before it has arrived.
     pub ack: SeqNumber,
     /// Advertised receive window in bytes, after scaling, counted from `ack`.
     pub window: u32,
     /// TSecr of the timestamps option, if the connection uses it.
     pub timestamp_echo: Option<u32>,
-    /// The order of the transmission that caused this ACK, if the connection echoes it.
+    /// Number of the transmission that caused this ACK, if the connection echoes it.
     pub order_echo: Option<u32>,
     /// SACK blocks, if the connection permits them.
     pub sacks: SackBlocks,
-    /// What it says of marks of congestion.
+    /// Report of marks of congestion.
     pub ecn: EcnEcho,
 }
 
-/// What an ACK says of marks of congestion.
+/// Report of marks of congestion in an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnEcho {
-    /// Nothing.
+    /// No report.
     #[default]
     Silent,
     /// ECE: congestion was experienced, and no CWR has come since (RFC 3168 §6.1.3).
     Marked,
-    /// The ACE field: the low three bits of the number of packets that came marked, counted from 5
-    /// (RFC 9768 §3.2.2). Where the ACK reports nothing new, it may be older than others.
+    /// The ACE field: the low three bits of the number of marked packets, counted from 5 (RFC 9768 §3.2.2). If the ACK
+    /// reports nothing new, it may be older than others.
     Count(u8),
-    /// The same, and a timestamp shows that it left after all ACKs before it.
+    /// Same, and a timestamp shows that it was sent after all ACKs before it.
     LatestCount(u8),
 }
 
@@ -177,8 +174,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ecn_field_is_as_rfc_3168_has_it() {
-        // §5, figure 1; the rest of the byte is none of it.
+    fn the_ecn_field_matches_rfc_3168() {
+        // §5, figure 1; the other bits of the byte are ignored.
         use Codepoint::{Ce, Ect0, Ect1, NotEct};
         let read = [0b00, 0b01, 0b10, 0b11].map(Codepoint::from_bits);
         assert_eq!(read, [NotEct, Ect1, Ect0, Ce]);

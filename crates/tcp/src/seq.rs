@@ -6,22 +6,22 @@
 
 use core::fmt;
 
-/// A 32-bit sequence number as it stands in a TCP header; arithmetic is modulo 2³².
+/// 32-bit sequence number of a TCP header; arithmetic is modulo 2³².
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SeqNumber(pub u32);
 
 impl SeqNumber {
-    /// The sequence number of stream offset `offset` on a connection whose first byte is `self`.
+    /// Returns the sequence number of stream offset `offset` on a connection whose first byte is `self`.
     #[must_use]
     pub const fn at(self, offset: u64) -> Self {
         Self(self.0.wrapping_add(offset as u32))
     }
 
-    /// The offset whose sequence number this is, on a connection whose first byte is `origin`,
-    /// of all candidates the one nearest to `reference`.
+    /// Returns the offset with this sequence number on a connection whose first byte is `origin`: of all candidates the
+    /// one nearest to `reference`.
     ///
-    /// `None` if that offset lies before the start of the stream, so that no wire value can
-    /// produce a negative offset.
+    /// `None` if that offset lies before the start of the stream, so that no value from the wire yields a negative
+    /// offset.
     #[must_use]
     pub const fn offset(self, origin: Self, reference: u64) -> Option<u64> {
         let distance = self.0.wrapping_sub(origin.at(reference).0) as i32;
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_candidates_the_nearer_one_counts() {
+    fn the_nearer_of_two_candidates_is_chosen() {
         // Half the number space away in either direction.
         let reference = 1 << 32;
         let number = |offset| SeqNumber(0).at(offset).offset(SeqNumber(0), reference);

@@ -7,15 +7,15 @@ use crate::differentiation::Differentiation;
 use crate::recovery::Recovery;
 use crate::response::Response;
 
-/// The plug-ins of one sender.
+/// Plug-ins of one sender.
 #[derive(Debug)]
 pub struct Stack {
-    /// What is lost, what goes out next, what counts as in flight.
+    /// Loss recovery.
     pub recovery: Box<dyn Recovery>,
-    /// How the window grows, and what a congestion loss makes of it.
+    /// Congestion control.
     pub control: Box<dyn CongestionControl>,
-    /// Whether a loss was congestion or the link.
+    /// Loss differentiation: congestion or the link.
     pub differentiation: Box<dyn Differentiation>,
-    /// What the window becomes after a loss that was the link's.
+    /// Response to losses that the differentiation attributes to the link.
     pub response: Box<dyn Response>,
 }

@@ -1,7 +1,7 @@
-//! Time as the endpoint knows it: nanoseconds handed in by whoever drives it.
+//! Time of the endpoint: nanoseconds handed in by the host.
 //!
-//! There is no clock here. [`Instant`] counts from an origin that the host chooses (the start of
-//! a simulation, the boot of a machine); only differences mean anything to the endpoint.
+//! There is no clock here. [`Instant`] counts from an origin that the host chooses (the start of a simulation, the boot
+//! of a machine); the endpoint only uses differences.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -17,10 +17,10 @@ pub struct Duration(u64);
 impl Instant {
     /// The host's origin.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens.
+    /// Later than any event.
     pub const FAR_FUTURE: Self = Self(u64::MAX);
 
-    /// The instant `nanos` nanoseconds after the origin.
+    /// Returns the instant `nanos` nanoseconds after the origin.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
@@ -38,7 +38,7 @@ impl Instant {
         self.0 as f64 / 1e9
     }
 
-    /// The time from `earlier` to `self`; zero if `earlier` is in fact later.
+    /// Returns the time from `earlier` to `self`; zero if `earlier` is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -46,79 +46,79 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Self = Self(0);
-    /// The longest span there is: 584 years.
+    /// The longest span: 584 years.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A span of `nanos` nanoseconds.
+    /// Returns a span of `nanos` nanoseconds.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// A span of `micros` microseconds.
+    /// Returns a span of `micros` microseconds.
     #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros.saturating_mul(1_000))
     }
 
-    /// A span of `millis` milliseconds.
+    /// Returns a span of `millis` milliseconds.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// A span of `secs` seconds.
+    /// Returns a span of `secs` seconds.
     #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1_000_000_000))
     }
 
-    /// A span of `secs` seconds; negative and undefined values become zero.
+    /// Returns a span of `secs` seconds; negative values and NaN become zero.
     #[must_use]
     pub fn from_secs_f64(secs: f64) -> Self {
         // A float-to-integer `as` cast saturates and maps NaN to zero.
         Self((secs * 1e9) as u64)
     }
 
-    /// The span in nanoseconds.
+    /// Length in nanoseconds.
     #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// The span in seconds.
+    /// Length in seconds.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// Whether the span is empty.
+    /// Returns `true` if the span is empty.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// `self − other`, or zero.
+    /// Returns `self − other`, or zero.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// `self · factor`, or the longest span.
+    /// Returns `self · factor`, or the longest span.
     #[must_use]
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
 
-    /// The distance between two spans.
+    /// Returns the absolute difference of two spans.
     #[must_use]
     pub const fn abs_diff(self, other: Self) -> Self {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// `self` rounded to the nearest multiple of `tick`; unchanged if `tick` is zero.
+    /// Returns `self` rounded to the nearest multiple of `tick`; unchanged if `tick` is zero.
     #[must_use]
     pub const fn rounded_to(self, tick: Self) -> Self {
         if tick.0 == 0 {
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_what_they_are_called() {
+    fn units_match_their_names() {
         let second = Duration::from_nanos(1_000_000_000);
         assert_eq!(Duration::from_secs(1), second);
         assert_eq!(Duration::from_millis(1000), second);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_before_the_beginning_and_nothing_beyond_the_end() {
+    fn arithmetic_saturates() {
         let [one, two] = [1, 2].map(Duration::from_secs);
         assert_eq!((two - one, one - two), (one, Duration::ZERO));
         assert_eq!(one.saturating_sub(two), Duration::ZERO);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_grow_in_place() {
+    fn sums_can_be_assigned() {
         let (mut at, mut span) = (Instant::ZERO, Duration::ZERO);
         for _ in 0..3 {
             at += Duration::from_millis(5);

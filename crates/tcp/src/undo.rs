@@ -1,32 +1,31 @@
-//! Undoing a reduction of the window that proves to have been needless: what a control asks for,
-//! and what plug-ins are told when it happens.
+//! Undoing spurious reductions of the window: a control's rules, and the facts that plug-ins are given.
 //!
-//! A segment that is late looks like one that is lost. The sender reduces the window and sends the
-//! segment again; then an ACK shows that the original had arrived. Three kinds of ACK show it:
+//! A late segment looks like a lost one. The sender reduces the window and retransmits the segment; then an ACK shows
+//! that the original had arrived. Three kinds of ACK show it:
 //!
 //! ```text
 //! timestamps   the ACK echoes a time before the first retransmission        RFC 3522 (Eifel)
-//! DSACK        all that was sent again is reported as received twice        RFC 2883, RFC 3708
-//! F-RTO        after a timeout, something never sent again is acknowledged  RFC 5682
+//! DSACK        every retransmission is reported as received twice           RFC 2883, RFC 3708
+//! F-RTO        after a timeout, data that was sent once is acknowledged     RFC 5682
 //! ```
 //!
-//! The sender looks for them (`sender/undo.rs`), the recovery gives up what it took for lost
-//! ([`Recovery::on_spurious`](crate::recovery::Recovery::on_spurious)), and the control makes the new window
-//! of the one before ([`CongestionControl::on_spurious`](crate::congestion::CongestionControl::on_spurious)).
+//! The sender detects them (`sender/undo.rs`), the recovery abandons its losses
+//! ([`Recovery::on_spurious`](crate::recovery::Recovery::on_spurious)), and the control derives the new window from the
+//! former one ([`CongestionControl::on_spurious`](crate::congestion::CongestionControl::on_spurious)).
 
 use crate::window::Window;
 
-/// By which signs the sender finds out that a reduction was needless, as a control asks for it.
+/// Signs by which the sender detects spurious reductions, as the control chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UndoRules {
-    /// Echoed timestamps; of no use on a connection without them.
+    /// Use of echoed timestamps; no effect on a connection without them.
     pub eifel: EifelRule,
-    /// DSACKs.
+    /// Use of DSACKs.
     pub dsack: DsackRule,
-    /// F-RTO.
+    /// Use of F-RTO.
     pub frto: FrtoRule,
-    /// Which slow start threshold comes back.
+    /// Slow start threshold to restore.
     pub threshold: PriorThreshold,
 }
 
@@ -39,7 +38,7 @@ impl UndoRules {
         threshold: PriorThreshold::AsItWas,
     };
 
-    /// What Linux does (`tcp_may_undo`, `tcp_process_loss`).
+    /// Linux's rules (`tcp_may_undo`, `tcp_process_loss`).
     pub const LINUX: Self = Self {
         eifel: EifelRule::AnyAck,
         dsack: DsackRule::On,
@@ -47,7 +46,7 @@ impl UndoRules {
         threshold: PriorThreshold::ThreeQuarters,
     };
 
-    /// By these signs; the slow start threshold comes back as it was.
+    /// Returns these rules, which restore the former slow start threshold.
     #[must_use]
     pub const fn new(eifel: EifelRule, dsack: DsackRule, frto: FrtoRule) -> Self {
         Self {
@@ -58,98 +57,97 @@ impl UndoRules {
         }
     }
 
-    /// Whether none of them is on.
+    /// Returns `true` if no sign is in use.
     #[must_use]
     pub fn is_off(&self) -> bool {
         self.eifel == EifelRule::Off && self.dsack == DsackRule::Off && self.frto == FrtoRule::Off
     }
 }
 
-/// Which ACKs are looked at for an old timestamp.
+/// ACKs that are checked for an old timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EifelRule {
     /// None.
     Off,
-    /// The first that advances the cumulative acknowledgment after the first retransmission. If it
-    /// acknowledges everything, the peer must have sent a DSACK before: all ACKs of a window may
-    /// have been lost (RFC 3522 §3.2).
+    /// The first ACK that advances the cumulative acknowledgment after the first retransmission. If it acknowledges
+    /// everything, the peer must have sent a DSACK before, because all ACKs of a window may have been lost (RFC 3522
+    /// §3.2).
     FirstAck,
-    /// Each that advances it until the loss event is over. In fast recovery it waits until nothing
-    /// that was sent again is outstanding, and sends nothing again while it waits (Linux,
+    /// Every ACK that advances the cumulative acknowledgment until the loss event is over. In fast recovery the sender
+    /// waits until no retransmission is outstanding, and retransmits nothing while it waits (Linux,
     /// `tcp_packet_delayed`, `tcp_try_undo_partial`).
     AnyAck,
 }
 
-/// Whether DSACKs count.
+/// Use of DSACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DsackRule {
-    /// They do not.
+    /// DSACKs have no effect.
     Off,
-    /// If they report all that was sent again since the loss event began, and what was still on its
-    /// way then (RFC 3708 §3 (B.1); Linux, `undo_retrans`).
+    /// A reduction is spurious if DSACKs report every retransmission since the loss event began, and those in flight at
+    /// that time (RFC 3708 §3 (B.1); Linux, `undo_retrans`).
     On,
 }
 
-/// How F-RTO is done.
+/// Use of F-RTO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrtoRule {
-    /// It is not.
+    /// F-RTO is off.
     Off,
-    /// The first ACK that advances lets up to two new segments go instead of retransmissions; the
-    /// next one tells (RFC 5682 §2.1 without SACK, §3.1 with it).
+    /// The first ACK that advances permits up to two new segments instead of retransmissions; the next ACK decides (RFC
+    /// 5682 §2.1 without SACK, §3.1 with it).
     SecondAck,
-    /// As above, but each ACK may tell, the first included (Linux, `tcp_process_loss`).
+    /// Same, but any ACK may decide, including the first (Linux, `tcp_process_loss`).
     AnyAck,
 }
 
-/// Which slow start threshold comes back.
+/// Slow start threshold to restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PriorThreshold {
-    /// The one before (RFC 9438 §4.9).
+    /// The former one (RFC 9438 §4.9).
     AsItWas,
-    /// The same, but at least three quarters of the window before (Linux, `tcp_current_ssthresh`).
+    /// The former one, but at least three quarters of the former window (Linux, `tcp_current_ssthresh`).
     ThreeQuarters,
 }
 
-/// A reduction that proves to have been needless.
+/// Spurious reduction of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Spurious {
-    /// What reduced the window.
+    /// Cause of the reduction.
     pub after: Reduction,
-    /// What shows that it was needless.
+    /// Sign that shows that it was spurious.
     pub sign: Sign,
 }
 
 impl Spurious {
-    /// The reduction `after` something, found out by `sign`.
+    /// Returns the reduction with this cause, detected by `sign`.
     #[must_use]
     pub const fn new(after: Reduction, sign: Sign) -> Self {
         Self { after, sign }
     }
 
-    /// Whether everything taken for lost has to be thought of anew. A DSACK in fast recovery says
-    /// only that what was sent again had arrived, and nothing of what was not (Linux,
-    /// `tcp_undo_cwnd_reduction`).
+    /// Returns `true` if every segment that was judged lost must be judged again. A DSACK in fast recovery shows only
+    /// that the retransmitted segments had arrived, and nothing about the others (Linux, `tcp_undo_cwnd_reduction`).
     #[must_use]
     pub fn acquits_all(&self) -> bool {
         self.after == Reduction::Timeout || self.sign != Sign::Dsack
     }
 }
 
-/// What reduced the window.
+/// Cause of a reduction of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
-    /// A loss event that ACKs, or a recovery's own timer, revealed.
+    /// A loss event detected by ACKs, or by a recovery's own timer.
     LossEvent,
     /// The retransmission timer.
     Timeout,
 }
 
-/// What shows that a reduction was needless.
+/// Sign that a reduction was spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// An old timestamp.
+    /// Old timestamp.
     Timestamp,
     /// DSACKs.
     Dsack,
@@ -157,22 +155,22 @@ pub enum Sign {
     Frto,
 }
 
-/// What stood before the first reduction of the loss event.
+/// State before the first reduction of the loss event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Prior {
-    /// The window.
+    /// Window before the reduction.
     pub window: Window,
 }
 
 impl Prior {
-    /// This window stood before.
+    /// Returns the state with this window.
     #[must_use]
     pub const fn new(window: Window) -> Self {
         Self { window }
     }
 
-    /// `window`, but no less than the one before in either part (RFC 9438 §4.9; Linux,
+    /// Returns `window`, with both variables at least as large as before the reduction (RFC 9438 §4.9; Linux,
     /// `tcp_reno_undo_cwnd`).
     #[must_use]
     pub fn restored(&self, window: Window) -> Window {
@@ -183,15 +181,15 @@ impl Prior {
     }
 }
 
-/// What a recovery makes of a reduction that proves to have been needless.
+/// Decision of a recovery on a spurious reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Reversal {
-    /// It goes on as if nothing were known, and so the window stays reduced: to send a whole window
-    /// again at full speed would be worse than to be slow.
+    /// The recovery continues unchanged, and so the window stays reduced: to retransmit a whole window at full speed
+    /// would be worse than to be slow.
     Refused,
-    /// It is out of its recovery, if it was in one. If there is something lost all the same, a new
-    /// loss event begins.
+    /// The recovery has left its recovery phase, if it was in one. If a segment is lost nevertheless, a new loss event
+    /// starts.
     Done(Option<crate::recovery::LossEvent>),
 }
 
@@ -214,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn dsacks_acquit_what_was_sent_again_and_every_other_sign_all() {
+    fn a_dsack_in_fast_recovery_acquits_retransmissions_only() {
         let acquits = |after, sign| Spurious::new(after, sign).acquits_all();
         assert!(!acquits(Reduction::LossEvent, Sign::Dsack));
         assert!(acquits(Reduction::LossEvent, Sign::Timestamp));
@@ -223,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_restored_is_never_less_than_what_there_is() {
+    fn the_restored_window_is_never_smaller_than_the_current_one() {
         let window = |cwnd, ssthresh| Window { cwnd, ssthresh };
         let prior = Prior::new(window(10.0, 8.0));
         assert_eq!(prior.restored(window(5.0, 5.0)), window(10.0, 8.0));

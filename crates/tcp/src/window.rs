@@ -1,9 +1,9 @@
-//! The congestion window, and what may be said about it.
+//! The congestion window, its rounding, and the causes of its changes.
 
 /// The two variables of TCP congestion control (RFC 5681 §2), in bytes.
 ///
-/// They are real numbers: additive increase adds a fraction of a segment per ACK, and losing the
-/// fractions would change results. What may be sent is always the whole part.
+/// They are real numbers: additive increase adds a fraction of a segment per ACK, and dropping the fractions would
+/// change results. The bytes that may be sent are always the whole part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// Congestion window in bytes.
@@ -13,13 +13,13 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether the next increase is slow start's.
+    /// Returns `true` if the next increase belongs to slow start.
     #[must_use]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// Whole bytes that the window admits.
+    /// Whole bytes that the window permits.
     #[must_use]
     pub fn whole_bytes(&self) -> u64 {
         // Saturates; NaN becomes 0.
@@ -27,28 +27,28 @@ impl Window {
     }
 }
 
-/// How the sender rounds a window that a plug-in returned before it writes it.
+/// Rounding of a plug-in's window before the sender sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowRounding {
-    /// Kept to the fraction of a byte.
+    /// None: fractions of a byte are kept.
     Exact,
-    /// As ns-2 does: `ssthresh` cut to whole segments when a loss sets it, `cwnd` kept exact.
+    /// As in ns-2: `ssthresh` is cut to whole segments when a loss sets it, `cwnd` is kept exact.
     NsTwo,
-    /// As Linux does: both cut to whole segments when a loss or a timeout sets them.
+    /// As in Linux: both are cut to whole segments when a loss or a timeout sets them.
     Segments,
 }
 
-/// Why the window changed.
+/// Cause of a change of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WindowCause {
     /// Slow start increase.
     SlowStart,
-    /// Congestion avoidance increase, or whatever the control does per ACK beyond slow start.
+    /// Congestion avoidance increase, or any other change per ACK beyond slow start.
     Avoidance,
-    /// A loss event that was taken for congestion.
+    /// A loss event judged as congestion.
     Congestion,
-    /// A loss event that was taken for the link's; the response chose the window.
+    /// A loss event attributed to the link; the response chose the window.
     Wireless,
     /// The recovery limited the window, as NewReno does on a full acknowledgment.
     RecoveryLimit,
@@ -58,9 +58,9 @@ pub enum WindowCause {
     Ecn,
     /// Restart after an idle period (RFC 5681 §4.1).
     Idle,
-    /// A reduction proved to have been needless ([`undo`](crate::undo)).
+    /// A spurious reduction was undone ([`undo`](crate::undo)).
     Undo,
-    /// Full segments are smaller from now on, as the path's MTU is.
+    /// The size of a full segment changed, because the path's MTU did.
     SegmentSize,
     /// The handshake has lost its SYN or SYN-ACK (RFC 5681 §3.1).
     LostSyn,
@@ -73,12 +73,12 @@ impl core::fmt::Display for WindowCause {
             Self::Avoidance => "congestion avoidance",
             Self::Congestion => "congestion loss",
             Self::Wireless => "wireless loss",
-            Self::RecoveryLimit => "limit by the recovery",
+            Self::RecoveryLimit => "limit set by the recovery",
             Self::Timeout => "timeout",
-            Self::Ecn => "mark of congestion (ECN)",
+            Self::Ecn => "congestion mark (ECN)",
             Self::Idle => "idle",
-            Self::Undo => "undo of a needless reduction",
-            Self::SegmentSize => "smaller segments",
+            Self::Undo => "undo of a spurious reduction",
+            Self::SegmentSize => "change of the segment size",
             Self::LostSyn => "lost SYN",
         })
     }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_sent_is_the_whole_part() {
+    fn only_whole_bytes_may_be_sent() {
         assert_eq!(window(2999.9, 0.0).whole_bytes(), 2999);
         assert_eq!(window(f64::NAN, 0.0).whole_bytes(), 0);
         assert_eq!(window(f64::INFINITY, 0.0).whole_bytes(), u64::MAX);

@@ -44,7 +44,7 @@ use thiserror::Error;
 use dupack_lab::experiment::load::{ExperimentError, Source};
 use dupack_lab::experiment::points::points;
 use dupack_lab::experiment::{Acks, Experiment, ReceiverOptions, SenderOptions, Starts};
-use dupack_lab::results::{Measure, Parameter, Run, Values};
+use dupack_lab::results::{Level, Measure, Parameter, Run, Values};
 use dupack_lab::run::{Held, Interrupt, Job, Plan, TooLarge, room};
 use dupack_lab::units::{Buffer, ByteCount, Delay};
 
@@ -368,6 +368,7 @@ impl Testbed {
                 name: name.to_owned(),
                 value,
                 source: source.to_owned(),
+                level: Level::Basic,
             });
         }
         parameters

@@ -1,4 +1,4 @@
-//! A loss recovery of somebody else's, compared with dupack's.
+//! An external loss recovery, compared with dupack's.
 
 mod majority;
 
@@ -9,9 +9,10 @@ use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Answered;
 use dupack_lab::run::{Interrupt, Plan};
-use dupack_report::table::{Colour, Legend, comparison};
+use dupack_report::comparison;
+use dupack_report::table::{Colour, Legend};
 
-/// What is run. `majority` is ours; a parameter is set as any.
+/// The experiment. `majority` is our recovery; its parameter is set like any other.
 const EXPERIMENT: &str = r#"
 title = "A recovery of our own"
 stacks = ["sack/reno", "fack/reno", "majority/reno", "majority(share=0.2)/reno"]
@@ -36,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let results = plan.execute(Execution::default(), &(), &Interrupt::default());
     println!(
         "{}",
-        comparison(&Answered::of(&results), Legend::Named, Colour::No, None)
+        comparison::text(&Answered::of(&results), Legend::Named, Colour::No, None)
     );
     Ok(())
 }

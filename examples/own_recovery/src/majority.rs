@@ -1,7 +1,7 @@
-//! Majority: a hole is lost once most of what was sent after it has arrived.
+//! Majority: a hole is lost once most of the data sent after it has arrived.
 //!
-//! Ours, and an example. The other recoveries count: three duplicate ACKs, or three segments sacked
-//! above the hole, however many are outstanding. Majority asks for a share of them:
+//! An example, not from the literature. Other recoveries count: three duplicate ACKs, or three segments sacked above
+//! the hole, however many are outstanding. Majority requires a share of them:
 //!
 //! ```text
 //! loss      sacked bytes > share · FlightSize                       (share = 0.5)
@@ -10,8 +10,8 @@
 //! in flight FlightSize − sacked − lost and not resent
 //! ```
 //!
-//! With few segments outstanding it is quicker than a count of three, with many it is slower and
-//! less easily fooled by reordering. A retransmission that is lost waits for the timer.
+//! With few segments outstanding it is quicker than a count of three; with many it is slower and less easily misled by
+//! reordering. A lost retransmission waits for the timer.
 
 use std::collections::VecDeque;
 
@@ -20,24 +20,24 @@ use dupack_tcp::facts::{AckFacts, LossRule, RuleWords, SendReason, Sent, View};
 use dupack_tcp::recovery::{Clearance, Exit, Growth, LossEvent, Next, Outcome, Recovery, RtoTimer};
 use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
 
-/// The rule by which it knows a loss: traces, figures and captures name it so.
+/// The rule by which it detects a loss: traces, figures and captures show its name.
 const MOST_ARRIVED: LossRule = LossRule::new(&RuleWords {
     name: "majority",
-    meaning: "most of what was sent after it has arrived",
+    meaning: "most of the data sent after it has arrived",
 });
 
-/// What it is told.
+/// Its parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct MajorityParameters {
-    /// share of what is outstanding that is to arrive before a hole is lost
+    /// share of the outstanding data that must arrive before a hole is lost
     #[parameter(source = "ours", range = 0.0..=1.0, default = 0.5)]
     share: f64,
 }
 
-/// Its entry in a catalog.
+/// Returns its entry in a catalog.
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("majority", file!())
-        .summary("a hole is lost once most of what was sent after it has arrived")
+        .summary("a hole is lost once most of the data sent after it has arrived")
         .citation("examples/own_recovery")
         .needs(|_| Needs::SACK)
         .build(|parameters: &MajorityParameters, _: &Context| {
@@ -56,22 +56,22 @@ pub fn entry() -> Entry<dyn Recovery> {
 #[derive(Debug)]
 struct Majority {
     share: f64,
-    /// Holes to be sent again, lowest first, and by which rule they are lost.
+    /// Lost holes to be retransmitted, lowest first.
     lost: VecDeque<SegmentId>,
     rule: LossRule,
-    /// Holes before this segment have been found.
+    /// First segment that has not been searched for holes.
     searched: SegmentId,
-    /// In recovery, what was outstanding at its beginning ends here.
+    /// In recovery, the end of the data that was outstanding at its beginning.
     until: Option<u64>,
-    /// What was outstanding at the last timeout ends here: all of it is lost, and nothing below is
-    /// another loss event (RFC 6675 §5.1).
+    /// End of the data that was outstanding at the last timeout: all of it is lost, and no hole below it is another
+    /// loss event (RFC 6675 §5.1).
     after_rto: u64,
-    /// The fast retransmit is due, which asks for no room in the window.
+    /// `true` if the fast retransmit is due, which needs no room in the window.
     first: bool,
 }
 
 impl Majority {
-    /// Notes the holes from where the search has come to up to `end`.
+    /// Adds the holes between the last searched segment and `end`.
     fn search(&mut self, end: SegmentId, board: &Scoreboard) {
         let from = self.searched.max(board.first());
         let holes = board.iter_from(from).take_while(|(id, _)| *id < end);
@@ -80,7 +80,7 @@ impl Majority {
         self.searched = self.searched.max(end);
     }
 
-    /// Forgets the holes that have been filled.
+    /// Removes the holes that have been filled.
     fn forget(&mut self, board: &Scoreboard) {
         let missing = |id: &SegmentId| {
             let segment = board.get(*id);

@@ -1,4 +1,4 @@
-//! The example runs, and its recovery is in the table beside ours.
+//! The example runs, and its table contains the new recovery beside ours.
 
 use std::process::Command;
 
@@ -17,13 +17,13 @@ fn the_table_has_our_recovery_beside_those_of_dupack() {
         "majority/reno",
         "majority(share=0.2)/reno",
     ] {
-        // A row per loss rate.
+        // One row per loss rate.
         let rows = text
             .lines()
             .filter(|line| line.contains(&format!(" {stack} ")));
         let goodputs: Vec<f64> = rows.filter_map(|row| goodput(row, stack)).collect();
         assert!(goodputs.len() >= 2, "{stack} is not in\n{text}");
-        // Of 10 Mbit/s under 2 % of loss NewReno gets about 2.
+        // With 2 % loss NewReno reaches about 2 of 10 Mbit/s.
         assert!(
             goodputs.iter().all(|goodput| *goodput > 1.0),
             "{goodputs:?} in\n{text}"
@@ -31,7 +31,7 @@ fn the_table_has_our_recovery_beside_those_of_dupack() {
     }
 }
 
-/// The number after the stack's name.
+/// Returns the number after the stack's name.
 fn goodput(row: &str, stack: &str) -> Option<f64> {
     let rest = row.split_once(stack)?.1;
     rest.split_whitespace().next()?.parse().ok()

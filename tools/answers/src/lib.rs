@@ -1,5 +1,5 @@
-//! What another sender would have taken, asked of transfers that share their bottleneck with flows which the
-//! capture does not show, or do not, and held against what it really takes.
+//! Predictions for other senders, on paths with and without flows that the capture does not show, compared with
+//! simulations of these senders.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_diagnosis::StreamFindings;
@@ -18,9 +18,9 @@ use dupack_truth::paths::capture::End;
 use dupack_truth::paths::drawn::Dice;
 use dupack_truth::paths::judge::findings;
 
-/// The truth is the mean of so many runs …
+/// Number of runs whose mean is the truth.
 const RUNS: u64 = 10;
-/// … and a prediction is right within this share of it, if its interval does not hold it.
+/// Relative error within which a prediction is right, even if its interval does not contain the truth.
 const SHARE: f64 = 0.15;
 
 const CAPTURED: [&str; 8] = [
@@ -41,19 +41,19 @@ const ASKED: [&str; 5] = [
     "rack/westwood",
 ];
 
-/// No run takes longer.
+/// Longest run.
 const LONGEST: Duration = Duration::from_secs(180);
 
-/// Whether others share the bottleneck.
+/// Presence of other flows at the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Company {
     /// The captured transfer is alone on its path.
     Alone,
-    /// Flows that are not in the capture share its bottleneck.
+    /// Flows that the capture does not show share the bottleneck.
     Hidden,
 }
 
-/// A transfer of which is asked what two others would have taken for it.
+/// A transfer and two other senders whose transfer times are predicted from its capture.
 pub struct Question {
     seed: u64,
     from: &'static str,
@@ -61,25 +61,25 @@ pub struct Question {
     dialect: &'static str,
     least_rtt: f64,
     bytes: u64,
-    /// The path and everything else.
+    /// The path and all other parts of the experiment.
     rest: String,
 }
 
-/// How it came out.
+/// Outcome of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Came {
-    /// The interval holds the truth, or the prediction is near it.
+    /// The interval contains the truth, or the prediction is near it.
     Right,
-    /// It is not.
+    /// The prediction is not right.
     Wrong,
-    /// There was no answer.
+    /// No prediction was made.
     Refused,
-    /// There was one, without this sender.
+    /// Predictions were made, but not for this sender.
     NotOffered,
 }
 
 impl Question {
-    /// The question of a seed.
+    /// Returns the question of a seed.
     #[must_use]
     pub fn of(seed: u64, company: Company) -> Self {
         let mut dice = Dice::of(seed ^ 0x0077_6861_7469_6600);
@@ -152,18 +152,18 @@ impl Question {
         plan.unwrap_or_else(|error| panic!("{error:?}\n{text}"))
     }
 
-    /// All of it in a line.
+    /// Describes the question in one line.
     pub fn line(&self) -> String {
         let rest = self.rest.replace('\n', " ");
         format!("{} {} {} {rest}", self.seed, self.from, self.dialect)
     }
 
-    /// What a capture at the sender tells; nothing without data.
+    /// Diagnoses a capture at the sender; `None` if it has no data.
     pub fn found(&self) -> Option<StreamFindings> {
         findings(&self.captured(), End::Sender, self.least_rtt)
     }
 
-    /// How both questions came out, with words on each.
+    /// Returns the outcomes of both predictions, with a description of each.
     pub fn answers(&self) -> Vec<(Came, String)> {
         let line = self.line();
         let refused = |why: String| vec![(Came::Refused, format!("{why}: {line}")); 2];
@@ -218,7 +218,7 @@ impl Question {
         judged.collect()
     }
 
-    /// The captured transfer, to its last ACK.
+    /// Captures the transfer, to its last ACK.
     fn captured(&self) -> Trace {
         let plan = self.plan(self.from);
         let enough = Interrupt::new();
@@ -250,20 +250,20 @@ impl Question {
         }
     }
 
-    /// How long `stack` really takes, on average.
+    /// Returns the mean transfer time of `stack`, in seconds.
     fn truth(&self, stack: &str) -> f64 {
         let plan = self.plan(stack);
         let runs = (0..RUNS).map(|run| self.run(&plan, self.seed + 1_000_003 + run).0);
         runs.sum::<f64>() / RUNS as f64
     }
 
-    /// How much others carried during the captured transfer, as a share of all.
+    /// Returns the share of all bytes that the other flows carried during the captured transfer.
     pub fn others(&self) -> f64 {
         let (_, others) = self.run(&self.plan(self.from), self.seed);
         others as f64 / (others + self.bytes) as f64
     }
 
-    /// How long the transfer takes in seconds, and what others carried meanwhile.
+    /// Returns the transfer time in seconds, and the bytes that the other flows carried meanwhile.
     fn run(&self, plan: &Plan, seed: u64) -> (f64, u64) {
         let scenario = plan.scenario(plan.jobs()[0]);
         let mut simulation = scenario.build(seed).expect("a network").simulation;
@@ -284,7 +284,7 @@ impl Question {
     }
 }
 
-/// Keeps the events of a flow until all of it is acknowledged.
+/// Keeps the events of a flow until all its data is acknowledged.
 struct Kept<'a> {
     bytes: u64,
     enough: &'a Interrupt,
@@ -309,12 +309,12 @@ impl Onlooker for Kept<'_> {
     }
 }
 
-/// Notes when everything is acknowledged.
+/// Records the time at which all data is acknowledged.
 struct Until {
     isn: SeqNumber,
     bytes: u64,
     done: Option<Instant>,
-    /// Bytes that others had carried until then.
+    /// Bytes that the other flows had carried until then.
     others: u64,
 }
 

@@ -1,24 +1,24 @@
-//! How the project's own programs are built and run by its chores (`cargo xtask`) and its measurements
-//! (`cargo measure`): always in the same way, and showing what is run.
+//! Building and running the project's own programs, for its chores (`cargo xtask`) and measurements (`cargo measure`).
+//! Every command is shown.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The workspace.
+/// Returns the root of the workspace.
 pub fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here)
 }
 
-/// Where cargo builds.
+/// Returns the folder in which cargo builds.
 pub fn target() -> PathBuf {
     let named = std::env::var_os("CARGO_TARGET_DIR");
     root().join(named.map_or_else(|| PathBuf::from("target"), PathBuf::from))
 }
 
-/// Builds an example of a package as `--release` does for everybody: what the environment says about
-/// optimisation is left out. Its place is given back.
+/// Builds an example of a package with `--release` and returns its path. The environment's settings of optimisation are
+/// ignored.
 ///
 /// # Errors
 /// If it does not compile.
@@ -28,7 +28,7 @@ pub fn release_example(package: &str, name: &str) -> Result<PathBuf, String> {
     Ok(target().join("release/examples").join(name))
 }
 
-/// Cargo with `args`, without what the environment says about optimisation.
+/// Returns cargo with `args`, without the environment's settings of optimisation.
 pub fn release(args: &[&str]) -> Command {
     let mut command = command(args);
     let changes = |variable: &str| {
@@ -44,7 +44,7 @@ pub fn release(args: &[&str]) -> Command {
     command
 }
 
-/// What the compiler says of itself when it is asked with `words`.
+/// Returns the output of the compiler for the arguments `words`.
 ///
 /// # Errors
 /// If it cannot be started or fails.
@@ -53,10 +53,10 @@ pub fn rustc(words: &[&str]) -> Result<String, String> {
     Ok(stdout.trim().to_owned())
 }
 
-/// What a program wrote on standard output and standard error.
+/// Runs a program and returns its standard output and standard error.
 ///
 /// # Errors
-/// If it cannot be started or fails, with what it said.
+/// If it cannot be started or fails, with its output.
 pub fn output(command: &mut Command) -> Result<(String, String), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -74,7 +74,7 @@ pub fn output(command: &mut Command) -> Result<(String, String), String> {
     }
 }
 
-/// Runs cargo with `args`, showing what is run.
+/// Runs cargo with `args` and shows the command.
 ///
 /// # Errors
 /// If it fails.
@@ -82,14 +82,14 @@ pub fn cargo<S: AsRef<OsStr>>(args: &[S]) -> Result<(), String> {
     succeed(command(args).env("RUSTDOCFLAGS", "--deny warnings"))
 }
 
-/// Cargo with `args`, in the workspace.
+/// Returns cargo with `args`.
 pub fn command<S: AsRef<OsStr>>(args: &[S]) -> Command {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
     command.args(args);
     command
 }
 
-/// Runs a command, showing what is run.
+/// Runs a command and shows it.
 ///
 /// # Errors
 /// If it cannot be started or fails.

@@ -1,11 +1,11 @@
-//! The recipe of CONTRIBUTING.md, "Add an algorithm": the file that it makes, as it stands there.
+//! The file that the recipe "Add an algorithm" in CONTRIBUTING.md makes.
 //!
-//! There it is a file of `dupack-algorithms`, here a crate beside it: the catalog takes both alike.
+//! In the recipe it is a file of `dupack-algorithms`, here it is a crate of its own: the catalog accepts both.
 
-// As in the crate that the file is meant for, which has no `std`.
+// `dupack-algorithms`, for which the file is written, has no `std`.
 extern crate alloc;
 
 include!(concat!(env!("OUT_DIR"), "/recipe.rs"));
 
-/// Where that file is.
+/// Path of the file.
 pub const FILE: &str = concat!(env!("OUT_DIR"), "/half.rs");

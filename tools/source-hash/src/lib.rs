@@ -1,33 +1,32 @@
 //! A hash of a crate's sources, made when the crate is built.
 //!
-//! A run that is stored is only worth keeping as long as the code that made it is the code of today. A
-//! number that somebody has to raise is forgotten; what a crate's own build finds out is not, neither in
-//! a workspace nor in a package.
+//! A stored run is valid only as long as the code that made it has not changed. People forget to raise a version
+//! number; a hash made by the crate's own build is always right, in a workspace and in a package.
 //!
-//! The build script of a crate calls [`emit`], and the crate has the hash, sixteen hexadecimal digits,
-//! as `env!("DUPACK_SOURCE_HASH")`.
+//! The build script of a crate calls [`emit`], and the crate reads the hash, sixteen hexadecimal digits, as
+//! `env!("DUPACK_SOURCE_HASH")`.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Hands the hash of the folder `src` to the crate whose build script this is, and has the script run
-/// again when something in it changes.
+/// Passes the hash of the folder `src` to the crate of this build script, and reruns the script when a file there
+/// changes.
 ///
 /// # Panics
-/// If the sources cannot be read: a build without them makes no sense.
+/// If the sources cannot be read.
 pub fn emit() {
     let hash = of_folder(Path::new("src")).expect("a crate's sources can be read");
     println!("cargo::rerun-if-changed=src");
     println!("cargo::rustc-env=DUPACK_SOURCE_HASH={hash:016x}");
 }
 
-/// The hash of every file in a folder and its folders: where it is in the folder, and its bytes. It
-/// depends neither on where the folder is, nor on how a system separates folders or ends lines.
+/// Returns the hash of the relative paths and the contents of all files below a folder. It depends neither on the place
+/// of the folder nor on a system's path separators and line ends.
 ///
 /// # Errors
-/// If something in it cannot be read.
+/// If something in the folder cannot be read.
 pub fn of_folder(folder: &Path) -> io::Result<u64> {
     let mut files = Vec::new();
     collect(folder, "", &mut files)?;
@@ -46,7 +45,7 @@ pub fn of_folder(folder: &Path) -> io::Result<u64> {
     Ok(hasher.digest())
 }
 
-/// The files of a folder: names that begin with `above`, with `/` between folders, and paths.
+/// Collects the files of a folder: names that begin with `above`, with `/` between folders, and paths.
 fn collect(folder: &Path, above: &str, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -63,7 +62,7 @@ fn collect(folder: &Path, above: &str, files: &mut Vec<(String, PathBuf)>) -> io
 mod tests {
     use super::*;
 
-    /// The hash of a folder with these files.
+    /// Returns the hash of a folder with these files.
     fn hash(files: &[(&str, &str)]) -> u64 {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
@@ -75,18 +74,18 @@ mod tests {
     }
 
     #[test]
-    fn it_depends_on_every_name_and_every_word() {
+    fn the_hash_depends_on_every_name_and_every_byte() {
         let base = hash(&[("lib.rs", "ab"), ("a/b.rs", "c")]);
         assert_ne!(hash(&[("lib.rs", "ax"), ("a/b.rs", "c")]), base);
         assert_ne!(hash(&[("lib.rs", "ab"), ("a/x.rs", "c")]), base);
         assert_ne!(hash(&[("lib.rs", "ab"), ("a/b.rs", "x")]), base);
         assert_ne!(hash(&[("lib.rs", "ab")]), base);
-        // Where one file ends and the next begins, too.
+        // The boundaries between files count, too.
         assert_ne!(hash(&[("lib.rs", "a"), ("a/b.rs", "bc")]), base);
     }
 
     #[test]
-    fn it_depends_on_nothing_else() {
+    fn the_hash_depends_on_nothing_else() {
         let base = hash(&[("lib.rs", "a\nb\n"), ("a/b.rs", "c")]);
         assert_eq!(hash(&[("a/b.rs", "c"), ("lib.rs", "a\r\nb\r\n")]), base);
     }

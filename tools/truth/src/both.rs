@@ -1,7 +1,8 @@
-//! Both captures of a transfer, changed as real ones are: by clocks, a NAT, boxes on the path, packets that a capture misses.
+//! Both captures of a transfer, altered as real captures are: by clocks, a NAT, middleboxes, packets that a capture
+//! misses.
 //!
-//! The truth is read off the identifications, of which the simulated ends use each once: a packet that one capture has and the
-//! other has not was lost. Identifications can be taken out afterwards, so that nothing but the truth rests on them.
+//! The truth comes from the IPv4 identifications, of which the simulated ends use each once: a packet that only one
+//! capture contains was lost. The identifications can be removed afterwards, so that a diagnosis cannot use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,7 @@ use dupack_packet::captured::CaptureReader;
 
 use super::limits::tape::{End, Tape};
 
-/// Bytes of an IPv4 header without options.
+/// Length of an IPv4 header without options, in bytes.
 const IPV4: usize = 20;
 
 /// A packet in a capture.
@@ -18,14 +19,14 @@ pub struct Frame {
     /// Nanoseconds since 1970.
     pub at: i64,
     pub from: End,
-    /// Its number among the packets of its sender.
+    /// Number among the packets of its sender.
     pub number: u16,
     bytes: Vec<u8>,
     length: u32,
 }
 
 impl Frame {
-    /// Bytes of data, and the flags FIN, SYN and RST.
+    /// Returns the number of data bytes, and the flags FIN, SYN and RST.
     pub fn text(&self) -> (usize, u8) {
         let header = IPV4 + usize::from(self.bytes[IPV4 + 12] >> 4) * 4;
         (self.length as usize - header, self.bytes[IPV4 + 13] & 7)
@@ -39,14 +40,14 @@ impl Frame {
         )
     }
 
-    /// Changes the numbers of its header by a function of each: the sequence number at 4, the ACK number at 8.
+    /// Changes a number of the TCP header: the sequence number is at 4, the ACK number at 8.
     fn change(&mut self, at: usize, change: impl Fn(u32) -> u32) {
         let place = IPV4 + at..IPV4 + at + 4;
         let number = u32::from_be_bytes(self.bytes[place.clone()].try_into().expect("four bytes"));
         self.bytes[place].copy_from_slice(&change(number).to_be_bytes());
     }
 
-    /// The options: kind, and place in the packet.
+    /// Returns the kind of each option and its place in the packet.
     fn options(&self) -> Vec<(u8, std::ops::Range<usize>)> {
         let end = IPV4 + usize::from(self.bytes[IPV4 + 12] >> 4) * 4;
         let mut at = IPV4 + 20;
@@ -64,20 +65,20 @@ impl Frame {
     }
 }
 
-/// What became of the packets of one end.
+/// Fates of the packets of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
     pub sent: u64,
     pub lost_data: u64,
     pub lost_acks: u64,
-    /// Packets that arrived after others that were sent later.
+    /// Packets that arrived after packets that were sent later.
     pub reordered: u64,
     pub duplicated: u64,
-    /// Retransmissions of bytes that had arrived, or that arrived later from a transmission before.
+    /// Retransmissions of bytes that had arrived, or that arrived later from an earlier transmission.
     pub needless: u64,
 }
 
-/// Two captures.
+/// The captures at both ends.
 #[derive(Clone, Debug)]
 pub struct Pair {
     pub sender: Vec<Frame>,
@@ -85,7 +86,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Of a simulated transfer.
+    /// Takes both captures of a simulated transfer.
     pub fn of(tape: &Tape) -> Self {
         let frames = |end| {
             let mut reader = CaptureReader::new(tape.capture(end)).expect("a capture");
@@ -113,7 +114,7 @@ impl Pair {
         }
     }
 
-    /// The capture at an end.
+    /// Returns the capture at an end.
     pub fn at(&self, end: End) -> &[Frame] {
         match end {
             End::Sender => &self.sender,
@@ -121,7 +122,7 @@ impl Pair {
         }
     }
 
-    /// What became of the packets of an end, by their numbers.
+    /// Returns the fates of the packets of an end, by their numbers.
     pub fn fates(&self, from: End) -> Fates {
         let far = if from == End::Sender {
             End::Receiver
@@ -139,7 +140,7 @@ impl Pair {
                 }
             }
         }
-        // From the last that was sent on: the earliest place at which any later one arrived.
+        // Earliest position at which any packet arrived that was sent later; packets are visited from the last.
         let mut earliest = usize::MAX;
         let mut sent: Vec<&Frame> = of(from).collect();
         for frame in sent.iter().rev() {
@@ -166,7 +167,7 @@ impl Pair {
         fates
     }
 
-    /// The receiver's clock is ahead by so much, and gains so many millionths.
+    /// Sets the receiver's clock ahead by `ahead_s`, and makes it fast by `ppm`.
     pub fn clock(&mut self, ahead_s: f64, ppm: f64) {
         let first = self.sender.first().map_or(0, |frame| frame.at);
         for frame in &mut self.receiver {
@@ -175,7 +176,7 @@ impl Pair {
         }
     }
 
-    /// The receiver's clock is set forward once, in the middle of the transfer.
+    /// Sets the receiver's clock forward once, in the middle of the transfer.
     pub fn set_clock(&mut self, by_s: f64) {
         let middle = self.receiver.len() / 2;
         for frame in self.receiver.iter_mut().skip(middle) {
@@ -183,7 +184,7 @@ impl Pair {
         }
     }
 
-    /// Neither capture has the first packets: so many of all.
+    /// Removes the first packets of the transfer from both captures.
     pub fn without_beginning(&mut self, packets: usize) {
         let from = self.sender[packets].at;
         let until = self.receiver.iter().position(|frame| frame.at >= from);
@@ -191,8 +192,8 @@ impl Pair {
         self.receiver.drain(..until.unwrap_or(0));
     }
 
-    /// The sender's interface divides segments: its capture shows those that leave at once as one, up to ten. Returns how many
-    /// packets it has less.
+    /// Lets the sender's interface divide segments: its capture shows up to ten segments that leave at once as one.
+    /// Returns the reduction in packets.
     pub fn offload(&mut self) -> usize {
         let before = self.sender.len();
         let mut merged: Vec<Frame> = Vec::new();
@@ -226,7 +227,7 @@ impl Pair {
         before - self.sender.len()
     }
 
-    /// A NAT before the sender: at the receiver it has another address and port.
+    /// Puts a NAT in front of the sender, which has another address and port at the receiver.
     pub fn nat(&mut self) {
         for frame in &mut self.receiver {
             let (address, port) = match frame.from {
@@ -238,7 +239,7 @@ impl Pair {
         }
     }
 
-    /// A box on the path adds `by` to the sequence numbers of the sender, and corrects ACKs and SACK blocks.
+    /// Puts a middlebox on the path that adds `by` to the sender's sequence numbers, and corrects ACKs and SACK blocks.
     pub fn move_numbers(&mut self, by: u32) {
         for frame in &mut self.receiver {
             match frame.from {
@@ -256,7 +257,7 @@ impl Pair {
         }
     }
 
-    /// The receiver's capture is one of a connection with other timestamps.
+    /// Changes the timestamps in the receiver's capture.
     pub fn move_timestamps(&mut self, by: u32) {
         for frame in &mut self.receiver {
             let stamps = frame.options().into_iter().find(|(kind, _)| *kind == 8);
@@ -268,7 +269,7 @@ impl Pair {
         }
     }
 
-    /// A box on the path lowers the MSS of the sender's SYN, and removes its window scale.
+    /// Puts a middlebox on the path that lowers the MSS of the sender's SYN and removes its window scale.
     pub fn change_syn(&mut self, mss: u16) {
         let is_syn = |frame: &&mut Frame| frame.from == End::Sender && frame.text().1 == 2;
         for frame in self.receiver.iter_mut().filter(is_syn) {
@@ -284,14 +285,14 @@ impl Pair {
         }
     }
 
-    /// Neither host numbers its packets.
+    /// Removes the identifications.
     pub fn without_identification(&mut self) {
         for frame in self.sender.iter_mut().chain(&mut self.receiver) {
             frame.bytes[4..6].fill(0);
         }
     }
 
-    /// The path makes a copy of one in so many packets of an end, which comes a little later.
+    /// Lets the path duplicate every `one_in`-th packet of an end; the copy arrives a little later.
     pub fn duplicate(&mut self, from: End, one_in: usize) {
         let frames = match from {
             End::Sender => &mut self.receiver,
@@ -313,7 +314,7 @@ impl Pair {
         frames.sort_by_key(|frame| frame.at);
     }
 
-    /// The capture at an end misses one in so many packets with data that `from` sent. Returns how many.
+    /// Removes every `one_in`-th data packet of `from` from the capture at an end, and returns their number.
     pub fn miss(&mut self, end: End, from: End, one_in: usize) -> u64 {
         let frames = match end {
             End::Sender => &mut self.sender,
@@ -330,7 +331,7 @@ impl Pair {
         missed
     }
 
-    /// The capture at an end as a file, with times in nanoseconds.
+    /// Returns the capture at an end as a file with times in nanoseconds.
     pub fn file(&self, end: End) -> Vec<u8> {
         let mut file = Vec::new();
         for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, 262_144, 101_u32] {

@@ -1,20 +1,20 @@
-//! Simulated transfers whose truth is known, captured at both ends, and scores of what a diagnosis says of them.
+//! Simulated transfers with known truth, captured at both ends, and scores of their diagnoses.
 //!
-//! | module | what is held against the truth |
+//! | module | compared with the truth |
 //! | --- | --- |
 //! | [`retransmissions`] | the cause and the need of each retransmission |
 //! | [`limits`] | the budget of time, and the stalls |
 //! | [`senders`] | recovery and congestion control |
-//! | [`paths`] | round trip, rate, buffer and losses; the time that other senders would have taken |
+//! | [`paths`] | round trip, rate, buffer and losses; the transfer times of other senders |
 //! | [`several`] | several transfers in one capture, over one bottleneck or several |
 //! | [`both`] | two captures, joined |
 //! | [`script`] | captures written packet by packet |
 //!
-//! Tests run a part of them; the programs in `validation/` print the tables.
+//! Tests run a part of the transfers; the programs in `validation/diagnosis` print whole tables.
 
 #![allow(
     missing_docs,
-    reason = "a tool of the tests: names of measured quantities say what they are"
+    reason = "support for tests: the names of measured quantities explain themselves"
 )]
 
 pub mod both;

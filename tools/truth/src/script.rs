@@ -1,7 +1,8 @@
-//! Captures written packet by packet: timelines of traffic that no simulation makes.
+//! Captures written packet by packet: timelines of traffic that no simulation produces.
 //!
-//! A [`Script`] takes [`Packet`]s in any order and writes them, headers and what is given of the text, as a pcap file in the order of their times. Each
-//! end numbers its IPv4 packets from 1, as a host does; packets of another connection of the same host take numbers, too.
+//! A [`Script`] takes [`Packet`]s in any order and writes their headers and given text to a pcap file in order of time.
+//! Each end numbers its IPv4 packets from 1, as a host does; packets of another connection of the same host take
+//! numbers, too.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -12,7 +13,7 @@ use dupack_tcp::options::Sack;
 use dupack_tcp::segment::SackBlock;
 use dupack_tcp::seq::SeqNumber;
 
-/// The client's port, and the server's.
+/// Ports of the client and the server.
 pub const PORTS: [u16; 2] = [40_000, 443];
 
 /// One end of a connection.
@@ -31,12 +32,12 @@ pub enum Ip {
     V6,
 }
 
-/// A link type of libpcap's.
+/// Link type of libpcap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// Without a link layer.
     Raw,
-    /// Linux cooked, version 2: it has the interface's index.
+    /// Linux cooked, version 2, with the interface index.
     Cooked,
 }
 
@@ -53,7 +54,7 @@ pub struct Packet {
     text: &'static [u8],
 }
 
-/// A packet of `from` at so many seconds, with the sequence number `seq`.
+/// Returns a packet of `from` at time `at_s` with the sequence number `seq`.
 pub fn packet(at_s: f64, from: End, seq: u32) -> Packet {
     let mut segment = Segment::new(SeqNumber(seq));
     segment.window = 65_535;
@@ -82,7 +83,7 @@ impl Packet {
         self
     }
 
-    /// With data of which the capture keeps `text`: it has at least as many bytes.
+    /// Adds data, of which the capture keeps `text`; the packet has at least as many bytes.
     #[must_use]
     pub fn text(mut self, text: &'static [u8]) -> Self {
         self.segment.len = self.segment.len.max(text.len() as u32);
@@ -112,7 +113,7 @@ impl Packet {
         self
     }
 
-    /// A SYN with these announcements; with an ACK number it is an answer.
+    /// Makes it a SYN with these options, or a SYN-ACK if it has an ACK number.
     #[must_use]
     pub fn syn(mut self, mss: u16, scale: Option<u8>) -> Self {
         self.segment.options.mss = Some(mss);
@@ -121,7 +122,7 @@ impl Packet {
         self.flags(Flags::SYN)
     }
 
-    /// Without the announcement of SACK.
+    /// Removes the SACK-permitted option.
     #[must_use]
     pub fn without_sack(mut self) -> Self {
         self.segment.options.sack_permitted = Sack::Absent;
@@ -141,7 +142,7 @@ impl Packet {
         self
     }
 
-    /// With this identification, not the next of its host.
+    /// Sets the identification, instead of the next one of its host.
     #[must_use]
     pub fn id(mut self, id: u16) -> Self {
         self.id = Some(id);
@@ -160,14 +161,14 @@ impl Packet {
         self
     }
 
-    /// Of the connection between these ports of client and server.
+    /// Sets the ports of client and server.
     #[must_use]
     pub fn ports(mut self, client: u16, server: u16) -> Self {
         self.ports = [client, server];
         self
     }
 
-    /// The same packet later.
+    /// Returns the same packet at a later time.
     #[must_use]
     pub fn later(mut self, seconds: f64) -> Self {
         self.at_s += seconds;
@@ -181,11 +182,11 @@ pub struct Script {
     ip: Ip,
     link: Link,
     packets: Vec<Packet>,
-    /// The identification of the last packet of each end.
+    /// Identification of the last packet of each end.
     ids: [u16; 2],
-    /// Records of so many packets are in the reverse order of their times.
+    /// Number of consecutive records that are written in reverse order of time.
     group: usize,
-    /// So many bytes are kept of each packet.
+    /// Number of bytes kept of each packet.
     kept: usize,
 }
 
@@ -201,7 +202,7 @@ impl Script {
         }
     }
 
-    /// Adds a packet, which takes its end's next identification.
+    /// Adds a packet, which takes the next identification of its end.
     pub fn add(&mut self, mut packet: Packet) {
         let id = &mut self.ids[packet.from as usize];
         *id = id.wrapping_add(1);
@@ -209,7 +210,7 @@ impl Script {
         self.packets.push(packet);
     }
 
-    /// Adds a packet as it is seen several times: once for each of `seen`.
+    /// Adds a packet that is captured several times, once for each of `seen`.
     pub fn add_each(
         &mut self,
         packet: Packet,
@@ -222,14 +223,14 @@ impl Script {
             .extend(seen.into_iter().map(|as_seen| as_seen(packet)));
     }
 
-    /// Takes the next identification of an end, for a packet that the capture does not have.
+    /// Takes the next identification of an end, for a packet that the capture lacks.
     pub fn unseen(&mut self, from: End) {
         let id = &mut self.ids[from as usize];
         *id = id.wrapping_add(1);
     }
 
-    /// Three packets open the connection, a round trip of `rtt_s` away from the client; initial sequence numbers are 999 of the
-    /// client and 4999 of the server. Both announce a segment size of 1460 and a window scale of 7.
+    /// Opens the connection with three packets, a round trip of `rtt_s` away from the client. The initial sequence
+    /// numbers are 999 (client) and 4999 (server). Both announce an MSS of 1460 and a window scale of 7.
     pub fn open(&mut self, at_s: f64, rtt_s: f64) {
         self.add(packet(at_s, End::Client, 999).syn(1460, Some(7)));
         self.add(
@@ -244,23 +245,23 @@ impl Script {
         );
     }
 
-    /// The packets for which `keep` holds: others are not in the capture.
+    /// Removes all packets for which `keep` is false.
     pub fn retain(&mut self, keep: impl FnMut(&Packet) -> bool) {
         self.packets.retain(keep);
     }
 
-    /// Only so many bytes are kept of each packet.
+    /// Keeps only so many bytes of each packet.
     pub fn keep_bytes(&mut self, kept: usize) {
         self.kept = kept;
     }
 
-    /// Of each so many packets behind the first ones, the capture has the last first: as where several interfaces or processors
-    /// write it.
+    /// Reverses each group of so many packets after the first ones, as if several interfaces or processors wrote the
+    /// capture.
     pub fn reverse_groups(&mut self, group: usize) {
         self.group = group;
     }
 
-    /// The capture as a file.
+    /// Returns the capture as a file.
     pub fn pcap(&self) -> Vec<u8> {
         let mut packets = self.packets.clone();
         packets.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
@@ -288,7 +289,7 @@ impl Script {
         file
     }
 
-    /// The headers of a packet with its text, and the length of all of it.
+    /// Returns the headers of a packet with its text, and its full length.
     fn frame(&self, packet: &Packet) -> (Vec<u8>, usize) {
         let address = |end: End| -> IpAddr {
             let host = end as u8 + 1;
@@ -335,22 +336,22 @@ impl Script {
 }
 
 impl Packet {
-    /// The end that sends it.
+    /// Returns the end that sends it.
     pub fn from(&self) -> End {
         self.from
     }
 
-    /// Bytes of data.
+    /// Returns the number of data bytes.
     pub fn bytes(&self) -> u32 {
         self.segment.len
     }
 
-    /// Its identification; 0 if it has none yet.
+    /// Returns its identification, or 0 if it has none yet.
     pub fn number_of_host(&self) -> u16 {
         self.id.unwrap_or(0)
     }
 
-    /// The time of the capture, in seconds.
+    /// Returns the time of the capture in seconds.
     pub fn at_s(&self) -> f64 {
         self.at_s
     }

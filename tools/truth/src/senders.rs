@@ -1,4 +1,4 @@
-//! Who was taken for whom.
+//! Diagnosed senders, compared with the truth.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use dupack_diagnosis::sender::{Control, SenderReport};
 
 use crate::limits::lot::{Drawn, Work};
 
-/// What is asked of a sender.
+/// Diagnosed property of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
     Control,
@@ -24,7 +24,7 @@ impl Axis {
     }
 }
 
-/// What was named.
+/// Returns the diagnosed name.
 pub fn name_of(axis: Axis, report: &SenderReport) -> &'static str {
     let name = match axis {
         Axis::Recovery => report.recovery.name.map(|r| r.name()),
@@ -33,7 +33,7 @@ pub fn name_of(axis: Axis, report: &SenderReport) -> &'static str {
     name.unwrap_or("unknown")
 }
 
-/// Whether that is the truth, or a family that it is of.
+/// Returns `true` if the diagnosis names the truth, or a family that contains it.
 pub fn is_right(truth: &str, said: &str) -> bool {
     let halves = ["reno", "vegas", "veno", "westwood", "westwood-linux"];
     said == truth
@@ -41,7 +41,7 @@ pub fn is_right(truth: &str, said: &str) -> bool {
         || (said == Control::BbrOfSomeVersion.name() && truth == "bbr")
 }
 
-/// Right, unknown, wrong.
+/// Counts of right, unknown and wrong diagnoses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     pub right: u32,
@@ -79,7 +79,7 @@ impl Count {
     }
 }
 
-/// All of one axis.
+/// Results for one axis.
 #[derive(Default)]
 pub struct Table {
     pairs: BTreeMap<(&'static str, &'static str), u32>,
@@ -95,7 +95,7 @@ impl Table {
     }
 
     pub fn print(&self, what: &str) {
-        println!("\n{what}: truth, and what was said");
+        println!("\n{what}: truth and diagnosis");
         let mut truths: Vec<_> = self.pairs.keys().map(|k| k.0).collect();
         truths.dedup();
         for truth in truths {

@@ -1,7 +1,7 @@
-//! Several transfers in one capture, of which it is known which share a bottleneck.
+//! Several transfers in one capture, with known shared bottlenecks.
 //!
-//! Every transfer has a way of its own to the bottleneck and from it, so that round trips may differ. All are captured at the same
-//! end: at the host that sends all of them, or at the one that receives them.
+//! Every transfer has its own links to and from the bottleneck, so that round-trip times may differ. All are captured
+//! at the same end: at the host that sends all of them, or at the one that receives them.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ pub use crate::limits::tape::End;
 
 use crate::limits::dress::{LEAD, Wardrobe};
 
-/// Rate of the links of the hosts, in bit/s.
+/// Rate of the hosts' links in bit/s.
 const ACCESS: u64 = 1_000_000_000;
 
 /// A link with a queue.
@@ -38,20 +38,20 @@ pub struct Bottleneck {
 /// A transfer.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// The place of its bottleneck.
+    /// Index of its bottleneck.
     pub over: usize,
     pub stack: &'static str,
-    /// Time from one end to the other, without queues.
+    /// One-way delay without queues.
     pub delay: Duration,
     pub start: Duration,
     pub application: Application,
     pub writes: Vec<Write>,
-    /// Whether it is in the capture.
+    /// `true` if the capture contains it.
     pub captured: bool,
 }
 
 impl Transfer {
-    /// Of rack/cubic that always has more, from the start.
+    /// Returns a transfer of rack/cubic that always has more data, from the start.
     #[must_use]
     pub fn new(over: usize, delay_ms: u64) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Transfer {
         self
     }
 
-    /// Another's, that the capture does not show.
+    /// Hides the transfer from the capture.
     #[must_use]
     pub fn hidden(mut self) -> Self {
         self.captured = false;
@@ -98,7 +98,7 @@ impl Transfer {
     }
 }
 
-/// The address and port of an end of a transfer: all have one host in common where they are captured.
+/// Returns the address and port of an end of a transfer; where the transfers are captured, they share one host.
 fn address(at: End, sender: bool, number: usize) -> SocketAddr {
     let common = sender == (at == End::Sender);
     let host = if common { 1 } else { number as u8 + 10 };
@@ -107,7 +107,7 @@ fn address(at: End, sender: bool, number: usize) -> SocketAddr {
     ([net[0], net[1], net[2], host], port).into()
 }
 
-/// The capture of these transfers over these bottlenecks for so long.
+/// Returns the capture of these transfers over these bottlenecks for a duration.
 #[must_use]
 pub fn capture(
     bottlenecks: &[Bottleneck],
@@ -166,7 +166,7 @@ fn bottleneck(map: &mut Topology, one: &Bottleneck) -> Joined {
     (left, right, there, back)
 }
 
-/// A sender and a receiver on either side of a bottleneck.
+/// Adds a sender and a receiver on either side of a bottleneck.
 fn way(map: &mut Topology, (left, right, over, back): &Joined, delay: Duration) -> Path {
     let rate = BitRate::new(ACCESS).expect("a rate");
     let half = LinkConfig::rate(rate, delay / 2);
@@ -184,9 +184,9 @@ struct Camera {
     at: End,
     flows: Vec<Taken>,
     packets: Vec<(Instant, Vec<u8>)>,
-    /// ACKs on their way: when they left, and the packet.
+    /// ACKs in transit: departure time and packet.
     acks: HashMap<(usize, u64), (Instant, Vec<u8>)>,
-    /// Data on its way.
+    /// Data in transit.
     under_way: HashMap<(usize, u64, u64), Vec<u8>>,
 }
 
@@ -208,7 +208,7 @@ impl Camera {
         }
     }
 
-    /// A flow more, with its handshake.
+    /// Adds a flow with its handshake.
     fn add(&mut self, mut wardrobe: Wardrobe, transfer: &Transfer) {
         let start = Instant::ZERO + LEAD + transfer.start;
         let delay = transfer.delay;

@@ -1,55 +1,78 @@
-//! The experiments of `crates/engine/tests/it/trace_hashes`, to be run in WebAssembly: `run.mjs` compares what
-//! [`run`] gives with the hashes that they give natively.
+//! The experiments of `crates/engine/tests/it/trace_hashes` in WebAssembly: `run.mjs` compares the trace hashes that [`run`]
+//! computes with those of native runs.
 //!
-//! A module of WebAssembly hands numbers over; a text is its place in the module's memory and its length.
-
-#[path = "../trace_hashes/runs.rs"]
-mod runs;
+//! A WebAssembly module exchanges only numbers with JavaScript; a text is its address in the module's memory and its length.
 
 use std::sync::Mutex;
 
+use dupack_algorithms::catalog::Catalog;
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
+use dupack_lab::results::Results;
+use dupack_lab::run::{Interrupt, Plan};
 
 /// The experiments, in the order of `golden.csv`.
-const EXPERIMENTS: [(&str, &str); 4] = [
-    ("dumbbell", include_str!("../trace_hashes/dumbbell.toml")),
-    ("one", include_str!("../trace_hashes/one.toml")),
-    ("radio", include_str!("../trace_hashes/radio.toml")),
+const EXPERIMENTS: [(&str, &str); 5] = [
+    (
+        "dumbbell",
+        include_str!("../../../crates/engine/tests/it/trace_hashes/dumbbell.toml"),
+    ),
+    (
+        "one",
+        include_str!("../../../crates/engine/tests/it/trace_hashes/one.toml"),
+    ),
+    (
+        "radio",
+        include_str!("../../../crates/engine/tests/it/trace_hashes/radio.toml"),
+    ),
     (
         "reordering",
-        include_str!("../trace_hashes/reordering.toml"),
+        include_str!("../../../crates/engine/tests/it/trace_hashes/reordering.toml"),
+    ),
+    (
+        "shared",
+        include_str!("../../../crates/engine/tests/it/trace_hashes/shared.toml"),
     ),
 ];
 
-/// What [`text`] and [`length`] hand over.
+/// The text that [`text`] and [`length`] return.
 static TEXT: Mutex<String> = Mutex::new(String::new());
 
-/// Runs every experiment. Afterwards the text is as `golden.csv`; if it stops in a trap, the text says why.
-#[allow(unsafe_code, reason = "JavaScript finds it by its name")]
+/// Runs every experiment. Afterwards the text has the format of `golden.csv`; if the run ends in a trap, the text is the
+/// error message.
+#[allow(unsafe_code, reason = "JavaScript finds the function by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn run() {
     std::panic::set_hook(Box::new(|panic| keep(panic.to_string())));
-    let mut lines = runs::HEADER.to_owned();
+    let mut lines = Results::TRACE_HASHES_HEADER.to_owned();
     for (name, text) in EXPERIMENTS {
-        lines += &runs::hashes(&Source::new(name, text));
+        lines += &hashes(name, text);
     }
     keep(lines);
 }
 
-fn keep(text: String) {
-    *TEXT.lock().expect("nobody panics holding it") = text;
+/// Returns a line for each run of an experiment.
+fn hashes(name: &str, text: &str) -> String {
+    let source = Source::new(name, text);
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    plan.execute(Execution::default(), &(), &Interrupt::new())
+        .trace_hashes(name)
 }
 
-/// Where the text is, until the next [`run`].
-#[allow(unsafe_code, reason = "JavaScript finds it by its name")]
+fn keep(text: String) {
+    *TEXT.lock().expect("no panic while it is locked") = text;
+}
+
+/// Returns the address of the text, which is valid until the next [`run`].
+#[allow(unsafe_code, reason = "JavaScript finds the function by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn text() -> *const u8 {
-    TEXT.lock().expect("nobody panics holding it").as_ptr()
+    TEXT.lock().expect("no panic while it is locked").as_ptr()
 }
 
-/// How long the text is, in bytes.
-#[allow(unsafe_code, reason = "JavaScript finds it by its name")]
+/// Returns the length of the text in bytes.
+#[allow(unsafe_code, reason = "JavaScript finds the function by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn length() -> usize {
-    TEXT.lock().expect("nobody panics holding it").len()
+    TEXT.lock().expect("no panic while it is locked").len()
 }

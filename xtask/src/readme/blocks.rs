@@ -1,17 +1,17 @@
-//! The commands of a page in Markdown, and what the page shows of their output.
+//! The commands of a Markdown page, and the output that the page shows.
 
-/// A command of a block of `sh`.
+/// A command in a block of `sh`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// The line of the page on which it begins, from 1.
+    /// Line of the page on which it begins, from 1.
     pub line: usize,
-    /// The text for a shell: without its comment, and in one line.
+    /// Text for a shell: in one line, without its comment.
     pub text: String,
-    /// The output that the page shows: the block of `text` after the block of which it is the last command.
+    /// Output that the page shows: the block of `text` that follows the block whose last command this is.
     pub shown: Option<String>,
 }
 
-/// The commands of a page, in their order.
+/// Returns the commands of a page in order.
 pub fn commands(page: &str) -> Vec<Command> {
     let mut commands: Vec<Command> = Vec::new();
     let mut lines = (1..).zip(page.lines());
@@ -26,7 +26,7 @@ pub fn commands(page: &str) -> Vec<Command> {
         match language.trim() {
             "sh" => commands.extend(in_block(number + 1, &inside)),
             "text" => {
-                // Of the block before, if nothing else has been shown of it.
+                // It belongs to the preceding block, unless that already has its output.
                 if let Some(last) = commands.last_mut().filter(|last| last.shown.is_none()) {
                     last.shown = Some(inside.join("\n"));
                 }
@@ -37,7 +37,7 @@ pub fn commands(page: &str) -> Vec<Command> {
     commands
 }
 
-/// The commands of a block whose first line is the page's line `first`.
+/// Returns the commands of a block whose first line is line `first` of the page.
 fn in_block(first: usize, lines: &[&str]) -> Vec<Command> {
     let mut commands = Vec::new();
     let mut begun: Option<(usize, String)> = None;
@@ -58,7 +58,7 @@ fn in_block(first: usize, lines: &[&str]) -> Vec<Command> {
     commands
 }
 
-/// A line without the comment at its end: `#` after a blank, outside of quotes.
+/// Removes the comment at the end of a line: `#` after a space, outside quotes.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut before = ' ';
@@ -74,8 +74,8 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// The first part of `shown` that is not in `output` after those before it. Parts are divided by lines of `…`, which stand
-/// for any number of lines. Where lines are broken makes no difference: it depends on the width of the terminal.
+/// Returns the first part of `shown` that `output` does not contain after the parts before it. Lines of `…` separate
+/// the parts and stand for any number of lines. Line breaks do not matter, as they depend on the width of the terminal.
 pub fn first_missing(shown: &str, output: &str) -> Option<String> {
     let output = in_one_line(output.lines());
     let lines: Vec<&str> = shown.lines().collect();
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_taken_as_they_stand() {
+    fn commands_are_read_as_written() {
         let page = "Text.\n\n```sh\none --a 'b # c'   # why\n\ntwo \\\n   --more 3\n```\n\n```text\nsaid\n```\n\
                     ```python\nx = 1\n```\n```text\nnobody's\n```\n";
         let command = |line, text: &str, shown: Option<&str>| Command {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_must_come_in_its_order() {
+    fn shown_output_must_appear_in_order() {
         let output = "head\na\nb  is\n  long\nc\n";
         let missing = |shown| first_missing(shown, output);
         assert_eq!(missing("a\n…\nc"), None);

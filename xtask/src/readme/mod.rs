@@ -1,6 +1,6 @@
-//! The commands of README.md and python/README.md, taken from the pages and run as a reader would: in a copy of the
-//! repository, with nothing of ours where programs are looked for. `xtask/readme.toml` says which of them take too long for
-//! every run of the tests, and which files they name.
+//! The commands of README.md and python/README.md, run as a reader would run them: in a copy of the repository, with
+//! nothing of ours in `PATH`. `xtask/readme.toml` lists the commands that take too long for every run of the tests, and
+//! the files that the pages name.
 
 mod blocks;
 
@@ -17,9 +17,9 @@ use blocks::Command;
 
 const PAGES: [&str; 2] = ["README.md", "python/README.md"];
 const LIST: &str = "xtask/readme.toml";
-/// The most that a command may take in every run of the tests, in seconds of processor time.
+/// Largest processor time, in seconds, of a command that runs in every run of the tests.
 const PROCESSOR_S_MAX: f64 = 20.0;
-/// How README calls the program, for which every run of the tests takes the one that it has built.
+/// README's name of the program. In every run of the tests it is replaced by the program that the tests have built.
 const AS_WRITTEN: &str = "cargo run --release --";
 
 /// The contents of `xtask/readme.toml`.
@@ -31,18 +31,18 @@ struct List {
     command: Vec<Exception>,
 }
 
-/// A file that a page names as if the reader had it.
+/// A file that a page mentions as the reader's own.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fixture {
     name: String,
     text: Option<String>,
-    /// A command that makes it, and the file that it makes.
+    /// Command that makes the file.
     made_by: Option<String>,
     from: Option<String>,
 }
 
-/// A command that must be run before another.
+/// A command that must run before another.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Before {
@@ -50,7 +50,7 @@ struct Before {
     command: String,
 }
 
-/// Commands that are not run in every run of the tests.
+/// Commands that do not run in every run of the tests.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Exception {
@@ -60,7 +60,7 @@ struct Exception {
     why: String,
 }
 
-/// When a command is run.
+/// Tier in which a command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Run {
@@ -80,7 +80,7 @@ impl List {
         self.command.iter().find(is)
     }
 
-    /// `true` if a command is run in this tier.
+    /// Returns `true` if a command runs in this tier.
     fn is_due(&self, command: &Command, tier: Tier) -> bool {
         match self.exception(command).map(|one| one.run) {
             None => true,
@@ -89,41 +89,41 @@ impl List {
         }
     }
 
-    /// The faults of the list beside the pages: entries that no command has, and no reason where one is due.
+    /// Returns the faults of the list: entries that match no command, and missing reasons.
     fn complaints(&self, commands: &[(&str, Command)]) -> Vec<String> {
         let begins = |begin: &str| commands.iter().any(|(_, one)| one.text.starts_with(begin));
         let mut complaints = Vec::new();
         for one in &self.command {
             if !begins(&one.begins) {
                 complaints.push(format!(
-                    "no page has a command that begins with `{}`",
+                    "no page has a command beginning with `{}`",
                     one.begins
                 ));
             }
             if one.run == Run::Never && one.why.is_empty() {
-                complaints.push(format!("`{}` is never run: why?", one.begins));
+                complaints.push(format!("`{}` never runs, and has no `why`", one.begins));
             }
         }
         for one in &self.before {
             if !begins(&one.begins) {
                 complaints.push(format!(
-                    "no page has a command that begins with `{}`",
+                    "no page has a command beginning with `{}`",
                     one.begins
                 ));
             }
         }
         let text = |name: &str| commands.iter().any(|(_, one)| one.text.contains(name));
         let unused = self.file.iter().filter(|file| !text(&file.name));
-        complaints.extend(unused.map(|file| format!("no page names the file {}", file.name)));
+        complaints.extend(unused.map(|file| format!("no page mentions the file {}", file.name)));
         complaints
     }
 }
 
-/// Runs the commands of the pages that are due, and holds what they print against what the pages show. Which are not run
-/// is given back before a release, with the reason.
+/// Runs the commands of the pages and compares their output with the output that the pages show. Before a release,
+/// returns the commands that do not run, with the reasons.
 ///
 /// # Errors
-/// If a command fails, takes too long, or prints something else; if the list does not fit the pages.
+/// If a command fails, takes too long, or prints something else; if the list does not match the pages.
 pub fn check(tier: Tier) -> Result<Vec<String>, String> {
     let list = List::read()?;
     let commands = commands()?;
@@ -144,14 +144,14 @@ pub fn check(tier: Tier) -> Result<Vec<String>, String> {
                 shell.provide(&list, command)?;
                 shell.run(command, &at)?;
             } else if let Some(one) = list.exception(command).filter(|_| tier == Tier::Release) {
-                left_out.push(format!("{at} is not run: {}", one.why));
+                left_out.push(format!("{at} is skipped: {}", one.why));
             }
         }
     }
     Ok(left_out)
 }
 
-/// The commands of all pages.
+/// Returns the commands of all pages.
 fn commands() -> Result<Vec<(&'static str, Command)>, String> {
     let mut all = Vec::new();
     for page in PAGES {
@@ -165,12 +165,12 @@ fn commands() -> Result<Vec<(&'static str, Command)>, String> {
     Ok(all)
 }
 
-/// The copy of the repository in which commands are run.
+/// The copy of the repository in which the commands run.
 struct Place(PathBuf);
 
 impl Place {
-    /// A fresh clone before a release, so that what is not committed is missed; else a copy of the files that the commands
-    /// may read.
+    /// Makes a fresh clone before a release, in which uncommitted files are missing; otherwise copies the files that
+    /// the commands may read.
     fn make(tier: Tier) -> Result<Self, String> {
         let folder = target().join("readme");
         let failed = |e| format!("cannot make {}: {e}", folder.display());
@@ -192,7 +192,7 @@ impl Place {
     }
 }
 
-/// The shell of a page's reader: commands are given to it one by one, and what sets it up is kept.
+/// The shell of a reader: it runs commands one by one, and keeps those that set it up.
 struct Shell<'p> {
     place: &'p Place,
     tier: Tier,
@@ -205,13 +205,13 @@ impl<'p> Shell<'p> {
         Self {
             place,
             tier,
-            // README calls the program so before it says how.
+            // README uses this name before it explains it.
             kept: vec![format!("alias dupack='{AS_WRITTEN}'")],
             provided: Vec::new(),
         }
     }
 
-    /// Whether a command does nothing but set up the shell: then it stands before all that follow.
+    /// Keeps a command that only sets up the shell for all later commands. Returns `true` for such a command.
     fn keeps(&mut self, text: &str) -> bool {
         let keeps = text.starts_with("alias ");
         if keeps {
@@ -220,7 +220,7 @@ impl<'p> Shell<'p> {
         keeps
     }
 
-    /// Makes the files that a command names, and does what must come before it.
+    /// Makes the files that a command names, and runs the commands that must run before it.
     fn provide(&mut self, list: &List, command: &Command) -> Result<(), String> {
         for file in &list.file {
             if !command.text.contains(&file.name) || self.provided.contains(&file.name) {
@@ -237,7 +237,7 @@ impl<'p> Shell<'p> {
                     .map(drop)
                     .map_err(failed)?,
                 (None, None) => {
-                    return Err(format!("{LIST}: nothing says what is in {}", file.name));
+                    return Err(format!("{LIST}: {} has no contents", file.name));
                 }
             }
             self.provided.push(file.name.clone());
@@ -250,7 +250,7 @@ impl<'p> Shell<'p> {
         Ok(())
     }
 
-    /// Runs a command of a page. What activates a virtual environment holds for those after it.
+    /// Runs a command of a page. The activation of a virtual environment holds for later commands.
     fn run(&mut self, command: &Command, at: &str) -> Result<(), String> {
         let before = processor_time();
         let said = self.succeed(&command.text, at)?;
@@ -271,12 +271,12 @@ impl<'p> Shell<'p> {
         match blocks::first_missing(shown, &said) {
             None => Ok(()),
             Some(line) => Err(format!(
-                "{at} does not print `{line}`, as the page shows it:\n{said}"
+                "{at} does not print `{line}`, which the page shows:\n{said}"
             )),
         }
     }
 
-    /// What a command prints on standard output.
+    /// Runs a command and returns its standard output.
     fn succeed(&self, text: &str, at: &str) -> Result<String, String> {
         let mut script = "shopt -s expand_aliases\nset -euo pipefail\n".to_owned();
         for line in self.kept.iter().map(String::as_str).chain([text]) {
@@ -288,7 +288,7 @@ impl<'p> Shell<'p> {
             .arg(script)
             .current_dir(&self.place.0)
             .stdin(Stdio::null());
-        // A reader has none of this.
+        // A reader's environment has none of these variables.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
             if ["CARGO", "RUST", "DUPACK_"]
@@ -312,7 +312,8 @@ impl<'p> Shell<'p> {
         }
     }
 
-    /// A line as it is run: as it stands before a release; else with the program that the tests have built.
+    /// Returns the line that is run: before a release the line of the page, otherwise with the program that the tests
+    /// have built.
     fn as_run(&self, line: &str) -> String {
         match self.tier {
             Tier::Release => line.to_owned(),
@@ -329,13 +330,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_fits_the_pages() {
+    fn the_list_matches_the_pages() {
         let complaints = List::read().unwrap().complaints(&commands().unwrap());
         assert!(complaints.is_empty(), "{complaints:?}");
     }
 
     #[test]
-    fn commands_are_taken_from_both_pages() {
+    fn commands_are_read_from_both_pages() {
         let commands = commands().unwrap();
         for page in PAGES {
             assert!(commands.iter().any(|(of, _)| *of == page), "{page}");
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_no_command_has_is_told() {
+    fn an_entry_without_a_command_is_reported() {
         let text =
             "file = []\nbefore = []\n[[command]]\nbegins = \"dupack nothing\"\nrun = \"never\"\n";
         let list: List = toml::from_str(text).unwrap();

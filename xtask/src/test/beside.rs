@@ -1,7 +1,7 @@
-//! What runs beside the tests, with a lower priority: what needs a processor and no attention.
+//! Checks that run at the same time as the tests, with a lower priority, because they need only a processor.
 //!
-//! It is this program again, so that it is one process with a priority of its own. Tests that use the wall clock begin
-//! when it has ended.
+//! This program runs itself again, so that the checks are one process with a priority of its own. Tests that use the
+//! wall clock begin when it has ended.
 
 use std::fs;
 use std::io::Read;
@@ -13,22 +13,22 @@ use clap::Args;
 use dupack_build::{cargo, target};
 
 use super::steps::{Step, Steps};
-use super::{MARK, Tier, skip_in};
+use super::{MARK, Tier, VALIDATION as MANIFEST, skip_in};
 use crate::{elsewhere, fuzz, needs, packages};
 
 #[derive(Args)]
 pub struct BesideArgs {
-    /// As before a release
+    /// Run the checks for a release
     #[arg(long)]
     all: bool,
-    /// Where the times of the steps go
+    /// File for the times of the steps
     #[arg(long)]
     steps: PathBuf,
 }
 
-/// All features, examples, benchmarks and the compiled half of the Python package are for before a release: those for
-/// pictures as PNG and PDF alone take as many crates as all else, Arrow, Parquet and PyO3 a fifth of it. The tests compile
-/// what is for Python, too.
+/// All features, examples, benchmarks and the compiled half of the Python package wait for a release: PNG and PDF alone
+/// need as many crates as everything else; Arrow, Parquet and PyO3 need a fifth of that. The tests compile the Python
+/// part, too.
 const CLIPPY: [&str; 7] = [
     "clippy",
     "--workspace",
@@ -41,17 +41,15 @@ const CLIPPY: [&str; 7] = [
 const DENY: [&str; 3] = ["--", "--deny", "warnings"];
 const CLIPPY_ALL: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--all-features"];
 const DOCTESTS: [&str; 4] = ["test", "--workspace", "--doc", "--quiet"];
-/// Measuring programs, in a workspace of their own.
-const VALIDATION: [&str; 7] = [
+/// The workspace of instruments.
+const VALIDATION: [&str; 5] = [
     "clippy",
     "--locked",
     "--manifest-path",
-    "validation/Cargo.toml",
-    "--target-dir",
-    "target/validation",
+    MANIFEST,
     "--all-targets",
 ];
-/// With the features of [`CLIPPY`]: what it has checked needs no second look. The compiled half of the Python package has no
+/// With the features of [`CLIPPY`], so that no crate is checked twice. The compiled half of the Python package has no
 /// pages.
 const DOC: [&str; 6] = [
     "doc",
@@ -62,10 +60,10 @@ const DOC: [&str; 6] = [
     "--quiet",
 ];
 
-/// Does it: lint, the documentation, other machines; before a release fuzzers and packages, too.
+/// Runs lint, documentation and the checks for other machines; before a release also fuzzers and packages.
 ///
 /// # Errors
-/// If any of it failed.
+/// If any check fails.
 pub fn work(args: &BesideArgs) -> Result<(), String> {
     let mut steps = Steps::default();
     let done = steps_of(args.all, &mut steps);
@@ -87,7 +85,7 @@ fn steps_of(all: bool, steps: &mut Steps) -> Result<Option<String>, String> {
     steps.take("documentation", || cargo(&DOC))?;
     steps.take("examples in the documentation", || cargo(&DOCTESTS))?;
     let tier = if all { Tier::Release } else { Tier::Change };
-    steps.take("other machines", || elsewhere::check(tier))?;
+    steps.take("other platforms", || elsewhere::check(tier))?;
     if !all {
         return Ok(None);
     }
@@ -96,7 +94,7 @@ fn steps_of(all: bool, steps: &mut Steps) -> Result<Option<String>, String> {
     steps.take("fuzzers compile", fuzz::check)
 }
 
-/// This program again, as [`work`].
+/// A process of this program that runs [`work`].
 pub struct Beside {
     program: Child,
     said: JoinHandle<Vec<u8>>,
@@ -104,10 +102,12 @@ pub struct Beside {
 }
 
 impl Beside {
+    /// Starts the process.
+    ///
     /// # Errors
     /// If it cannot be started.
     pub fn start(tier: Tier) -> Result<Self, String> {
-        let failed = |e| format!("cannot run what runs beside the tests: {e}");
+        let failed = |e| format!("cannot run the checks beside the tests: {e}");
         let itself = std::env::current_exe().map_err(failed)?;
         let polite = cfg!(unix) && needs::Thing::Program("nice").is_here();
         let mut command = if polite {
@@ -124,11 +124,11 @@ impl Beside {
             command.arg("--all");
         }
         command.stdin(Stdio::null());
-        // One pipe for both, in the order in which it was said.
+        // One pipe for both outputs, to keep their order.
         let (mut reader, writer) = std::io::pipe().map_err(failed)?;
         let also = writer.try_clone().map_err(failed)?;
         let program = command.stdout(writer).stderr(also).spawn();
-        // With the command goes this end of the pipe.
+        // Dropping the command closes our end of the pipe.
         drop(command);
         let program = program.map_err(failed)?;
         let said = std::thread::spawn(move || {
@@ -143,18 +143,18 @@ impl Beside {
         })
     }
 
-    /// Waits for it and shows what it said: its steps, and what it left out.
+    /// Waits for the process, shows its output, and returns its steps and the skipped checks.
     ///
     /// # Errors
-    /// If any of it failed.
+    /// If any check failed.
     pub fn end(mut self) -> Result<(Vec<Step>, Vec<String>), String> {
-        let failed = |e| format!("what ran beside the tests is lost: {e}");
+        let failed = |e| format!("lost the checks beside the tests: {e}");
         let status = self.program.wait().map_err(failed)?;
         let said = self.said.join().unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         eprintln!("{said}");
         if !status.success() {
-            return Err("what ran beside the tests failed; it is above".to_owned());
+            return Err("a check beside the tests failed; its output is above".to_owned());
         }
         let text = fs::read_to_string(&self.steps).map_err(failed)?;
         let steps = serde_json::from_str(&text).map_err(|e| e.to_string())?;

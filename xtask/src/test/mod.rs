@@ -2,10 +2,11 @@
 //!
 //! 1. `cargo xtask test`: what every change must pass, within a budget of processor time (docs/testing.md).
 //! 2. `--all`: before a release. The same tests with larger volumes, those marked `#[ignore]`, notebooks, README's long
-//!    commands as they stand there, packages, minutes of each fuzzer.
+//!    commands as they are written, packages, ten minutes of each fuzzer.
 //! 3. `--only CRATE…`: while working. The tests of a crate that do not use the wall clock, and its lint.
 //!
-//! What a machine lacks is left out, and said at the end; `--require-all` fails instead, before anything is built.
+//! Checks whose requirements are missing are skipped and listed at the end; with `--require-all` they fail before
+//! anything is built.
 
 mod beside;
 mod only;
@@ -15,7 +16,7 @@ pub mod steps;
 use clap::Args;
 use dupack_build::{cargo, target};
 
-use crate::{fuzz, instructions, needs, python, readme};
+use crate::{english, fuzz, instructions, needs, python, readme};
 use beside::Beside;
 use programs::{Outcome, Program};
 use steps::Steps;
@@ -24,45 +25,75 @@ pub use beside::{BesideArgs, work as beside};
 
 #[derive(Args)]
 pub struct TestArgs {
-    /// Before a release: every test with its largest volume, all features, packages, notebooks, README's long commands,
-    /// and ten minutes of each fuzzer. Takes hours
+    /// Run everything, as before a release: every test with its largest volume, all features, packages, notebooks,
+    /// README's long commands, and ten minutes of each fuzzer. Takes hours
     #[arg(long, conflicts_with = "only")]
     all: bool,
-    /// While working: the tests of these crates that do not use the wall clock, and their lint. `net` is `dupack-net`
+    /// Run only the tests of these crates that do not use the wall clock, and their lint. `net` is `dupack-net`
     #[arg(long, value_name = "CRATE", num_args = 1.., conflicts_with_all = ["record", "require_all"])]
     only: Vec<String>,
-    /// Fail if a program or a target that some test needs is not installed, instead of leaving the test out
+    /// Fail if a program or a target that some test needs is not installed, instead of skipping the test
     #[arg(long)]
     require_all: bool,
-    /// Write the table of steps into docs/testing.md; it takes a build from nothing
+    /// Write the table of steps into docs/testing.md; needs an empty target folder
     #[arg(long, conflicts_with = "all")]
     record: bool,
 }
 
-/// How much is tested.
+/// Extent of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// What every change must pass.
+    /// Checks that every change must pass.
     Change,
-    /// Everything, as before a release.
+    /// Everything, before a release.
     Release,
 }
 
-/// Tells tests how much to try: `tools/volume` and `python/tests/conftest.py` read it.
+/// Variable for the number of cases, which `tools/testing` and `python/tests/conftest.py` read.
 pub const VOLUME: &str = "DUPACK_TEST_VOLUME";
 /// Its value before a release.
 pub const RELEASE: &str = "release";
 
-/// What a line begins with by which a test says that it was skipped.
+/// Prefix of the line by which a test reports that it was skipped.
 const MARK: &str = "***";
 
-/// The tests of all crates, and the library that is the compiled half of the Python package: in one call, so that both have
-/// the features that all crates with their tests have together. Without the examples: no test runs them, and that they
-/// compile is clippy's to say.
+/// The tests of all crates and the library that is the compiled half of the Python package, in one call, so that both
+/// have the united features of all crates with their tests. Without the examples: no test runs them, and clippy
+/// compiles them.
 const TESTS: [&str; 4] = ["build", "--workspace", "--lib", "--tests"];
 
+/// The manifest of the workspace of instruments.
+const VALIDATION: &str = "validation/Cargo.toml";
+
+/// Without `--all`, which would include the product's crates, `cargo fmt` accepts a virtual workspace only if its
+/// members are named.
+const INSTRUMENTS_FORMAT: [&str; 10] = [
+    "fmt",
+    "--check",
+    "--manifest-path",
+    VALIDATION,
+    "--package",
+    "dupack-measure",
+    "--package",
+    "dupack-validation-diagnosis",
+    "--package",
+    "dupack-validation-testbed",
+];
+
+/// Unit tests of `cargo measure`. They need few other crates; the lint of the whole workspace waits for a release.
+const MEASURE_TESTS: [&str; 6] = [
+    "build",
+    "--manifest-path",
+    VALIDATION,
+    "--package",
+    "dupack-measure",
+    "--tests",
+];
+
+/// Runs a tier.
+///
 /// # Errors
-/// If anything that was run failed, or all was required and something is missing.
+/// If anything fails, or if a requirement is missing with `--require-all`.
 pub fn run(args: &TestArgs) -> Result<(), String> {
     if !args.only.is_empty() {
         return only::run(&args.only);
@@ -74,16 +105,16 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
     let from_nothing = is_from_nothing();
     if args.record && !from_nothing {
         return Err(format!(
-            "`--record` takes a build from nothing: remove {} first (`cargo clean`)",
+            "`--record` needs an empty target folder: remove {} (`cargo clean`)",
             target().display()
         ));
     }
     let missing = needs::missing();
-    // Said first as well, so that nobody waits for the tests to learn what must be installed.
-    let mut left_out: Vec<String> = missing.iter().map(|need| need.told()).collect();
+    // Shown at the beginning, too, so that nobody waits for the tests to learn what must be installed.
+    let mut left_out: Vec<String> = missing.iter().map(|need| need.message()).collect();
     left_out.extend(python::missing());
     if args.require_all && !left_out.is_empty() {
-        return Err(format!("not all is here:\n{}", left_out.join("\n")));
+        return Err(format!("missing requirements:\n{}", left_out.join("\n")));
     }
     announce(&left_out);
     let mut steps = Steps::default();
@@ -101,24 +132,32 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
     Ok(())
 }
 
-/// So many programs that use the wall clock run at a time. Each holds under a load of four.
+/// Number of programs that use the wall clock and run at once. Each tolerates a load of four.
 const CLOCK_AT_ONCE: usize = 2;
 
 fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
-    steps.take("format", || cargo(&["fmt", "--all", "--check"]))?;
+    steps.take("format", || {
+        cargo(&["fmt", "--all", "--check"])?;
+        cargo(&INSTRUMENTS_FORMAT)
+    })?;
+    steps.take("English", english::check)?;
     let with_python = python::missing().is_none();
-    let programs = steps.take("build the tests", || programs::build(&TESTS))?;
+    let programs = steps.take("build the tests", || {
+        let mut programs = programs::build(&TESTS)?;
+        programs.extend(programs::build(&MEASURE_TESTS)?);
+        Ok(programs)
+    })?;
     let (clock, others): (Vec<&Program>, Vec<&Program>) =
         programs.iter().partition(|program| program.uses_the_clock);
     let beside = Beside::start(tier)?;
-    // Whether or not one of them fails, the others are done: whoever mends it wants to know all.
+    // The others run even if one fails, so that all failures are known at once.
     let tested = steps.take("tests", || programs::run(&others, 1, tier));
     let followed = steps.take("README", || readme::check(tier));
     let python = steps.take("Python package", || match with_python {
         true => python::test(tier),
         false => Ok(()),
     });
-    // It counts the same beside others.
+    // Other load does not change the counts.
     let counted = steps.take("instructions", instructions::gate_where_possible);
     let ended = steps.take("wait for what runs beside", || beside.end());
     let failed: Vec<&String> = [
@@ -151,7 +190,7 @@ fn all_steps(tier: Tier, steps: &mut Steps) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// Whether nothing of ours has been built before: then processor time can be held against the budget.
+/// Returns `true` if none of our crates has been built: only then the processor time is comparable with the budget.
 fn is_from_nothing() -> bool {
     let built = target().join("debug/deps");
     let entries = std::fs::read_dir(built).into_iter().flatten().flatten();
@@ -159,19 +198,18 @@ fn is_from_nothing() -> bool {
     !names.any(|name| name.starts_with("libdupack_tcp"))
 }
 
-/// How far processor time may exceed the budget: two processors that share a core, or a busy host, make the same work cost
-/// as much more.
+/// Accepted factor above the budget: on processors that share a core, or on a busy host, the same work costs that much
+/// more.
 const NOISE: f64 = 1.2;
 
-/// Holds the processor time of all steps against the budget, in proportion on a machine that is slower than that for which
-/// the budget is.
+/// Compares the processor time of all steps with the budget, which grows in proportion on a slower machine.
 fn within_budget(steps: &Steps, record: bool) -> Result<(), String> {
     let slowness = instructions::slowness()?;
     let (budget, took) = (steps::budget_s()?, steps.processor_s());
     let here = budget * slowness.factor();
     let sentence = format!(
         "{}; {took:.0} s of processor time in all, of the {here:.0} s that the budget allows on such a machine.",
-        slowness.told()
+        slowness.message()
     );
     eprintln!("{sentence}");
     if record {
@@ -180,31 +218,29 @@ fn within_budget(steps: &Steps, record: bool) -> Result<(), String> {
     match took <= here * NOISE {
         true => Ok(()),
         false => Err(format!(
-            "{sentence} What costs it is in the table above: make it cheaper, move it to `--all`, or raise the budget in \
-             {} with a line that says why.",
+            "{sentence} The table above shows the cost of each step: make a step cheaper, move it to `--all`, or raise the budget in \
+             {} with the reason.",
             steps::PAGE
         )),
     }
 }
 
-/// The text of a line that says what was skipped.
+/// Returns the text of a line that reports a skipped test.
 fn skip_in(line: &str) -> Option<String> {
     let told = line.strip_prefix(MARK)?.trim();
     Some(told.strip_prefix("SKIPPED: ").unwrap_or(told).to_owned())
 }
 
-/// Says loudly what is left out.
+/// Prints the skipped checks.
 fn announce(left_out: &[String]) {
     if left_out.is_empty() {
         return;
     }
-    eprintln!("\n{MARK} LEFT OUT ON THIS MACHINE:");
+    eprintln!("\n{MARK} SKIPPED ON THIS MACHINE:");
     for told in left_out {
         eprintln!("{MARK}   {told}");
     }
-    eprintln!(
-        "{MARK} `cargo xtask test --require-all` fails where a program or target is missing.\n"
-    );
+    eprintln!("{MARK} `cargo xtask test --require-all` fails if a program or target is missing.\n");
 }
 
 #[cfg(test)]
@@ -212,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_with_the_mark_is_a_skip() {
+    fn a_line_with_the_mark_reports_a_skipped_test() {
         let skip = |line| skip_in(line);
         assert_eq!(
             skip("*** SKIPPED: tshark is not installed\n").as_deref(),

@@ -1,4 +1,4 @@
-//! `cargo xtask test --only CRATE…`: for a look while working, not a verdict.
+//! `cargo xtask test --only CRATE…`: a quick check while working.
 
 use std::thread;
 
@@ -6,20 +6,29 @@ use dupack_build::cargo;
 
 use super::programs::{self, Program};
 use super::steps::Steps;
-use super::{Tier, announce};
+use super::{Tier, VALIDATION, announce};
 use crate::python;
 
-/// The tests of some crates that do not use the wall clock, and their lint. `python` is the Python package with its tests.
+/// Runs the lint of some crates, and their tests that do not use the wall clock. `python` is the Python package with
+/// its tests.
 ///
 /// # Errors
-/// If there is no such crate, or anything fails.
+/// If there is no such crate, or if anything fails.
 pub fn run(crates: &[String]) -> Result<(), String> {
     let mut steps = Steps::default();
     let packages: Vec<String> = crates.iter().map(|name| package(name)).collect();
-    let named: Vec<&str> = packages
+    let mut named: Vec<&str> = packages
         .iter()
         .flat_map(|name| ["--package", name])
         .collect();
+    if packages.iter().any(|name| name == "dupack-measure") {
+        if packages.len() > 1 {
+            return Err(
+                "invalid crates: `measure` is in another workspace, test it alone".to_owned(),
+            );
+        }
+        named.extend(["--manifest-path", VALIDATION]);
+    }
     let lint = [
         &["clippy"][..],
         &named,
@@ -29,14 +38,14 @@ pub fn run(crates: &[String]) -> Result<(), String> {
     let tests = [&["build"][..], &named, &["--tests"]].concat();
     let programs = steps.take("build the tests", || programs::build(&tests))?;
     let of_processor: Vec<&Program> = programs.iter().filter(|p| !p.uses_the_clock).collect();
-    let mut outcome = steps.take("tests, and the lint beside them", || {
+    let mut outcome = steps.take("tests and lint", || {
         thread::scope(|scope| {
             let lint = scope.spawn(|| {
                 cargo(&["fmt", "--all", "--check"])?;
                 cargo(&lint)
             });
             let outcome = programs::run(&of_processor, 1, Tier::Change);
-            let lint = lint.join().map_err(|_| "the lint broke off")?;
+            let lint = lint.join().map_err(|_| "the lint panicked")?;
             lint.and(outcome)
         })
     })?;
@@ -64,7 +73,7 @@ pub fn run(crates: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The name of a package that may be called without what most of ours begin with.
+/// Returns the name of a package, adding the prefix that most of ours have.
 fn package(name: &str) -> String {
     match name.starts_with("dupack-") || ["xtask", "own-recovery"].contains(&name) {
         true => name.to_owned(),
@@ -77,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crate_is_called_by_its_folder_or_its_name() {
+    fn a_crate_is_named_by_its_folder_or_its_package() {
         assert_eq!(package("net"), "dupack-net");
         assert_eq!(package("dupack-net"), "dupack-net");
         assert_eq!(package("xtask"), "xtask");

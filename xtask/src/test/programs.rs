@@ -1,7 +1,7 @@
-//! The test programs: built by cargo, then run by this program, which need not wait for cargo's lock.
+//! The test programs: built by cargo, then run by this program, which does not wait for cargo's lock.
 //!
-//! Most use the processor and nothing else. Those that use the wall clock are named `clock`, or make network namespaces
-//! (`path`, `interop`); they run when all else has ended, two at a time: they wait for four fifths of their time.
+//! Most of them only use the processor. Those that use the wall clock are named `clock`, or make network namespaces
+//! (`path`, `interop`). They run at the end, two at a time, as they wait for four fifths of their time.
 
 use std::io::{self, BufRead, BufReader, Read};
 #[cfg(unix)]
@@ -19,27 +19,28 @@ use serde::Deserialize;
 use super::steps::now;
 use super::{MARK, RELEASE, Tier, VOLUME};
 
-/// A program of the first tier that takes longer hangs: the longest takes half a minute on an idle machine.
+/// Longest time of a program of the first tier. The slowest takes half a minute on an idle machine; one that takes
+/// longer than this hangs.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
-/// How often a program is asked whether it has ended.
+/// Interval between two looks at a running program.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The names of the programs that use the wall clock.
+/// Names of the programs that use the wall clock.
 const CLOCK: [&str; 3] = ["clock", "interop", "path"];
 
 /// A test program.
 #[derive(Debug)]
 pub struct Program {
-    /// The crate's name and the target's, such as `dupack-net it`.
+    /// Name of the crate and of the target, such as `dupack-net it`.
     name: String,
     path: PathBuf,
-    /// The crate's folder, in which cargo would start it.
+    /// Folder of the crate, in which cargo would start the program.
     folder: PathBuf,
     pub uses_the_clock: bool,
 }
 
-/// What cargo says of a thing that it has built, as far as it is needed here.
+/// The needed part of cargo's message about a compiled target.
 #[derive(Deserialize)]
 struct Artifact {
     reason: String,
@@ -61,7 +62,7 @@ struct Profile {
     test: bool,
 }
 
-/// Has cargo build test programs with `words`, and says which there are.
+/// Builds test programs with the cargo arguments `words`, and returns them.
 ///
 /// # Errors
 /// If they do not compile.
@@ -85,7 +86,7 @@ pub fn build(words: &[&str]) -> Result<Vec<Program>, String> {
     Ok(programs)
 }
 
-/// The test program that a line of cargo's tells of, if it tells of one.
+/// Returns the test program that a line of cargo's output describes.
 fn program_in(line: &str) -> Option<Program> {
     let artifact: Artifact = serde_json::from_str(line).ok()?;
     if artifact.reason != "compiler-artifact" || !artifact.profile?.test {
@@ -106,10 +107,10 @@ fn program_in(line: &str) -> Option<Program> {
     })
 }
 
-/// The name in a package's identifier, such as `path+file:///dupack/crates/tcp#dupack-tcp@0.1.0`.
+/// Returns the name in a package's identifier, such as `path+file:///dupack/crates/tcp#dupack-tcp@0.1.0`.
 fn package_in(id: &str) -> Option<String> {
     let (path, rest) = id.rsplit_once('#')?;
-    // A package that has its folder's name is called by its version alone.
+    // The identifier of a package that is named like its folder has only the version.
     let name = match rest.split_once('@') {
         Some((name, _)) => name,
         None => path.rsplit('/').next()?,
@@ -117,20 +118,20 @@ fn package_in(id: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// How tests went.
+/// Results of tests.
 #[derive(Debug, Default, PartialEq)]
 pub struct Outcome {
     pub passed: u64,
     pub failed: u64,
     pub ignored: u64,
-    /// What was skipped, as the tests say it themselves.
+    /// Skipped tests, as the tests report them.
     pub skipped: Vec<String>,
 }
 
-/// Runs programs, so many at a time, each with as many threads as there are processors. All are run, whether or not one fails.
+/// Runs all programs, `at_once` at a time, each with as many threads as there are processors, even if one fails.
 ///
 /// # Errors
-/// If a test fails, or a program cannot be started or does not end: which.
+/// If a test fails, or if a program cannot be started or does not end.
 pub fn run(programs: &[&Program], at_once: usize, tier: Tier) -> Result<Outcome, String> {
     let libraries = libraries()?;
     let next = AtomicUsize::new(0);
@@ -139,7 +140,7 @@ pub fn run(programs: &[&Program], at_once: usize, tier: Tier) -> Result<Outcome,
         while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let begin = now();
             let mut command = program.command(tier);
-            // Tests of macros are linked with the compiler's own libraries.
+            // Tests of macros are linked with the compiler's libraries.
             command.env("LD_LIBRARY_PATH", &libraries);
             let ran = run_one(&mut command, tier);
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,7 +160,7 @@ pub fn run(programs: &[&Program], at_once: usize, tier: Tier) -> Result<Outcome,
     }
 }
 
-/// The programs that have ended.
+/// Results of the programs that have ended.
 #[derive(Default)]
 struct Done {
     count: usize,
@@ -201,7 +202,7 @@ impl Done {
 }
 
 impl Outcome {
-    /// Adds how others went.
+    /// Adds the results of others.
     pub fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -209,7 +210,7 @@ impl Outcome {
         self.skipped.extend(other.skipped);
     }
 
-    /// What the tests of a program say at their end, and which were skipped.
+    /// Reads the results and the skipped tests from the output of a program.
     fn read(stdout: &str, stderr: &str) -> Self {
         let mut outcome = Self {
             skipped: stderr.lines().filter_map(super::skip_in).collect(),
@@ -250,11 +251,11 @@ impl Program {
 struct Ran {
     outcome: Outcome,
     succeeded: bool,
-    /// Its output.
+    /// Its standard output and standard error.
     said: String,
 }
 
-/// Runs a program. One that does not end within [`TIME_MAX`] is ended, with all that it started.
+/// Runs a program. A program that does not end within [`TIME_MAX`] is killed with all its children.
 fn run_one(command: &mut Command, tier: Tier) -> Result<Ran, String> {
     let name = command.get_program().display().to_string();
     let failed = |e: io::Error| format!("cannot run {name}: {e}");
@@ -294,7 +295,7 @@ fn run_one(command: &mut Command, tier: Tier) -> Result<Ran, String> {
     })
 }
 
-/// Ends a program and all that is in its group.
+/// Kills a program and its process group.
 fn end(child: &mut Child) {
     let group = format!("-{}", child.id());
     let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
@@ -313,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_read_from_what_cargo_says() {
+    fn programs_are_read_from_the_messages_of_cargo() {
         let line = r#"{"reason":"compiler-artifact","package_id":"path+file:///d/crates/wire#dupack-wire@0.1.0",
             "manifest_path":"/d/crates/wire/Cargo.toml","target":{"kind":["test"],"name":"clock"},
             "profile":{"test":true},"executable":"/d/target/debug/deps/clock-1"}"#;
@@ -333,13 +334,13 @@ mod tests {
     }
 
     #[test]
-    fn a_package_that_is_called_like_its_folder_is_found() {
+    fn a_package_named_like_its_folder_is_found() {
         let id = "path+file:///d/xtask#0.1.0";
         assert_eq!(package_in(id).as_deref(), Some("xtask"));
     }
 
     #[test]
-    fn results_are_summed_up() {
+    fn results_are_added_up() {
         let stdout = "running 3 tests\n\
                       test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 1 filtered out; finished in 0.5s\n";
         let outcome = Outcome::read(stdout, "x\n*** SKIPPED: no tshark\n");

@@ -1,4 +1,4 @@
-//! The steps of a run, with the wall and processor time of each; the table of them in docs/testing.md, and its budget.
+//! The steps of a run with their wall and processor times, the table in docs/testing.md, and its budget.
 
 use std::fs;
 use std::path::Path;
@@ -7,34 +7,34 @@ use std::time::{Duration, Instant};
 use dupack_build::root;
 use serde::{Deserialize, Serialize};
 
-/// The page that has the table and the budget.
+/// The page with the table and the budget.
 pub const PAGE: &str = "docs/testing.md";
-/// The mark before the table in the page, and the one after it.
+/// Marks before and after the table in the page.
 const BEGIN: &str = "<!-- steps -->";
 const END: &str = "<!-- end of steps -->";
-/// The text before the budget in the page, which is in seconds of processor time.
+/// Text before the budget in the page, which is in seconds of processor time.
 const BUDGET: &str = "**Budget: ";
 
-/// A step that has been done.
+/// A finished step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     pub name: String,
     pub wall_s: f64,
-    /// Processor time of all programs that it started, in seconds; 0 where the system does not tell it.
+    /// Processor time of all programs that it started, in seconds; 0 if the system does not report it.
     pub processor_s: f64,
-    /// Whether it ran at the same time as another step, with a lower priority.
+    /// `true` if it ran at the same time as another step, with a lower priority.
     #[serde(default)]
     pub beside: bool,
 }
 
-/// What has been done, and how long it took.
+/// The finished steps.
 #[derive(Debug, Default)]
 pub struct Steps {
     pub done: Vec<Step>,
 }
 
 impl Steps {
-    /// Does a step, and notes how long it took.
+    /// Runs a step and records its times.
     pub fn take<T>(
         &mut self,
         name: &str,
@@ -52,8 +52,8 @@ impl Steps {
         result
     }
 
-    /// Takes over the steps that another process did beside the others. Its processor time is not the last step's, which
-    /// waited for it.
+    /// Adds the steps of another process that ran at the same time. Its processor time is subtracted from the last
+    /// step, which waited for it.
     pub fn took_beside(&mut self, steps: Vec<Step>) {
         let theirs: f64 = steps.iter().map(|step| step.processor_s).sum();
         if let Some(waited) = self.done.last_mut() {
@@ -66,18 +66,18 @@ impl Steps {
         self.done.extend(beside);
     }
 
-    /// Processor time of all, in seconds.
+    /// Returns the sum of processor times, in seconds.
     pub fn processor_s(&self) -> f64 {
         self.done.iter().map(|step| step.processor_s).sum()
     }
 
-    /// Wall time of all that did not run beside others, in seconds.
+    /// Returns the sum of wall times, in seconds, of all steps that did not run beside others.
     pub fn wall_s(&self) -> f64 {
         let alone = self.done.iter().filter(|step| !step.beside);
         alone.map(|step| step.wall_s).sum()
     }
 
-    /// A line for each, and their sums.
+    /// Returns a table with a line for each step and a line of sums.
     pub fn table(&self) -> String {
         let mut text = format!("{:42}{:>9}{:>14}\n", "step", "wall", "processor");
         for step in &self.done {
@@ -90,7 +90,7 @@ impl Steps {
         text + &line("all", self.wall_s(), self.processor_s())
     }
 
-    /// The same in Markdown.
+    /// Returns the same table in Markdown.
     fn markdown(&self) -> String {
         let mut text =
             "| step | wall time, s | processor time, s |\n| --- | --: | --: |\n".to_owned();
@@ -107,7 +107,7 @@ impl Steps {
         text + &format!("| **all** | **{wall:.0}** | **{processor:.0}** |\n")
     }
 
-    /// Writes the table into the page, with a sentence about the run.
+    /// Writes the table and a sentence about the run into the page.
     ///
     /// # Errors
     /// If the page has no place for it, or cannot be read or written.
@@ -125,20 +125,20 @@ fn line(name: &str, wall_s: f64, processor_s: f64) -> String {
     format!("{name:42}{wall_s:>7.1} s{processor_s:>12.1} s\n")
 }
 
-/// `page` with `table` between the two marks.
+/// Returns `page` with `table` between the two marks.
 fn between(page: &str, table: &str) -> Option<String> {
     let (before, rest) = page.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END)?;
     Some(format!("{before}{BEGIN}\n{table}{END}{after}"))
 }
 
-/// The processor time that the first tier may take from nothing, in seconds, as the page says.
+/// Returns the budget of the first tier for a build from nothing, in seconds of processor time, as the page states it.
 ///
 /// # Errors
-/// If it cannot be read, or does not say it.
+/// If the page cannot be read, or does not state it.
 pub fn budget_s() -> Result<f64, String> {
     let page = read(&root().join(PAGE))?;
-    budget_in(&page).ok_or_else(|| format!("{PAGE} has no line that begins with `{BUDGET}1,200 s`"))
+    budget_in(&page).ok_or_else(|| format!("{PAGE} has no line beginning with `{BUDGET}1,200 s`"))
 }
 
 fn budget_in(page: &str) -> Option<f64> {
@@ -156,7 +156,7 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// The processor time of all programs that this one has started and waited for.
+/// Returns the processor time of all programs that this process has started and waited for.
 #[cfg(unix)]
 pub fn processor_time() -> Duration {
     use nix::sys::resource::{UsageWho, getrusage};
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_ends_with_sums_in_which_nothing_counts_twice() {
+    fn the_table_ends_with_sums_that_count_nothing_twice() {
         let expected = "\
 step                                           wall     processor
 one                                           1.3 s         2.5 s
@@ -207,7 +207,7 @@ all                                         101.3 s        62.5 s
     }
 
     #[test]
-    fn the_table_takes_the_place_of_the_old_one() {
+    fn the_new_table_replaces_the_old_one() {
         let page = format!("a\n{BEGIN}\nold\n{END}\nb\n");
         let new = between(&page, "new\n");
         assert_eq!(new, Some(format!("a\n{BEGIN}\nnew\n{END}\nb\n")));
@@ -228,7 +228,7 @@ all                                         101.3 s        62.5 s
 
     #[cfg(unix)]
     #[test]
-    fn programs_that_were_waited_for_count() {
+    fn processor_time_of_finished_programs_counts() {
         let mut steps = Steps::default();
         let work = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
         let busy = || {

@@ -5,18 +5,18 @@ use core::fmt;
 /// One of the four decisions that make a stack, in the order in which a stack names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Axis {
-    /// What is lost, what goes out next, what counts as in flight.
+    /// Loss detection, the choice of the next transmission, and the number of bytes in flight.
     Recovery,
-    /// How the window grows, and what a congestion loss makes of it.
+    /// The growth of the window, and its reduction after a congestion loss.
     Control,
-    /// Whether a loss was congestion or the link.
+    /// The cause of a loss: congestion, or the link.
     Differentiation,
-    /// What the window becomes after a loss that was the link's.
+    /// The window after a loss that the link caused.
     Response,
 }
 
 impl Axis {
-    /// All of them, in order.
+    /// All axes, in order.
     pub const ALL: [Self; 4] = [
         Self::Recovery,
         Self::Control,
@@ -24,7 +24,7 @@ impl Axis {
         Self::Response,
     ];
 
-    /// Its name in the catalog.
+    /// Returns the name of the axis in the catalog.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Axis {
         }
     }
 
-    /// What is chosen on it, in words.
+    /// Returns what is chosen on the axis, in words.
     #[must_use]
     pub const fn noun(self) -> &'static str {
         match self {
@@ -46,8 +46,8 @@ impl Axis {
         }
     }
 
-    /// The name of the choice that does nothing, if there is one: what a stack has on this axis
-    /// if its text leaves the axis out. A catalog without an entry of this name has no such stacks.
+    /// Returns the name of the choice that does nothing, if there is one. A stack has this choice if its text leaves
+    /// the axis out; a catalog without an entry of this name has no such stacks.
     #[must_use]
     pub const fn null(self) -> Option<&'static str> {
         match self {

@@ -1,4 +1,4 @@
-//! The entries of this crate. A new algorithm is a file of its own and one line here.
+//! The algorithms of this crate. A new algorithm is a file of its own and one line here.
 
 use super::entry::{Entry, Plugin};
 use super::refusal::RegisterError;
@@ -6,10 +6,10 @@ use super::registry::Catalog;
 use crate::{congestion, differentiation, recovery, response};
 
 impl Catalog {
-    /// The algorithms of this crate.
+    /// Returns a catalog of the algorithms of this crate.
     ///
     /// # Panics
-    /// If two of them share a name: a mistake in this file, which no test would let through.
+    /// If two of them share a name. A test covers this mistake.
     #[must_use]
     pub fn builtin() -> Self {
         let mut catalog = Self::empty();
@@ -85,7 +85,8 @@ impl Catalog {
         self.add(response::dynamic::entry())
     }
 
-    /// One may be said to exclude another that comes later: a test sees to it that it comes.
+    /// Adds an entry of this crate. It may exclude an entry that is added later; a test checks that the other entry
+    /// exists.
     fn add<P: Plugin + ?Sized>(&mut self, entry: Entry<P>) -> Result<(), RegisterError> {
         self.take(entry.at_home())
     }

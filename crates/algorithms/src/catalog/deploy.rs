@@ -1,9 +1,8 @@
-//! What of a whole stack Linux has, and how it is told to use it.
+//! Deployment of a whole stack on Linux: which of its parts Linux implements, and how to enable them.
 //!
-//! A stack can be turned on only if all its parts are there together: each is in Linux, the values
-//! of their parameters are Linux's own or have something that sets them, and no two of them want
-//! the same setting to be different. Parameters that were not given count as Linux's, whatever the
-//! dialect.
+//! A stack can be enabled only if all its parts can be enabled together: Linux implements each of them, the value of
+//! each parameter is Linux's own or has a knob that sets it, and no two parts need different values of the same
+//! setting. A parameter that was not given has Linux's value, whatever the dialect.
 
 use core::fmt;
 
@@ -19,66 +18,66 @@ use super::parameter::{Text, Value};
 use super::registry::Catalog;
 use super::stack::StackSpec;
 
-/// What of a stack Linux has.
+/// Deployment of a stack on Linux.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Deployment {
-    /// Its parts, axis by axis.
+    /// Parts of the stack, axis by axis.
     pub parts: Vec<Part>,
-    /// Why it cannot be turned on: nothing, if it can.
+    /// Reasons why the stack cannot be enabled; empty if it can.
     pub obstacles: Vec<Obstacle>,
-    /// What must be set, each place once.
+    /// Settings that the stack needs, each place once.
     pub settings: Vec<Setting>,
-    /// The kernel's congestion control, if Linux has the stack's.
+    /// Congestion control of the kernel, if Linux has the stack's.
     pub control: Option<KernelControl>,
 }
 
-/// An entry of a stack, and what of it Linux has.
+/// Part of a stack, and its state in Linux.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Part {
-    /// Its axis.
+    /// Axis of the part.
     pub axis: Axis,
-    /// Its name.
+    /// Name of the part.
     pub name: Text,
-    /// What of it Linux has.
+    /// State of the part in Linux.
     pub linux: Linux,
 }
 
-/// Why a stack cannot be turned on.
+/// Reason why a stack cannot be enabled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Obstacle {
-    /// Linux does not have one of its algorithms.
+    /// Linux does not implement one of the algorithms.
     Missing {
-        /// On which axis it is.
+        /// Axis of the algorithm.
         axis: Axis,
-        /// Its name.
+        /// Name of the algorithm.
         name: Text,
-        /// What is to be said of that. May be empty.
+        /// Explanation; may be empty.
         why: Text,
     },
     /// A parameter has a value that nothing in Linux sets.
     Fixed {
-        /// The algorithm.
+        /// Name of the algorithm.
         name: Text,
-        /// The parameter.
+        /// Name of the parameter.
         parameter: Text,
-        /// The value that was given.
+        /// Value that was given.
         value: String,
-        /// Linux's.
+        /// Linux's value.
         linux: String,
     },
-    /// Two of its parts want the same setting to be different.
+    /// Two parts need different values of the same setting.
     Clash {
-        /// What is set.
+        /// Place of the setting.
         place: String,
-        /// The one value.
+        /// One value.
         one: Text,
-        /// The other.
+        /// Other value.
         other: Text,
     },
-    /// No part of it is a congestion control of the kernel.
+    /// No part is a congestion control of the kernel.
     NoControl,
 }
 
@@ -99,11 +98,11 @@ impl fmt::Display for Obstacle {
                 linux,
             } => write!(
                 f,
-                "nothing in Linux sets {name}({parameter}={value}): there it is {linux}"
+                "nothing in Linux sets {name}({parameter}={value}): its value there is {linux}"
             ),
             Self::Clash { place, one, other } => write!(
                 f,
-                "its parts do not go together: one needs {place} to be {one}, another {other}"
+                "its parts conflict: one needs {place} to be {one}, another {other}"
             ),
             Self::NoControl => f.write_str("no part of it is a congestion control of the kernel"),
         }
@@ -111,7 +110,7 @@ impl fmt::Display for Obstacle {
 }
 
 impl Deployment {
-    /// Of `stack`.
+    /// Returns the deployment of `stack`.
     #[must_use]
     pub fn of(stack: &StackSpec) -> Self {
         let mut all = Self {
@@ -129,13 +128,13 @@ impl Deployment {
         all
     }
 
-    /// Whether it can be turned on.
+    /// Returns `true` if the stack can be enabled.
     #[must_use]
     pub const fn is_possible(&self) -> bool {
         self.obstacles.is_empty()
     }
 
-    /// Where Linux's algorithms differ from ours, with the name of each.
+    /// Returns the differences between Linux's algorithms and ours, with the name of each algorithm.
     pub fn differences(&self) -> impl Iterator<Item = (&str, &str)> + '_ {
         self.parts.iter().flat_map(|part| {
             let differs = match &part.linux {
@@ -146,7 +145,7 @@ impl Deployment {
         })
     }
 
-    /// What turns it on for all new connections, as root; nothing, if that is not possible.
+    /// Returns the commands, run as root, that enable the stack for all new connections; none, if that is not possible.
     #[must_use]
     pub fn commands(&self) -> Vec<String> {
         let Some(control) = self.usable_control() else {
@@ -157,8 +156,8 @@ impl Deployment {
         commands
     }
 
-    /// What must be so before a connection, a route or the whole machine takes the congestion
-    /// control: its module, and the other settings.
+    /// Returns the commands that must run before a connection, a route or the whole machine can use the congestion
+    /// control: they load its module and change the other settings.
     #[must_use]
     pub fn preparations(&self) -> Vec<String> {
         let module = self.control.as_ref().and_then(KernelControl::to_load);
@@ -167,15 +166,16 @@ impl Deployment {
         module.into_iter().chain(settings).collect()
     }
 
-    /// What has the connections over one route take the congestion control, after the preparations.
+    /// Returns the command that makes the connections over one route use the congestion control, after the
+    /// preparations.
     #[must_use]
     pub fn route_command(&self) -> Option<String> {
         let control = self.usable_control()?;
         Some(format!("ip route change {ROUTE} congctl {}", control.name))
     }
 
-    /// The congestion control, where connections of a kernel that was told nothing else do what the
-    /// stack does: those of a new network namespace, in which only modules have what was set.
+    /// Returns the congestion control, if a kernel with default settings does what the stack does. The kernel of a new
+    /// network namespace has default settings, except for those of modules.
     #[must_use]
     pub fn counterpart(&self) -> Option<&KernelControl> {
         let as_usual = |setting: &Setting| {
@@ -185,7 +185,8 @@ impl Deployment {
         self.usable_control().filter(|_| all_as_usual)
     }
 
-    /// What shows that it is on: the settings, and the congestion control of every connection.
+    /// Returns the commands that show whether the stack is enabled: the settings, and the congestion control of every
+    /// connection.
     #[must_use]
     pub fn checks(&self) -> Vec<String> {
         if !self.is_possible() {
@@ -209,7 +210,7 @@ impl Deployment {
         checks
     }
 
-    /// The call by which a program takes the congestion control, after the preparations.
+    /// Returns the call by which a program chooses the congestion control, after the preparations.
     #[must_use]
     pub fn socket_option(&self) -> Option<String> {
         let name = &self.usable_control()?.name;
@@ -246,7 +247,7 @@ impl Deployment {
         }
         let turned = self.turned(description, has, given);
         let own = has.settings.iter();
-        // What a parameter sets takes the place of the usual value.
+        // The value that a parameter sets replaces the usual value.
         let usual = own.filter(|own| turned.iter().all(|new| new.place != own.place));
         let usual: Vec<Setting> = usual.cloned().collect();
         for setting in usual.into_iter().chain(turned) {
@@ -254,7 +255,7 @@ impl Deployment {
         }
     }
 
-    /// What sets the parameters that are not Linux's; an obstacle for each that nothing sets.
+    /// Returns the settings for the parameters that differ from Linux's, and an obstacle for each that nothing sets.
     fn turned(
         &mut self,
         description: &Description,
@@ -305,9 +306,9 @@ impl Deployment {
     }
 }
 
-/// What of a catalog Linux has.
+/// Deployment of the stacks of a catalog.
 impl Catalog {
-    /// Every stack of default parameters that can be turned on in Linux, recovery by recovery.
+    /// Returns every stack of default parameters that can be enabled on Linux, recovery by recovery.
     #[must_use]
     pub fn deployable(&self) -> Vec<StackSpec> {
         let there = |axis| -> Vec<&Description> {
@@ -333,8 +334,8 @@ impl Catalog {
         stacks
     }
 
-    /// The stack of default parameters that can be turned on and is nearest to `stack`, as its parts
-    /// say; nothing, if they do not say enough, or it is that stack itself.
+    /// Returns the stack of default parameters that can be enabled and is nearest to `stack`, according to its parts;
+    /// `None` if they do not say enough, or if it is `stack` itself.
     #[must_use]
     pub fn nearest_deployable(&self, stack: &StackSpec) -> Option<StackSpec> {
         let stands_for = |axis: Axis| {

@@ -1,14 +1,14 @@
-//! Dialects: what an endpoint does beside its stack, by the RFCs, by Linux, and by ns-2.
+//! Dialects: the behaviour of an endpoint apart from its stack, as in the RFCs, in Linux and in ns-2.
 //!
-//! [`sender_config`] and [`receiver_config`] give an endpoint's parameters, [`Headers`] the
-//! bytes that a packet has on the wire beside its payload, and [`settings`] all of it as a table
-//! with sources, for whoever asks why a run came out as it did. The parameters of the algorithms
-//! have their own defaults by dialect ([`Defaults`](super::Defaults)).
+//! [`sender_config`] and [`receiver_config`] return an endpoint's parameters, [`Headers`] the bytes that a packet has
+//! on the wire in addition to its payload, and [`settings`] all of these as a table with sources, which helps to
+//! explain the result of a run. The parameters of the algorithms have their own defaults by dialect
+//! ([`Defaults`](super::Defaults)).
 //!
-//! [`connect_as`] sets what a connection on the wire, or in a script, does beside its sender.
+//! [`connect_as`] sets the behaviour of a connection, on the wire or in a script, apart from its sender.
 //!
-//! A dialect does not set what belongs to the experiment: buffers, delayed ACKs, a bound on the
-//! window. ns-2's initial `ssthresh` is its `window_`, which the experiments set out of reach.
+//! A dialect does not set what belongs to the experiment: buffers, delayed ACKs, a bound on the window. ns-2's initial
+//! `ssthresh` is its `window_`, which the experiments set to a value that is never reached.
 
 mod name;
 mod settings;
@@ -33,11 +33,11 @@ use super::needs::Needs;
 pub use name::{Dialect, UnknownDialect};
 pub use settings::{Setting, settings};
 
-/// The largest receive window that a TCP header can tell (RFC 7323 §2.3), in bytes: what an
-/// endpoint starts with when the experiment gives no buffer.
+/// Largest receive window that a TCP header can carry (RFC 7323 §2.3), in bytes. An endpoint starts with it if the
+/// experiment sets no buffer.
 pub const WIDE_OPEN: u32 = 65_535 << 14;
 
-/// What `net.ipv4.tcp_retries1`, 3, comes to (`tcp_model_timeout`): 15 times TCP_RTO_MIN.
+/// Timeout that `net.ipv4.tcp_retries1`, 3, stands for (`tcp_model_timeout`): 15 times TCP_RTO_MIN.
 const LINUX_RETRIES1: Duration = Duration::from_millis(15 * 200);
 
 /// net.ipv4.tcp_syn_linear_timeouts.
@@ -49,8 +49,7 @@ const LINUX_BASE_MSS: u16 = 1024;
 /// RFC 6928's bound on the initial window of ten segments, in bytes.
 const INITIAL_WINDOW_BYTES: f64 = 14_600.0;
 
-/// The parameters of a sender in `dialect`, with segments of `smss` bytes, for a stack that asks
-/// for `needs`.
+/// Returns the parameters of a sender in `dialect`, with segments of `smss` bytes, for a stack with these `needs`.
 #[must_use]
 pub fn sender_config(dialect: Dialect, smss: u32, needs: &Needs) -> SenderConfig {
     let segment = f64::from(smss);
@@ -78,7 +77,7 @@ pub fn sender_config(dialect: Dialect, smss: u32, needs: &Needs) -> SenderConfig
     };
     config.order_echo = OrderEcho::when(needs.order_echo);
     config.duplicate_ack = match dialect {
-        // With SACK ns-2 counts what RFC 6675 does: a duplicate ACK that tells news.
+        // With SACK, ns-2 counts as RFC 6675 does: a duplicate ACK carries new SACK information.
         Dialect::Ns2 if !(needs.sack || needs.dsack) => DuplicateAckRule::AckNumberOnly,
         _ => DuplicateAckRule::Standard,
     };
@@ -94,7 +93,8 @@ pub fn sender_config(dialect: Dialect, smss: u32, needs: &Needs) -> SenderConfig
     config
 }
 
-/// Round-trip estimation and the retransmission timeout: RFC 6298's but for what is named.
+/// Returns the parameters of round-trip time estimation and the retransmission timeout: those of RFC 6298, except where
+/// named.
 fn rtt_config(dialect: Dialect) -> RttConfig {
     let mut config = RttConfig::default();
     match dialect {
@@ -134,7 +134,7 @@ fn timestamp_clock(dialect: Dialect, needs: &Needs) -> Option<TimestampClock> {
     }
 }
 
-/// The parameters of the receiver that goes with [`sender_config`].
+/// Returns the parameters of the receiver that goes with [`sender_config`].
 #[must_use]
 pub fn receiver_config(
     dialect: Dialect,
@@ -165,7 +165,7 @@ pub fn receiver_config(
     config
 }
 
-/// How a receiver with classic ECN tells a sender that asks for `needs` of marks.
+/// Returns the way in which a receiver with classic ECN reports marks to a sender with these `needs`.
 pub(super) const fn mark_echo(needs: &Needs) -> MarkEcho {
     match needs.exact_echo {
         true => MarkEcho::WhileMarked,
@@ -173,9 +173,9 @@ pub(super) const fn mark_echo(needs: &Needs) -> MarkEcho {
     }
 }
 
-/// Sets what a connection does in `dialect` beside its sender: when it acknowledges, what it
-/// answers, and whether it takes marks of congestion for dropped packets. Simulated receivers, whose delay of ACKs is the experiment's, have it if the experiment
-/// asks for it.
+/// Sets the behaviour of a connection in `dialect` apart from its sender: when it acknowledges, what it answers, and
+/// whether it treats marks of congestion as dropped packets. The delay of ACKs of a simulated receiver belongs to the
+/// experiment, which asks for these settings if it needs them.
 pub const fn connect_as(dialect: Dialect, config: &mut Config) {
     match dialect {
         Dialect::Linux => {
@@ -229,19 +229,18 @@ pub const fn connect_as(dialect: Dialect, config: &mut Config) {
     };
 }
 
-/// What a packet has on the wire beside its payload: IPv4 and TCP headers with their options,
-/// in bytes.
+/// Bytes of a packet on the wire apart from its payload: IPv4 and TCP headers with their options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// Of a data segment.
+    /// Header of a data segment.
     pub data: u32,
-    /// Of an ACK without SACK blocks.
+    /// Header of an ACK without SACK blocks.
     ack: u32,
-    /// How a SACK option is counted.
+    /// Size rule of a SACK option.
     sack: SackOption,
 }
 
-/// How many bytes a SACK option takes.
+/// Size of a SACK option in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SackOption {
     /// 2 and 8 per block, padded to whole words (RFC 2018 §3, RFC 9293 §3.1).
@@ -253,14 +252,14 @@ enum SackOption {
 impl Headers {
     /// IPv4 and TCP headers without options.
     const PLAIN: u32 = 40;
-    /// The timestamps option (RFC 7323 §3.2), padded.
+    /// Timestamps option (RFC 7323 §3.2), padded.
     const TIMESTAMPS: u32 = 12;
-    /// The order of transmissions as an option of 2 + 4 bytes (LE §4.2), padded.
+    /// Order of transmissions as an option of 2 + 4 bytes (LE §4.2), padded.
     const ORDER: u32 = 8;
 
-    /// Those of a connection in `dialect`, for a stack that asks for `needs`.
+    /// Returns the headers of a connection in `dialect`, for a stack with these `needs`.
     ///
-    /// In ns-2 a header has the size that the script says: options are free.
+    /// In ns-2 a header has the size that the script sets: options are free.
     #[must_use]
     pub fn new(dialect: Dialect, needs: &Needs) -> Self {
         if dialect == Dialect::Ns2 {
@@ -284,7 +283,7 @@ impl Headers {
         }
     }
 
-    /// Of an ACK with so many SACK blocks.
+    /// Returns the size of an ACK with this number of SACK blocks.
     #[must_use]
     pub const fn ack(&self, sack_blocks: u32) -> u32 {
         match self.sack {

@@ -1,6 +1,6 @@
-//! An algorithm's entry in the catalog: what it says about itself, and how one is built.
+//! Entry of an algorithm in the catalog: its description, and a function that builds it.
 //!
-//! Each algorithm's file ends with the function that makes its entry:
+//! Each algorithm's file has a function that returns its entry:
 //!
 //! ```
 //! use dupack_algorithms::catalog::Entry;
@@ -9,13 +9,13 @@
 //!
 //! fn entry() -> Entry<dyn Differentiation> {
 //!     Entry::differentiation("mine", file!())
-//!         .summary("every loss is the link's")
-//!         .citation("nobody would publish it")
+//!         .summary("takes every loss for the link's")
+//!         .citation("unpublished")
 //!         .build(|(), _| Box::new(Always))
 //! }
 //! ```
 //!
-//! What stands for `()` here is the struct of its parameters ([`typed`](super::typed)).
+//! In place of `()` stands the struct of its parameters ([`typed`](super::typed)).
 
 use core::fmt;
 
@@ -33,85 +33,85 @@ use super::axis::Axis;
 use super::dialect::Dialect;
 use super::linux::{Linux, Missing};
 use super::needs::Needs;
-use super::parameter::{ParameterSpec, Text, Values};
+use super::parameter::{Level, ParameterSpec, Text, Values};
 use super::refusal::{RegisterError, RegisterProblem};
 use super::typed::{Parameters, Reader, Specs};
 
-/// What an algorithm is built for.
+/// Connection for which an algorithm is built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Context {
     /// Sender maximum segment size in bytes.
     pub smss: u32,
-    /// Another number for each connection, for what in an algorithm is to be left to chance.
+    /// Seed of the random choices of an algorithm; a different number for each connection.
     pub seed: u64,
 }
 
 impl Context {
-    /// A connection with segments of `smss` bytes, whose seed is 0.
+    /// Returns a connection with segments of `smss` bytes, whose seed is 0.
     #[must_use]
     pub const fn new(smss: u32) -> Self {
         Self { smss, seed: 0 }
     }
 
-    /// The same with a seed of its own.
+    /// Returns the same connection with this seed.
     #[must_use]
     pub const fn seeded(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 }
 
-/// What the catalog says of an entry, the same for all axes.
+/// Description of an entry, in the same form for all axes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Description {
-    /// Its axis.
+    /// Axis of the entry.
     pub axis: Axis,
-    /// Its name in a stack.
+    /// Name of the entry in a stack.
     pub name: Text,
-    /// Its other names.
+    /// Other names of the entry.
     pub aliases: Vec<Text>,
-    /// The source file that it is in: `file!()`.
+    /// Source file of the algorithm: `file!()`.
     pub file: Text,
-    /// What it is, in one line.
+    /// Summary in one line.
     pub summary: Text,
-    /// Where it was published.
+    /// Publication.
     pub citation: Text,
-    /// Its parameters, with their defaults by dialect.
+    /// Parameters, with their defaults by dialect.
     pub parameters: Arc<[ParameterSpec]>,
-    /// What it may not be combined with.
+    /// Combinations that make no sense.
     pub conflicts: Vec<Conflict>,
-    /// Whose sources it is in.
+    /// Owner of the sources.
     pub home: Home,
-    /// What of it Linux has.
+    /// State of the algorithm in Linux.
     pub linux: Linux,
 }
 
-/// In whose sources an algorithm is.
+/// Owner of the sources of an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Home {
-    /// In those of this crate, which [`SOURCE_HASH`](crate::SOURCE_HASH) covers.
+    /// This crate, whose sources [`SOURCE_HASH`](crate::SOURCE_HASH) covers.
     Here,
-    /// In those of whoever registered it, of which this crate knows nothing.
+    /// The program that registered the entry, whose sources are unknown to this crate.
     Elsewhere,
-    /// In those of whoever registered it, who names them by this text: other sources have another.
+    /// The program that registered the entry. It names its sources by this text, and other sources by another text.
     Named(Text),
 }
 
 impl Description {
-    /// Whether it goes by `name`.
+    /// Returns `true` if `name` is the name of the entry or one of its other names.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         self.names().any(|known| known == name)
     }
 
-    /// Its name, and its other names.
+    /// Returns the name of the entry and its other names.
     pub fn names(&self) -> impl Iterator<Item = &str> + '_ {
         let all = core::iter::once(&self.name).chain(&self.aliases);
         all.map(|name| &**name)
     }
 
-    /// The error that it is not taken for `problem`.
+    /// Returns the error that the entry is refused for `problem`.
     pub(super) fn refused(&self, problem: RegisterProblem) -> RegisterError {
         RegisterError {
             axis: self.axis,
@@ -121,23 +121,23 @@ impl Description {
     }
 }
 
-/// A combination that makes no sense.
+/// Combination that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// On which axis the other is.
+    /// Axis of the other entry.
     pub axis: Axis,
-    /// The other.
+    /// Other entry.
     pub with: Opponent,
-    /// Why.
+    /// Reason.
     pub why: Text,
 }
 
-/// What an entry may not be combined with.
+/// Entry that another entry excludes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opponent {
-    /// The entry of this name.
+    /// Entry of this name.
     Named(Text),
-    /// Every entry but the one that does nothing ([`Axis::null`]).
+    /// Every entry except the one that does nothing ([`Axis::null`]).
     AnyButNull,
 }
 
@@ -150,7 +150,7 @@ impl fmt::Display for Opponent {
     }
 }
 
-/// The entries by axis, each in the order in which they were registered.
+/// Entries by axis, each list in the order of registration.
 #[derive(Clone, Debug, Default)]
 pub struct Entries {
     pub(super) recoveries: Vec<Arc<Entry<dyn Recovery>>>,
@@ -159,9 +159,9 @@ pub struct Entries {
     pub(super) responses: Vec<Arc<Entry<dyn Response>>>,
 }
 
-/// The trait of an axis: what an entry may build. Sealed: there are four axes.
+/// Trait of an axis, which an entry may build. Sealed: there are four axes.
 pub trait Plugin: sealed::Sealed + 'static {
-    /// The axis.
+    /// Axis of the trait.
     const AXIS: Axis;
 }
 
@@ -171,11 +171,11 @@ mod sealed {
 
     use super::{Entries, Entry};
 
-    /// Where the entries of an axis are kept.
+    /// List of the entries of an axis.
     pub trait Sealed {
-        /// Those of a catalog.
+        /// Returns the entries of a catalog on this axis.
         fn list(entries: &Entries) -> &Vec<Arc<Entry<Self>>>;
-        /// The same, to add to.
+        /// Returns the same list, for additions.
         fn list_mut(entries: &mut Entries) -> &mut Vec<Arc<Entry<Self>>>;
     }
 }
@@ -184,13 +184,13 @@ type Asks<T> = Arc<dyn Fn(&T) -> Needs + Send + Sync>;
 type Build<P> = Arc<dyn Fn(&Values, &Context) -> Box<P> + Send + Sync>;
 type BuildOf<T, P> = Arc<dyn Fn(&T, &Context) -> Box<P> + Send + Sync>;
 
-/// What a recovery that needs SACK is where the peer declines it.
+/// Replacement of a recovery that needs SACK, if the peer declines SACK.
 struct Fallback<P: ?Sized> {
     name: Text,
     build: Build<P>,
 }
 
-/// An algorithm's entry in the catalog; `P` is the trait of its axis.
+/// Entry of an algorithm in the catalog; `P` is the trait of its axis.
 pub struct Entry<P: ?Sized> {
     description: Description,
     needs: Asks<Values>,
@@ -199,54 +199,54 @@ pub struct Entry<P: ?Sized> {
 }
 
 impl<P: ?Sized> Entry<P> {
-    /// What the catalog says of it.
+    /// Returns the description of the entry.
     #[must_use]
     pub const fn description(&self) -> &Description {
         &self.description
     }
 
-    /// Notes that it is one of this crate's.
+    /// Notes that this crate owns the sources.
     pub(super) fn at_home(mut self) -> Self {
         self.description.home = Home::Here;
         self
     }
 
-    /// Its name in a stack.
+    /// Returns the name of the entry in a stack.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.description.name
     }
 
-    /// Its parameters.
+    /// Returns the parameters of the entry.
     #[must_use]
     pub const fn parameters(&self) -> &Arc<[ParameterSpec]> {
         &self.description.parameters
     }
 
-    /// The values of its parameters when nothing is said, in `dialect`.
+    /// Returns the default values of its parameters in `dialect`.
     #[must_use]
     pub fn defaults(&self, dialect: Dialect) -> Values {
         Values::defaults(&self.description.parameters, dialect)
     }
 
-    /// What it asks of the receiver, given its parameters.
+    /// Returns what the algorithm asks of the receiver, given its parameters.
     #[must_use]
     pub fn needs(&self, values: &Values) -> Needs {
         (self.needs)(values)
     }
 
-    /// What it is called where the peer declines SACK, if it has an answer of its own to that.
+    /// Returns the name of its own replacement if the peer declines SACK, if it has one.
     pub(super) fn name_without_sack(&self) -> Option<&str> {
         self.without_sack.as_ref().map(|fallback| &*fallback.name)
     }
 
-    /// A new one for a peer that declines SACK, if it has an answer of its own to that.
+    /// Builds its own replacement for a peer that declines SACK, if it has one.
     pub(super) fn build_without_sack(&self, values: &Values, context: &Context) -> Option<Box<P>> {
         let fallback = self.without_sack.as_ref()?;
         Some((fallback.build)(values, context))
     }
 
-    /// A new one, with its state at the beginning of a connection.
+    /// Builds the algorithm, with its state at the beginning of a connection.
     #[must_use]
     pub fn build(&self, values: &Values, context: &Context) -> Box<P> {
         (self.build)(values, context)
@@ -307,7 +307,7 @@ axis!(
 );
 axis!(Response, response, Axis::Response, responses, "response");
 
-/// An entry in the making; `T` is what its parameters are read into.
+/// Entry under construction; `T` is the struct of its parameters.
 #[must_use = "it becomes an entry when it is told how to build one"]
 pub struct Draft<P: ?Sized, T> {
     description: Description,
@@ -341,25 +341,25 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
         }
     }
 
-    /// What it is, in one line.
+    /// Sets the summary, in one line.
     pub fn summary(mut self, summary: impl Into<Text>) -> Self {
         self.description.summary = summary.into();
         self
     }
 
-    /// Where it was published.
+    /// Sets the publication.
     pub fn citation(mut self, citation: impl Into<Text>) -> Self {
         self.description.citation = citation.into();
         self
     }
 
-    /// Another name for it.
+    /// Adds another name.
     pub fn alias(mut self, alias: impl Into<Text>) -> Self {
         self.description.aliases.push(alias.into());
         self
     }
 
-    /// It may not be combined with `with` on `axis`, and why.
+    /// Excludes `with` on `axis`, and says why.
     pub fn conflict(mut self, axis: Axis, with: Opponent, why: impl Into<Text>) -> Self {
         self.description.conflicts.push(Conflict {
             axis,
@@ -369,21 +369,20 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
         self
     }
 
-    /// By what its sources are known, such as a hash of them, so that a run which other sources made is not
-    /// taken for one of these. If this is not called, they are those of the program that runs.
+    /// Names the sources of the algorithm, for example by a hash, so that stored runs of other sources are told apart.
+    /// Without this call the sources are those of the running program.
     pub fn made_of(mut self, sources: impl Into<Text>) -> Self {
         self.description.home = Home::Named(sources.into());
         self
     }
 
-    /// What of it Linux has, and what turns it on; that Linux does not have it, if this is not
-    /// called.
+    /// Sets the state of the algorithm in Linux, and how to enable it. Without this call Linux does not implement it.
     pub fn linux(mut self, linux: impl Into<Linux>) -> Self {
         self.description.linux = linux.into();
         self
     }
 
-    /// What it asks of the receiver, given its parameters; nothing, if this is not called.
+    /// Sets what the algorithm asks of the receiver, given its parameters. Without this call it asks for nothing.
     pub fn needs(mut self, needs: impl Fn(&T) -> Needs + Send + Sync + 'static) -> Self {
         self.needs = Arc::new(needs);
         self
@@ -391,8 +390,8 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
 }
 
 impl<T> Draft<dyn Recovery, T> {
-    /// What a recovery that needs SACK is where the peer declines it, and what that is called;
-    /// NewReno, if this is not called.
+    /// Sets the replacement of a recovery that needs SACK, and its name, for a peer that declines SACK. Without this
+    /// call it is NewReno.
     pub fn without_sack(
         mut self,
         name: impl Into<Text>,
@@ -404,7 +403,7 @@ impl<T> Draft<dyn Recovery, T> {
 }
 
 impl<P: Plugin + ?Sized, T: Parameters> Draft<P, T> {
-    /// The entry of an algorithm whose parameters are read into a `T`.
+    /// Returns the entry of an algorithm whose parameters are read into a `T`.
     #[must_use]
     pub fn build(
         mut self,
@@ -413,7 +412,7 @@ impl<P: Plugin + ?Sized, T: Parameters> Draft<P, T> {
         let layout = Arc::new(T::layout());
         let mut specs = Specs::new();
         T::list(&layout, &mut specs);
-        self.description.parameters = specs.into();
+        self.description.parameters = levelled(specs).into();
         let (asks, asked) = (self.needs, Arc::clone(&layout));
         let without_sack = self.without_sack.map(|(name, build)| {
             let layout = Arc::clone(&layout);
@@ -433,15 +432,23 @@ impl<P: Plugin + ?Sized, T: Parameters> Draft<P, T> {
     }
 }
 
+/// Returns `specs`, all of them as basic parameters if none is marked as such.
+fn levelled(mut specs: Vec<ParameterSpec>) -> Vec<ParameterSpec> {
+    if specs.iter().all(|spec| spec.level == Level::Advanced) {
+        specs.iter_mut().for_each(|spec| spec.level = Level::Basic);
+    }
+    specs
+}
+
 impl<P: Plugin + ?Sized> Draft<P, Values> {
-    /// The entry of an algorithm whose parameters are known at run time only, and read by name.
+    /// Returns the entry of an algorithm whose parameters are known at run time only, and are read by name.
     #[must_use]
     pub fn build_with(
         mut self,
         parameters: Vec<ParameterSpec>,
         build: impl Fn(&Values, &Context) -> Box<P> + Send + Sync + 'static,
     ) -> Entry<P> {
-        self.description.parameters = parameters.into();
+        self.description.parameters = levelled(parameters).into();
         let fallback = |(name, build)| Fallback { name, build };
         Entry {
             without_sack: self.without_sack.map(fallback),

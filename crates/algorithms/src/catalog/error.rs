@@ -1,4 +1,4 @@
-//! What can be wrong with a stack as text, where, and what to write instead.
+//! Errors in the text of a stack: the problem, its place, and a suggestion.
 
 use core::error::Error;
 use core::fmt;
@@ -14,28 +14,28 @@ use super::nearest::nearest;
 use super::parameter::{Text, ValueError};
 use super::registry::Forbidden;
 
-/// Text that is not a stack.
+/// Error in the text of a stack.
 #[derive(Clone, Debug)]
 pub struct StackError {
-    /// The text.
+    /// Text of the stack.
     pub text: String,
-    /// The bytes of it that are wrong.
+    /// Bytes of the text that are wrong.
     pub at: Range<usize>,
-    /// What is wrong with them.
+    /// Problem with these bytes.
     pub problem: Box<StackProblem>,
 }
 
-/// The name of an entry that could have been meant, and its other names.
+/// Name of an entry that could have been meant, and its other names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownName {
-    /// The entry's name.
+    /// Name of the entry.
     pub name: Text,
-    /// Its other names.
+    /// Other names of the entry.
     pub aliases: Vec<Text>,
 }
 
 impl KnownName {
-    /// Those of an entry.
+    /// Returns the names of an entry.
     #[must_use]
     pub fn of(entry: &Description) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl KnownName {
     }
 }
 
-/// What can be wrong with a stack.
+/// Problem with the text of a stack.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StackProblem {
@@ -61,36 +61,36 @@ pub enum StackProblem {
     Trailing,
     /// Nothing where an algorithm should be named.
     NoName {
-        /// The axis.
+        /// Axis.
         axis: Axis,
-        /// The entries on it.
+        /// Entries on the axis.
         known: Vec<KnownName>,
     },
     /// A name that is not on its axis.
     UnknownAlgorithm {
-        /// The axis.
+        /// Axis.
         axis: Axis,
-        /// Another axis that has an entry of the name.
+        /// Another axis that has an entry of this name.
         elsewhere: Option<Axis>,
-        /// The entries on the axis.
+        /// Entries on the axis.
         known: Vec<KnownName>,
     },
     /// A parameter without `=` and a value.
     NoValue,
     /// A parameter that the algorithm does not have.
     UnknownParameter {
-        /// The algorithm.
+        /// Name of the algorithm.
         algorithm: Text,
-        /// The parameters that it has.
+        /// Parameters of the algorithm.
         known: Vec<Text>,
     },
     /// A parameter that is given twice.
     Repeated,
     /// A wrong value.
     Value {
-        /// The parameter.
+        /// Name of the parameter.
         parameter: Text,
-        /// What is wrong.
+        /// Error of the value.
         error: ValueError,
     },
     /// Two choices that exclude each other.
@@ -98,7 +98,7 @@ pub enum StackProblem {
 }
 
 impl StackError {
-    /// The part of the text that is wrong.
+    /// Returns the part of the text that is wrong.
     #[must_use]
     pub fn excerpt(&self) -> &str {
         self.text.get(self.at.clone()).unwrap_or("")
@@ -135,14 +135,14 @@ impl fmt::Display for StackError {
             ),
             StackProblem::Parenthesis => write!(
                 f,
-                "`{excerpt}` has no partner: write parameters as in `newreno(full_ack=alg2)`"
+                "unbalanced `{excerpt}`: write parameters as in `newreno(full_ack=alg2)`"
             ),
             StackProblem::Trailing => write!(
                 f,
-                "`{excerpt}` follows a closing parenthesis: only `/` and the next axis can"
+                "unexpected `{excerpt}` after a closing parenthesis: expected `/` and the next axis"
             ),
             StackProblem::NoName { axis, known } => {
-                write!(f, "a {} is to be named here: ", axis.noun())?;
+                write!(f, "missing {}: expected one of ", axis.noun())?;
                 names(f, known)
             }
             StackProblem::UnknownAlgorithm {
@@ -156,11 +156,11 @@ impl fmt::Display for StackError {
             StackProblem::UnknownParameter { algorithm, known } => {
                 unknown_parameter(f, excerpt, algorithm, known)
             }
-            StackProblem::Repeated => write!(f, "`{excerpt}` is given twice: leave one"),
+            StackProblem::Repeated => write!(f, "`{excerpt}` is given twice: remove one"),
             StackProblem::Value { parameter, error } => write!(f, "{parameter}: {error}"),
             StackProblem::Forbidden(Forbidden { by, with, why }) => write!(
                 f,
-                "{} `{}` and {} `{}` make no sense together: {why}",
+                "{} `{}` and {} `{}` cannot be combined: {why}",
                 by.0.noun(),
                 by.1,
                 with.0.noun(),

@@ -1,5 +1,5 @@
-//! A Linux kernel, and which congestion controls it offers: that of a host, by what it lists, or a version, by when
-//! each control came.
+//! Linux kernels and the congestion controls that they offer: a host, by the lists it prints, or a version, by the
+//! release that introduced each control.
 
 use core::fmt;
 use core::str::FromStr;
@@ -11,25 +11,25 @@ use alloc::vec::Vec;
 use super::deploy::Deployment;
 use super::linux::{KernelControl, Setting, Usual};
 
-/// A version of Linux, such as 6.1.
+/// Version of Linux, such as 6.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelVersion {
-    /// The first number.
+    /// First number.
     pub major: u16,
-    /// The second.
+    /// Second number.
     pub minor: u16,
-    /// The third; zero where there is none.
+    /// Third number; zero if there is none.
     pub patch: u16,
 }
 
 impl KernelVersion {
-    /// Of `major.minor`.
+    /// Returns the version `major.minor`.
     #[must_use]
     pub const fn new(major: u16, minor: u16) -> Self {
         Self::of(major, minor, 0)
     }
 
-    /// Of `major.minor.patch`.
+    /// Returns the version `major.minor.patch`.
     #[must_use]
     pub const fn of(major: u16, minor: u16, patch: u16) -> Self {
         Self {
@@ -50,10 +50,10 @@ impl fmt::Display for KernelVersion {
     }
 }
 
-/// Text that names no kernel.
+/// Error of a text that names no kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownKernel {
-    /// The text.
+    /// Text that was given.
     pub text: String,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for UnknownKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` names no kernel: write a version, as kernel:6.1",
+            "invalid kernel `{}`: expected a version, such as kernel:6.1",
             self.text.escape_debug()
         )
     }
@@ -72,7 +72,7 @@ impl core::error::Error for UnknownKernel {}
 impl FromStr for KernelVersion {
     type Err = UnknownKernel;
 
-    /// Reads `6.1`, `6.1.4` and what `uname -r` says, such as `6.1.0-18-amd64`.
+    /// Reads `6.1`, `6.1.4` and the output of `uname -r`, such as `6.1.0-18-amd64`.
     fn from_str(text: &str) -> Result<Self, UnknownKernel> {
         let unknown = || UnknownKernel {
             text: text.to_string(),
@@ -80,7 +80,7 @@ impl FromStr for KernelVersion {
         let mut numbers = text.split(|c: char| !c.is_ascii_digit());
         let mut next = || numbers.next().and_then(|number| number.parse().ok());
         let (major, minor) = (next().ok_or_else(unknown)?, next().ok_or_else(unknown)?);
-        // 2.6.13 is another kernel than 2.6.12, and of later ones the third number is of no account.
+        // 2.6.13 differs from 2.6.12; in later versions the third number does not matter.
         let patch = next().filter(|_| major == 2).unwrap_or(0);
         Ok(Self {
             major,
@@ -90,7 +90,7 @@ impl FromStr for KernelVersion {
     }
 }
 
-/// A kernel, and what it offers.
+/// Linux kernel, and the congestion controls that it offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     name: String,
@@ -99,7 +99,7 @@ pub struct Kernel {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Offers {
-    /// The controls that a host lists, and the modules that it could load.
+    /// Controls that a host lists, and modules that it could load.
     Listed {
         available: Vec<String>,
         modules: Vec<String>,
@@ -108,20 +108,21 @@ enum Offers {
     Released(KernelVersion),
 }
 
-/// The presence of a congestion control in a kernel.
+/// Presence of a congestion control in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It is built in or loaded.
+    /// Built in or loaded.
     Ready,
-    /// It is in a module that can be loaded.
+    /// In a module that can be loaded.
     Module,
-    /// It is not there.
+    /// Not available.
     Absent,
 }
 
 impl Kernel {
-    /// That of a host whose `uname -r` is `release`: what `net.ipv4.tcp_available_congestion_control` lists, and
-    /// the names of the modules that it could load (`tcp_bbr`).
+    /// Returns the kernel of a host. `release` is the output of `uname -r`, `available` the value of
+    /// `net.ipv4.tcp_available_congestion_control`, and `modules` the names of the modules that the host could load
+    /// (`tcp_bbr`).
     #[must_use]
     pub fn host(release: &str, available: &str, modules: Vec<String>) -> Self {
         let available = available.split_whitespace().map(str::to_string);
@@ -134,7 +135,7 @@ impl Kernel {
         }
     }
 
-    /// A kernel of `version` with all modules, as distributions build it.
+    /// Returns a kernel of `version` with all modules, as distributions build it.
     #[must_use]
     pub fn released(version: KernelVersion) -> Self {
         Self {
@@ -143,13 +144,13 @@ impl Kernel {
         }
     }
 
-    /// Its name: `this host, Linux 6.1.0-18-amd64`, `Linux 6.1`.
+    /// Returns the name of the kernel: `this host, Linux 6.1.0-18-amd64`, `Linux 6.1`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Tells if it has `control`.
+    /// Returns the presence of `control` in the kernel.
     #[must_use]
     pub fn presence(&self, control: &KernelControl) -> Presence {
         match &self.offers {
@@ -169,8 +170,8 @@ impl Kernel {
         }
     }
 
-    /// The commands, as root, that have it use a stack for all new connections; nothing, if it cannot. Settings that
-    /// are Linux's defaults are left as they are.
+    /// Returns the commands, run as root, that make the kernel use a stack for all new connections; `None` if it
+    /// cannot. Settings that are Linux's defaults stay as they are.
     #[must_use]
     pub fn commands(&self, deployment: &Deployment) -> Option<Vec<String>> {
         let control = deployment
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_offers_what_had_come() {
+    fn a_version_offers_the_controls_that_existed_by_then() {
         let has = |kernel: &str, stack: &str| {
             let kernel: Kernel = kernel.parse().unwrap();
             commands(&kernel, stack).is_some()
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_kernel_is_an_error() {
+    fn a_text_that_names_no_kernel_is_an_error() {
         for text in ["kernel:", "6", "bsd", "kernel:six.one"] {
             let error = text.parse::<Kernel>().unwrap_err().to_string();
             assert!(error.contains("kernel:6.1"), "{error}");

@@ -1,7 +1,7 @@
-//! What of an algorithm Linux has today, and what turns it on.
+//! State of an algorithm in today's Linux, and how to enable it.
 //!
-//! Each entry says it of itself ([`Draft::linux`](super::entry::Draft::linux)); who says nothing is not
-//! in Linux. What a whole stack comes to is in [`deploy`](super::deploy).
+//! Each entry declares its own state ([`Draft::linux`](super::entry::Draft::linux)); an entry without a declaration is
+//! not in Linux. [`deploy`](super::deploy) combines the parts of a whole stack.
 //!
 //! ```
 //! use dupack_algorithms::catalog::linux::{InLinux, Knob, Linux, Place};
@@ -22,28 +22,28 @@ use alloc::vec::Vec;
 use super::kernel::KernelVersion;
 use super::parameter::{Text, Value};
 
-/// What of an algorithm Linux has.
+/// State of an algorithm in Linux.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Linux {
-    /// Nothing.
+    /// Not implemented.
     Missing(Missing),
-    /// It.
+    /// Implemented.
     Has(InLinux),
 }
 
-/// An algorithm that Linux does not have.
+/// Algorithm that Linux does not implement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Missing {
-    /// What is to be said of it: what Linux does in its place, or what it once had. May be empty.
+    /// Explanation: what Linux does instead, or what it once had. May be empty.
     pub why: Text,
-    /// The entry on the same axis that stands for what Linux does in its place.
+    /// Entry on the same axis for what Linux does instead.
     pub near: Option<Text>,
 }
 
 impl Linux {
-    /// Linux does not have it, and what there is to say of that.
+    /// Declares that Linux does not implement the algorithm, with an explanation.
     #[must_use]
     pub fn missing(why: impl Into<Text>) -> Missing {
         Missing {
@@ -54,7 +54,7 @@ impl Linux {
 }
 
 impl Missing {
-    /// The entry on the same axis that stands for what Linux does in its place.
+    /// Names the entry on the same axis for what Linux does instead.
     #[must_use]
     pub fn near(mut self, name: impl Into<Text>) -> Self {
         self.near = Some(name.into());
@@ -74,52 +74,52 @@ impl From<InLinux> for Linux {
     }
 }
 
-/// An algorithm that Linux has.
+/// Algorithm that Linux implements.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct InLinux {
-    /// What it is there, and since which kernel, in a few words.
+    /// Its name in Linux and the first kernel that has it, in a few words.
     pub what: Text,
-    /// The kernel's congestion control that it is, if it is one.
+    /// Congestion control of the kernel, if the algorithm is one.
     pub control: Option<KernelControl>,
-    /// What must be set for it.
+    /// Settings that the algorithm needs.
     pub settings: Vec<Setting>,
-    /// Where Linux's differs from ours, a sentence each.
+    /// Differences between Linux's algorithm and ours, a sentence each.
     pub differs: Vec<Text>,
     /// Parameters that something in Linux sets; all others are fixed there.
     pub knobs: Vec<Knob>,
-    /// Parameters that Linux has at another value than our dialect `linux`, and that value.
+    /// Parameters whose value in Linux differs from our dialect `linux`, and Linux's value.
     pub fixed: Vec<(Text, Text)>,
 }
 
-/// A congestion control of the kernel.
+/// Congestion control of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelControl {
-    /// As `TCP_CONGESTION` takes it.
+    /// Name, as `TCP_CONGESTION` takes it.
     pub name: Text,
-    /// The module that it is in, unless every kernel has it.
+    /// Module of the control, unless every kernel has it.
     pub module: Option<Text>,
-    /// The first kernel that has it.
+    /// First kernel that has the control.
     pub since: KernelVersion,
-    /// Its presence in a kernel of the default configuration, built in or as a module.
+    /// Presence in a kernel of the default configuration: `Yes` if it is built in, `No` if it is a module.
     pub usual: Usual,
 }
 
 impl KernelControl {
-    /// Tells if a kernel has it without anything to load.
+    /// Returns `true` if a kernel has the control without loading a module.
     #[must_use]
     pub fn is_built_in(&self) -> bool {
         self.module.is_none() || self.usual == Usual::Yes
     }
 
-    /// The module to load, where it is not usually built in.
+    /// Returns the module to load, if the control is not usually built in.
     #[must_use]
     pub fn to_load(&self) -> Option<&Text> {
         self.module.as_ref().filter(|_| !self.is_built_in())
     }
 
-    /// The command, as root, by which all new connections take it.
+    /// Returns the command, run as root, that makes all new connections use the control.
     #[must_use]
     pub fn command(&self) -> String {
         format!("sysctl -w net.ipv4.tcp_congestion_control={}", self.name)
@@ -127,7 +127,7 @@ impl KernelControl {
 }
 
 impl InLinux {
-    /// One that is there without being a congestion control, and what it is there.
+    /// Returns an algorithm that is always present and is not a congestion control. `what` is its name in Linux.
     #[must_use]
     pub fn always(what: impl Into<Text>) -> Self {
         Self {
@@ -140,7 +140,7 @@ impl InLinux {
         }
     }
 
-    /// The congestion control `name`, which every kernel has.
+    /// Returns the congestion control `name`, which every kernel has.
     #[must_use]
     pub fn control(what: impl Into<Text>, name: impl Into<Text>) -> Self {
         Self {
@@ -154,7 +154,7 @@ impl InLinux {
         }
     }
 
-    /// The congestion control `name`, which is in `module` where it is not built in.
+    /// Returns the congestion control `name`, which is in `module` if it is not built in.
     #[must_use]
     pub fn module(what: impl Into<Text>, name: impl Into<Text>, module: impl Into<Text>) -> Self {
         Self {
@@ -168,7 +168,7 @@ impl InLinux {
         }
     }
 
-    /// The first kernel that has the congestion control; 2.6.13, which brought modules of them, if nothing is said.
+    /// Sets the first kernel that has the congestion control. The default is 2.6.13, which introduced modules for them.
     #[must_use]
     pub fn since(mut self, version: KernelVersion) -> Self {
         if let Some(control) = &mut self.control {
@@ -177,7 +177,7 @@ impl InLinux {
         self
     }
 
-    /// Kernels are built with the module in them where nobody says otherwise.
+    /// Notes that kernels have the module built in by default.
     #[must_use]
     pub fn built_in(mut self) -> Self {
         if let Some(control) = &mut self.control {
@@ -186,13 +186,13 @@ impl InLinux {
         self
     }
 
-    /// What must be set for it, which Linux has otherwise by itself.
+    /// Adds a setting that the algorithm needs and that is not Linux's default.
     #[must_use]
     pub fn changed(self, place: Place, value: impl Into<Text>) -> Self {
         self.setting(place, value, Usual::No)
     }
 
-    /// What must be set for it, and is by default.
+    /// Adds a setting that the algorithm needs and that is Linux's default.
     #[must_use]
     pub fn usual(self, place: Place, value: impl Into<Text>) -> Self {
         self.setting(place, value, Usual::Yes)
@@ -207,28 +207,28 @@ impl InLinux {
         self
     }
 
-    /// Where Linux's differs from ours, in a sentence.
+    /// Adds a difference between Linux's algorithm and ours, in a sentence.
     #[must_use]
     pub fn differs(mut self, how: impl Into<Text>) -> Self {
         self.differs.push(how.into());
         self
     }
 
-    /// A parameter that Linux has at `value`, though our dialect `linux` has it otherwise.
+    /// Notes that Linux has the parameter at `value`, although our dialect `linux` does not.
     #[must_use]
     pub fn fixed(mut self, parameter: impl Into<Text>, value: impl Into<Text>) -> Self {
         self.fixed.push((parameter.into(), value.into()));
         self
     }
 
-    /// A parameter that something in Linux sets.
+    /// Adds a parameter that something in Linux sets.
     #[must_use]
     pub fn knob(mut self, knob: Knob) -> Self {
         self.knobs.push(knob);
         self
     }
 
-    /// Several of them.
+    /// Adds several of them.
     #[must_use]
     pub fn knobs(mut self, knobs: impl IntoIterator<Item = Knob>) -> Self {
         self.knobs.extend(knobs);
@@ -236,40 +236,40 @@ impl InLinux {
     }
 }
 
-/// Where something is set.
+/// Place where something is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
-    /// A sysctl: `net.ipv4.tcp_sack`.
+    /// Sysctl: `net.ipv4.tcp_sack`.
     Sysctl(Text),
-    /// A parameter of a module, or of what is built in like one.
+    /// Parameter of a module, which may be built in.
     Module {
-        /// The module.
+        /// Name of the module.
         module: Text,
-        /// Its parameter.
+        /// Name of the parameter.
         parameter: Text,
     },
-    /// The queueing discipline of the interface.
+    /// Queueing discipline of the interface.
     Qdisc,
-    /// An attribute of the route: `initcwnd`.
+    /// Attribute of the route: `initcwnd`.
     Route(Text),
 }
 
 impl Place {
-    /// The sysctl `key`.
+    /// Returns the sysctl `key`.
     #[must_use]
     pub fn sysctl(key: impl Into<Text>) -> Self {
         Self::Sysctl(key.into())
     }
 
-    /// The parameter of a module.
+    /// Returns the parameter of a module.
     #[must_use]
     pub fn module(module: impl Into<Text>, parameter: impl Into<Text>) -> Self {
         let (module, parameter) = (module.into(), parameter.into());
         Self::Module { module, parameter }
     }
 
-    /// The file that holds the value, if one does.
+    /// Returns the file that holds the value, if there is one.
     #[must_use]
     pub fn file(&self) -> Option<String> {
         match self {
@@ -293,36 +293,36 @@ impl fmt::Display for Place {
     }
 }
 
-/// The default route as the machine has it now, for `ip route change`, which does not take all words
-/// that `ip route show` prints.
+/// Present default route of the machine, for `ip route change`, which does not take all words that `ip route show`
+/// prints.
 pub const ROUTE: &str = "$(ip route show default | sed 's/ lock//g;s/ linkdown//;q')";
 
-/// The interface of the default route.
+/// Interface of the default route.
 const INTERFACE: &str = r#""$(ip route show default | sed -n '1s/.* dev \([^ ]*\).*/\1/p')""#;
 
-/// A place and its value.
+/// Place and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Setting {
-    /// Where it is set.
+    /// Place.
     pub place: Place,
-    /// To what.
+    /// Value.
     pub value: Text,
-    /// Whether a kernel has this value by itself.
+    /// `Yes` if a kernel has this value by default.
     pub usual: Usual,
 }
 
-/// Whether a kernel has a value by itself.
+/// Default of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usual {
-    /// It is Linux's default.
+    /// Linux's default.
     Yes,
-    /// It is not.
+    /// Not Linux's default.
     No,
 }
 
 impl Setting {
-    /// A value that is not Linux's own.
+    /// Returns a setting that is not Linux's default.
     #[must_use]
     pub fn changed(place: Place, value: impl Into<Text>) -> Self {
         Self {
@@ -332,7 +332,7 @@ impl Setting {
         }
     }
 
-    /// The command that sets it, for a shell of root's.
+    /// Returns the command for a shell of root that changes the setting.
     #[must_use]
     pub fn command(&self) -> String {
         let value = &self.value;
@@ -347,44 +347,44 @@ impl Setting {
     }
 }
 
-/// A parameter that something in Linux sets.
+/// Parameter that something in Linux sets.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Knob {
-    /// The parameter's name.
+    /// Name of the parameter.
     pub parameter: Text,
-    /// What sets it.
+    /// Place where it is set.
     pub place: Place,
-    /// How it is written there.
+    /// Form in which the place takes the value.
     pub scale: Scale,
 }
 
-/// How a value is written for the kernel.
+/// Form in which the kernel takes a value.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Scale {
-    /// A number, times this; only what gives a whole number can be set.
+    /// Number times this factor; only values that give a whole number can be set.
     Times(f64),
-    /// A span of time, in microseconds.
+    /// Duration in microseconds.
     Microseconds,
-    /// These words have these values; other words cannot be set.
+    /// Values for these words; other words cannot be set.
     Words(Cow<'static, [(&'static str, &'static str)]>),
 }
 
 impl Knob {
-    /// A number, which the kernel has times `factor`.
+    /// Returns a knob for a number, which the kernel takes times `factor`.
     #[must_use]
     pub fn number(parameter: impl Into<Text>, factor: f64, place: Place) -> Self {
         Self::new(parameter, place, Scale::Times(factor))
     }
 
-    /// A span of time, which the kernel has in microseconds.
+    /// Returns a knob for a duration, which the kernel takes in microseconds.
     #[must_use]
     pub fn microseconds(parameter: impl Into<Text>, place: Place) -> Self {
         Self::new(parameter, place, Scale::Microseconds)
     }
 
-    /// A choice: its words, and what the kernel has for each.
+    /// Returns a knob for a choice, with the kernel's value for each word.
     #[must_use]
     pub fn words(
         parameter: impl Into<Text>,
@@ -402,7 +402,7 @@ impl Knob {
         }
     }
 
-    /// What sets the parameter to `value`; nothing, if the kernel cannot have this value.
+    /// Returns the setting that gives the parameter `value`; `None` if the kernel cannot have this value.
     #[must_use]
     pub fn set(&self, value: &Value) -> Option<Setting> {
         let written = match (&self.scale, value) {
@@ -422,9 +422,9 @@ impl Knob {
     }
 }
 
-/// `number` as text, if it is a whole number that the kernel's integers hold.
+/// Returns `number` as text, if it is a whole number that the kernel's integers hold.
 fn whole(number: f64) -> Option<String> {
-    /// As far as the sum of rounding goes in a product of two decimals.
+    /// Bound on the rounding error of a product of two decimal numbers.
     const CLOSE: f64 = 1e-9;
     let nearest = libm::round(number);
     let fits = (0.0..=f64::from(i32::MAX)).contains(&nearest);
@@ -438,13 +438,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_knob_sets_what_the_kernel_can_have() {
+    fn a_knob_sets_only_values_that_the_kernel_can_have() {
         let place = || Place::sysctl("net.ipv4.tcp_pacing_ca_ratio");
         let knob = Knob::number("pacing_avoidance", 100.0, place());
         let command = |value| knob.set(&value).map(|setting| setting.command());
         let wanted = "sysctl -w net.ipv4.tcp_pacing_ca_ratio=115";
         assert_eq!(command(Value::Real(1.15)).as_deref(), Some(wanted));
-        // A thousandth of a window per round trip is no percentage.
+        // A thousandth of a window per round trip is not a whole percentage.
         assert_eq!(command(Value::Real(1.155)), None);
         assert_eq!(command(Value::Real(-1.0)), None);
         assert_eq!(command(Value::Real(1e300)), None);

@@ -1,10 +1,9 @@
 //! The catalog: every algorithm by name, with its parameters, citation and conflicts.
 //!
-//! A [`Catalog`] is a value. [`Catalog::builtin`] has the algorithms of this crate; whoever has
-//! others registers them, and hands the catalog to whatever reads stacks: the command line, the
-//! experiment files, the documentation and the property tests know what is in it and nothing
-//! else. [`StackSpec`] is a choice from a catalog on each axis, parsed and checked; [`dialect`]
-//! holds what an endpoint does beside its stack.
+//! A [`Catalog`] is a value. [`Catalog::builtin`] has the algorithms of this crate. A program that has others registers
+//! them and passes the catalog on: the command line, the experiment files, the documentation and the property tests
+//! know the algorithms of the catalog and no others. [`StackSpec`] is a choice from a catalog on each axis, parsed and
+//! checked; [`dialect`] holds the behaviour of an endpoint apart from its stack.
 
 mod axis;
 mod builtin;
@@ -36,7 +35,7 @@ pub use linux::{InLinux, Linux};
 pub use needs::Needs;
 pub use offer::offer;
 pub use parameter::{
-    Defaults, Kind, ParameterSpec, SetError, Text, Value, ValueError, Values, Word,
+    Defaults, Kind, Level, ParameterSpec, SetError, Text, Value, ValueError, Values, Word,
 };
 pub use refusal::{ParameterFault, RegisterError, RegisterProblem};
 pub use registry::{Catalog, Forbidden};

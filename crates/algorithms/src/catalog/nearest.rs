@@ -1,6 +1,6 @@
-//! "Did you mean …?": the name that a misspelt one was most likely meant to be.
+//! "Did you mean …?": the name that a misspelt name most likely stands for.
 
-/// The candidate that `text` is most likely a misspelling of, if it is like any.
+/// Returns the candidate that `text` is most likely a misspelling of, if it is close to one.
 #[cfg(feature = "suggest")]
 pub(super) fn nearest<'a>(
     text: &str,
@@ -14,7 +14,7 @@ pub(super) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Without the feature `suggest` nobody is asked what was meant.
+/// Suggests nothing, without the feature `suggest`.
 #[cfg(not(feature = "suggest"))]
 pub(super) fn nearest<'a>(_: &str, _: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     None

@@ -1,29 +1,28 @@
-//! What a stack asks of the receiver and of the connection.
+//! Demands of a stack on the receiver and on the connection.
 
-/// What a stack asks of the receiver and of the connection.
+/// Demands of a stack on the receiver and on the connection.
 ///
-/// It begins with [`Needs::NONE`], and what is asked is added: `Needs::SACK.and_dsack()`.
+/// Start with [`Needs::NONE`] and add demands: `Needs::SACK.and_dsack()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Needs {
-    /// SACK blocks (RFC 2018). A stack that does not ask for them gets none, so that
-    /// duplicate ACKs mean what RFC 5681 says.
+    /// SACK blocks (RFC 2018). A stack that does not ask for them gets none, so that duplicate ACKs mean what RFC 5681
+    /// says.
     pub sack: bool,
     /// DSACK (RFC 2883).
     pub dsack: bool,
-    /// The order of transmissions echoed (LE §4.2).
+    /// Echo of the order of transmissions (LE §4.2).
     pub order_echo: bool,
-    /// Timestamps that are fine, unique, and echo the segment that caused the ACK
-    /// (LE §2.2.1).
+    /// Timestamps that are fine, unique, and echo the segment that caused the ACK (LE §2.2.1).
     pub trigger_timestamps: bool,
-    /// Marks of congestion counted: Accurate ECN (RFC 9768). Without, the stack works, but as another.
+    /// Counts of congestion marks: Accurate ECN (RFC 9768). Without them the stack works, but as another algorithm.
     pub counted_marks: bool,
-    /// With classic ECN, ACKs that carry ECE only while what they acknowledge came marked (RFC 8257 §3.2).
+    /// With classic ECN, ACKs that carry ECE only if the segments they acknowledge were marked (RFC 8257 §3.2).
     pub exact_echo: bool,
 }
 
 impl Needs {
-    /// Nothing beyond cumulative ACKs.
+    /// Cumulative ACKs only.
     pub const NONE: Self = Self {
         sack: false,
         dsack: false,
@@ -33,13 +32,13 @@ impl Needs {
         exact_echo: false,
     };
 
-    /// SACK and nothing else.
+    /// SACK only.
     pub const SACK: Self = Self {
         sack: true,
         ..Self::NONE
     };
 
-    /// DSACK (RFC 2883) as well.
+    /// Adds DSACK (RFC 2883).
     #[must_use]
     pub const fn and_dsack(self) -> Self {
         Self {
@@ -48,7 +47,7 @@ impl Needs {
         }
     }
 
-    /// The order of transmissions echoed (LE §4.2) as well.
+    /// Adds the echo of the order of transmissions (LE §4.2).
     #[must_use]
     pub const fn and_order_echo(self) -> Self {
         Self {
@@ -57,7 +56,7 @@ impl Needs {
         }
     }
 
-    /// Timestamps that tell transmissions apart (LE §2.2.1) as well.
+    /// Adds timestamps that tell transmissions apart (LE §2.2.1).
     #[must_use]
     pub const fn and_trigger_timestamps(self) -> Self {
         Self {
@@ -66,7 +65,7 @@ impl Needs {
         }
     }
 
-    /// Marks of congestion counted (RFC 9768) as well.
+    /// Adds counts of congestion marks (RFC 9768).
     #[must_use]
     pub const fn and_counted_marks(self) -> Self {
         Self {
@@ -75,7 +74,7 @@ impl Needs {
         }
     }
 
-    /// Marks echoed as they come (RFC 8257 §3.2) as well.
+    /// Adds an exact echo of marks (RFC 8257 §3.2).
     #[must_use]
     pub const fn and_exact_echo(self) -> Self {
         Self {
@@ -84,7 +83,7 @@ impl Needs {
         }
     }
 
-    /// The same of a peer that has declined SACK.
+    /// Returns the demands that remain if the peer has declined SACK.
     #[must_use]
     pub const fn without_sack(self) -> Self {
         Self {
@@ -94,7 +93,7 @@ impl Needs {
         }
     }
 
-    /// All that either asks.
+    /// Returns the demands of both.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self {

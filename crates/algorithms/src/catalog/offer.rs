@@ -1,4 +1,4 @@
-//! What a connection with a stack offers its peer, and what makes its sender once the peer has
+//! The offer of a connection with a stack to its peer, and the function that builds its sender once the peer has
 //! answered.
 
 use alloc::boxed::Box;
@@ -10,21 +10,19 @@ use super::dialect::{Dialect, connect_as, mark_echo, sender_config};
 use super::entry::Context;
 use super::stack::StackSpec;
 
-/// What [`Connection::connect`](dupack_tcp::connection::Connection::connect) and
-/// [`listen`](dupack_tcp::connection::Connection::listen) take for a connection with `stack` in
-/// `dialect`.
+/// Returns the arguments of [`Connection::connect`](dupack_tcp::connection::Connection::connect) and
+/// [`listen`](dupack_tcp::connection::Connection::listen) for a connection with `stack` in `dialect`.
 ///
-/// The SYN offers what the stack can use: SACK, ECN if it asks for marks as they come, and timestamps as
-/// its dialect has them. The
-/// stack is built when the handshake has shown the size of a segment, and whether the peer has SACK:
-/// without, a recovery that needs it is another ([`StackSpec::without_sack`]). Numbers that must be
-/// random, and sizes that follow from the link (`iss`, `mss`, `default_peer_mss`,
-/// `timestamp_offset`, `challenge_secret`, `seed`), are the host's to set.
+/// The SYN offers the options that the stack can use: SACK, ECN if it asks for an exact echo of marks, and timestamps
+/// as its dialect has them. The stack is built when the handshake has shown the size of a segment, and whether the peer
+/// has SACK: without SACK, another recovery replaces one that needs it ([`StackSpec::without_sack`]). The host sets the
+/// numbers that must be random, and the sizes that follow from the link (`iss`, `mss`, `default_peer_mss`,
+/// `timestamp_offset`, `challenge_secret`, `seed`).
 #[must_use]
 pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
     let stack = stack.clone();
     let needs = stack.needs(dialect);
-    // The host sets the size of a segment; the connection, what the peer makes of it.
+    // The host sets the size of a segment, and the connection takes the peer's limit into account.
     let mut config = Config::new(u16::MAX);
     let sender = sender_config(dialect, u32::from(config.mss), &needs);
     config.offer.sack = sender.sack;
@@ -32,7 +30,7 @@ pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
     config.offer.timestamps = sender.timestamps;
     connect_as(dialect, &mut config);
     if needs.exact_echo {
-        // As Linux does for such a control, whatever `tcp_ecn` says (`tcp_ca_needs_ecn`).
+        // Linux does the same for such a control, whatever `tcp_ecn` says (`tcp_ca_needs_ecn`).
         config.offer.ecn = EcnOffer::Offered;
         config.mark_echo = mark_echo(&needs);
     }
@@ -57,7 +55,7 @@ mod tests {
     use crate::catalog::Catalog;
 
     #[test]
-    fn a_stack_that_needs_marks_as_they_come_asks_for_ecn_and_gives_them() {
+    fn a_stack_that_needs_an_exact_echo_offers_ecn_and_echoes_exactly() {
         let catalog = Catalog::builtin();
         let offered = |text: &str| {
             let stack = StackSpec::parse(text, &catalog).expect("it is a stack");

@@ -1,9 +1,7 @@
-//! Parameters as data: what an algorithm says of each of its own, values as text, and a set of
-//! values by name.
+//! Parameters as data: their specifications, values as text, and sets of values by name.
 //!
-//! This is what the command line, the experiment files and the documentation know of parameters,
-//! so that they need to know nothing of any algorithm. Algorithms themselves read theirs from a
-//! struct ([`typed`](super::typed)), whose fields make these specifications.
+//! The command line, the experiment files and the documentation use these types, and so need to know no algorithm. An
+//! algorithm reads its own parameters from a struct ([`typed`](super::typed)), whose fields make these specifications.
 
 use core::error::Error;
 use core::fmt;
@@ -18,24 +16,24 @@ use dupack_tcp::time::Duration;
 use super::dialect::Dialect;
 use super::nearest::nearest;
 
-/// Text of the catalog: a constant, or made at run time by whoever registers an algorithm.
+/// Text of the catalog: a constant, or made at run time by the program that registers an algorithm.
 pub type Text = Cow<'static, str>;
 
-/// A value of a parameter.
+/// Value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// One of a list of words.
+    /// Word of a list.
     Choice(Text),
-    /// A whole number.
+    /// Whole number.
     Integer(u64),
-    /// A real number.
+    /// Real number.
     Real(f64),
-    /// A span of time.
+    /// Duration.
     Time(Duration),
 }
 
 impl Value {
-    /// The value of a choice.
+    /// Returns the value of a choice.
     #[must_use]
     pub const fn word(word: &'static str) -> Self {
         Self::Choice(Cow::Borrowed(word))
@@ -53,17 +51,17 @@ impl fmt::Display for Value {
     }
 }
 
-/// A word that a parameter may be set to.
+/// Word that a parameter may be set to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// As it is written in a stack.
+    /// Word, as written in a stack.
     pub word: Text,
-    /// What it means, in one line.
+    /// Meaning in one line.
     pub meaning: Text,
 }
 
 impl Word {
-    /// A word and what it means.
+    /// Returns a word with its meaning.
     #[must_use]
     pub const fn new(word: &'static str, meaning: &'static str) -> Self {
         Self {
@@ -73,12 +71,12 @@ impl Word {
     }
 }
 
-/// What values a parameter takes.
+/// Kind of the values of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// One of these words.
     Choice(Cow<'static, [Word]>),
-    /// A whole number within these bounds, in this unit.
+    /// Whole number within these bounds, in this unit.
     Integer {
         /// Least value.
         min: u64,
@@ -87,7 +85,7 @@ pub enum Kind {
         /// Unit in words ("segments"), or empty for a pure number.
         unit: Text,
     },
-    /// A real number within these bounds, in this unit.
+    /// Real number within these bounds, in this unit.
     Real {
         /// Least value.
         min: f64,
@@ -96,7 +94,7 @@ pub enum Kind {
         /// Unit in words, or empty for a pure number.
         unit: Text,
     },
-    /// A span of time, written with its unit ("200ms").
+    /// Duration, written with its unit ("200ms").
     Time,
 }
 
@@ -104,7 +102,7 @@ impl Kind {
     /// Reads a value of this kind.
     ///
     /// # Errors
-    /// If the text is not one: it says what to write instead.
+    /// If the text is not a value of this kind. The error says what to write instead.
     pub fn parse(&self, text: &str) -> Result<Value, ValueError> {
         let value = match self {
             Self::Choice(words) => words
@@ -129,7 +127,7 @@ impl Kind {
         })
     }
 
-    /// Whether `value` is of this kind and within its bounds.
+    /// Returns `true` if `value` is of this kind and within its bounds.
     #[must_use]
     pub fn admits(&self, value: &Value) -> bool {
         match (self, value) {
@@ -179,7 +177,7 @@ fn in_unit(f: &mut fmt::Formatter<'_>, unit: &str) -> fmt::Result {
     }
 }
 
-/// A span of time, exact to the nanosecond; nothing if it cannot be held exactly.
+/// Returns a duration, exact to the nanosecond; `None` if it cannot be held exactly.
 fn span(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at(split);
@@ -204,21 +202,21 @@ fn span(text: &str) -> Option<Duration> {
     Some(Duration::from_nanos(nanos))
 }
 
-/// Text that is no value of its parameter.
+/// Error of a text that is no value of its parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueError {
-    /// The text.
+    /// Text that was given.
     pub text: String,
-    /// What the parameter takes.
+    /// Kind of the parameter's values.
     pub kind: Kind,
 }
 
 impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.text.is_empty() {
-            write!(f, "no value is given: write {}", self.kind)?;
+            write!(f, "missing value: expected {}", self.kind)?;
         } else {
-            write!(f, "`{}` is no such value: write {}", self.text, self.kind)?;
+            write!(f, "invalid value `{}`: expected {}", self.text, self.kind)?;
         }
         if let Kind::Choice(words) = &self.kind
             && let Some(word) = nearest(&self.text, words.iter().map(|known| &*known.word))
@@ -231,19 +229,19 @@ impl fmt::Display for ValueError {
 
 impl Error for ValueError {}
 
-/// A parameter's defaults.
+/// Defaults of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Defaults {
-    /// In the dialect `rfc`.
+    /// Default in the dialect `rfc`.
     pub rfc: Value,
-    /// In the dialect `linux`.
+    /// Default in the dialect `linux`.
     pub linux: Value,
-    /// In the dialect `ns2`.
+    /// Default in the dialect `ns2`.
     pub ns2: Value,
 }
 
 impl Defaults {
-    /// The same in every dialect.
+    /// Returns defaults that are the same in every dialect.
     #[must_use]
     pub fn same(value: Value) -> Self {
         Self {
@@ -253,7 +251,7 @@ impl Defaults {
         }
     }
 
-    /// The value in `dialect`.
+    /// Returns the default in `dialect`.
     #[must_use]
     pub const fn of(&self, dialect: Dialect) -> &Value {
         match dialect {
@@ -264,24 +262,35 @@ impl Defaults {
     }
 }
 
-/// A parameter of an algorithm.
+/// Specification of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ParameterSpec {
-    /// Its name in `newreno(full_ack=alg2)`.
+    /// Name, as in `newreno(full_ack=alg2)`.
     pub name: Text,
-    /// What it does, in one line.
+    /// Description in one line.
     pub doc: Text,
-    /// Where its default comes from.
+    /// Source of the default.
     pub source: Text,
-    /// What values it takes.
+    /// Kind of the values.
     pub kind: Kind,
-    /// Its value when nothing is said, by dialect.
+    /// Default value by dialect.
     pub default: Defaults,
+    /// Level.
+    pub level: Level,
+}
+
+/// Level of a parameter. Lists for readers show basic parameters first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Users change it in practice.
+    Basic,
+    /// Users rarely change it: a detail of a paper, an RFC or a dialect.
+    Advanced,
 }
 
 impl ParameterSpec {
-    /// One that is made at run time.
+    /// Returns a basic specification that is made at run time.
     #[must_use]
     pub fn new(name: impl Into<Text>, kind: Kind, default: Defaults) -> Self {
         Self {
@@ -290,10 +299,11 @@ impl ParameterSpec {
             source: Text::default(),
             kind,
             default,
+            level: Level::Basic,
         }
     }
 
-    /// The same with what it does, in one line, and where its default comes from.
+    /// Sets the description, in one line, and the source of the default.
     #[must_use]
     pub fn documented(self, doc: impl Into<Text>, source: impl Into<Text>) -> Self {
         Self {
@@ -304,8 +314,7 @@ impl ParameterSpec {
     }
 }
 
-/// The effective parameters of one algorithm: every one of its specifications has a value that it
-/// admits.
+/// Effective parameters of one algorithm: each specification has a value that it admits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
     specs: Arc<[ParameterSpec]>,
@@ -313,7 +322,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// The defaults of `specs` in `dialect`.
+    /// Returns the defaults of `specs` in `dialect`.
     #[must_use]
     pub fn defaults(specs: &Arc<[ParameterSpec]>, dialect: Dialect) -> Self {
         let values = specs.iter().map(|s| s.default.of(dialect).clone());
@@ -323,7 +332,7 @@ impl Values {
         }
     }
 
-    /// Gives the parameter `name` another value.
+    /// Sets the parameter `name` to `value`.
     ///
     /// # Errors
     /// If there is no such parameter, or it does not take the value.
@@ -342,7 +351,7 @@ impl Values {
         Ok(())
     }
 
-    /// The value of the parameter `name`, if there is one of that name.
+    /// Returns the value of the parameter `name`, if there is one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.iter()
@@ -350,30 +359,30 @@ impl Values {
             .map(|(_, value)| value)
     }
 
-    /// The values, in the order of the specifications.
+    /// Returns the values, in the order of the specifications.
     pub(super) fn as_slice(&self) -> &[Value] {
         &self.values
     }
 
-    /// Parameters and their values, in the order of the specifications.
+    /// Returns the parameters and their values, in the order of the specifications.
     pub fn iter(&self) -> impl Iterator<Item = (&ParameterSpec, &Value)> + '_ {
         self.specs.iter().zip(&self.values)
     }
 }
 
-/// A parameter that cannot be set to a value.
+/// Error of a parameter that cannot be set to a value.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SetError {
-    /// There is none of this name.
+    /// There is no parameter of this name.
     NoParameter(String),
-    /// It takes other values.
+    /// The parameter takes other values.
     NotAdmitted {
-        /// The parameter's name.
+        /// Name of the parameter.
         name: String,
-        /// The value.
+        /// Value that was given.
         value: Value,
-        /// What the parameter takes.
+        /// Kind of the parameter's values.
         kind: Kind,
     },
 }
@@ -383,7 +392,7 @@ impl fmt::Display for SetError {
         match self {
             Self::NoParameter(name) => write!(f, "there is no parameter `{name}`"),
             Self::NotAdmitted { name, value, kind } => {
-                write!(f, "{name}: `{value}` is no such value: write {kind}")
+                write!(f, "{name}: invalid value `{value}`: expected {kind}")
             }
         }
     }

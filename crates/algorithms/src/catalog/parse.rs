@@ -1,6 +1,6 @@
-//! The syntax of a stack's text: `newreno(full_ack=alg2)/reno(count=bytes)/veno(beta=3)/1`.
+//! Syntax of a stack's text: `newreno(full_ack=alg2)/reno(count=bytes)/veno(beta=3)/1`.
 //!
-//! What comes out are names and texts with their places; [`stack`](super::stack) looks them up.
+//! The parser returns names and texts with their places; [`stack`](super::stack) looks them up.
 
 use core::ops::Range;
 
@@ -9,12 +9,12 @@ use alloc::vec::Vec;
 use super::axis::Axis;
 use super::error::StackProblem;
 
-/// A problem and its place.
+/// Problem and its place.
 pub(super) type Fault = (Range<usize>, StackProblem);
 
 /// One axis of the text: a name, and parameters with their values.
 pub(super) struct Part<'a> {
-    /// Where the name stands; the whole text, if it leaves the axis out.
+    /// Place of the name; the whole text, if it leaves the axis out.
     pub(super) at: Range<usize>,
     pub(super) name: &'a str,
     pub(super) settings: Vec<Setting<'a>>,
@@ -22,14 +22,14 @@ pub(super) struct Part<'a> {
 
 /// One `parameter=value`.
 pub(super) struct Setting<'a> {
-    /// Where the parameter's name stands.
+    /// Place of the parameter's name.
     pub(super) at: Range<usize>,
     pub(super) name: &'a str,
-    /// Where the value stands, and the value; `None` without `=`.
+    /// Place of the value, and the value; `None` without `=`.
     pub(super) value: Option<(Range<usize>, &'a str)>,
 }
 
-/// Cuts `text` into its four axes. Those that it leaves out are the ones that do nothing.
+/// Cuts `text` into its four axes. An axis that it leaves out gets the choice that does nothing.
 pub(super) fn parts(text: &str) -> Result<[Part<'_>; 4], Fault> {
     let parts = split(text, 0..text.len(), '/')?;
     let whole = 0..text.len();
@@ -85,7 +85,7 @@ fn split(text: &str, range: Range<usize>, separator: char) -> Result<Vec<Range<u
     Ok(parts)
 }
 
-/// `range` without blanks at its ends.
+/// Returns `range` without blanks at its ends.
 fn trimmed(text: &str, range: &Range<usize>) -> Range<usize> {
     let slice = &text[range.clone()];
     let start = range.start + (slice.len() - slice.trim_start().len());
@@ -98,7 +98,7 @@ fn part<'a>(text: &'a str, range: &Range<usize>, axis: Axis) -> Result<Part<'a>,
     let (name_end, settings) = match slice.find('(') {
         None => (range.end, Vec::new()),
         Some(open) => {
-            // `split` has seen to it that there is one.
+            // `split` has checked that there is one.
             let close = slice.find(')').unwrap_or(slice.len());
             let rest = (range.start + close + 1).min(range.end)..range.end;
             if !rest.is_empty() {

@@ -1,4 +1,4 @@
-//! What a catalog does not take in, and why.
+//! Errors of entries that a catalog refuses.
 
 use core::error::Error;
 use core::fmt;
@@ -12,70 +12,70 @@ use super::entry::{Description, Opponent};
 use super::parameter::{Kind, ParameterSpec};
 use super::registry::Catalog;
 
-/// An entry that a catalog does not take.
+/// Error of an entry that a catalog refuses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterError {
-    /// The entry's axis.
+    /// Axis of the entry.
     pub axis: Axis,
-    /// The entry's name.
+    /// Name of the entry.
     pub name: String,
-    /// What is wrong with it.
+    /// Problem with the entry.
     pub problem: RegisterProblem,
 }
 
-/// What can be wrong with an entry.
+/// Problem with an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterProblem {
-    /// Its name, or an alias, is another entry's.
+    /// Its name or an alias belongs to another entry.
     Taken {
-        /// The name or alias.
+        /// Name or alias.
         name: String,
-        /// The other entry.
+        /// Other entry.
         by: String,
     },
-    /// A name or alias that cannot stand in a stack.
+    /// Its name or an alias cannot be written in a stack.
     Unwritable(String),
-    /// An alias that is its own name, or another of its aliases.
+    /// An alias is its own name, or another of its aliases.
     Repeated(String),
     /// It excludes an entry that the catalog does not have.
     Opponent {
-        /// The axis of the other.
+        /// Axis of the other entry.
         axis: Axis,
-        /// The name that nothing on that axis has.
+        /// Name that no entry on this axis has.
         name: String,
     },
     /// A parameter is wrong.
     Parameter {
-        /// The parameter.
+        /// Name of the parameter.
         name: String,
-        /// What is wrong with it.
+        /// Problem with the parameter.
         fault: ParameterFault,
     },
 }
 
-/// What can be wrong with an entry's parameter.
+/// Problem with a parameter of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParameterFault {
-    /// There is another of its name.
+    /// Another parameter has the same name.
     Repeated,
-    /// Its name cannot stand in a stack.
+    /// Its name cannot be written in a stack.
     Unwritable,
-    /// One of its words cannot stand in a stack.
+    /// One of its words cannot be written in a stack.
     UnwritableWord(String),
     /// It does not take its own default.
     Default {
-        /// The dialect of the default.
+        /// Dialect of the default.
         dialect: Dialect,
-        /// The default.
+        /// Default.
         value: String,
-        /// What the parameter takes.
+        /// Values that the parameter takes.
         takes: String,
     },
 }
 
-/// Whether `catalog` can take in `entry`, but for what it excludes.
+/// Checks that `catalog` can take `entry`, apart from the entries that it excludes.
 pub(super) fn check(catalog: &Catalog, entry: &Description) -> Result<(), RegisterProblem> {
     let mut names: Vec<&str> = Vec::new();
     for name in entry.names() {
@@ -104,7 +104,7 @@ pub(super) fn check(catalog: &Catalog, entry: &Description) -> Result<(), Regist
     Ok(())
 }
 
-/// Whether everything is there that `entry` excludes: a misspelt name would exclude nothing.
+/// Checks that every entry exists that `entry` excludes: a misspelt name would exclude nothing.
 pub(super) fn check_conflicts(
     catalog: &Catalog,
     entry: &Description,
@@ -122,7 +122,7 @@ pub(super) fn check_conflicts(
     Ok(())
 }
 
-/// What is wrong with a parameter that comes after those of `before`.
+/// Returns the problem with a parameter that comes after those of `before`.
 fn fault(spec: &ParameterSpec, before: &[ParameterSpec]) -> Option<ParameterFault> {
     if !is_name(&spec.name) {
         return Some(ParameterFault::Unwritable);
@@ -145,7 +145,8 @@ fn fault(spec: &ParameterSpec, before: &[ParameterSpec]) -> Option<ParameterFaul
     })
 }
 
-/// Whether a stack's text can hold it: no blanks, and none of the signs that divide a stack.
+/// Returns `true` if the text of a stack can hold `name`: it has no blanks and none of the characters that divide a
+/// stack.
 fn is_name(name: &str) -> bool {
     let divides = |c: char| c.is_whitespace() || "/(),=".contains(c);
     !name.is_empty() && !name.contains(divides)
@@ -162,12 +163,12 @@ impl fmt::Display for RegisterError {
                 write!(f, "`{name}` {UNWRITABLE}")
             }
             RegisterProblem::Repeated(name) => {
-                write!(f, "it is called `{name}` twice: leave one")
+                write!(f, "it has the name `{name}` twice: remove one")
             }
             RegisterProblem::Opponent { axis, name } => write!(
                 f,
-                "it excludes the {} `{name}`, and there is none: register that one before, or have \
-                 that one exclude this",
+                "it excludes the {} `{name}`, which does not exist: register that entry first, or \
+                 declare the conflict there",
                 axis.noun()
             ),
             RegisterProblem::Parameter { name, fault } => {
@@ -177,13 +178,13 @@ impl fmt::Display for RegisterError {
     }
 }
 
-const UNWRITABLE: &str = "cannot be written in a stack: a name has a letter at least, and no blank, \
+const UNWRITABLE: &str = "cannot be written in a stack: a name has at least one character, and no blank, \
                           `/`, `(`, `)`, `,` or `=`";
 
 impl fmt::Display for ParameterFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Repeated => f.write_str("is declared twice: leave one"),
+            Self::Repeated => f.write_str("is declared twice: remove one"),
             Self::Unwritable => f.write_str(UNWRITABLE),
             Self::UnwritableWord(word) => write!(f, "has the word `{word}`, which {UNWRITABLE}"),
             Self::Default {

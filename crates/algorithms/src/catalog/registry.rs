@@ -1,4 +1,4 @@
-//! The catalog itself: a value that holds entries and takes in more.
+//! The catalog itself: a value that holds entries, and to which entries can be added.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -10,29 +10,29 @@ use super::nearest::nearest;
 use super::parameter::Text;
 use super::refusal::{self, RegisterError};
 
-/// The algorithms that stacks are made of, by axis and name. Cheap to clone.
+/// Algorithms that stacks are made of, by axis and name. Cheap to clone.
 ///
-/// [`Catalog::builtin`](super::Catalog::builtin) has those of this crate; anyone adds theirs by
-/// [`register`](Self::register). Clones go their own way from then on.
+/// [`Catalog::builtin`](super::Catalog::builtin) has those of this crate; [`register`](Self::register) adds others. A
+/// clone is independent of its original.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     entries: Arc<Entries>,
 }
 
 impl Catalog {
-    /// One without entries.
+    /// Returns a catalog without entries.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// Takes in an entry, on the axis of its trait.
+    /// Adds an entry, on the axis of its trait.
     ///
     /// # Errors
-    /// If its name or one of its aliases is taken on its axis, or it could not be written in a
-    /// stack, or one of its parameters is not well-formed, or it excludes what is not there: see
-    /// [`RegisterProblem`](super::RegisterProblem). Of two that exclude each other, the one that is
-    /// registered last says so.
+    /// If its name or one of its aliases is taken on its axis or could not be written in a stack, if one of its
+    /// parameters is not well-formed, or if it excludes an entry that does not exist: see
+    /// [`RegisterProblem`](super::RegisterProblem). Of two entries that exclude each other, the one that is registered
+    /// last declares the conflict.
     pub fn register<P: Plugin + ?Sized>(&mut self, entry: Entry<P>) -> Result<(), RegisterError> {
         let description = entry.description();
         refusal::check_conflicts(self, description)
@@ -40,8 +40,8 @@ impl Catalog {
         self.take(entry)
     }
 
-    /// Takes out the entry on `axis` that is called `name`, if there is one: another may have its name then.
-    /// Stacks that were read before hold it still.
+    /// Removes the entry on `axis` that is called `name`, if there is one; another entry may then have its name. Stacks
+    /// that were read before still hold it.
     pub fn withdraw(&mut self, axis: Axis, name: &str) {
         fn drop_from<P: ?Sized>(entries: &mut Vec<Arc<Entry<P>>>, name: &str) {
             entries.retain(|entry| entry.name() != name);
@@ -55,12 +55,12 @@ impl Catalog {
         }
     }
 
-    /// Every entry's description, axis by axis.
+    /// Returns the description of every entry, axis by axis.
     pub fn descriptions(&self) -> impl Iterator<Item = &Description> + '_ {
         Axis::ALL.into_iter().flat_map(|axis| self.on(axis))
     }
 
-    /// The descriptions of the entries on `axis`.
+    /// Returns the descriptions of the entries on `axis`.
     pub fn on(&self, axis: Axis) -> Box<dyn Iterator<Item = &Description> + '_> {
         match axis {
             Axis::Recovery => Box::new(described(&self.entries.recoveries)),
@@ -70,20 +70,20 @@ impl Catalog {
         }
     }
 
-    /// The entry on `axis` that goes by `name`, or has it for an alias.
+    /// Returns the entry on `axis` that has `name` as its name or alias.
     #[must_use]
     pub fn find(&self, axis: Axis, name: &str) -> Option<&Description> {
         self.on(axis).find(|known| known.is_called(name))
     }
 
-    /// The entries that build a `P`: those of its axis.
+    /// Returns the entries that build a `P`: those of its axis.
     #[must_use]
     pub fn entries<P: Plugin + ?Sized>(&self) -> &[Arc<Entry<P>>] {
         P::list(&self.entries)
     }
 
-    /// The first conflict among these entries, named in the order of [`Axis::ALL`]; names that the
-    /// catalog does not know have none.
+    /// Returns the first conflict among these entries, named in the order of [`Axis::ALL`]. Unknown names have no
+    /// conflicts.
     #[must_use]
     pub fn forbids(&self, names: [&str; 4]) -> Option<Forbidden> {
         Axis::ALL.into_iter().zip(names).find_map(|(axis, name)| {
@@ -105,15 +105,15 @@ impl Catalog {
         })
     }
 
-    /// The name, of an algorithm or an alias, that `name` is most likely a misspelling of; nothing if it is
-    /// like none, or without the feature `suggest`.
+    /// Returns the name or alias that `name` is most likely a misspelling of; `None` if it is close to none, or without
+    /// the feature `suggest`.
     #[must_use]
     pub fn suggest(&self, name: &str) -> Option<&str> {
         let names = self.descriptions().flat_map(Description::names);
         nearest(name, names)
     }
 
-    /// Takes in an entry, whatever it says that it may not be combined with.
+    /// Adds an entry, whatever it excludes.
     pub(super) fn take<P: Plugin + ?Sized>(
         &mut self,
         entry: Entry<P>,
@@ -132,10 +132,10 @@ fn described<P: ?Sized>(entries: &[Arc<Entry<P>>]) -> impl Iterator<Item = &Desc
 /// Two choices that exclude each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forbidden {
-    /// The axis and name of the one that says so.
+    /// Axis and name of the entry that declares the conflict.
     pub by: (Axis, Text),
-    /// The axis and name of the other.
+    /// Axis and name of the other entry.
     pub with: (Axis, Text),
-    /// Why.
+    /// Reason.
     pub why: Text,
 }

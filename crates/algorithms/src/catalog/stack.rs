@@ -1,4 +1,4 @@
-//! A stack as the catalog knows it: a choice on each axis, checked, not yet built.
+//! Stack of a catalog: a choice on each axis, checked, not yet built.
 
 use core::fmt;
 use core::ops::Range;
@@ -24,12 +24,12 @@ use super::parameter::{ParameterSpec, Value, ValueError, Values};
 use super::parse::{self, Fault, Part};
 use super::registry::Catalog;
 
-/// A valid stack, written `recovery/control[/differentiation/response]`, each with parameters
-/// if they are not the dialect's: `newreno(full_ack=alg2)/reno/veno(beta=4)/1`.
+/// Valid stack, written `recovery/control[/differentiation/response]`, each with the parameters that differ from the
+/// dialect's: `newreno(full_ack=alg2)/reno/veno(beta=4)/1`.
 ///
-/// It holds the parameters that were given; the others are the defaults of the dialect that it
-/// is built in. Printing gives the shortest text that reads back to the same stack in every
-/// dialect. It holds its entries, too, and so needs no catalog any more.
+/// It holds the parameters that were given; the others have the defaults of the dialect in which it is built. Printing
+/// gives the shortest text that reads back to the same stack in every dialect. A stack holds its entries, and so no
+/// longer needs the catalog.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackSpec {
     recovery: Chosen<dyn Recovery>,
@@ -42,8 +42,8 @@ impl StackSpec {
     /// Reads a stack of entries in `catalog`.
     ///
     /// # Errors
-    /// If the text is not one, or one that makes no sense: the error tells the place, the
-    /// reason, and what to write instead.
+    /// If the text is not a stack, or if the stack makes no sense. The error tells the place, the reason, and what to
+    /// write instead.
     pub fn parse(text: &str, catalog: &Catalog) -> Result<Self, StackError> {
         read(text, catalog).map_err(|(at, problem)| StackError {
             text: text.to_string(),
@@ -52,11 +52,10 @@ impl StackSpec {
         })
     }
 
-    /// Gives the entry on `axis` a value for a parameter, unless one was given already or it has no
-    /// parameter of this name.
+    /// Sets a parameter of the entry on `axis`, unless it was given already or the entry has no parameter of this name.
     ///
     /// # Errors
-    /// If the parameter takes no such value.
+    /// If the parameter does not take the value.
     pub fn suggest(&mut self, axis: Axis, parameter: &str, value: &str) -> Result<(), ValueError> {
         match axis {
             Axis::Recovery => self.recovery.suggest(parameter, value),
@@ -66,13 +65,13 @@ impl StackSpec {
         }
     }
 
-    /// The names of its entries, in the order of [`Axis::ALL`].
+    /// Returns the names of its entries, in the order of [`Axis::ALL`].
     #[must_use]
     pub fn names(&self) -> [&str; 4] {
         Axis::ALL.map(|axis| self.name(axis))
     }
 
-    /// The name of its entry on `axis`.
+    /// Returns the name of its entry on `axis`.
     #[must_use]
     pub fn name(&self, axis: Axis) -> &str {
         match axis {
@@ -83,14 +82,14 @@ impl StackSpec {
         }
     }
 
-    /// Whether all of its entries are this crate's own. What the others do,
-    /// [`SOURCE_HASH`](crate::SOURCE_HASH) does not cover.
+    /// Returns `true` if all of its entries belong to this crate. [`SOURCE_HASH`](crate::SOURCE_HASH) does not cover
+    /// others.
     #[must_use]
     pub fn is_builtin(&self) -> bool {
         self.strangers().next().is_none()
     }
 
-    /// What the catalog says of those of its entries that are not this crate's own.
+    /// Returns the descriptions of its entries that do not belong to this crate.
     pub fn strangers(&self) -> impl Iterator<Item = &Description> {
         let all = [
             self.recovery.entry.description(),
@@ -101,8 +100,8 @@ impl StackSpec {
         all.into_iter().filter(|entry| entry.home != Home::Here)
     }
 
-    /// The plug-ins, new, with their state at the beginning of a connection; parameters that were
-    /// not given have their defaults in `dialect`.
+    /// Builds the plug-ins, with their state at the beginning of a connection. Parameters that were not given have
+    /// their defaults in `dialect`.
     #[must_use]
     pub fn build(&self, dialect: Dialect, context: &Context) -> Stack {
         Stack {
@@ -113,8 +112,8 @@ impl StackSpec {
         }
     }
 
-    /// The same for a connection whose peer declines SACK: a recovery that needs it is replaced by
-    /// what it names instead, or by NewReno with the defaults of `dialect`.
+    /// Builds the plug-ins for a connection whose peer declines SACK: a recovery that needs SACK is replaced by the one
+    /// that it names, or by NewReno with the defaults of `dialect`.
     #[must_use]
     pub fn build_without_sack(&self, dialect: Dialect, context: &Context) -> Stack {
         let mut stack = self.build(dialect, context);
@@ -124,8 +123,8 @@ impl StackSpec {
         stack
     }
 
-    /// What repairs losses if the peer declines SACK, in words; `None` if the recovery does not
-    /// need it, and stays.
+    /// Returns the name of the recovery that replaces this stack's if the peer declines SACK; `None` if the recovery
+    /// does not need SACK, and stays.
     #[must_use]
     pub fn without_sack(&self, dialect: Dialect) -> Option<&str> {
         let entry = &self.recovery.entry;
@@ -133,7 +132,7 @@ impl StackSpec {
         needs.then(|| entry.name_without_sack().unwrap_or("newreno"))
     }
 
-    /// What it asks of the receiver and of the connection: all that any of its entries asks.
+    /// Returns the demands of all its entries on the receiver and on the connection.
     #[must_use]
     pub fn needs(&self, dialect: Dialect) -> Needs {
         [
@@ -146,8 +145,8 @@ impl StackSpec {
         .fold(Needs::NONE, Needs::union)
     }
 
-    /// What the catalog says of its entries, in the order of [`Axis::ALL`], each with the parameters
-    /// that were given: their places among the entry's, and their values.
+    /// Returns the descriptions of its entries, in the order of [`Axis::ALL`], each with the parameters that were
+    /// given: their indices among the entry's specifications, and their values.
     pub(super) fn described(&self) -> [(&Description, Vec<(usize, &Value)>); 4] {
         [
             self.recovery.described(),
@@ -157,7 +156,7 @@ impl StackSpec {
         ]
     }
 
-    /// Every parameter of every entry as it holds in `dialect`, defaults included.
+    /// Returns every parameter of every entry with its value in `dialect`, defaults included.
     #[must_use]
     pub fn effective(&self, dialect: Dialect) -> Vec<Effective<'_>> {
         Vec::from([
@@ -179,29 +178,29 @@ impl fmt::Display for StackSpec {
     }
 }
 
-/// One entry of a stack with its parameters as they hold in a dialect.
+/// Entry of a stack with the values of its parameters in a dialect.
 #[derive(Clone, Debug)]
 pub struct Effective<'a> {
-    /// The axis of the entry.
+    /// Axis of the entry.
     pub axis: Axis,
-    /// The entry's name.
+    /// Name of the entry.
     pub algorithm: &'a str,
-    /// Its parameters: what each is about, its value, and where that comes from.
+    /// Parameters: specification, value, and origin of the value.
     pub parameters: Vec<(&'a ParameterSpec, &'a Value, Origin)>,
 }
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The dialect's default.
     Default,
-    /// It was given in the stack's text.
+    /// The stack's text.
     Given,
 }
 
-/// Every stack of a catalog.
+/// Enumeration of the stacks of a catalog.
 impl Catalog {
-    /// Every combination of entries that makes sense, with default parameters.
+    /// Returns every valid combination of entries, with default parameters.
     pub fn stacks(&self) -> impl Iterator<Item = StackSpec> + '_ {
         let stacks = self.entries().iter().flat_map(move |recovery| {
             self.entries().iter().flat_map(move |control| {
@@ -218,8 +217,8 @@ impl Catalog {
         stacks.filter(|stack| self.forbids(stack.names()).is_none())
     }
 
-    /// Of [`stacks`](Self::stacks), so many that every two entries that may stand in one stack do
-    /// so at least once: for whoever cannot afford the product of four lists.
+    /// Returns a subset of [`stacks`](Self::stacks) in which every two entries that may stand in one stack do so at
+    /// least once, for callers that cannot afford the product of four lists.
     pub fn stacks_by_pairs(&self) -> impl Iterator<Item = StackSpec> + '_ {
         let mut seen = BTreeSet::new();
         self.stacks().filter(move |stack| {
@@ -236,7 +235,7 @@ impl Catalog {
     }
 }
 
-/// Reads a stack, or tells what is wrong with which part of the text.
+/// Reads a stack, or returns the problem and its place in the text.
 fn read(text: &str, catalog: &Catalog) -> Result<StackSpec, Fault> {
     let parts = parse::parts(text).map_err(|(at, problem)| (at, told(catalog, problem)))?;
     let places = [0, 1, 2, 3].map(|axis| parts[axis].at.clone());
@@ -256,7 +255,7 @@ fn read(text: &str, catalog: &Catalog) -> Result<StackSpec, Fault> {
     }
 }
 
-/// The problem with the names that the syntax does not know.
+/// Adds the known names to a problem that the parser found.
 fn told(catalog: &Catalog, problem: StackProblem) -> StackProblem {
     match problem {
         StackProblem::NoName { axis, .. } => StackProblem::NoName {
@@ -311,10 +310,10 @@ fn unknown(catalog: &Catalog, axis: Axis, name: &str) -> StackProblem {
     }
 }
 
-/// An entry, with the parameters that were given.
+/// Entry with the parameters that were given.
 struct Chosen<P: ?Sized> {
     entry: Arc<Entry<P>>,
-    /// By the parameter's place among the entry's specifications, and in that order.
+    /// Values by the index of the parameter among the entry's specifications, in that order.
     given: Vec<(usize, Value)>,
 }
 
@@ -338,7 +337,7 @@ impl<P: Plugin + ?Sized> Chosen<P> {
         }
     }
 
-    /// Notes a value for a parameter; does nothing and answers `false` if there is one already.
+    /// Notes a value for a parameter; does nothing and returns `false` if it has one already.
     fn give(&mut self, index: usize, value: Value) -> bool {
         if self.value_given(index).is_some() {
             return false;
@@ -367,7 +366,7 @@ impl<P: Plugin + ?Sized> Chosen<P> {
         let mut values = self.entry.defaults(dialect);
         for (index, value) in &self.given {
             let set = values.set(&specs[*index].name, value.clone());
-            debug_assert_eq!(set, Ok(()), "it was admitted when it was read");
+            debug_assert_eq!(set, Ok(()), "the value was admitted when it was read");
         }
         values
     }
@@ -399,7 +398,7 @@ impl<P: Plugin + ?Sized> Chosen<P> {
         }
     }
 
-    /// What was given and differs from the default of some dialect.
+    /// Returns the given values that differ from the default of at least one dialect.
     fn deviations(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.given.iter().filter_map(|(index, value)| {
             let spec = &self.entry.parameters()[*index];
@@ -434,7 +433,7 @@ impl<P: ?Sized> fmt::Debug for Chosen<P> {
     }
 }
 
-/// The same entry, and the same parameters in every dialect.
+/// Equal if the entry is the same, and the parameters are the same in every dialect.
 impl<P: Plugin + ?Sized> PartialEq for Chosen<P> {
     fn eq(&self, other: &Self) -> bool {
         self.entry.name() == other.entry.name() && self.deviations().eq(other.deviations())

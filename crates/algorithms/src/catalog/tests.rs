@@ -1,4 +1,4 @@
-//! Tests over the whole catalog, and of a stack as text.
+//! Tests of the whole catalog, and of the text of stacks.
 
 mod deploy;
 mod transfer;
@@ -23,7 +23,7 @@ fn error(text: &str) -> String {
         .to_string()
 }
 
-/// A value that is not the default of every dialect.
+/// Returns a value that is not the default of every dialect.
 fn another(spec: &ParameterSpec) -> Value {
     let candidates = match &spec.kind {
         Kind::Choice(words) => {
@@ -36,7 +36,7 @@ fn another(spec: &ParameterSpec) -> Value {
     };
     let default = &spec.default.rfc;
     let other = candidates.into_iter().find(|value| value != default);
-    other.unwrap_or_else(|| panic!("`{}` has but one value", spec.name))
+    other.unwrap_or_else(|| panic!("`{}` has only one value", spec.name))
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn entries_are_well_formed() {
         let source = std::path::Path::new(workspace).join(&*entry.file);
         let source = std::fs::read_to_string(source).unwrap_or_default();
         let named = source.contains(&format!("\"{}\"", entry.name));
-        assert!(named, "{} names no `{}`", entry.file, entry.name);
+        assert!(named, "{} does not name `{}`", entry.file, entry.name);
         for spec in entry.parameters.iter() {
             let place = format!("{}({})", entry.name, spec.name);
             assert!(!spec.doc.is_empty() && !spec.source.is_empty(), "{place}");
@@ -137,7 +137,7 @@ fn the_short_form_is_canonical() {
         ("newreno/reno/none/0", "newreno/reno"),
         ("newreno/reno/veno/tcp", "newreno/reno/veno/0"),
         ("newreno/reno/veno/previous", "newreno/reno/veno/1"),
-        // The default everywhere is not worth a word; the default of one dialect is.
+        // A value that is the default in every dialect is not printed; the default of one dialect is.
         ("newreno/reno/veno(beta=3)/1", "newreno/reno/veno/1"),
         ("newreno/reno(count=bytes)", "newreno/reno(count=bytes)"),
         // In the order of the catalog.
@@ -178,7 +178,7 @@ fn needs_are_those_of_all_entries() {
 }
 
 #[test]
-fn aliases_and_conflicts_are_told() {
+fn aliases_and_conflicts_are_reported() {
     let previous = CATALOG.descriptions().find(|d| d.name == "1").unwrap();
     assert_eq!(previous.aliases, ["previous"]);
     let forbids = |names| CATALOG.forbids(names);
@@ -214,10 +214,12 @@ fn errors_about_axes() {
     assert_eq!(
         error("newreno/reno/none/1"),
         "stack `newreno/reno/none/1`, column 14: loss differentiation `none` and response `1` \
-         make no sense together: the response is asked only about losses judged to be the \
-         link's, and `none` judges none so: name a loss differentiation, or leave both out"
+         cannot be combined: a response answers only losses judged to be the link's, and \
+         `none` judges no loss so: name a loss differentiation, or leave both out"
     );
-    assert!(error("newreno//veno/1").contains("a congestion control is to be named here: `reno`"));
+    assert!(
+        error("newreno//veno/1").contains("missing congestion control: expected one of `reno`")
+    );
 }
 
 #[test]
@@ -259,28 +261,30 @@ fn errors_about_parameters() {
          none): leave it out"
     );
     assert!(error("newreno/reno(count=byte)").ends_with(
-        "column 20: count: `byte` is no such value: write `acks` or `bytes`; did you mean `bytes`?"
+        "column 20: count: invalid value `byte`: expected `acks` or `bytes`; did you mean `bytes`?"
     ));
     assert!(error("newreno/fixed(window=0)").ends_with(
-        "column 22: window: `0` is no such value: write a whole number from 1 to 1000000 \
+        "column 22: window: invalid value `0`: expected a whole number from 1 to 1000000 \
          (segments)"
     ));
     assert!(
         error("newreno/reno(decrease=)")
-            .ends_with("decrease: no value is given: write a number from 0 to 1")
+            .ends_with("decrease: missing value: expected a number from 0 to 1")
     );
     assert!(error("newreno/reno(count)").ends_with("`count` has no value: write `count=…`"));
     assert!(
         error("newreno/fixed(window=4,window=5)")
-            .ends_with("column 24: `window` is given twice: leave one")
+            .ends_with("column 24: `window` is given twice: remove one")
     );
 }
 
 #[test]
 fn errors_about_parentheses() {
-    assert!(error("newreno/reno(count=bytes").contains("column 13: `(` has no partner"));
-    assert!(error("newreno/reno)").contains("column 13: `)` has no partner"));
-    assert!(error("newreno/reno()x").contains("column 15: `x` follows a closing parenthesis"));
+    assert!(error("newreno/reno(count=bytes").contains("column 13: unbalanced `(`"));
+    assert!(error("newreno/reno)").contains("column 13: unbalanced `)`"));
+    assert!(
+        error("newreno/reno()x").contains("column 15: unexpected `x` after a closing parenthesis")
+    );
 }
 
 #[test]
@@ -337,12 +341,12 @@ fn anyone_registers_and_clones_go_their_own_way() {
 }
 
 #[test]
-fn who_is_withdrawn_makes_room_and_stays_where_it_was_read() {
+fn a_withdrawn_entry_frees_its_name_and_stays_in_earlier_stacks() {
     let mut catalog = Catalog::builtin();
     catalog.register(mine("mine")).unwrap();
     let text = "newreno/reno/veno/mine";
     let before = StackSpec::parse(text, &catalog).unwrap();
-    // Of another axis, there is none of that name.
+    // There is no entry of that name on another axis.
     catalog.withdraw(Axis::Control, "mine");
     assert!(StackSpec::parse(text, &catalog).is_ok());
     catalog.withdraw(Axis::Response, "mine");
@@ -372,6 +376,7 @@ fn a_catalog_does_not_take_everything() {
             unit: "".into(),
         },
         default: Defaults::same(Value::Integer(10)),
+        level: Level::Basic,
     };
     let entry = |specs| {
         Entry::response("dynamically", file!()).build_with(specs, |_: &Values, _| {
@@ -389,7 +394,7 @@ fn a_catalog_does_not_take_everything() {
     };
     assert_eq!(
         refused(entry(vec![fair.clone(), fair.clone()])),
-        "response `dynamically`: its parameter `n` is declared twice: leave one"
+        "response `dynamically`: its parameter `n` is declared twice: remove one"
     );
     let unwritable = ParameterSpec {
         name: "n m".into(),
@@ -410,7 +415,7 @@ fn a_catalog_does_not_take_everything() {
 }
 
 #[test]
-fn a_name_stands_once_and_what_is_excluded_is_there() {
+fn names_are_unique_and_excluded_entries_exist() {
     let draft = || Entry::response("mine", file!()).alias("own");
     let taken = |draft: Draft<dyn dupack_tcp::response::Response, ()>| {
         let entry = draft.build(|(), _| Box::new(crate::response::previous::Previous));
@@ -423,7 +428,7 @@ fn a_name_stands_once_and_what_is_excluded_is_there() {
     for twice in ["mine", "own"] {
         assert_eq!(
             taken(draft().alias(twice)).unwrap_err(),
-            format!("response `mine`: it is called `{twice}` twice: leave one")
+            format!("response `mine`: it has the name `{twice}` twice: remove one")
         );
     }
     let excludes = |name: &'static str| {
@@ -431,7 +436,7 @@ fn a_name_stands_once_and_what_is_excluded_is_there() {
     };
     let error = taken(excludes("sakc")).unwrap_err();
     assert!(
-        error.contains("it excludes the loss recovery `sakc`, and there is none"),
+        error.contains("it excludes the loss recovery `sakc`, which does not exist"),
         "{error}"
     );
     let catalog = taken(excludes("sack")).unwrap();
@@ -440,7 +445,7 @@ fn a_name_stands_once_and_what_is_excluded_is_there() {
 }
 
 #[test]
-fn whose_a_stack_is_is_known() {
+fn a_stack_knows_the_owner_of_its_entries() {
     assert!(CATALOG.stacks().all(|stack| stack.is_builtin()));
     let mut catalog = Catalog::builtin();
     catalog.register(mine("mine")).unwrap();
@@ -451,10 +456,31 @@ fn whose_a_stack_is_is_known() {
 
 #[cfg(feature = "suggest")]
 #[test]
-fn a_misspelt_name_is_like_one_that_there_is() {
+fn a_misspelt_name_suggests_an_existing_one() {
     assert_eq!(CATALOG.suggest("sakc"), Some("sack"));
     assert_eq!(CATALOG.suggest("westwod"), Some("westwood"));
     assert_eq!(CATALOG.suggest("qqqq"), None);
     let error = error("newreno(xyzzy=1)/reno");
     assert!(error.contains("`xyzzy`. It has `"), "{error}");
+}
+
+#[test]
+fn every_algorithm_has_a_handful_of_basic_parameters() {
+    for entry in Catalog::builtin().descriptions() {
+        let basic = entry.parameters.iter().filter(|p| p.level == Level::Basic);
+        let (count, all) = (basic.count(), entry.parameters.len());
+        assert!(count <= 8, "{}: {count} of {all}", entry.name);
+        assert!(count > 0 || all == 0, "{}", entry.name);
+    }
+}
+
+#[test]
+fn parameters_are_basic_if_none_is_marked() {
+    let catalog = Catalog::builtin();
+    let has_advanced = |name: &str| {
+        let mut called = catalog.descriptions().filter(|entry| entry.is_called(name));
+        let parameters = &called.next().unwrap().parameters;
+        parameters.iter().any(|p| p.level == Level::Advanced)
+    };
+    assert!(!has_advanced("zigzag") && has_advanced("cubic"));
 }

@@ -1,9 +1,9 @@
-//! Parameters as types: a struct per algorithm, whose fields say all there is to say of each.
+//! Parameters as types: a struct per algorithm, whose fields declare its parameters.
 //!
 //! ```
 //! use dupack_algorithms::catalog::{Choice, Parameters, Switch};
 //!
-//! /// What ends the recovery.
+//! /// Event that ends the recovery.
 //! #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 //! enum Exit {
 //!     /// the first ACK of new data
@@ -15,9 +15,9 @@
 //! #[derive(Clone, Copy, Debug, Parameters)]
 //! struct MineParameters {
 //!     /// duplicate ACKs that make a loss
-//!     #[parameter(source = "RFC 5681 §3.2", range = 1..=1000, unit = "ACKs", default = 3)]
+//!     #[parameter(basic, source = "RFC 5681 §3.2", range = 1..=1000, unit = "ACKs", default = 3)]
 //!     dup_threshold: u32,
-//!     /// what ends the recovery
+//!     /// event that ends the recovery
 //!     #[parameter(
 //!         source = "RFC 5681 §3.2 step 6; ns-2",
 //!         default(rfc = Exit::FirstAck, linux = Exit::Covered, ns2 = Exit::Covered),
@@ -26,9 +26,11 @@
 //! }
 //! ```
 //!
-//! In a stack that is `mine(dup_threshold=2,exit=covered)`: a field's name, and an enum's variants
-//! in lower case with hyphens. Doc comments are printed as they stand. What several algorithms
-//! have in common is a struct of its own, which each of them embeds; where one differs, it says so:
+//! In a stack this is `mine(dup_threshold=2,exit=covered)`: the name of the field, and the variant of the enum in lower
+//! case with hyphens. Doc comments are printed as they stand. `basic` marks the few parameters that users change in
+//! practice: `dupack stacks` shows them first, and the others with `--all`. An algorithm without any marked parameter
+//! shows all of them. Parameters that several algorithms share are a struct of
+//! their own, which each of them embeds. An algorithm that differs declares its difference:
 //!
 //! ```
 //! # use dupack_algorithms::catalog::{Parameters, Switch};
@@ -37,24 +39,24 @@
 //!     /// additive increase per round trip
 //!     #[parameter(source = "RFC 5681", range = 0.0..=1000.0, unit = "segments", default = 1.0)]
 //!     increase: f64,
-//!     /// grow only if the window was used
+//!     /// growth only if the window was used
 //!     #[parameter(source = "RFC 7661", default = Switch::On)]
 //!     validate: Switch,
 //! }
 //!
 //! #[derive(Clone, Copy, Debug, Parameters)]
 //! struct MineParameters {
-//!     /// what a loss leaves of the window
+//!     /// share of the window that remains after a loss
 //!     #[parameter(source = "RFC 5681", range = 0.0..=1.0, default = 0.5)]
 //!     decrease: f64,
-//!     /// It grows by what it leaves, whatever it is told; and whether it is used or not.
-//!     #[embed(change(validate(source = "nobody", default = Switch::Off)), fix(increase = decrease))]
+//!     // The increase equals the decrease, and the window grows whether it was used or not.
+//!     #[embed(change(validate(source = "our choice", default = Switch::Off)), fix(increase = decrease))]
 //!     growth: Growth,
 //! }
 //! ```
 //!
-//! `change` gives a parameter of the group another doc, source or default, and nothing else: another
-//! range does not compile.
+//! `change` gives a parameter of the group another doc, source or default, and nothing else. Another range does not
+//! compile.
 //!
 //! ```compile_fail
 //! # use dupack_algorithms::catalog::{Parameters, Switch};
@@ -66,19 +68,19 @@
 //! # }
 //! #[derive(Clone, Copy, Debug, Parameters)]
 //! struct MineParameters {
-//!     #[embed(change(increase(range = 0.0..=2.0, source = "nobody")))]
+//!     #[embed(change(increase(range = 0.0..=2.0, source = "our choice")))]
 //!     growth: Growth,
 //! }
 //! ```
 //!
-//! `fix` takes it out of what can be chosen, and sets it to an expression, which may name the fields
-//! before. A name that the group does not have does not compile:
+//! `fix` removes a parameter from the list and sets it to an expression, which may use the fields before it. Both reach
+//! into a group within the group: `fix(growth.increase = 1.0)`. A name that the group does not have does not compile:
 //!
 //! ```compile_fail,E0609
 //! # use dupack_algorithms::catalog::{Parameters, Switch};
 //! #[derive(Clone, Copy, Debug, Parameters)]
 //! struct Growth {
-//!     /// grow only if the window was used
+//!     /// growth only if the window was used
 //!     #[parameter(source = "RFC 7661", default = Switch::On)]
 //!     validate: Switch,
 //! }
@@ -99,19 +101,19 @@ use alloc::vec::Vec;
 
 use dupack_tcp::time::Duration;
 
-use super::parameter::{Defaults, Kind, ParameterSpec, Text, Value, Values, Word};
+use super::parameter::{Defaults, Kind, Level, ParameterSpec, Text, Value, Values, Word};
 
 pub use dupack_derive::{Choice, Parameters};
 
 /// Specifications in the order in which they are printed.
 pub type Specs = Vec<ParameterSpec>;
 
-/// What an algorithm's parameters are read into. Derived: see the [module](self).
+/// Struct of an algorithm's parameters. Derived: see the [module](self).
 pub trait Parameters: Sized + 'static {
-    /// What is said of each parameter, field by field.
+    /// Declaration of each parameter, field by field.
     type Layout: Send + Sync + 'static;
 
-    /// What is said of each parameter.
+    /// Returns the declarations.
     fn layout() -> Self::Layout;
 
     /// Adds the specifications of `layout` to `specs`.
@@ -132,20 +134,20 @@ impl Parameters for () {
     fn read((): &(), _: &mut Reader<'_>) {}
 }
 
-/// An enum whose variants are the words that a parameter may be set to. Derived: see the
+/// Enum whose variants are the words that a parameter may be set to. Derived: see the
 /// [module](self). `#[choice("word")]` on a variant gives it another word than its name.
 pub trait Choice: Copy + Send + Sync + 'static {
-    /// The words, each with what it means.
+    /// Words with their meanings.
     const WORDS: &'static [Word];
 
-    /// The word of this variant.
+    /// Returns the word of this variant.
     fn word(&self) -> &'static str;
 
-    /// The variant of `word`, if there is one.
+    /// Returns the variant of `word`, if there is one.
     fn from_word(word: &str) -> Option<Self>;
 }
 
-/// On or off, for what has no better names.
+/// On or off, for parameters that have no better names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Switch {
     /// yes
@@ -155,19 +157,19 @@ pub enum Switch {
 }
 
 impl Switch {
-    /// Whether it is on.
+    /// Returns `true` if it is on.
     #[must_use]
     pub const fn is_on(self) -> bool {
         matches!(self, Self::On)
     }
 }
 
-/// A type that a value is read into.
+/// Type that a value is read into.
 pub trait Parameter: Copy + Send + Sync + 'static {
-    /// As a value.
+    /// Converts to a value.
     fn into_value(self) -> Value;
 
-    /// From a value of its kind.
+    /// Converts from a value of its kind.
     fn from_value(value: &Value) -> Option<Self>;
 }
 
@@ -233,13 +235,13 @@ impl Parameter for Duration {
     }
 }
 
-/// A number, which has a range and a unit.
+/// Number, which has a range and a unit.
 #[diagnostic::on_unimplemented(
     message = "a parameter of the type `{Self}` has no range and no unit",
     note = "leave out `range` and `unit`"
 )]
 pub trait Ranged: Parameter {
-    /// What it takes.
+    /// Returns the kind of its values.
     fn kind(range: RangeInclusive<Self>, unit: &'static str) -> Kind;
 }
 
@@ -269,13 +271,13 @@ impl Ranged for f64 {
     }
 }
 
-/// A choice or a span of time, which says itself what it takes.
+/// Choice or duration, which needs no range and unit.
 #[diagnostic::on_unimplemented(
     message = "a parameter of the type `{Self}` does not say what it takes",
     note = "a number has a range: `range = 1..=1000`; an enum derives `Choice`"
 )]
 pub trait Unranged: Parameter {
-    /// What it takes.
+    /// Returns the kind of its values.
     fn kind() -> Kind;
 }
 
@@ -291,27 +293,28 @@ impl Unranged for Duration {
     }
 }
 
-/// What is said of one parameter, in a [layout](Parameters::Layout).
+/// Declaration of one parameter, in a [layout](Parameters::Layout).
 pub struct Field<T> {
     name: &'static str,
     doc: &'static str,
     source: &'static str,
     kind: Kind,
-    /// In the dialects `rfc`, `linux` and `ns2`.
+    /// Defaults in the dialects `rfc`, `linux` and `ns2`.
     defaults: [T; 3],
+    level: Level,
     offer: Offer,
 }
 
-/// Whether a parameter can be chosen.
+/// Availability of a parameter to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Offer {
     Offered,
-    /// Whoever embeds its group has fixed it.
+    /// The struct that embeds the group has fixed it.
     Withheld,
 }
 
 impl<T: Parameter> Field<T> {
-    /// A parameter with its defaults in the dialects `rfc`, `linux` and `ns2`.
+    /// Returns an advanced parameter with its defaults in the dialects `rfc`, `linux` and `ns2`.
     #[must_use]
     pub const fn new(
         name: &'static str,
@@ -326,31 +329,41 @@ impl<T: Parameter> Field<T> {
             source,
             kind,
             defaults,
+            level: Level::Advanced,
             offer: Offer::Offered,
         }
     }
 
-    /// Says something else of what it does.
+    /// Returns the parameter as a basic one.
+    #[must_use]
+    pub fn basic(self) -> Self {
+        Self {
+            level: Level::Basic,
+            ..self
+        }
+    }
+
+    /// Replaces the description.
     pub fn document(&mut self, doc: &'static str) {
         self.doc = doc;
     }
 
-    /// Says something else of where its defaults come from.
+    /// Replaces the source of the defaults.
     pub fn source(&mut self, source: &'static str) {
         self.source = source;
     }
 
-    /// Gives it other defaults.
+    /// Replaces the defaults.
     pub fn default(&mut self, defaults: [T; 3]) {
         self.defaults = defaults;
     }
 
-    /// Takes it out of what can be chosen.
+    /// Removes the parameter from the list.
     pub fn withhold(&mut self) {
         self.offer = Offer::Withheld;
     }
 
-    /// Adds its specification, if it can be chosen.
+    /// Adds its specification to `specs`, unless it is withheld.
     pub fn list(&self, specs: &mut Specs) {
         if self.offer == Offer::Withheld {
             return;
@@ -362,11 +375,12 @@ impl<T: Parameter> Field<T> {
             source: Text::Borrowed(self.source),
             kind: self.kind.clone(),
             default: Defaults { rfc, linux, ns2 },
+            level: self.level,
         });
     }
 
-    /// Its value, the next of `values`. One that cannot be chosen has a default, until whoever
-    /// fixed it says more.
+    /// Returns its value, the next of `values`. A withheld parameter has a default, which the embedding struct then
+    /// replaces.
     pub fn read(&self, values: &mut Reader<'_>) -> T {
         if self.offer == Offer::Withheld {
             return self.defaults[0];
@@ -387,14 +401,14 @@ impl<T: fmt::Debug> fmt::Debug for Field<T> {
     }
 }
 
-/// Values on their way into a struct, front to back.
+/// Reader of values into a struct, in order.
 #[derive(Debug)]
 pub struct Reader<'a> {
     rest: slice::Iter<'a, Value>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads all of `values`.
+    /// Returns a reader of all `values`.
     #[must_use]
     pub fn new(values: &'a Values) -> Self {
         Self {
@@ -403,7 +417,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The parameters of `T` with their defaults in one dialect, but for what `set` is given.
+/// Returns the parameters of `T` with their defaults in one dialect, except for those that `set` changes.
 ///
 /// # Errors
 /// If there is no such parameter, or it does not take the value.

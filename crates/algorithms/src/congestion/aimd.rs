@@ -8,31 +8,31 @@
 //! avoidance    cwnd += i · SMSS²/cwnd      cwnd += i · SMSS per cwnd bytes  (eq. 3, RFC 3465)
 //! ```
 //!
-//! [`Decrease`] is RFC 5681 eq. 4: `ssthresh = max(b · FlightSize, 2 · SMSS)`. A mark of congestion
-//! counts as a loss (RFC 3168 §6.1.2), or has a factor of its own: ABE, RFC 8511 §3.1, for a queue
-//! that marks is short where one that overflows is long.
+//! [`Decrease`] is RFC 5681 eq. 4: `ssthresh = max(b · FlightSize, 2 · SMSS)`. A mark of congestion counts as a loss
+//! (RFC 3168 §6.1.2), or has a factor of its own (ABE, RFC 8511 §3.1), as a queue that marks is short and one that
+//! overflows is long.
 //!
-//! Reno is both and nothing else; Westwood grows by the first; CUBIC takes its slow start from
-//! the first, and the second with another factor.
+//! Reno is both and nothing else; Westwood grows by the first; CUBIC takes its slow start from the first, and the
+//! second with another factor.
 //!
 //! Readings:
-//! - Slow start that counts bytes stops at `ssthresh`, and what the ACK acknowledged beyond it
-//!   counts for congestion avoidance (as Linux does; the RFCs leave the crossing open). Slow
-//!   start that counts ACKs may pass `ssthresh` by a fraction of a segment (as ns-2 does).
-//! - FlightSize is taken for no more than `cwnd` when ACKs reveal the loss. With the recoveries
-//!   that have a recovery phase it hardly is more. LE and Momentary keep sending while sacked
-//!   data waits for a hole, so that the distance from SND.UNA to SND.NXT exceeds what is in the
-//!   network, and half of it would be no reduction. At a timeout FlightSize is taken as it is.
+//! - Slow start that counts bytes stops at `ssthresh`, and the bytes that the ACK acknowledged beyond it
+//!   count for congestion avoidance (as in Linux; the RFCs leave the crossing open). Slow
+//!   start that counts ACKs may pass `ssthresh` by a fraction of a segment (as in ns-2).
+//! - FlightSize is limited to `cwnd` when ACKs reveal the loss. With the recoveries
+//!   that have a recovery phase it is hardly ever larger. LE and Momentary keep sending while sacked
+//!   data waits for a hole, so the distance from SND.UNA to SND.NXT exceeds the data in the
+//!   network, and half of it would be no reduction. At a timeout FlightSize is limited, too.
 
 use alloc::boxed::Box;
 
 use dupack_tcp::congestion::Credit;
-use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule, WindowUse};
+use dupack_tcp::facts::{AckFacts, LimitedBy, LossFacts, LossRule, WindowUse};
 use dupack_tcp::window::Window;
 
 use crate::catalog::{Choice, Context, Parameters, Switch};
 
-/// What growth counts.
+/// Unit of growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Count {
     /// each ACK alike, whatever it covers
@@ -41,13 +41,13 @@ pub enum Count {
     Bytes,
 }
 
-/// So many segments that no ACK covers as much.
+/// Number of segments that exceeds what any ACK covers.
 const NO_LIMIT: u64 = 65_535;
 
 /// Slow start and additive increase, for the controls that grow by them.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct IncreaseParameters {
-    /// what growth counts
+    /// unit of growth
     #[parameter(
         source = "rfc: RFC 5681 §3.1 recommends bytes; ns2: tcp.cc, opencwnd; linux: tcp_slow_start",
         default(rfc = Count::Bytes, linux = Count::Bytes, ns2 = Count::Acks),
@@ -61,7 +61,7 @@ pub struct IncreaseParameters {
         default(rfc = 1, linux = NO_LIMIT, ns2 = 1),
     )]
     pub limit: u64,
-    /// L in the slow start after a timeout, when ACKs cover what arrived long ago
+    /// L in the slow start after a timeout, when ACKs cover data that arrived long ago
     #[parameter(
         source = "RFC 3465 §2.3 (1, whatever L is otherwise); linux has no limit",
         range = 1..=NO_LIMIT,
@@ -71,13 +71,14 @@ pub struct IncreaseParameters {
     pub limit_after_timeout: u64,
     /// additive increase per round trip
     #[parameter(
+        basic,
         source = "RFC 5681 §3.1",
         range = 0.0..=1000.0,
         unit = "segments",
         default = 1.0,
     )]
     pub increase: f64,
-    /// how much of the window must be used, that it may grow
+    /// use of the window that is required for growth
     #[parameter(
         source = "rfc: RFC 7661's aim, simplified; linux: tcp_is_cwnd_limited; ns2 grows regardless",
         default(
@@ -87,7 +88,7 @@ pub struct IncreaseParameters {
         ),
     )]
     pub validate: Validation,
-    /// whether a window that was not used is kept, and watched (RFC 7661), in place of `validate`
+    /// congestion window validation (RFC 7661): an unused window is kept and watched, in place of `validate`
     #[parameter(
         source = "RFC 7661 (experimental); linux has RFC 2861's way",
         default = Switch::Off,
@@ -95,18 +96,18 @@ pub struct IncreaseParameters {
     pub cwv: Switch,
 }
 
-/// How much of the window must be used, that it may grow.
+/// Use of the window that is required for growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Validation {
-    /// all of it in the last flight; in slow start more than half of it will do
+    /// all of it in the last flight; more than half of it in slow start
     Used,
-    /// so much that nothing else stopped the sender when it last stopped
+    /// as much as stopped the sender when it last stopped
     Limited,
-    /// nothing
+    /// none
     Off,
 }
 
-/// What a reduction takes its share of.
+/// Quantity of which a reduction takes its share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Basis {
     /// FlightSize
@@ -115,7 +116,7 @@ pub enum Basis {
     Cwnd,
 }
 
-/// What the least slow start threshold bounds.
+/// Quantities that the least slow start threshold bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Floor {
     /// cwnd and ssthresh
@@ -124,44 +125,49 @@ pub enum Floor {
     Ssthresh,
 }
 
-/// What a repeated timeout does to the slow start threshold.
+/// Effect of a repeated timeout on the slow start threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum RepeatedTimeout {
-    /// stays as the first timeout set it
+    /// unchanged since the first timeout
     Hold,
-    /// is set anew each time
+    /// recomputed each time
     Recompute,
 }
 
 /// Multiplicative decrease, for the controls that answer a loss by it.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct DecreaseParameters {
-    /// what a reduction takes its share of
+    /// quantity of which a reduction takes its share
     #[parameter(
         source = "rfc: RFC 5681 eq. 4; linux: tcp_reno_ssthresh; ns2: tcp.cc, slowdown",
         default(rfc = Basis::Flight, linux = Basis::Cwnd, ns2 = Basis::Cwnd),
     )]
     pub basis: Basis,
-    /// what a congestion loss leaves of the window, as a factor
-    #[parameter(source = "RFC 5681 eq. 4", range = 0.0..=1.0, default = 0.5)]
+    /// share of the window that remains after a congestion loss
+    #[parameter(basic, source = "RFC 5681 eq. 4", range = 0.0..=1.0, default = 0.5)]
     pub decrease: f64,
-    /// what a mark of congestion (ECN) leaves of the window, as a factor; 0: as a loss does
+    /// share of the window that remains after a mark of congestion (ECN); 0: as after a loss
     #[parameter(
         source = "RFC 3168 §6.1.2: as a loss; RFC 8511 §3.1 (ABE): 0.8 for Reno, 0.85 for CUBIC",
         range = 0.0..=1.0,
         default = 0.0,
     )]
     pub mark_decrease: f64,
-    /// The least slow start threshold, which Westwood has, too.
-    #[embed]
-    pub least: LeastThreshold,
-    /// what min_ssthresh bounds after a loss found by ACKs
+    /// least slow start threshold after a loss
+    #[parameter(
+        source = "RFC 5681 eq. 4",
+        range = 1..=NO_LIMIT,
+        unit = "segments",
+        default = 2,
+    )]
+    pub min_ssthresh: u64,
+    /// quantities that min_ssthresh bounds after a loss found by ACKs
     #[parameter(
         source = "rfc: RFC 5681 §3.2 sets cwnd from ssthresh; ns2: tcp.cc, slowdown, halves both alone",
         default(rfc = Floor::Both, linux = Floor::Both, ns2 = Floor::Ssthresh),
     )]
     pub floor: Floor,
-    /// ssthresh when a segment times out that a timeout has already resent
+    /// ssthresh when a segment times out that a timeout has already retransmitted
     #[parameter(
         source = "rfc: RFC 5681 §3.1; linux: tcp_enter_loss; ns2: tcp.cc, slowdown",
         default(
@@ -173,34 +179,21 @@ pub struct DecreaseParameters {
     pub repeated_timeout: RepeatedTimeout,
 }
 
-/// The least slow start threshold.
-#[derive(Clone, Copy, Debug, Parameters)]
-pub struct LeastThreshold {
-    /// least slow start threshold after a loss
-    #[parameter(
-        source = "RFC 5681 eq. 4",
-        range = 1..=NO_LIMIT,
-        unit = "segments",
-        default = 2,
-    )]
-    pub min_ssthresh: u64,
-}
-
-/// Which slow start is going on.
+/// Kind of slow start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SlowStart {
     Ordinary,
     AfterTimeout,
-    /// One whose growth somebody else sets.
+    /// Slow start whose growth is set from outside.
     Paced(Pace),
 }
 
-/// How fast slow start grows, where HyStart++ says so.
+/// Speed of slow start, set by HyStart++.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     /// Bytes that one ACK may count for (L · SMSS).
     pub limit: f64,
-    /// By what the growth is divided.
+    /// Divisor of the growth.
     pub divisor: f64,
 }
 
@@ -218,12 +211,12 @@ pub struct Increase {
     slow_start: SlowStart,
     /// Bytes acknowledged towards the next increase in congestion avoidance.
     acked: f64,
-    /// The two before the last loss event that may be undone.
+    /// `slow_start` and `acked` before the last loss event that may be undone.
     before: Option<Box<(SlowStart, f64)>>,
 }
 
 impl Increase {
-    /// With these parameters.
+    /// Returns the growth with these parameters.
     #[must_use]
     pub fn new(parameters: &IncreaseParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
@@ -234,7 +227,7 @@ impl Increase {
             limit_after_timeout: parameters.limit_after_timeout as f64 * smss,
             slope: parameters.increase * smss,
             validate: match parameters.cwv {
-                // Whoever validates the window says whether it was used.
+                // The validating wrapper reports whether the window was used.
                 Switch::On => Validation::Limited,
                 Switch::Off => parameters.validate,
             },
@@ -244,7 +237,7 @@ impl Increase {
         }
     }
 
-    /// A full segment has `to` bytes from now on, not `from`.
+    /// Changes the size of a full segment from `from` to `to` bytes.
     pub fn resize(&mut self, from: u32, to: u32) {
         let ratio = f64::from(to) / f64::from(from);
         self.limit *= ratio;
@@ -253,20 +246,20 @@ impl Increase {
         self.smss = f64::from(to);
     }
 
-    /// Whether so much of `window` was used that it may grow.
+    /// Returns `true` if enough of `window` was used that it may grow.
     #[must_use]
     pub fn permits(&self, ack: &AckFacts<'_>, window: Window) -> bool {
         match (self.validate, ack.window_use) {
             (Validation::Off, _) | (Validation::Used, WindowUse::Filled) => true,
             (Validation::Limited, _) => ack.limited_by == LimitedBy::Congestion,
-            // Slow start doubles the window in a round trip: what was outstanding may be doubled.
+            // Slow start doubles the window in a round trip, so it may grow to twice the data that was outstanding.
             (Validation::Used, WindowUse::Partly { flight_max }) => {
                 window.in_slow_start() && window.cwnd < 2.0 * flight_max as f64
             }
         }
     }
 
-    /// Segments that `credit` counts for.
+    /// Returns the number of segments that `credit` stands for.
     #[must_use]
     pub fn segments(&self, credit: Credit) -> f64 {
         match self.count {
@@ -275,7 +268,7 @@ impl Increase {
         }
     }
 
-    /// The window after an ACK.
+    /// Returns the window after an ACK.
     #[must_use]
     pub fn grown(&mut self, ack: &AckFacts<'_>, credit: Credit, window: Window) -> Window {
         if !self.permits(ack, window) {
@@ -292,7 +285,7 @@ impl Increase {
         }
     }
 
-    /// The window after an ACK, if congestion avoidance adds `slope` segments for each window that is
+    /// Returns the window after an ACK, if congestion avoidance adds `slope` segments for each window that is
     /// acknowledged, in parts: W + slope/W for a segment.
     #[must_use]
     pub fn grown_by(
@@ -315,8 +308,8 @@ impl Increase {
         window
     }
 
-    /// The window after an ACK in slow start, and what of the ACK was not used up when
-    /// `ssthresh` was reached.
+    /// Returns the window after an ACK in slow start, and the part of the ACK that was not used up when `ssthresh` was
+    /// reached.
     #[must_use]
     pub fn slow_start(&mut self, window: Window, credit: Credit) -> (Window, Credit) {
         let room = window.ssthresh - window.cwnd;
@@ -361,7 +354,7 @@ impl Increase {
         }
     }
 
-    /// Slow start is to go on at this pace; `None` if the parameters are to count again.
+    /// Sets the speed of slow start; `None` returns to the parameters.
     pub fn set_pace(&mut self, pace: Option<Pace>) {
         match (pace, self.slow_start) {
             (Some(pace), _) => self.slow_start = SlowStart::Paced(pace),
@@ -370,59 +363,48 @@ impl Increase {
         }
     }
 
-    /// A loss event begins: what its answer changes is remembered.
+    /// Remembers the state that the answer to a loss event changes.
     pub fn remember(&mut self) {
         self.before = Some(Box::new((self.slow_start, self.acked)));
     }
 
-    /// The loss event was none: what was remembered is back.
+    /// Restores the state before a spurious loss event.
     pub fn restore(&mut self) {
         if let Some(before) = self.before.take() {
             (self.slow_start, self.acked) = *before;
         }
     }
 
-    /// A loss found by ACKs was answered: counting begins anew.
+    /// Restarts the count after a loss found by ACKs.
     pub fn after_loss(&mut self) {
         self.acked = 0.0;
     }
 
-    /// A timeout was answered: counting begins anew, in the slow start after a timeout.
+    /// Restarts the count after a timeout, in the slow start after a timeout.
     pub fn after_timeout(&mut self) {
         self.acked = 0.0;
         self.slow_start = SlowStart::AfterTimeout;
     }
 }
 
-/// Whether a loss was answered by `reduction`, the control's own: because it was taken for
-/// congestion, or because response 0 answers as if it had been. A control keeps the same books
-/// for both, so that response 0 is TCP to the byte. `chosen` comes back rounded, at most down to
-/// a whole segment of `smss` bytes.
-#[must_use]
-pub fn is_own_reduction(cause: LossCause, chosen: Window, reduction: Window, smss: f64) -> bool {
-    let alike = |chosen: f64, own: f64| chosen == own || (0.0..smss).contains(&(own - chosen));
-    cause == LossCause::Congestion
-        || (alike(chosen.cwnd, reduction.cwnd) && alike(chosen.ssthresh, reduction.ssthresh))
-}
-
-/// The reduction of RFC 5681 eq. 4.
+/// Reduction of RFC 5681 eq. 4.
 #[derive(Clone, Debug)]
 pub struct Decrease {
     smss: f64,
     factor: f64,
-    /// The same for a mark, if that is another.
+    /// Factor for a mark, if that is another.
     mark_factor: Option<f64>,
     basis: Basis,
-    /// In bytes.
-    min_ssthresh: f64,
+    /// Least slow start threshold in bytes.
+    pub min_ssthresh: f64,
     floor: Floor,
     repeated: RepeatedTimeout,
-    /// Where the segment that timed out last begins.
+    /// Start of the segment that timed out last.
     timed_out: Option<u64>,
 }
 
 impl Decrease {
-    /// With these parameters.
+    /// Returns the reduction with these parameters.
     #[must_use]
     pub fn new(parameters: &DecreaseParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
@@ -431,26 +413,26 @@ impl Decrease {
             factor: parameters.decrease,
             mark_factor: (parameters.mark_decrease > 0.0).then_some(parameters.mark_decrease),
             basis: parameters.basis,
-            min_ssthresh: parameters.least.min_ssthresh as f64 * smss,
+            min_ssthresh: parameters.min_ssthresh as f64 * smss,
             floor: parameters.floor,
             repeated: parameters.repeated_timeout,
             timed_out: None,
         }
     }
 
-    /// A full segment has `to` bytes from now on, not `from`.
+    /// Changes the size of a full segment from `from` to `to` bytes.
     pub fn resize(&mut self, from: u32, to: u32) {
         self.min_ssthresh *= f64::from(to) / f64::from(from);
         self.smss = f64::from(to);
     }
 
-    /// The window after a loss that ACKs revealed, or a mark.
+    /// Returns the window after a loss that ACKs revealed, or a mark.
     #[must_use]
     pub fn after_loss(&self, loss: &LossFacts) -> Window {
         self.after_loss_by(self.factor, loss)
     }
 
-    /// The same, where the control itself says what a loss leaves of the window.
+    /// Returns the same window for a factor that the control sets itself.
     #[must_use]
     pub fn after_loss_by(&self, factor: f64, loss: &LossFacts) -> Window {
         let own = self.mark_factor.filter(|_| loss.rule == LossRule::MARK);
@@ -470,19 +452,19 @@ impl Decrease {
         }
     }
 
-    /// Whether this timeout leaves `ssthresh` alone, as one has resent the segment before.
+    /// Returns `true` if this timeout leaves `ssthresh` unchanged, as an earlier one has retransmitted the segment.
     #[must_use]
     pub fn holds(&self, loss: &LossFacts) -> bool {
         self.repeated == RepeatedTimeout::Hold && self.timed_out == Some(loss.segment.start)
     }
 
-    /// The window after a timeout: the loss window of one segment (RFC 5681 §3.1).
+    /// Returns the window after a timeout: the loss window of one segment (RFC 5681 §3.1).
     #[must_use]
     pub fn after_timeout(&mut self, loss: &LossFacts) -> Window {
         self.after_timeout_by(self.factor, loss)
     }
 
-    /// The same, where the control itself says what ssthresh is of the window.
+    /// Returns the same window for a factor that the control sets itself.
     #[must_use]
     pub fn after_timeout_by(&mut self, factor: f64, loss: &LossFacts) -> Window {
         let basis = match self.basis {

@@ -1,19 +1,19 @@
-//! The backlog: how many of a connection's segments wait in the bottleneck's queue.
+//! The backlog: the number of a connection's segments in the bottleneck's queue.
 //!
 //! ```text
 //! N = (cwnd/RTTmin − cwnd/RTT) · RTTmin = cwnd · (RTT − RTTmin) / RTT   segments
 //! ```
 //!
-//! What is expected without a queue less what is actual, times the round trip without a queue:
-//! L. S. Brakmo, L. L. Peterson, "TCP Vegas: end to end congestion avoidance on a global
-//! internet", IEEE JSAC 13(8), 1995, §III. [`vegas`](super::vegas) steers by it;
-//! [`veno`](super::veno) and the differentiation of that name take it for a sign of congestion.
+//! This is the expected rate without a queue minus the actual rate, times the round-trip time without a queue: L. S.
+//! Brakmo, L. L. Peterson, "TCP Vegas: end to end congestion avoidance on a global internet", IEEE JSAC 13(8), 1995,
+//! §III. [`vegas`](super::vegas) steers by it; [`veno`](super::veno) and the differentiation of that name take it for a
+//! sign of congestion.
 
 use dupack_tcp::time::Duration;
 
-/// N for a window of `cwnd` segments; nothing without a round-trip time.
+/// Returns N for a window of `cwnd` segments; `None` without a round-trip time.
 ///
-/// A coarse clock may round `rtt` to below the least one: that is no backlog.
+/// A coarse clock may round `rtt` to below the minimum: that is no backlog.
 #[must_use]
 pub fn backlog(cwnd: f64, rtt: Option<Duration>, rtt_min: Option<Duration>) -> Option<f64> {
     let rtt = rtt.filter(|rtt| !rtt.is_zero())?;

@@ -1,7 +1,7 @@
 //! BBR: a model of the path, from measured delivery rate, round-trip time and loss rate.
 //!
-//! Cardwell, Swett, Beshay (eds.), "BBR Congestion Control", draft-ietf-ccwg-bbr, the working
-//! group's text of August 2026 (BBRv3). Section numbers and names are that text's.
+//! Cardwell, Swett, Beshay (eds.), "BBR Congestion Control", draft-ietf-ccwg-bbr, the working group's text of August
+//! 2026 (BBRv3). Section numbers and names are that text's.
 //!
 //! ```text
 //! max_bw   = greatest delivery rate of the last two ProbeBW cycles                  (§5.5.3)
@@ -14,11 +14,10 @@
 //! and from any state, once min_rtt has not been refreshed for 5 s, ProbeRTT (cwnd = bdp/2)
 //! ```
 //!
-//! Loss in a probe for bandwidth, if it exceeds 2 % of a round trip, sets `inflight_longterm` and
-//! ends the probe. Loss at other times takes the short-term bounds towards what was delivered in
-//! the last round trip, by no more than 0.7, until the next probe. So it differs from its
-//! neighbours: a single loss changes nothing, a queue is not filled to find the rate, and what
-//! leaves is set by a pace, with the window as a second bound.
+//! Loss in a probe for bandwidth, if it exceeds 2 % of a round trip, sets `inflight_longterm` and ends the probe. Loss
+//! at other times lowers the short-term bounds towards the delivery of the last round trip, by a factor of at least
+//! 0.7, until the next probe. BBR differs from its neighbours in three points: a single loss changes nothing, BBR does
+//! not fill a queue to find the rate, and a pace controls the transmissions, with the window as a second bound.
 //!
 //! | part | file |
 //! | --- | --- |
@@ -32,41 +31,41 @@
 //! | pace, quantum, window | `output.rs` |
 //!
 //! Readings and differences:
-//! - A segment counts as lost when the recovery sends it again because it judged it lost. So it
-//!   is the same for every recovery, and a loss is counted as late as it is repaired; the draft
-//!   counts when the loss is found. A timeout counts everything outstanding at once, and a tail
+//! - A segment counts as lost when the recovery retransmits it because it judged it lost. The rule is the same
+//!   for every recovery, and a loss counts when it is repaired; the draft
+//!   counts it when it is found. A timeout counts everything outstanding at once, and a tail
 //!   loss that a probe repaired counts, too.
-//! - A recovery episode lasts from the first such retransmission until what had been sent by then
+//! - A recovery episode lasts from the first such retransmission until everything sent by then
 //!   is acknowledged. Undo values are saved when it begins (the draft's prose), not again in each
-//!   of its round trips (its pseudocode). It was spurious if DSACKs report all that was resent.
-//! - What else shows that an episode was spurious (`undo_eifel`, `undo_frto`) undoes it likewise.
-//! - After a timeout the window is one segment: the draft's `inflight + 1`, with all that is
-//!   outstanding taken for lost.
-//! - Whether there are selective ACKs shows when the first one comes.
-//! - What a DSACK reports counts as delivered (§2.2 recommends it), as far as so much was resent.
-//! - An ACK that reports nothing new leaves the model as it is; only what it says of spurious
-//!   losses is heard.
-//! - `C.is_cwnd_limited` covers the round trip at hand and the one before, so that a round trip
+//!   of its round trips (its pseudocode). It was spurious if DSACKs report all retransmitted segments.
+//! - Other signs of a spurious episode (`undo_eifel`, `undo_frto`) undo it, too.
+//! - After a timeout the window is one segment: this is the draft's `inflight + 1`, if everything
+//!   outstanding is taken for lost.
+//! - The first selective ACK shows that there are selective ACKs.
+//! - Data that a DSACK reports counts as delivered (§2.2 recommends it), up to the number of retransmitted bytes.
+//! - An ACK that reports nothing new does not change the model; only its report of spurious
+//!   losses is used.
+//! - `C.is_cwnd_limited` covers the present round trip and the one before, so that a round trip
 //!   that has just begun is no reason to take the window for unused.
 //! - ProbeRTT saves the window before the state changes. In the draft the state is ProbeRTT by
-//!   then, and `SaveCwnd` keeps an older window if that was larger, from however long ago.
-//! - Where the draft's parts differ, its pseudocode stands. §5.6.1's table bounds Drain by
-//!   `inflight_longterm`, `BoundCwndForModel` does not. §10.6 has `inflight_longterm` "updated
-//!   appropriately" by a loss while the application limits; `HandleInflightTooHigh` leaves it.
+//!   then, and `SaveCwnd` keeps an older window if that was larger, however old it is.
+//! - Where the draft's parts differ, its pseudocode is used. §5.6.1's table bounds Drain by
+//!   `inflight_longterm`, `BoundCwndForModel` does not. In §10.6 a loss while the application limits has
+//!   `inflight_longterm` "updated appropriately"; `HandleInflightTooHigh` does not change it.
 //!   In `IsTimeToCruise`, `Inflight` takes the bandwidth as its caller names it, `max_bw`. One
-//!   exception: an end of Startup by loss sets `full_bw_now`, too (§10.2); nothing looks at it then.
-//! - Without an estimate of the bandwidth the pace stays what it was at the beginning.
-//! - A cautious probe ends when what was in flight before an ACK fills `inflight_longterm`: after
-//!   the ACK it never does.
+//!   exception: an end of Startup by loss sets `full_bw_now`, too (§10.2); nothing uses it then.
+//! - Without an estimate of the bandwidth the pace is the one of the beginning.
+//! - A cautious probe ends when the bytes in flight before an ACK fill `inflight_longterm`: after
+//!   the ACK they never do.
 //! - Waits between probes are a hash of the seeds (the connection's and a parameter), the time and the bytes delivered.
-//! - The endpoint paces segment by segment, without offload. The send quantum therefore appears
-//!   only in the window's least size.
+//! - The endpoint paces segment by segment, without offload. The send quantum therefore only affects
+//!   the least size of the window.
 //! - `ssthresh` means nothing to BBR: it is infinite until the pipe has been full, then `cwnd`.
 //! - A mark of congestion counts as a loss of its round, once a window: the lower bounds of the model
-//!   follow (§5.5.10.3), outside of probes. §3.7 leaves the answer open, but for that there must be one.
+//!   follow (§5.5.10.3), outside of probes. §3.7 requires an answer and leaves it open.
 //!
-//! What a recovery would do to the window (NewReno's limit at a full ACK, PRR's share) does not
-//! apply: BBR returns its own window on each ACK, and an idle period leaves it as it is (§5.4).
+//! A recovery's limit of the window (NewReno's limit at a full ACK, PRR's share) does not apply: BBR returns its own
+//! window on each ACK, and an idle period does not change it (§5.4).
 
 mod loss;
 mod model;
@@ -97,7 +96,7 @@ use super::delivery_rate::{Quiet, RateSample, Sampler};
 use super::max_filter::MaxFilter;
 use crate::catalog::{Axis, Context, Entry, Linux, Opponent};
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("bbr", file!())
@@ -114,7 +113,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .conflict(
             Axis::Differentiation,
             Opponent::AnyButNull,
-            "BBR answers rates of loss, not single losses: the cause of one changes nothing",
+            "BBR answers loss rates, not single losses: the cause of a loss changes nothing",
         )
         .linux(Linux::missing(
             "its `bbr` is version 1, `bbr-v1` here; version 3 is in Google's kernels only",
@@ -122,7 +121,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .build(|parameters, context| Box::new(Bbr::new(parameters, context)))
 }
 
-/// The state machine (§5.1).
+/// State of the state machine (§5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Startup,
@@ -142,21 +141,20 @@ impl State {
         )
     }
 
-    /// Whether it sends more to see whether more gets through (`IsProbingBW`).
+    /// Returns `true` if it sends more to see whether more is delivered (`IsProbingBW`).
     const fn is_probing_bw(self) -> bool {
         matches!(self, Self::Startup | Self::ProbeBwRefill | Self::ProbeBwUp)
     }
 }
 
-/// Whether the window was the limit in the round trip at hand and in the one before
-/// (C.is_cwnd_limited).
+/// `true` if the window was the limit in the present round trip, and in the one before (C.is_cwnd_limited).
 #[derive(Clone, Copy, Debug, Default)]
 struct CwndLimited {
     this_round: bool,
     last_round: bool,
 }
 
-/// The control. See the [module](self). Volumes are in bytes, rates in bytes per second.
+/// BBR's control. See the [module](self). Volumes are in bytes, rates in bytes per second.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     constants: Constants,
@@ -177,7 +175,7 @@ pub struct Bbr {
     drain_start_round: u64,
     /// Sending resumed after an idle period, and nothing has been delivered since.
     idle_restart: bool,
-    /// The recovery episode at hand, and what its undoing would bring back.
+    /// Present recovery episode, and the values that its undoing would restore.
     episode: Episode,
     undo: Option<Undo>,
     undo_rules: UndoRules,
@@ -189,15 +187,15 @@ pub struct Bbr {
     prior_cwnd: f64,
     pacing_rate: f64,
     send_quantum: f64,
-    /// The time of the event at hand, and C.inflight as of then.
+    /// Time of the present event, and C.inflight at that time.
     now: Instant,
     in_flight: u64,
-    /// C.inflight before the ACK at hand.
+    /// C.inflight before the present ACK.
     prior_in_flight: u64,
 }
 
 impl Bbr {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &BbrParameters, context: &Context) -> Self {
         let constants = Constants::new(parameters, context);
@@ -235,8 +233,8 @@ impl Bbr {
         }
     }
 
-    /// The first transmission: what of `OnInit` (§5.2.1) depends on the connection. There may be a
-    /// round-trip time already: the handshake's.
+    /// Initializes the part of `OnInit` (§5.2.1) that depends on the connection, at the first transmission. There may
+    /// be a round-trip time already: the handshake's.
     fn begin(&mut self, view: &View<'_>) {
         let srtt = view.rtt.srtt();
         self.initial_cwnd = Some(view.window.cwnd);
@@ -261,7 +259,7 @@ impl Bbr {
         self.bound_bw_for_model();
     }
 
-    /// What an ACK says of the connection rather than of the path.
+    /// Notes what an ACK says about the connection rather than the path.
     fn note_connection(&mut self, ack: &AckFacts<'_>) {
         self.has_selective_acks |= ack.delivered.iter().any(|d| d.by == DeliveredBy::Sack);
         self.cwnd_limited.this_round |= ack.limited_by == LimitedBy::Congestion;
@@ -296,7 +294,7 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
-    /// An idle period leaves the window as it is (§5.4.1).
+    /// An idle period does not change the window (§5.4.1).
     fn opening(&self, configured: Window) -> Window {
         match self.initial_cwnd {
             None => configured,
@@ -350,7 +348,7 @@ impl CongestionControl for Bbr {
         self.window()
     }
 
-    /// A loss event in itself reduces nothing: the rate of loss does, on the ACKs that follow.
+    /// A single loss event reduces nothing: the rate of loss does, on the ACKs that follow.
     fn reduction(&self, loss: &LossFacts) -> Window {
         loss.window
     }

@@ -1,8 +1,8 @@
-//! BBR, version 1, as Linux has it: a pace and a window from the bottleneck's bandwidth and the least
-//! round-trip time. Losses do not change the model.
+//! BBR, version 1, as in Linux: a pace and a window from the bottleneck's bandwidth and the minimum round-trip time.
+//! Losses do not change the model.
 //!
-//! Linux, `net/ipv4/tcp_bbr.c` and `tcp_rate.c`, which are what was read; the idea is told in Cardwell,
-//! Cheng, Gunn, Hassas Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016.
+//! Sources: Linux, `net/ipv4/tcp_bbr.c` and `tcp_rate.c`. The idea is described in Cardwell, Cheng, Gunn, Hassas
+//! Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016.
 //!
 //! ```text
 //! bw      = greatest delivery rate of the last 10 round trips
@@ -22,10 +22,10 @@
 //!           is their mean for 48 round trips
 //! ```
 //!
-//! Against its neighbours: [`bbr`](super::bbr) is version 3. It takes a loss rate above 2 % for the end of
-//! what fits, keeps bounds for that, and probes every two to three seconds; version 1 probes every eighth
-//! round trip and keeps its pace whatever is lost, unless it finds a policer. So it is fast over lossy
-//! links, and in a short buffer loses much, of its own packets and of others'.
+//! The neighbour: [`bbr`](super::bbr) is version 3. It takes a loss rate above 2 % as a sign of too much data in
+//! flight, keeps bounds for that, and probes every two to three seconds. Version 1 probes every eighth round trip and
+//! keeps its pace whatever the losses are, unless it finds a policer. It is therefore fast over lossy links, and in a
+//! short buffer it causes heavy losses, of its own packets and of others'.
 //!
 //! | part | file |
 //! | --- | --- |
@@ -36,12 +36,12 @@
 //! | delivery rate samples, for both versions | `../delivery_rate.rs` |
 //!
 //! Readings and differences:
-//! - Real numbers stand for the kernel's fixed point. Gains are its fractions of 256.
-//! - The kernel counts packets, and here full segments of bytes are counted.
-//! - The endpoint paces segment by segment. The kernel's bursts (`bbr_tso_segs_goal`) appear in the
-//!   window alone, and in what is in flight when the next burst leaves.
+//! - Real numbers replace the kernel's fixed point. Gains are its fractions of 256.
+//! - The kernel counts packets; here full segments of bytes are counted.
+//! - The endpoint paces segment by segment. The kernel's bursts (`bbr_tso_segs_goal`) affect the
+//!   window alone, and the data in flight when the next burst leaves.
 //! - Linux's connection states (`icsk_ca_state`) follow from loss events and timeouts: a recovery lasts
-//!   until what was outstanding at its beginning is acknowledged.
+//!   until everything outstanding at its beginning is acknowledged.
 //! - Losses that a timer of the recovery finds count with the next ACK; in Linux they count for the
 //!   policer's loss rate alone.
 //! - A loss that a tail loss probe repaired saves the window and changes nothing else.
@@ -72,7 +72,7 @@ use super::max_filter::MaxFilter;
 use super::undo;
 use crate::catalog::{Axis, Context, Entry, InLinux, KernelVersion, Opponent};
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("bbr-v1", file!())
@@ -87,7 +87,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .conflict(
             Axis::Differentiation,
             Opponent::AnyButNull,
-            "BBR does not answer losses: the cause of one changes nothing",
+            "BBR does not answer losses: the cause of a loss changes nothing",
         )
         .linux(
             InLinux::module(
@@ -102,7 +102,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .build(|parameters, context| Box::new(BbrV1::new(parameters, context)))
 }
 
-/// The mode (`enum bbr_mode`).
+/// Mode (`enum bbr_mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Startup,
@@ -111,7 +111,7 @@ pub(super) enum Mode {
     ProbeRtt,
 }
 
-/// The states of Linux's `icsk_ca_state` that count here.
+/// States of Linux's `icsk_ca_state` that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
@@ -119,7 +119,7 @@ enum Phase {
     Loss,
 }
 
-/// The control. See the [module](self). Windows are in full segments, rates in bytes per second.
+/// Control of BBR version 1. See the [module](self). Windows are in full segments, rates in bytes per second.
 #[derive(Clone, Debug)]
 pub struct BbrV1 {
     parameters: BbrV1Parameters,
@@ -134,42 +134,42 @@ pub struct BbrV1 {
     cycle: Cycle,
     aggregation: Aggregation,
     long_term: LongTerm,
-    /// Sending began again after an idle period, and nothing has been delivered since.
+    /// Sending resumed after an idle period, and nothing has been delivered since.
     idle_restart: bool,
     phase: Phase,
-    /// The phase at the last ACK (`prev_ca_state`).
+    /// Phase at the last ACK (`prev_ca_state`).
     prior_phase: Phase,
-    /// What has to be acknowledged to end the phase; `None` until it is known.
+    /// Offset whose acknowledgment ends the phase; `None` until it is known.
     point: Option<u64>,
-    /// A timeout whose first retransmission has not left yet.
+    /// `true` after a timeout whose first retransmission has not left yet.
     timed_out: bool,
     packet_conservation: bool,
     undo: UndoRules,
-    /// Whether the connection has begun, and when: the first transmission.
+    /// `true` after the first transmission.
     begun: bool,
     cwnd: f64,
     prior_cwnd: f64,
     ssthresh: f64,
     pacing_rate: f64,
     srtt: Option<Duration>,
-    /// Whether the pace is based on a round-trip time.
+    /// `true` if the pace is based on a round-trip time.
     has_seen_rtt: bool,
-    /// Transmissions so far.
+    /// Number of transmissions so far.
     sent: u64,
-    /// When the next burst may leave.
+    /// Earliest time of the next burst.
     next_departure: Instant,
-    /// The time of the event at hand.
+    /// Time of the present event.
     now: Instant,
-    /// In flight after the ACK at hand, and before it.
+    /// In flight after the present ACK, and before it.
     in_flight: f64,
     prior_in_flight: f64,
-    /// Bytes lost so far, and those that the ACK at hand has shown.
+    /// Bytes lost so far, and those that the present ACK has shown.
     lost: u64,
     losses: f64,
 }
 
 impl BbrV1 {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &BbrV1Parameters, context: &Context) -> Self {
         Self {
@@ -209,7 +209,8 @@ impl BbrV1 {
         }
     }
 
-    /// The first transmission (`bbr_init`). There may be a round-trip time already: the handshake's.
+    /// Begins the connection at the first transmission (`bbr_init`). There may be a round-trip time already: the
+    /// handshake's.
     fn begin(&mut self, view: &View<'_>) {
         self.begun = true;
         self.cwnd = view.window.cwnd / self.smss;
@@ -220,7 +221,7 @@ impl BbrV1 {
         self.reset_long_term();
     }
 
-    /// `CA_EVENT_TX_START`, where the application was idle.
+    /// `CA_EVENT_TX_START` after an idle period of the application.
     fn restart_from_idle(&mut self) {
         self.idle_restart = true;
         self.aggregation.restart(self.now);
@@ -231,8 +232,8 @@ impl BbrV1 {
         }
     }
 
-    /// The first retransmission after a timeout leaves, with so much in flight, itself included: the
-    /// recovery has judged by now what is lost (`tcp_enter_loss`, `bbr_set_state`).
+    /// Handles the first retransmission after a timeout. The bytes in flight include it: the recovery has judged by now
+    /// which segments are lost (`tcp_enter_loss`, `bbr_set_state`).
     fn resume_after_timeout(&mut self, departure: Departure) {
         self.timed_out = false;
         self.cwnd = (departure.in_flight as f64 / self.smss).max(1.0);
@@ -243,7 +244,7 @@ impl BbrV1 {
         self.sample_long_term(None);
     }
 
-    /// Where the connection stands after an ACK of all before `una`; `nxt` was sent.
+    /// Updates the phase after an ACK of everything before `una`; `nxt` was sent.
     fn update_phase(&mut self, una: u64, nxt: u64) {
         let point = *self.point.get_or_insert(nxt);
         if una >= point {
@@ -259,7 +260,7 @@ impl BbrV1 {
     }
 }
 
-/// Whether the receiver may have delayed the ACK: it is for the rest of a message alone
+/// Returns `true` if the receiver may have delayed the ACK: it acknowledges only the rest of a message
 /// (`FLAG_ACK_MAYBE_DELAYED`).
 fn may_be_delayed(ack: &AckFacts<'_>, sample: Option<&RateSample>, smss: f64) -> bool {
     let [one] = ack.delivered else {
@@ -271,7 +272,7 @@ fn may_be_delayed(ack: &AckFacts<'_>, sample: Option<&RateSample>, smss: f64) ->
 }
 
 impl CongestionControl for BbrV1 {
-    /// An idle period leaves the window as it is.
+    /// An idle period does not change the window.
     fn opening(&self, configured: Window) -> Window {
         if self.begun {
             self.window()
@@ -337,7 +338,7 @@ impl CongestionControl for BbrV1 {
         self.window()
     }
 
-    /// A loss event in itself reduces nothing.
+    /// A single loss event reduces nothing.
     fn reduction(&self, loss: &LossFacts) -> Window {
         loss.window
     }

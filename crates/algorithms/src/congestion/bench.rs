@@ -1,4 +1,4 @@
-//! A test bench: one control, and the events that its tests hand it.
+//! Test bench: one control, and the events that its tests pass to it.
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, AckKind, LimitedBy, LossCause, LossFacts, LossRule, WindowUse};
@@ -14,10 +14,10 @@ use crate::catalog::{Context, Dialect, Entry, Needs, Value, Values};
 /// Segment size of every test, in bytes.
 pub const SMSS: u32 = 1000;
 
-/// What every plug-in of a test is built for: segments of [`SMSS`] bytes.
+/// Context of every plug-in under test: segments of [`SMSS`] bytes.
 pub const CONTEXT: Context = Context::new(SMSS);
 
-/// Values of the parameters of `entry` in `dialect`, with `changes`.
+/// Returns the values of the parameters of `entry` in `dialect`, with `changes`.
 pub fn values<P: ?Sized>(entry: &Entry<P>, dialect: Dialect, changes: &[(&str, Value)]) -> Values {
     let mut values = entry.defaults(dialect);
     for (name, value) in changes {
@@ -27,27 +27,27 @@ pub fn values<P: ?Sized>(entry: &Entry<P>, dialect: Dialect, changes: &[(&str, V
     values
 }
 
-/// A plug-in of `entry` in `dialect`, with `changes`.
+/// Returns a plug-in of `entry` in `dialect`, with `changes`.
 pub fn built<P: ?Sized>(entry: &Entry<P>, dialect: Dialect, changes: &[(&str, Value)]) -> Box<P> {
     entry.build(&values(entry, dialect, changes), &CONTEXT)
 }
 
-/// A control with the window it has made so far.
+/// Control with the window it has set so far.
 pub struct Bench {
     control: Box<dyn CongestionControl>,
     scoreboard: Scoreboard,
     rtt: RttEstimator,
-    /// The window in force.
+    /// Window in force.
     pub window: Window,
-    /// The time.
+    /// Time.
     pub now: Instant,
-    /// What stopped the sender.
+    /// Limit that stopped the sender.
     pub limited_by: LimitedBy,
-    /// How far the last flight used the window.
+    /// Use of the window by the last flight.
     pub window_use: WindowUse,
-    /// The round-trip time that every ACK and loss reports.
+    /// Round-trip time that every ACK and loss reports.
     pub rtt_sample: Option<Duration>,
-    /// What has been acknowledged, has been sent, and ends the round, if a test asks for it.
+    /// Acknowledged data, sent data, and the end of the round, if a test asks for it.
     flight: Option<Flight>,
 }
 
@@ -60,7 +60,7 @@ struct Flight {
 }
 
 impl Bench {
-    /// A bench for `entry` in `dialect` with `changes`, at a window given in segments.
+    /// Returns a bench for `entry` in `dialect` with `changes`, at a window given in segments.
     pub fn new(
         entry: Entry<dyn CongestionControl>,
         dialect: Dialect,
@@ -85,7 +85,7 @@ impl Bench {
         }
     }
 
-    /// From now on the window is always full, and ACKs say up to where they go.
+    /// From now on the window is always full, and ACKs carry their offset.
     pub fn fly(&mut self) {
         let nxt = self.cwnd() as u64;
         self.flight = Some(Flight {
@@ -95,35 +95,34 @@ impl Bench {
         });
     }
 
-    /// Segments up to what had been sent when the round began.
+    /// Returns the number of segments up to the end of the round.
     pub fn left_of_round(&self) -> u64 {
         self.flight
             .map_or(0, |flight| flight.round_end - flight.una)
     }
 
-    /// The window in segments.
+    /// Returns the window in segments.
     pub fn cwnd(&self) -> f64 {
         self.window.cwnd / f64::from(SMSS)
     }
 
-    /// The slow start threshold in segments.
+    /// Returns the slow start threshold in segments.
     pub fn ssthresh(&self) -> f64 {
         self.window.ssthresh / f64::from(SMSS)
     }
 
-    /// The control.
+    /// Returns the control.
     pub fn control(&mut self) -> &mut dyn CongestionControl {
         &mut *self.control
     }
 
-    /// An ACK for `segments` new segments, all of which count; 0 is a duplicate ACK, which
-    /// does not.
+    /// Passes an ACK for `segments` new segments, all of which count; 0 is a duplicate ACK, which does not count.
     pub fn ack(&mut self, segments: u64) -> Window {
         let bytes = segments * u64::from(SMSS);
         self.ack_with(segments, Credit::new(u32::from(segments > 0), bytes))
     }
 
-    /// An ACK for `segments` new segments, with this credit.
+    /// Passes an ACK for `segments` new segments, with this credit.
     pub fn ack_with(&mut self, segments: u64, credit: Credit) -> Window {
         let mut facts = ack_facts(self.now, segments, self.limited_by, self.rtt_sample);
         if let Some(flight) = &mut self.flight {
@@ -144,7 +143,7 @@ impl Bench {
         self.window
     }
 
-    /// A round trip: the whole window is acknowledged, `per_ack` segments at a time.
+    /// Passes a round trip: the whole window is acknowledged, `per_ack` segments at a time.
     pub fn round(&mut self, per_ack: u64) -> Window {
         let mut left = self.window.whole_bytes() / u64::from(SMSS);
         while left > 0 {
@@ -155,7 +154,7 @@ impl Bench {
         self.window
     }
 
-    /// The facts of a loss of the segment `number`, with `flight` segments outstanding.
+    /// Returns the facts of a loss of the segment `number`, with `flight` segments outstanding.
     pub fn loss_facts(&self, number: u64, flight: u64) -> LossFacts {
         let mut facts = loss_facts(number, flight);
         facts.window = self.window;
@@ -166,7 +165,7 @@ impl Bench {
         facts
     }
 
-    /// A congestion loss of the segment `number`, with `flight` segments outstanding.
+    /// Passes a congestion loss of the segment `number`, with `flight` segments outstanding.
     pub fn loss(&mut self, number: u64, flight: u64) -> Window {
         let facts = self.loss_facts(number, flight);
         let chosen = self.control.reduction(&facts);
@@ -175,7 +174,7 @@ impl Bench {
         chosen
     }
 
-    /// A timeout of the segment `number`, with `flight` segments outstanding.
+    /// Passes a timeout of the segment `number`, with `flight` segments outstanding.
     pub fn timeout(&mut self, number: u64, flight: u64) -> Window {
         let mut facts = self.loss_facts(number, flight);
         facts.rule = LossRule::TIMEOUT;
@@ -185,7 +184,7 @@ impl Bench {
     }
 }
 
-/// The facts of an ACK for `segments` new segments.
+/// Returns the facts of an ACK for `segments` new segments.
 pub fn ack_facts(
     now: Instant,
     segments: u64,
@@ -208,8 +207,7 @@ pub fn ack_facts(
     facts
 }
 
-/// The facts of a loss of the segment `number`, with `flight` segments outstanding and a window
-/// as large.
+/// Returns the facts of a loss of the segment `number`, with `flight` segments outstanding and a window as large.
 pub fn loss_facts(number: u64, flight: u64) -> LossFacts {
     let lost = testing::segment(number, Instant::ZERO);
     let flight_size = flight * u64::from(SMSS);

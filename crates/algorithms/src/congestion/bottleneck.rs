@@ -1,5 +1,4 @@
-//! A sender under a model (a version of BBR) and RACK, a receiver, and a bottleneck between them, for
-//! tests.
+//! Sender under a model (a version of BBR) with RACK, a receiver, and a bottleneck between them, for tests.
 
 use core::fmt::Debug;
 
@@ -22,19 +21,19 @@ use crate::differentiation::none::NoDifferentiation;
 use crate::recovery::rack;
 use crate::response::tcp::Tcp;
 
-/// A control that can be looked at while the sender has it.
+/// Control that a test can inspect while the sender has it.
 pub(super) trait Observed: CongestionControl + Clone + 'static {
-    /// The states that it goes through.
+    /// State that it goes through.
     type State: Copy + PartialEq + Debug;
 
-    /// One with the defaults of `rfc`.
+    /// Returns one with the defaults of `rfc`.
     fn fresh() -> Self;
 
-    /// The state that it is in.
+    /// Returns its present state.
     fn state(&self) -> Self::State;
 }
 
-/// The control, where a test can look at it while the sender has it.
+/// Control that is shared by the test and the sender.
 #[derive(Debug)]
 struct Shared<C>(Arc<Mutex<C>>);
 
@@ -83,48 +82,48 @@ impl<C: Observed> CongestionControl for Shared<C> {
     }
 }
 
-/// The bottleneck. All of it may be changed at any time.
+/// Bottleneck. All of it may be changed at any time.
 pub(super) struct Path {
-    /// Time that a segment occupies it.
+    /// Time that a segment occupies the bottleneck.
     pub service: Duration,
     /// Propagation delay each way.
     pub delay: Duration,
-    /// Segments that may wait.
+    /// Number of segments that may wait.
     pub buffer: usize,
-    /// Whether it loses everything.
+    /// `true` if it loses everything.
     pub dead: bool,
-    /// It loses every so many-th segment.
+    /// Period of losses: it loses every n-th segment.
     pub drop_every: Option<u64>,
-    /// ACKs leave the path at multiples of this only.
+    /// Slot of ACKs: they leave the path at multiples of this time only.
     pub ack_slot: Duration,
-    /// What does not conform is lost.
+    /// Policer: segments that do not conform are lost.
     pub policer: Option<Policer>,
-    /// How many segments were lost so far.
+    /// Number of segments lost so far.
     pub lost: u64,
     drop_orders: Vec<u64>,
-    /// Segments to lose, of every second one that comes.
+    /// Number of segments to lose, of every second one that arrives.
     drop_next: u64,
-    /// Segments that are yet to be late.
+    /// Segments that are still to be late.
     late: Option<Late>,
     offered: u64,
     free: Instant,
-    /// When the segments at the bottleneck will have left it.
+    /// Times when the segments at the bottleneck will have left it.
     departures: VecDeque<Instant>,
 }
 
-/// A token bucket.
+/// Token bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policer {
-    /// Bytes per second.
+    /// Rate in bytes per second.
     rate: f64,
-    /// Bytes that it holds at most.
+    /// Capacity in bytes.
     burst: f64,
     tokens: f64,
     filled: Instant,
 }
 
 impl Policer {
-    /// One that is full at the beginning.
+    /// Returns a policer that is full at the beginning.
     pub(super) fn new(rate: f64, burst: f64) -> Self {
         Self {
             rate,
@@ -144,33 +143,33 @@ impl Policer {
     }
 }
 
-/// Segments that come late.
+/// Segments that arrive late.
 #[derive(Clone, Copy, Debug)]
 struct Late {
-    /// So many come first.
+    /// Number of segments before them.
     pass: u64,
     count: u64,
     by: Duration,
 }
 
-/// What the application hands over.
+/// Data that the application writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feed {
-    /// Nothing more.
+    /// None.
     Paused,
-    /// There is always something left to send.
+    /// There is always more data to send.
     Ample,
-    /// A segment each time that this has passed.
+    /// A segment at each interval.
     Drip(Duration),
 }
 
 impl Path {
-    /// Nothing crosses the bottleneck for `span` from now on; what comes meanwhile waits.
+    /// Stops everything at the bottleneck for `span` from now on; segments that arrive meanwhile wait.
     pub(super) fn stall(&mut self, now: Instant, span: Duration) {
         self.free = self.free.max(now) + span;
     }
 
-    /// Loses the transmissions of this order.
+    /// Loses the transmissions with these orders.
     pub(super) fn drop_orders(&mut self, orders: impl Into<Vec<u64>>) {
         self.drop_orders = orders.into();
     }
@@ -180,7 +179,7 @@ impl Path {
         self.drop_next = count;
     }
 
-    /// After the next `pass` segments, `count` are late by `by`.
+    /// Delays `count` segments by `by`, after the next `pass` segments.
     pub(super) fn delay_next(&mut self, pass: u64, count: u64, by: Duration) {
         self.late = Some(Late { pass, count, by });
     }
@@ -199,7 +198,7 @@ impl Path {
         }
     }
 
-    /// When the segment arrives, if it does.
+    /// Returns the arrival time of the segment, if it arrives.
     fn carry(&mut self, now: Instant, transmit: &Transmit) -> Option<Instant> {
         self.offered += 1;
         while self.departures.front().is_some_and(|&at| at <= now) {
@@ -229,14 +228,14 @@ impl Path {
     }
 }
 
-/// Everything, and the time.
+/// Sender, receiver and bottleneck, with the time.
 pub(super) struct World<C: Observed> {
     pub sender: Sender,
     pub path: Path,
     pub now: Instant,
     receiver: Receiver,
     control: Arc<Mutex<C>>,
-    /// On their way, by time of arrival.
+    /// Packets in transit, by time of arrival.
     data: VecDeque<(Instant, DataSegment)>,
     acks: VecDeque<(Instant, Ack)>,
     pub feed: Feed,
@@ -247,21 +246,21 @@ pub(super) struct World<C: Observed> {
 }
 
 impl<C: Observed> World<C> {
-    /// A transfer without end.
+    /// Returns a transfer without end.
     pub(super) fn new() -> Self {
         let mut world = Self::with_data(1);
         world.feed = Feed::Ample;
         world
     }
 
-    /// A transfer that never has more than a segment to send.
+    /// Returns a transfer that never has more than a segment to send.
     pub(super) fn dripping(interval: Duration) -> Self {
         let mut world = Self::with_data(1);
         world.feed = Feed::Drip(interval);
         world
     }
 
-    /// A transfer of so many segments.
+    /// Returns a transfer of `segments` segments.
     pub(super) fn with_data(segments: u64) -> Self {
         let bbr = C::fresh();
         let states = vec![bbr.state()];
@@ -312,17 +311,17 @@ impl<C: Observed> World<C> {
         }
     }
 
-    /// The control as it stands.
+    /// Returns a copy of the control.
     pub(super) fn bbr(&self) -> C {
         self.control.lock().expect("no test panics within").clone()
     }
 
-    /// The control, to be changed.
+    /// Returns the control, to be changed.
     pub(super) fn control(&self) -> MutexGuard<'_, C> {
         self.control.lock().expect("no test panics within")
     }
 
-    /// The bottleneck is so many times slower from now on, for what waits at it, too.
+    /// Makes the bottleneck `factor` times slower from now on, also for the segments that wait at it.
     pub(super) fn slow_down(&mut self, factor: u64) {
         let (now, delay) = (self.now, self.path.delay);
         let slower = |at: Instant| now + at.since(now) * factor;
@@ -365,7 +364,7 @@ impl<C: Observed> World<C> {
                 }
             }
         }
-        panic!("{state:?} is not reached: {:?}", self.states);
+        panic!("the control does not reach {state:?}: {:?}", self.states);
     }
 
     /// Runs until the retransmission timer has expired.
@@ -377,7 +376,7 @@ impl<C: Observed> World<C> {
         }
     }
 
-    /// The next event before `end`; says whether there was one.
+    /// Handles the next event before `end`; returns `true` if there was one.
     fn step(&mut self, end: Instant) -> bool {
         self.emit();
         let drip = match self.feed {
@@ -417,7 +416,7 @@ impl<C: Observed> World<C> {
         true
     }
 
-    /// The application hands over so many bytes.
+    /// Writes `bytes` bytes for the application.
     pub(super) fn write(&mut self, bytes: u64) {
         self.written += bytes;
         self.sender.write(bytes);

@@ -1,7 +1,7 @@
-//! What is left to chance: numbers that differ from flow to flow and from call to call, and are the same
-//! in every repetition of a run.
+//! Random choices: numbers that differ from flow to flow and from call to call, and are the same in every repetition of
+//! a run.
 
-/// A hash (Vigna's SplitMix64) of a seed and what tells the calls apart, such as the time.
+/// Returns a hash (Vigna's SplitMix64) of a seed and of values that tell the calls apart, such as the time.
 pub(super) fn drawn(seed: u64, parts: &[u64]) -> u64 {
     let mut z = seed;
     for part in parts {

@@ -14,127 +14,129 @@
 //!              W_max = cwnd                                                     (§4.8)
 //! ```
 //!
-//! Growth depends on time, not on ACKs: flows of different RTT grow alike, and a long fat path
-//! is filled in seconds where Reno takes hours. Slow start and the reduction's arithmetic are
-//! Reno's ([`Increase`], [`Decrease`]); HyStart++ ends the first slow start early, as §4.10 wants
-//! it where nothing speaks against it, or HyStart each of them, as in Linux (`slow_start`).
+//! Growth depends on time, not on ACKs: flows of different RTT grow alike, and CUBIC fills a path with a large
+//! bandwidth-delay product in seconds while Reno takes hours. Slow start and the reduction's arithmetic are Reno's
+//! ([`Increase`](super::aimd::Increase), [`Decrease`](super::aimd::Decrease)). HyStart++ ends the first slow start
+//! early, as §4.10 recommends, or HyStart ends each of them, as in Linux (`slow_start`).
 //!
-//! By dialect: `rfc` is the above in real numbers; `linux` grows in whole segments as Linux counts
-//! them (`cubic/counted.rs`), with Linux's binary fractions for C and β; `ns2` has the real numbers
-//! and slow start until a loss.
+//! By dialect: `rfc` is the above in real numbers; `linux` grows in whole segments as Linux counts them
+//! (`cubic/counted.rs`), with Linux's binary fractions for C and β; `ns2` has the real numbers and slow start until a
+//! loss.
 //!
 //! Readings and omissions:
 //! - The RFC has `(target − cwnd)/cwnd` per new ACK, and counts segments only in W_est. With
 //!   `count = bytes` both count segments, so that delayed ACKs do not halve the approach to the
-//!   target (as Linux and QUIC stacks do); `count = acks` is the letter.
+//!   target (as in Linux and QUIC stacks); `count = acks` is the RFC's letter.
 //! - A stage begins with the first ACK that may grow the window in congestion avoidance.
 //! - While the window is not used, nothing grows and t stands still (§5.8, `validate`). In whole
-//!   segments t stands still only while nothing is outstanding, as Linux has it.
+//!   segments t stands still only while nothing is outstanding, as in Linux.
 //! - After slow start without loss (the connection's first, or after an idle period) K = 0 and
-//!   W_max = cwnd (§4.10). A `cwnd` that a recovery limited below `ssthresh` is still the stage
+//!   W_max = cwnd (§4.10). A `cwnd` that a recovery limited below `ssthresh` still belongs to the stage
 //!   of the loss before it.
-//! - After a loss that a response answered in its own way, the stage goes on if the window is
-//!   what it was; otherwise a stage starts from the new window, W_max as it was.
-//! - Slow start that counts bytes leaves to congestion avoidance what an ACK acknowledged beyond
-//!   `ssthresh`, as in [`Increase`].
-//! - In whole segments a stage outlives a slow start that is not a loss's (after an idle period), as
+//! - After a loss that a response answered, the stage continues if the window did not change;
+//!   otherwise a stage starts from the new window, and W_max does not change.
+//! - In slow start that counts bytes, the bytes that an ACK acknowledged beyond `ssthresh` count for
+//!   congestion avoidance, as in [`Increase`](super::aimd::Increase).
+//! - In whole segments a stage outlives a slow start that no loss caused (after an idle period), as
 //!   Linux's epoch does.
-//! - An undone loss event brings back the stage that it ended (§4.9), unless the window has grown
-//!   beyond what it was; `undo_curve = anew` begins a stage from the restored window, as Linux does.
+//! - An undone loss event restores the stage that it ended (§4.9), unless the window has grown
+//!   beyond its earlier value; `undo_curve = anew` begins a stage from the restored window, as in Linux.
 
 mod counted;
 
 use alloc::boxed::Box;
 
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};
-use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::undo::Prior;
 use dupack_tcp::window::Window;
 
 use self::counted::{Counted, Curve};
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::slow_start::{EarlyExit, SlowStartParameters, SlowStartRule};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
+use super::aimd::{DecreaseParameters, IncreaseParameters};
+use super::aimd_control::{self, Aimd, AimdVariant, Answer};
+use super::pacing::PacingParameters;
+use super::slow_start::{SlowStartParameters, SlowStartRule};
+use super::undo::UndoParameters;
 use crate::catalog::kernel::KernelVersion;
 use crate::catalog::linux::{Knob, Place};
-use crate::catalog::{Choice, Context, Entry, InLinux, Parameters};
+use crate::catalog::{Choice, Entry, InLinux, Parameters};
 
-/// Where the window aims after a loss below its last maximum (§4.7).
+/// Target of the window after a loss below its last maximum (§4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum FastConvergence {
-    /// lower than the window of the loss, so that others get room
+    /// below the window of the loss, so that other flows get room
     On,
-    /// at the window of the loss
+    /// the window of the loss
     Off,
 }
 
-/// Whether the window grows at least as Reno's would (§4.3).
+/// Growth of the window at least as fast as Reno's (§4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum RenoFriendly {
-    /// it does
+    /// growth at least as fast as Reno's
     On,
-    /// it follows the cubic function alone
+    /// growth by the cubic function alone
     Off,
 }
 
-/// In what the window grows.
+/// Unit of growth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Arithmetic {
-    /// in real numbers
+    /// real numbers
     Real,
-    /// in whole segments, one for every so many acknowledged
+    /// whole segments, one for every n acknowledged
     Segments,
 }
 
-/// Which stage follows a loss event that is undone (§4.9).
+/// Stage after a loss event that is undone (§4.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum UndoCurve {
-    /// the one that it ended
+    /// the stage that the loss event ended
     Restore,
-    /// one that begins at the restored window
+    /// a new stage that begins at the restored window
     Anew,
 }
 
 /// CUBIC's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct CubicParameters {
-    /// how fast the window grows away from its last maximum (C)
+    /// steepness of the growth away from the last maximum of the window (C)
     #[parameter(
+        basic,
         source = "RFC 9438 §5.1; linux: bic_scale = 41, times 10/1024",
         range = 1e-6..=1000.0,
         unit = "segments/s³",
         default(rfc = 0.4, linux = 410.0 / 1024.0, ns2 = 0.4),
     )]
     c: f64,
-    /// what a congestion loss leaves of the window, as a factor (β)
+    /// share of the window that remains after a congestion loss (β)
     #[parameter(
+        basic,
         source = "RFC 9438 §4.6; linux: beta = 717, of 1024",
         range = 0.0..=1.0,
         default(rfc = 0.7, linux = 717.0 / 1024.0, ns2 = 0.7),
     )]
     beta: f64,
-    /// aim lower after a loss below the last maximum, to make room for others
-    #[parameter(source = "RFC 9438 §4.7", default = FastConvergence::On)]
+    /// lower target after a loss below the last maximum, to make room for others
+    #[parameter(basic, source = "RFC 9438 §4.7", default = FastConvergence::On)]
     fast_convergence: FastConvergence,
-    /// grow no slower than Reno would
-    #[parameter(source = "RFC 9438 §4.3", default = RenoFriendly::On)]
+    /// growth no slower than Reno's
+    #[parameter(basic, source = "RFC 9438 §4.3", default = RenoFriendly::On)]
     reno_friendly: RenoFriendly,
-    /// in what congestion avoidance grows
+    /// unit of growth in congestion avoidance
     #[parameter(
         source = "RFC 9438 §4.4; linux: bictcp_update, tcp_cong_avoid_ai",
         default(rfc = Arithmetic::Real, linux = Arithmetic::Segments, ns2 = Arithmetic::Real),
     )]
     arithmetic: Arithmetic,
-    // Of the AIMD growth only slow start is used.
+    // Only slow start is used of the AIMD growth.
     #[embed(fix(increase = 0.0))]
     increase: IncreaseParameters,
     #[embed(fix(decrease = beta))]
     decrease: DecreaseParameters,
     #[embed(change(slow_start(
-        source = "rfc: RFC 9438 §4.10 (SHOULD use HyStart++); linux: hystart = 1; ns2: nothing",
+        source = "rfc: RFC 9438 §4.10 (SHOULD use HyStart++); linux: hystart = 1; ns2: none",
         default(
             rfc = SlowStartRule::HystartPlusPlus,
             linux = SlowStartRule::Hystart,
@@ -146,7 +148,7 @@ pub struct CubicParameters {
     undo: UndoParameters,
     #[embed]
     pacing: PacingParameters,
-    /// the curve after a loss event that is undone
+    /// curve after a loss event that is undone
     #[parameter(
         source = "rfc: RFC 9438 §4.9; linux: tcp_cubic.c has tcp_reno_undo_cwnd",
         default(rfc = UndoCurve::Restore, linux = UndoCurve::Anew, ns2 = UndoCurve::Restore),
@@ -154,7 +156,7 @@ pub struct CubicParameters {
     undo_curve: UndoCurve,
 }
 
-/// Linux's, whose parameters can be set where it is built in, too.
+/// Returns the state in Linux. Its parameters can be set where it is built in, too.
 fn linux() -> InLinux {
     let own = |parameter: &'static str| Place::module("tcp_cubic", parameter);
     let switch = &[("on", "1"), ("off", "0")];
@@ -178,11 +180,10 @@ fn linux() -> InLinux {
         Knob::number(low_window, 1.0, own(low_window)),
         Knob::microseconds("hystart_ack_delta", own("hystart_ack_delta_us")),
     ])
-    .knobs(pacing::knobs())
-    .knobs(undo::knobs())
+    .knobs(aimd_control::knobs())
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("cubic", file!())
@@ -190,12 +191,14 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .citation("RFC 9438")
         .linux(linux())
         .build(|parameters: &CubicParameters, context| {
-            let control = Box::new(Cubic::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            let p = parameters;
+            Aimd::new(&p.increase, &p.decrease, &p.undo, &p.pacing, context)
+                .exiting_early(&p.slow_start, context)
+                .varied(Cubic::new(p))
         })
 }
 
-/// Where a stage of congestion avoidance comes from.
+/// Origin of a stage of congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// Slow start without loss.
@@ -206,12 +209,12 @@ enum Origin {
     Timeout,
 }
 
-/// A stage of congestion avoidance.
+/// Stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
-    /// From here t is counted; moved on while the window is not used.
+    /// Start of t, which moves on while the window is not used.
     start: Instant,
-    /// The last ACK, or the end of an idle period.
+    /// Time of the last ACK, or of the end of an idle period.
     last: Instant,
     /// K in seconds.
     k: f64,
@@ -220,14 +223,14 @@ struct Stage {
 }
 
 impl Stage {
-    /// The time since the last ACK does not count.
+    /// Excludes the time since the last ACK.
     fn pause(&mut self, now: Instant) {
         self.start += now.since(self.last);
         self.last = now;
     }
 }
 
-/// What a loss event changes (§4.9).
+/// State that a loss event changes (§4.9).
 #[derive(Clone, Debug)]
 struct Remembered {
     w_max: f64,
@@ -238,62 +241,47 @@ struct Remembered {
 }
 
 /// The control. Windows in it are in segments.
-#[derive(Clone, Debug)]
-pub struct Cubic {
-    smss: f64,
+#[derive(Debug)]
+struct Cubic {
     c: f64,
     beta: f64,
     fast_convergence: FastConvergence,
     reno_friendly: RenoFriendly,
     arithmetic: Arithmetic,
-    increase: Increase,
-    decrease: Decrease,
-    early_exit: Option<Box<EarlyExit>>,
     w_max: f64,
     cwnd_prior: f64,
     origin: Origin,
     stage: Option<Stage>,
     counted: Counted,
-    undo: UndoRules,
-    pacing: Pace,
     undo_curve: UndoCurve,
     remembered: Option<Box<Remembered>>,
 }
 
 impl Cubic {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &CubicParameters, context: &Context) -> Self {
+    fn new(parameters: &CubicParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             c: parameters.c,
             beta: parameters.beta,
             fast_convergence: parameters.fast_convergence,
             reno_friendly: parameters.reno_friendly,
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
             arithmetic: parameters.arithmetic,
-            early_exit: EarlyExit::new(&parameters.slow_start, parameters.pacing.pacing, context)
-                .map(Box::new),
             w_max: 0.0,
             cwnd_prior: 0.0,
             origin: Origin::SlowStart,
             stage: None,
             counted: Counted::default(),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
             undo_curve: parameters.undo_curve,
             remembered: None,
         }
     }
 
-    /// §4.2: W_cubic, `t` seconds into `stage`.
+    /// Returns W_cubic, `t` seconds into `stage` (§4.2).
     fn w_cubic(&self, stage: &Stage, t: f64) -> f64 {
         let x = t - stage.k;
         self.c * x * x * x + self.w_max
     }
 
-    /// The stage that begins with a window of `cwnd`.
+    /// Begins a stage with a window of `cwnd`.
     fn begin(&mut self, now: Instant, cwnd: f64) -> Stage {
         if self.origin == Origin::SlowStart {
             self.cwnd_prior = cwnd;
@@ -310,9 +298,9 @@ impl Cubic {
         }
     }
 
-    /// Congestion avoidance (§4.2 to 4.5): the window after an ACK for so many segments.
+    /// Returns the window after an ACK for `acked` segments in congestion avoidance (§4.2 to 4.5).
     fn avoidance(&mut self, now: Instant, rtt: Duration, cwnd: f64, acked: f64) -> f64 {
-        let mut stage = match self.stage.take() {
+        let mut stage = match self.stage {
             Some(stage) => stage,
             None => self.begin(now, cwnd),
         };
@@ -328,7 +316,12 @@ impl Cubic {
         let t = now.since(stage.start).as_secs_f64();
         let friendly = self.reno_friendly == RenoFriendly::On;
         if friendly && self.w_cubic(&stage, t) < stage.w_est {
-            return cwnd.max(stage.w_est);
+            // `f64::max` takes more instructions, for NaN.
+            return if stage.w_est > cwnd {
+                stage.w_est
+            } else {
+                cwnd
+            };
         }
         let target = self
             .w_cubic(&stage, t + rtt.as_secs_f64())
@@ -337,14 +330,14 @@ impl Cubic {
         cwnd + (target - cwnd) * (acked / cwnd).min(1.0)
     }
 
-    /// §4.3: by how much W_est grows per window, as long as it is below `cwnd_prior`.
+    /// Returns the growth of W_est per window, as long as it is below `cwnd_prior` (§4.3).
     fn alpha(&self) -> f64 {
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)
     }
 
-    /// The same in whole segments; `ahead` is how far ahead W_cubic is asked for.
+    /// Returns the same window in whole segments; W_cubic is evaluated `ahead` from now.
     fn counted_avoidance(&mut self, now: Instant, ahead: Duration, cwnd: f64, acked: f64) -> f64 {
-        let mut stage = match self.stage.take() {
+        let mut stage = match self.stage {
             Some(stage) => stage,
             None => {
                 self.counted.begin(cwnd);
@@ -367,7 +360,7 @@ impl Cubic {
         grown
     }
 
-    /// §4.6, §4.7: what a congestion event makes of W_max; `cwnd` is the window before it.
+    /// Updates W_max after a congestion event (§4.6, §4.7); `cwnd` is the window before it.
     fn note_congestion(&mut self, cwnd: f64, origin: Origin) {
         self.cwnd_prior = cwnd;
         let lower = self.fast_convergence == FastConvergence::On;
@@ -385,13 +378,16 @@ impl Cubic {
     }
 }
 
-impl CongestionControl for Cubic {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        let mut window = match &mut self.early_exit {
-            None => view.window,
-            Some(exit) => exit.on_ack(ack, view, &mut self.increase),
-        };
-        if !self.increase.permits(ack, window) {
+impl AimdVariant for Cubic {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
+        let mut window = aimd.before_growth(ack, view);
+        if !aimd.increase.permits(ack, window) {
             if self.arithmetic == Arithmetic::Real
                 && let Some(stage) = &mut self.stage
             {
@@ -405,13 +401,13 @@ impl CongestionControl for Cubic {
                 // Neither a loss nor a timeout ended the stage: the window was restarted.
                 self.origin = Origin::SlowStart;
             }
-            (window, credit) = self.increase.slow_start(window, credit);
+            (window, credit) = aimd.increase.slow_start(window, credit);
         }
-        let acked = self.increase.segments(credit);
+        let acked = aimd.increase.segments(credit);
         if acked <= 0.0 {
             return window;
         }
-        let cwnd = window.cwnd / self.smss;
+        let cwnd = window.cwnd / aimd.smss;
         let (srtt, least) = (view.rtt.srtt(), view.rtt.min());
         let grown = match self.arithmetic {
             Arithmetic::Real => {
@@ -423,45 +419,30 @@ impl CongestionControl for Cubic {
                 self.counted_avoidance(ack.now, ahead, cwnd, acked)
             }
         };
-        window.cwnd = grown * self.smss;
+        window.cwnd = grown * aimd.smss;
         window
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
-        self.decrease.after_loss(loss)
-    }
-
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.note_congestion(loss.window.cwnd / self.smss, Origin::Loss);
-        } else if chosen.cwnd != loss.window.cwnd {
-            self.origin = Origin::Loss;
-            self.stage = None;
+    fn on_loss(&mut self, loss: &LossFacts, answer: Answer, aimd: &mut Aimd) {
+        match answer {
+            Answer::Own => self.note_congestion(loss.window.cwnd / aimd.smss, Origin::Loss),
+            Answer::Other(chosen) if chosen.cwnd != loss.window.cwnd => {
+                self.origin = Origin::Loss;
+                self.stage = None;
+            }
+            Answer::Other(_) => {}
         }
     }
 
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        if !self.decrease.holds(loss) {
-            self.note_congestion(loss.window.cwnd / self.smss, Origin::Timeout);
+    fn on_timeout(&mut self, loss: &LossFacts, aimd: &mut Aimd) -> Window {
+        if !aimd.decrease.holds(loss) {
+            self.note_congestion(loss.window.cwnd / aimd.smss, Origin::Timeout);
         }
         self.stage = None;
-        self.increase.after_timeout();
-        if let Some(exit) = &mut self.early_exit {
-            exit.after_timeout();
-        }
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
+        aimd.on_timeout(loss)
     }
 
     fn remember(&mut self) {
-        self.increase.remember();
         self.remembered = Some(Box::new(Remembered {
             w_max: self.w_max,
             cwnd_prior: self.cwnd_prior,
@@ -471,11 +452,11 @@ impl CongestionControl for Cubic {
         }));
     }
 
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+    fn on_spurious(&mut self, prior: &Prior, window: Window, aimd: &mut Aimd) -> Window {
         if let Some(before) = self.remembered.take()
             && window.cwnd < prior.window.cwnd
         {
-            self.increase.restore();
+            aimd.increase.restore();
             if self.undo_curve == UndoCurve::Restore {
                 self.w_max = before.w_max;
                 self.cwnd_prior = before.cwnd_prior;
@@ -491,20 +472,10 @@ impl CongestionControl for Cubic {
         match (&mut self.stage, self.arithmetic) {
             (None, _) => {}
             (Some(stage), Arithmetic::Real) => stage.pause(now),
-            // Linux, `cubictcp_cwnd_event`: all the time since the last transmission does not count.
+            // Linux, `cubictcp_cwnd_event`: the time since the last transmission does not count.
             (Some(stage), Arithmetic::Segments) => {
                 stage.start = now.min(stage.start + now.since(last_sent));
             }
-        }
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        // What it remembers counts segments, as the window does in effect.
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
-        if let Some(exit) = &mut self.early_exit {
-            exit.resize(to);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! DCTCP: less window by the share of bytes that came marked, for the inside of a data centre.
+//! DCTCP: a reduction by the share of marked bytes, for data centres.
 //!
-//! Bensley, Thaler, Balasubramanian, Eggert, Judd, "Data Center TCP (DCTCP)", RFC 8257, whose names stand
-//! here; Alizadeh et al., SIGCOMM 2010, is where it comes from.
+//! Bensley, Thaler, Balasubramanian, Eggert, Judd, "Data Center TCP (DCTCP)", RFC 8257, whose names are used here; the
+//! origin is Alizadeh et al., SIGCOMM 2010.
 //!
 //! ```text
 //! M      = BytesMarked / BytesAcked of a window of data                          (§3.3, steps 1 to 5)
@@ -10,63 +10,49 @@
 //! growth   as Reno (§3.4);   loss, timeout: as Reno (§3.5)
 //! ```
 //!
-//! A switch marks whatever finds more than K packets in its queue, and a flow that sees few marks gives a
-//! little: the queue stays at about K, without running empty. [`prague`](super::prague) is its heir for the
-//! Internet: that asks for a receiver that counts (Accurate ECN) and leaves as ECT(1), where a queue of its
-//! own waits; DCTCP leaves as ECT(0), and gets more than its share beside Reno on one queue (§5). It is not for
-//! the Internet (§1).
+//! A switch marks every packet that finds more than K packets in its queue, and a flow that sees few marks reduces its
+//! window a little: the queue stays at about K, and does not run empty. [`prague`](super::prague) is its successor for
+//! the Internet: it needs a receiver that counts marks (Accurate ECN) and sends ECT(1), which gets a queue of its own.
+//! DCTCP sends ECT(0), and gets more than its share beside Reno on one queue (§5). It is not for the Internet (§1).
 //!
-//! The receiver has to tell of marks as they come (§3.2), which classic ECN does not: `ECE` is set on an ACK
-//! if and only if what it is the first to acknowledge was marked. Nothing negotiates that (§4.1); here the
-//! receiver is told that this sender needs it. With Accurate ECN the counts say the same. Without ECN it is
-//! Reno.
+//! The receiver has to report marks as they arrive (§3.2), which it does not with classic ECN: `ECE` is set on an ACK
+//! if and only if the data that it acknowledges first was marked. This is not negotiated (§4.1); here the receiver is
+//! told that this sender needs it. With Accurate ECN the counts carry the same information. Without ECN it is Reno.
 //!
 //! Readings:
 //! - The mark that begins a window of data reduces by the Alpha of the windows before, as in Linux; the
-//!   window does not grow before what was outstanding then is acknowledged.
-//! - What leaves as ECN-capable is new data, as RFC 3168 has it: SYNs and retransmissions (§3.6, §4.1) are not.
-//! - Linux counts what was selectively acknowledged, too, and has Alpha in parts of 1024.
+//!   window does not grow before the data outstanding at that time is acknowledged.
+//! - Only new data is ECN-capable, as in RFC 3168: SYNs and retransmissions (§3.6, §4.1) are not.
+//! - Linux also counts selectively acknowledged data, and has Alpha in parts of 1024.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, LossRule, View};
-use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, LossRule, View};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant};
 use crate::catalog::linux::{Knob, Place};
-use crate::catalog::{Context, Entry, InLinux, KernelVersion, Needs, Parameters};
+use crate::catalog::{Entry, InLinux, KernelVersion, Needs, Parameters};
 
 /// DCTCP's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct DctcpParameters {
-    /// the weight of a window of data in Alpha is 2 to the minus this (g)
-    #[parameter(source = "RFC 8257 §4.2: 1/16; linux: dctcp_shift_g", range = 1..=10, default = 4)]
+    /// exponent n of the weight 2^−n that a window of data has in Alpha (g)
+    #[parameter(basic, source = "RFC 8257 §4.2: 1/16; linux: dctcp_shift_g", range = 1..=10, default = 4)]
     pub shift_g: u64,
     /// Alpha before the first window of data
     #[parameter(source = "RFC 8257 §3.3: 1; linux: dctcp_alpha_on_init", range = 0.0..=1.0, default = 1.0)]
     pub alpha: f64,
-    #[embed]
-    increase: IncreaseParameters,
-    // Marks are answered by Alpha.
-    #[embed(fix(mark_decrease = 0.0))]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    // Alpha answers marks.
+    #[embed(fix(decrease.mark_decrease = 0.0))]
+    aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     let own = |parameter: &'static str| Place::module("tcp_dctcp", parameter);
     Entry::control("dctcp", file!())
-        .summary("for data centres: less window by the share of bytes that came marked (needs ECN)")
+        .summary("for data centres: reduces by the share of marked bytes (needs ECN)")
         .citation("RFC 8257")
         .needs(|_| Needs::NONE.and_exact_echo())
         .linux(
@@ -76,36 +62,32 @@ pub fn entry() -> Entry<dyn CongestionControl> {
                 "tcp_dctcp",
             )
             .since(KernelVersion::new(3, 18))
-            .differs("Linux's receiver tells of marks as they come only if it runs dctcp, too")
+            .differs("Linux's receiver echoes marks exactly only if it runs dctcp, too")
             .differs("Linux has alpha in parts of 1024, ours is a real number")
             .knobs([
                 Knob::number("shift_g", 1.0, own("dctcp_shift_g")),
                 Knob::number("alpha", 1024.0, own("dctcp_alpha_on_init")),
             ])
-            .knobs(pacing::knobs())
-            .knobs(undo::knobs()),
+            .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &DctcpParameters, context| {
-            let control = Box::new(Dctcp::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(Dctcp::new(parameters))
         })
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Dctcp {
-    smss: f64,
+#[derive(Debug)]
+struct Dctcp {
     gain: f64,
     /// DCTCP.Alpha.
     alpha: f64,
     observed: Observed,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
-/// A window of data. Volumes are in bytes.
+/// Window of data. Volumes are in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Observed {
     /// DCTCP.BytesAcked.
@@ -117,27 +99,20 @@ struct Observed {
 }
 
 impl Dctcp {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &DctcpParameters, context: &Context) -> Self {
+    fn new(parameters: &DctcpParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             gain: libm::exp2(-(parameters.shift_g as f64)),
             alpha: parameters.alpha,
             observed: Observed::default(),
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 
-    /// §3.3, steps 1 to 8.
-    fn observe(&mut self, ack: &AckFacts<'_>, nxt: u64) {
+    /// Observes an ACK (§3.3, steps 1 to 8).
+    fn observe(&mut self, ack: &AckFacts<'_>, nxt: u64, smss: f64) {
         let acked = ack.acked_bytes as f64;
         self.observed.acked += acked;
         self.observed.marked += match ack.marked_packets {
-            Some(packets) => packets as f64 * self.smss,
+            Some(packets) => packets as f64 * smss,
             None if ack.ecn_echo.is_set() => acked,
             None => 0.0,
         };
@@ -155,55 +130,27 @@ impl Dctcp {
     }
 }
 
-impl CongestionControl for Dctcp {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        self.observe(ack, view.scoreboard.nxt());
-        self.increase.grown(ack, credit, view.window)
+impl AimdVariant for Dctcp {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
+        self.observe(ack, view.scoreboard.nxt(), aimd.smss);
+        aimd.increase.grown(ack, credit, view.window)
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
+    fn reduction(&self, loss: &LossFacts, aimd: &Aimd) -> Window {
         if loss.rule != LossRule::MARK {
-            return self.decrease.after_loss(loss);
+            return aimd.decrease.after_loss(loss);
         }
-        let cwnd = (loss.window.cwnd * (1.0 - self.alpha / 2.0)).max(2.0 * self.smss);
+        let cwnd = (loss.window.cwnd * (1.0 - self.alpha / 2.0)).max(2.0 * aimd.smss);
         Window {
             cwnd,
             ssthresh: cwnd,
         }
-    }
-
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
-        }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        self.increase.after_timeout();
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
     }
 }
 
@@ -219,20 +166,25 @@ mod tests {
     use super::*;
     use crate::catalog::dialect::sender_config;
     use crate::catalog::{Dialect, Value, typed};
+    use crate::congestion::aimd_control::AimdControl;
     use crate::congestion::bench::{CONTEXT, loss_facts};
 
     struct Road {
-        control: Dctcp,
+        control: AimdControl<Dctcp>,
         window: Window,
         una: u64,
     }
 
     impl Road {
         fn new(changes: &[(&str, Value)], cwnd: f64) -> Self {
-            let parameters = typed::parameters(Dialect::Rfc, changes).expect("they are known");
+            let parameters: DctcpParameters =
+                typed::parameters(Dialect::Rfc, changes).expect("they are known");
             let bytes = cwnd * f64::from(SMSS);
             Self {
-                control: Dctcp::new(&parameters, &CONTEXT),
+                control: AimdControl {
+                    aimd: parameters.aimd.build(&CONTEXT),
+                    variant: Dctcp::new(&parameters),
+                },
                 window: Window {
                     cwnd: bytes,
                     ssthresh: bytes,
@@ -241,7 +193,7 @@ mod tests {
             }
         }
 
-        /// An ACK for so many segments; nothing is outstanding after it, so that it ends a window.
+        /// Passes an ACK for `segments` segments; nothing is outstanding after it, so it ends a window.
         fn ack(&mut self, segments: u64, echo: Bit, counted: Option<u64>) {
             self.una += segments * u64::from(SMSS);
             let mut ack = testing::ack_facts(Instant::ZERO);
@@ -258,7 +210,7 @@ mod tests {
                 .on_ack(&ack, Credit::new(1, ack.acked_bytes), &view);
         }
 
-        /// What a mark makes of 100 segments.
+        /// Returns the window after a mark at 100 segments.
         fn marked(&self) -> f64 {
             let mut loss = loss_facts(0, 100);
             loss.rule = LossRule::MARK;
@@ -266,6 +218,10 @@ mod tests {
             let window = self.control.reduction(&loss);
             assert_eq!(window.cwnd, window.ssthresh);
             window.cwnd / 1000.0
+        }
+
+        fn alpha(&self) -> f64 {
+            self.control.variant.alpha
         }
     }
 
@@ -275,12 +231,12 @@ mod tests {
         assert_eq!(road.marked(), 100.0);
         // All of a window: 1/16.
         road.ack(10, Bit::Set, None);
-        assert!((road.control.alpha - 0.0625).abs() < 1e-12);
+        assert!((road.alpha() - 0.0625).abs() < 1e-12);
         assert!((road.marked() - 100.0 * (1.0 - 0.03125)).abs() < 1e-9);
         // None: 15/256.
         road.ack(10, Bit::Clear, None);
-        assert!((road.control.alpha - 15.0 / 256.0).abs() < 1e-12);
-        // After many windows with marks it is all, which halves as Reno does.
+        assert!((road.alpha() - 15.0 / 256.0).abs() < 1e-12);
+        // After many windows with marks on everything, a mark halves as Reno does.
         for _ in 0..200 {
             road.ack(10, Bit::Set, None);
         }
@@ -288,28 +244,24 @@ mod tests {
     }
 
     #[test]
-    fn a_window_ends_beyond_what_had_been_sent_when_it_began() {
+    fn a_window_ends_beyond_the_data_sent_when_it_began() {
         // Five segments of twenty are acknowledged with ECE: M = 1/4.
         let mut road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
-        road.control.observed.end = 20_000;
+        road.control.variant.observed.end = 20_000;
         for (segments, echo) in [(5, Bit::Clear), (5, Bit::Set), (10, Bit::Clear)] {
             road.ack(segments, echo, None);
-            assert_eq!(road.control.alpha, 0.0, "not beyond WindowEnd");
+            assert_eq!(road.alpha(), 0.0, "not beyond WindowEnd");
         }
         road.ack(1, Bit::Clear, None);
         let wanted = 5.0 / 21.0 / 16.0;
-        assert!(
-            (road.control.alpha - wanted).abs() < 1e-12,
-            "{}",
-            road.control.alpha
-        );
+        assert!((road.alpha() - wanted).abs() < 1e-12, "{}", road.alpha());
     }
 
     #[test]
     fn counts_stand_for_bytes_where_there_are_any() {
         let mut road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
         road.ack(10, Bit::Set, Some(3));
-        assert!((road.control.alpha - 0.3 / 16.0).abs() < 1e-12);
+        assert!((road.alpha() - 0.3 / 16.0).abs() < 1e-12);
     }
 
     #[test]
@@ -317,7 +269,7 @@ mod tests {
         let changes = [("alpha", Value::Real(0.0)), ("shift_g", Value::Integer(1))];
         let mut road = Road::new(&changes, 100.0);
         road.ack(10, Bit::Set, None);
-        assert_eq!(road.control.alpha, 0.5);
+        assert_eq!(road.alpha(), 0.5);
     }
 
     #[test]
@@ -327,7 +279,7 @@ mod tests {
         let road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
         let loss = road.control.reduction(&loss_facts(0, 100));
         assert_eq!(loss.cwnd, 50_000.0);
-        // Two segments at least.
+        // At least two segments.
         let mut mark = loss_facts(0, 2);
         mark.rule = LossRule::MARK;
         mark.window.cwnd = 2500.0;

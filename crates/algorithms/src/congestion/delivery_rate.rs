@@ -1,7 +1,7 @@
 //! Delivery rate sampling (draft-ietf-ccwg-bbr §4.1.2; Linux, `tcp_rate.c`), for both versions of BBR.
 //!
-//! With every segment it remembers what had been delivered when the segment left. When the
-//! segment is reported, what was delivered in between, by the time that this took, is a sample:
+//! With every segment it remembers the data delivered when the segment left. When the segment is reported, the data
+//! delivered in between, divided by the time that this took, is a sample:
 //!
 //! ```text
 //! send_elapsed = P.send_time − P.first_send_time
@@ -9,13 +9,12 @@
 //! rate         = (C.delivered − P.delivered) / max(send_elapsed, ack_elapsed)
 //! ```
 //!
-//! Of several segments that one ACK reports the one sent last counts. The longer of the two
-//! intervals keeps bunched ACKs from showing a rate that was never sent. A sample over less
-//! than the connection's least round-trip time belongs to an earlier transmission of the segment
-//! and says nothing of the rate.
+//! If one ACK reports several segments, the one sent last counts. The longer of the two intervals keeps bunched ACKs
+//! from showing a rate that was never sent. A sample over less than the connection's minimum round-trip time belongs to
+//! an earlier transmission of the segment and says nothing about the rate.
 //!
-//! The scoreboard's own entries stay as they are: what only this control needs, it keeps itself,
-//! in a ring that runs beside the scoreboard's.
+//! The scoreboard's own entries do not change: the data that only this control needs is kept in a ring that runs beside
+//! the scoreboard's.
 
 use alloc::collections::VecDeque;
 
@@ -36,7 +35,7 @@ struct Snapshot {
     supply: Supply,
 }
 
-/// What became of a transmission.
+/// Fate of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Unknown,
@@ -45,31 +44,31 @@ enum Fate {
     TimedOut,
 }
 
-/// Whether the application kept the sender busy.
+/// Limit on the sender's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Supply {
     Ample,
-    /// A sample may tell of the application and not of the path (`is_app_limited`).
+    /// A sample may reflect the application and not the path (`is_app_limited`).
     AppLimited,
 }
 
-/// When a span that is measured begins anew, as nothing that was sent before is left to arrive.
+/// Condition for a new measured span: no data sent before it can still arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quiet {
-    /// When nothing is in flight, as the recovery counts (draft-ietf-ccwg-bbr §4.1.2.2).
+    /// Nothing is in flight, as the recovery counts (draft-ietf-ccwg-bbr §4.1.2.2).
     NothingInFlight,
-    /// When nothing is outstanding: what is in flight is a guess (Linux, `tcp_rate_skb_sent`).
+    /// Nothing is outstanding, as the bytes in flight are an estimate (Linux, `tcp_rate_skb_sent`).
     NothingOutstanding,
 }
 
-/// What an ACK says of the path (RS, §4.1.2.1.3). Volumes are in bytes.
+/// Information of an ACK about the path (RS, §4.1.2.1.3). Volumes are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateSample {
-    /// In bytes per second; 0 if the sample is not reliable.
+    /// Rate in bytes per second; 0 if the sample is not reliable.
     pub delivery_rate: f64,
-    /// Since the segment left that the sample is of.
+    /// Volume delivered since the segment of the sample left.
     pub delivered: u64,
-    /// What had been delivered when it left.
+    /// Volume delivered before it left.
     pub prior_delivered: u64,
     pub newly_acked: u64,
     pub lost: u64,
@@ -77,14 +76,14 @@ pub(super) struct RateSample {
     pub supply: Supply,
 }
 
-/// What a loss says of the path (§5.5.10.2).
+/// Information of a loss about the path (§5.5.10.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LossSample {
-    /// The segment's length.
+    /// Length of the segment.
     pub size: u32,
     /// Bytes in flight when the segment left.
     pub tx_in_flight: u64,
-    /// Bytes lost since, the segment included.
+    /// Bytes lost since then, the segment included.
     pub lost: u64,
     pub supply: Supply,
 }
@@ -100,9 +99,9 @@ pub(super) struct Sampler {
     pub delivered_time: Instant,
     first_send_time: Instant,
     pub lost: u64,
-    /// Bytes sent again that no DSACK has reported.
+    /// Retransmitted bytes that no DSACK has reported.
     resent: u64,
-    /// Until `delivered` exceeds this, samples are limited by the application.
+    /// Volume up to which the application limits the samples.
     app_limited: Option<u64>,
 }
 
@@ -128,15 +127,15 @@ impl Sampler {
         }
     }
 
-    /// What is sent from now until all that is in flight has arrived says nothing of the path
+    /// Marks everything sent from now until all data in flight has arrived: it says nothing about the path
     /// (`MarkConnectionAppLimited`, §4.1.2.4).
     pub(super) fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited = Some((self.delivered + in_flight).max(1));
     }
 
-    /// `CheckIfApplicationLimited` at writes and timers (§4.1.2.4); at ACKs [`on_ack`](Self::on_ack)
-    /// asks. `before` was in flight before the segment left, and the window is `cwnd`. Whether sending
-    /// begins again after the application was idle.
+    /// `CheckIfApplicationLimited` at writes and timers (§4.1.2.4); at ACKs [`on_ack`](Self::on_ack) checks it.
+    /// `before` was in flight before the segment left, and the window is `cwnd`. Returns `true` if sending resumes
+    /// after the application was idle.
     pub(super) fn check_app_limited(
         &mut self,
         sent: &Sent,
@@ -153,7 +152,7 @@ impl Sampler {
         before == 0 && self.app_limited.is_some()
     }
 
-    /// A segment left (§4.1.2.2).
+    /// Notes a transmission (§4.1.2.2).
     pub(super) fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
         let len = u64::from(sent.segment.len);
         let quiet = match self.quiet {
@@ -188,15 +187,15 @@ impl Sampler {
         }
     }
 
-    /// A segment was lost; to be called before it is sent again. `None` if a timeout has already
+    /// Notes a loss; must be called before the segment is retransmitted. Returns `None` if a timeout has already
     /// counted it.
     pub(super) fn on_lost(&mut self, id: SegmentId) -> Option<LossSample> {
         let slot = self.slot(id)?;
         (self.segments.get(slot)?.fate != Fate::TimedOut).then(|| self.lose(slot))
     }
 
-    /// The timer expired, and everything outstanding is lost: the first of it at or after `slot`
-    /// that has not been counted yet, with its slot.
+    /// After a timeout, which takes everything outstanding for lost, returns the first segment at or after `slot` that
+    /// has not been counted yet, with its slot.
     pub(super) fn next_timed_out(&mut self, slot: usize) -> Option<(usize, LossSample)> {
         let outstanding = self.segments.range(slot.min(self.segments.len())..);
         let ahead = outstanding.take_while(|s| s.fate != Fate::Unknown).count();
@@ -216,7 +215,7 @@ impl Sampler {
         }
     }
 
-    /// An ACK came in (§4.1.2.3). `None` if it reports no segment for the first time.
+    /// Takes an ACK (§4.1.2.3). Returns `None` if it reports no segment for the first time.
     pub(super) fn on_ack(
         &mut self,
         ack: &AckFacts<'_>,
@@ -249,8 +248,8 @@ impl Sampler {
         sample
     }
 
-    /// What arrived though it had arrived before counts, too (§2.2, C.delivered). A receiver cannot
-    /// make up more of it than was sent twice.
+    /// Returns the data that arrived again, which counts, too (§2.2, C.delivered). A receiver cannot report more of it
+    /// than was sent twice.
     fn delivered_again(&mut self, ack: &AckFacts<'_>) -> u64 {
         let Some((start, end)) = ack.dsack else {
             return 0;
@@ -289,7 +288,7 @@ impl Sampler {
     }
 }
 
-/// Whether the application or a timer made this transmission, not an ACK.
+/// Returns `true` if the application or a timer caused this transmission, and not an ACK.
 fn breaks_silence(sent: &Sent) -> bool {
     let fresh = sent.segment.transmissions == 1;
     fresh

@@ -1,20 +1,19 @@
 //! A fixed window: no congestion control at all.
 //!
-//! LE §3.3.2 fixes `cwnd` at 32 packets to take congestion control out of the comparison: what is
-//! left is the recovery's merit. §5.2.1 draws a fixed window of 10 as the upper line.
+//! LE §3.3.2 fixes `cwnd` at 32 packets to exclude congestion control from the comparison: the differences that remain
+//! are those of the recoveries. §5.2.1 draws a fixed window of 10 as the upper line.
 //!
 //! ```text
 //! cwnd = ssthresh = window, always
 //! ```
 //!
-//! Reading: §3.3 has this control never change its window, and the cost of a timeout that §3.3.2
-//! names is that nothing is sent while one is waited for; so a timeout leaves the window alone,
-//! too (`timeout = keep`). With `timeout = restart` it falls to one segment and slow start brings
-//! it back, which is what a timeout costs every other control.
+//! Reading: in §3.3 this control never changes its window, and the cost of a timeout that §3.3.2 names is that nothing
+//! is sent while the sender waits for it. A timeout therefore leaves the window unchanged, too (`timeout = keep`). With
+//! `timeout = restart` the window falls to one segment and slow start raises it again, which is the cost of a timeout
+//! for every other control.
 //!
-//! What a recovery limits (NewReno's full ACK, Tahoe's restart) is undone on the same ACK. The
-//! connection opens with the fixed window, whatever the initial window is set to, and an idle
-//! period leaves it alone.
+//! A limit set by a recovery (NewReno's full ACK, Tahoe's restart) is undone on the same ACK. The connection opens with
+//! the fixed window, whatever the initial window is, and an idle period leaves it unchanged.
 
 use alloc::boxed::Box;
 
@@ -24,41 +23,42 @@ use dupack_tcp::window::Window;
 
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
-/// What a timeout does to the window.
+/// Effect of a timeout on the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum AtTimeout {
-    /// nothing
+    /// none
     Keep,
-    /// cuts it to one segment; slow start brings it back
+    /// one segment, from which slow start raises it again
     Restart,
 }
 
 /// The fixed window's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct FixedParameters {
-    /// the congestion window
+    /// congestion window
     #[parameter(
+        basic,
         source = "LE §3.3.2 (32), §5.2.1 (10)",
         range = 1..=1_000_000,
         unit = "segments",
         default = 32,
     )]
     window: u64,
-    /// what a timeout does to the window
+    /// effect of a timeout on the window
     #[parameter(source = "LE §3.3.2, as we read it", default = AtTimeout::Keep)]
     timeout: AtTimeout,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("fixed", file!())
-        .summary("a window that never changes: what is left is the recovery's merit")
+        .summary("a window that never changes, to compare the recoveries alone")
         .citation("LE §3.3.2")
         .build(|parameters, context| Box::new(Fixed::new(parameters, context)))
 }
 
-/// Whether the window is on its way back after a timeout.
+/// `Returning` while the window grows again after a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Steady,
@@ -69,14 +69,14 @@ enum Phase {
 #[derive(Clone, Debug)]
 pub struct Fixed {
     smss: f64,
-    /// In bytes.
+    /// Window in bytes.
     window: f64,
     at_timeout: AtTimeout,
     phase: Phase,
 }
 
 impl Fixed {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &FixedParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);

@@ -1,9 +1,9 @@
-//! H-TCP: the longer nothing was lost, the faster the window grows; the emptier the queue, the less a loss
-//! takes.
+//! H-TCP: the longer the time without a loss, the faster the window grows; the emptier the queue, the smaller the
+//! reduction.
 //!
 //! D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004, and
-//! draft-leith-tcp-htcp. What was read is the kernel's source, `net/ipv4/tcp_htcp.c`, not these texts. Δ is
-//! the time since the last congestion event ended, in seconds; B the throughput of a round trip.
+//! draft-leith-tcp-htcp. The source of this file is the kernel, `net/ipv4/tcp_htcp.c`, not these texts. Δ is the time
+//! since the last congestion event ended, in seconds; B the throughput of a round trip.
 //!
 //! ```text
 //! f(Δ)      = 1 for Δ ≤ 1 s,  1 + 10·(Δ − 1) + ((Δ − 1)/2)²  beyond
@@ -15,72 +15,63 @@
 //! slow start, timeout  as Reno; the timeout's ssthresh by β
 //! ```
 //!
-//! Below a second it is Reno, so that it takes no more than Reno where Reno does well. CUBIC counts the time
-//! since a loss, too, but aims at the window of that loss; H-TCP knows none. [`illinois`](super::illinois)
-//! takes both factors from the queueing delay of the last round trip.
+//! Below a second it is Reno, so that it takes no more than Reno where Reno does well. CUBIC counts the time since a
+//! loss, too, but aims at the window of that loss; H-TCP has no such target. [`illinois`](super::illinois) takes both
+//! factors from the queueing delay of the last round trip.
 //!
 //! Readings:
-//! - Times are exact, not in ticks, and f is a real number, where the kernel cuts it to whole ones.
+//! - Times are exact, not in ticks, and f is a real number, while the kernel truncates it to whole numbers.
 //! - RTTmax is the longest sample of an undisturbed connection (nothing sacked or lost); one more than
 //!   20 ms above the longest is an outlier. After each loss it comes 5 % nearer to RTTmin.
 //! - The first loss, and any loss after the switch, has β = 0.5: the delays before it were not those of
 //!   one level of throughput.
-//! - A congestion event ends when what was outstanding at its beginning is acknowledged.
+//! - A congestion event ends when everything outstanding at its beginning is acknowledged.
 
 #[cfg(test)]
 mod tests;
 
 use alloc::boxed::Box;
 
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};
-use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::undo::Prior;
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant, Answer};
 use crate::catalog::linux::{Knob, Place};
-use crate::catalog::{Context, Entry, InLinux, Parameters, Switch};
+use crate::catalog::{Entry, InLinux, Parameters, Switch};
 
 /// H-TCP's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct HtcpParameters {
     /// time after a congestion event in which it grows as Reno does (Δ_L)
-    #[parameter(source = "Linux, htcp_alpha_update: HZ", default = Duration::from_secs(1))]
+    #[parameter(basic, source = "Linux, htcp_alpha_update: HZ", default = Duration::from_secs(1))]
     delta_low: Duration,
-    /// what a loss leaves of the window at least, as a factor
-    #[parameter(source = "Linux, tcp_htcp: BETA_MIN", range = 0.0..=1.0, default = 0.5)]
+    /// least share of the window that remains after a loss
+    #[parameter(basic, source = "Linux, tcp_htcp: BETA_MIN", range = 0.0..=1.0, default = 0.5)]
     beta_min: f64,
-    /// what a loss leaves of the window at most, as a factor
-    #[parameter(source = "Linux, tcp_htcp: BETA_MAX, 102/128", range = 0.0..=1.0, default = 0.796_875)]
+    /// greatest share of the window that remains after a loss
+    #[parameter(basic, source = "Linux, tcp_htcp: BETA_MAX, 102/128", range = 0.0..=1.0, default = 0.796_875)]
     beta_max: f64,
-    /// grow in proportion to the least round-trip time: as it is at 100 ms, a tenth to twice as much
-    #[parameter(source = "Linux, tcp_htcp: use_rtt_scaling", default = Switch::On)]
+    /// growth in proportion to the least round-trip time: unscaled at 100 ms, from a tenth to twice
+    #[parameter(basic, source = "Linux, tcp_htcp: use_rtt_scaling", default = Switch::On)]
     rtt_scaling: Switch,
-    /// halve after a loss if the throughput has changed since the one before
+    /// halving after a loss if the throughput has changed since the one before
     #[parameter(source = "Linux, tcp_htcp: use_bandwidth_switch", default = Switch::On)]
     bandwidth_switch: Switch,
     /// share by which the throughput may change
     #[parameter(source = "Linux, htcp_beta_update: 4/5 to 6/5", range = 0.0..=1.0, default = 0.2)]
     bandwidth_change: f64,
-    /// least round-trip time from which delays say something of the queue
+    /// least round-trip time above which delays say something about the queue
     #[parameter(source = "Linux, htcp_beta_update", default = Duration::from_millis(10))]
     rtt_least: Duration,
     // Congestion avoidance is H-TCP's own.
-    #[embed(fix(increase = 1.0))]
-    increase: IncreaseParameters,
-    #[embed(fix(decrease = beta_min))]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    #[embed(fix(increase.increase = 1.0, decrease.decrease = beta_min))]
+    aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     let own = |parameter: &'static str| Place::module("tcp_htcp", parameter);
@@ -99,44 +90,42 @@ pub fn entry() -> Entry<dyn CongestionControl> {
                 Knob::words("rtt_scaling", switch, own("use_rtt_scaling")),
                 Knob::words("bandwidth_switch", switch, own("use_bandwidth_switch")),
             ])
-            .knobs(pacing::knobs())
-            .knobs(undo::knobs()),
+            .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &HtcpParameters, context| {
-            let control = Box::new(Htcp::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters.aimd.build(context).varied(Htcp::new(parameters))
         })
 }
 
-/// The longest step by which the longest round-trip time grows.
+/// Longest step by which the longest round-trip time grows.
 const RTT_STEP: Duration = Duration::from_millis(20);
 
-/// Which part of the queueing delay the longest round-trip time keeps after a loss.
+/// Share of the queueing delay that the longest round-trip time keeps after a loss.
 const RTT_MEMORY: f64 = 0.95;
 
-/// The round-trip time at which the growth is not scaled, in seconds, and the limits of the ratio.
+/// Round-trip time at which the growth is not scaled, in seconds, and the limits of the ratio.
 const SCALE_RTT: f64 = 0.1;
 const SCALE_LEAST: f64 = 0.1;
 const SCALE_MOST: f64 = 2.0;
 
-/// Round trips after a loss whose throughput stands for itself.
+/// Number of round trips after a loss whose throughput is used unfiltered.
 const FRESH_ROUNDS: f64 = 3.0;
 
-/// The state that a loss event changes.
+/// State that a loss event changes.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     beta: f64,
-    /// β follows the delays from the next loss on.
+    /// `On` if β follows the delays from the next loss on.
     adapts: Switch,
-    /// When the last congestion event ended, or began if it has not.
+    /// Time when the last congestion event ended, or began if it has not ended.
     since: Instant,
     /// Round-trip times in seconds; 0 before there are samples.
     rtt_max: f64,
-    /// The greatest throughput before the last loss, in bytes per second.
+    /// Greatest throughput before the last loss, in bytes per second.
     old_max: f64,
 }
 
-/// The throughput since the last loss, in bytes per second.
+/// Throughput since the last loss, in bytes per second.
 #[derive(Clone, Copy, Debug, Default)]
 struct Throughput {
     delivered: f64,
@@ -146,30 +135,22 @@ struct Throughput {
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Htcp {
-    smss: f64,
+#[derive(Debug)]
+struct Htcp {
     parameters: HtcpParameters,
     memory: Memory,
     throughput: Throughput,
-    /// In seconds.
+    /// Minimum round-trip time in seconds.
     rtt_min: Option<f64>,
-    /// A congestion event goes on until this is acknowledged; the inner `None` until an ACK says what
-    /// had been sent.
+    /// Offset whose acknowledgment ends the congestion event; the inner value is `None` until an ACK shows how much had
+    /// been sent.
     event: Option<Option<u64>>,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
     remembered: Option<Box<Memory>>,
 }
 
 impl Htcp {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &HtcpParameters, context: &Context) -> Self {
+    fn new(parameters: &HtcpParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             parameters: *parameters,
             memory: Memory {
                 beta: parameters.beta_min,
@@ -181,15 +162,11 @@ impl Htcp {
             throughput: Throughput::default(),
             rtt_min: None,
             event: None,
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
             remembered: None,
         }
     }
 
-    /// α, in segments per round trip, at `now`.
+    /// Returns α, in segments per round trip, at `now`.
     fn alpha(&self, now: Instant) -> f64 {
         let delta = now.since(self.memory.since);
         let mut factor = 1.0;
@@ -206,7 +183,7 @@ impl Htcp {
         2.0 * (1.0 - self.memory.beta) * factor
     }
 
-    /// What the memory is after a loss event now.
+    /// Returns the memory after a loss event now.
     fn after_event(&self) -> Memory {
         let (parameters, memory) = (&self.parameters, &self.memory);
         let mut next = Memory {
@@ -235,7 +212,7 @@ impl Htcp {
         next
     }
 
-    /// A congestion event begins.
+    /// Begins a congestion event.
     fn begin_event(&mut self, now: Instant) {
         self.memory = Memory {
             since: now,
@@ -244,7 +221,7 @@ impl Htcp {
         self.event = Some(None);
     }
 
-    /// Whether a congestion event goes on. At its end Δ begins.
+    /// Returns `true` if a congestion event is in progress. At its end Δ begins.
     fn is_in_event(&mut self, ack: &AckFacts<'_>, nxt: u64) -> bool {
         let Some(point) = self.event else {
             return false;
@@ -270,13 +247,13 @@ impl Htcp {
         }
     }
 
-    /// So many bytes were acknowledged, at a window of `cwnd`.
-    fn measure_throughput(&mut self, now: Instant, acked: u64, cwnd: f64) {
+    /// Takes the acknowledgment of `acked` bytes, at a window of `cwnd`.
+    fn measure_throughput(&mut self, now: Instant, acked: u64, cwnd: f64, smss: f64) {
         self.throughput.delivered += acked as f64;
         let Some(rtt) = self.rtt_min.filter(|rtt| *rtt > 0.0) else {
             return;
         };
-        let flight = cwnd - self.alpha(now).max(1.0) * self.smss;
+        let flight = cwnd - self.alpha(now).max(1.0) * smss;
         let lasted = now.since(self.throughput.begun).as_secs_f64();
         if self.throughput.delivered < flight || lasted < rtt {
             return;
@@ -294,8 +271,14 @@ impl Htcp {
     }
 }
 
-impl CongestionControl for Htcp {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+impl AimdVariant for Htcp {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
         let window = view.window;
         let in_event = self.is_in_event(ack, view.scoreboard.nxt());
         let calm = !in_event && ack.dup_acks == 0 && view.scoreboard.sacked_segments() == 0;
@@ -305,67 +288,51 @@ impl CongestionControl for Htcp {
         if in_event {
             (self.throughput.delivered, self.throughput.begun) = (0.0, ack.now);
         } else {
-            self.measure_throughput(ack.now, ack.acked_bytes, window.cwnd);
+            self.measure_throughput(ack.now, ack.acked_bytes, window.cwnd, aimd.smss);
         }
         let alpha = self.alpha(ack.now);
-        let grown = self.increase.grown_by(alpha, ack, credit, window);
+        let grown = aimd.increase.grown_by(alpha, ack, credit, window);
         if window.in_slow_start() {
             return grown;
         }
         Window {
-            cwnd: grown.cwnd.min(window.cwnd + self.smss),
+            cwnd: grown.cwnd.min(window.cwnd + aimd.smss),
             ..grown
         }
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
-        self.decrease.after_loss_by(self.after_event().beta, loss)
+    fn reduction(&self, loss: &LossFacts, aimd: &Aimd) -> Window {
+        let beta = self.after_event().beta;
+        aimd.decrease.after_loss_by(beta, loss)
     }
 
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
+    fn on_loss(&mut self, loss: &LossFacts, answer: Answer, _: &mut Aimd) {
+        if answer == Answer::Own {
             self.begin_event(loss.now);
-            self.increase.after_loss();
         }
     }
 
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+    fn on_timeout(&mut self, loss: &LossFacts, aimd: &mut Aimd) -> Window {
         self.begin_event(loss.now);
-        self.increase.after_timeout();
-        self.decrease.after_timeout_by(self.memory.beta, loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
+        aimd.increase.after_timeout();
+        aimd.decrease.after_timeout_by(self.memory.beta, loss)
     }
 
     fn remember(&mut self) {
-        self.increase.remember();
         self.remembered = Some(Box::new(self.memory));
     }
 
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
+    fn on_spurious(&mut self, prior: &Prior, window: Window, aimd: &mut Aimd) -> Window {
         if let Some(memory) = self.remembered.take() {
             self.memory.since = memory.since;
             self.memory.rtt_max = memory.rtt_max;
             self.memory.old_max = memory.old_max;
             self.event = None;
         }
-        prior.restored(window)
+        aimd.on_spurious(prior, window)
     }
 
     fn bandwidth_estimate(&self) -> Option<f64> {
         (self.throughput.filtered > 0.0).then_some(self.throughput.filtered)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
     }
 }

@@ -1,8 +1,8 @@
-//! Hybla: a long round-trip time costs no rate. Each flow grows as one of a short reference time does.
+//! Hybla: growth that does not depend on the round-trip time. Each flow grows as one with a short reference time does.
 //!
-//! C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International
-//! Journal of Satellite Communications and Networking 22(5), 2004. What was read is the kernel's source,
-//! `net/ipv4/tcp_hybla.c`, not the paper. W counts segments, RTT₀ = 25 ms.
+//! C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International Journal of
+//! Satellite Communications and Networking 22(5), 2004. The source of this file is the kernel, `net/ipv4/tcp_hybla.c`,
+//! not the paper. W counts segments, RTT₀ = 25 ms.
 //!
 //! ```text
 //! ρ          = max(RTT/RTT₀, 1), of the least smoothed round-trip time
@@ -12,57 +12,47 @@
 //! loss       as Reno, half;   timeout: as Reno, and Reno's growth until what was outstanding is acknowledged
 //! ```
 //!
-//! Reno adds a segment per round trip, and so grows its *rate* by 1/RTT² a second: a satellite's flow of
-//! 600 ms gains 576 times less than one of 25 ms. Here W/RTT grows by 1/RTT₀², whatever RTT is. CUBIC makes
-//! growth independent of RTT by counting time, Hybla by weighing each ACK; against both, Hybla begins
-//! with a larger window where the path is long, and fills it within the reference's few round trips.
+//! Reno adds a segment per round trip, and so its *rate* grows by 1/RTT² a second: a satellite's flow of 600 ms gains
+//! 576 times less than one of 25 ms. Here W/RTT grows by 1/RTT₀², whatever RTT is. CUBIC makes growth independent of
+//! RTT by counting time, Hybla by weighting each ACK. Unlike both Reno and CUBIC, Hybla begins with a larger window on
+//! a long path, and fills it within the reference's few round trips.
 //!
-//! Readings: ACKs are counted, as paper and kernel have it, so that delayed ACKs halve the growth
-//! (`count`). Where no handshake gives a round-trip time the configured window opens. The kernel has ρ in
-//! eighths and takes 2^ρ from a table; real numbers stand here.
+//! Readings: ACKs are counted, as in the paper and the kernel, so that delayed ACKs halve the growth (`count`). If no
+//! handshake gives a round-trip time, the connection opens with the configured window. The kernel has ρ in eighths and
+//! takes 2^ρ from a table; here both are real numbers.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::time::Duration;
-use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::undo::Prior;
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Count, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
+use super::aimd::Count;
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant};
 use crate::catalog::linux::{Knob, Place};
-use crate::catalog::{Context, Entry, InLinux, Parameters};
+use crate::catalog::{Entry, InLinux, Parameters};
 
 /// Hybla's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct HyblaParameters {
-    /// round-trip time of the flow that all others grow like (RTT₀)
-    #[parameter(source = "Linux, tcp_hybla: rtt0", range = 1.0..=10_000.0, unit = "ms", default = 25.0)]
+    /// round-trip time of the reference flow (RTT₀)
+    #[parameter(basic, source = "Linux, tcp_hybla: rtt0", range = 1.0..=10_000.0, unit = "ms", default = 25.0)]
     rtt0: f64,
     /// largest window
     #[parameter(source = "Linux, hybla_init: snd_cwnd_clamp", range = 1..=1 << 30, unit = "segments", default = 65_535)]
     window_max: u64,
     // Congestion avoidance is Hybla's own.
     #[embed(
-        change(count(
+        change(increase.count(
             source = "Linux, hybla_cong_avoid: each ACK alike",
             default = Count::Acks,
         )),
-        fix(increase = 1.0),
+        fix(increase.increase = 1.0),
     )]
-    increase: IncreaseParameters,
-    #[embed]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("hybla", file!())
@@ -82,58 +72,47 @@ pub fn entry() -> Entry<dyn CongestionControl> {
                 1.0,
                 Place::module("tcp_hybla", "rtt0"),
             ))
-            .knobs(pacing::knobs())
-            .knobs(undo::knobs()),
+            .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &HyblaParameters, context| {
-            let control = Box::new(Hybla::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(Hybla::new(parameters))
         })
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Hybla {
-    smss: f64,
-    /// In nanoseconds.
+#[derive(Debug)]
+struct Hybla {
+    /// Reference round-trip time in nanoseconds.
     rtt0: f64,
-    /// In segments.
+    /// Largest window in segments.
     window_max: f64,
-    /// The least smoothed round-trip time.
+    /// Minimum smoothed round-trip time.
     rtt_min: Option<Duration>,
     after_timeout: AfterTimeout,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
-/// Whether a timeout's losses are being repaired, while growth is Reno's.
+/// Repair of the losses of a timeout, while growth is Reno's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterTimeout {
     No,
-    /// Until this is acknowledged; `None` until the next ACK says what had been sent.
+    /// Until this offset is acknowledged; `None` until the next ACK shows how much had been sent.
     Until(Option<u64>),
 }
 
 impl Hybla {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &HyblaParameters, context: &Context) -> Self {
+    fn new(parameters: &HyblaParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             rtt0: parameters.rtt0 * 1e6,
             window_max: parameters.window_max as f64,
             rtt_min: None,
             after_timeout: AfterTimeout::No,
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 
-    /// ρ.
+    /// Returns ρ.
     fn rho(&self) -> f64 {
         let ratio = |rtt: Duration| rtt.as_nanos() as f64 / self.rtt0;
         self.rtt_min.map_or(1.0, |rtt| ratio(rtt).max(1.0))
@@ -143,7 +122,7 @@ impl Hybla {
         self.rtt_min = Some(self.rtt_min.map_or(srtt, |least| least.min(srtt)));
     }
 
-    /// Whether the losses of a timeout are still being repaired.
+    /// Returns `true` if the losses of a timeout are still being repaired.
     fn is_repairing(&mut self, ack: &AckFacts<'_>, nxt: u64) -> bool {
         let AfterTimeout::Until(point) = self.after_timeout else {
             return false;
@@ -157,87 +136,63 @@ impl Hybla {
         ack.una < point
     }
 
-    fn grown(&self, credit: Credit, mut window: Window) -> Window {
-        let (acked, rho) = (self.increase.segments(credit), self.rho());
+    fn grown(&self, credit: Credit, mut window: Window, aimd: &Aimd) -> Window {
+        let (acked, rho) = (aimd.increase.segments(credit), self.rho());
         if acked <= 0.0 {
             return window;
         }
         if window.in_slow_start() {
-            let step = (libm::exp2(rho) - 1.0) * acked * self.smss;
+            let step = (libm::exp2(rho) - 1.0) * acked * aimd.smss;
             window.cwnd = (window.cwnd + step).min(window.ssthresh);
         } else {
-            window.cwnd += rho * rho * acked * self.smss * self.smss / window.cwnd;
+            window.cwnd += rho * rho * acked * aimd.smss * aimd.smss / window.cwnd;
         }
         window
     }
 }
 
-impl CongestionControl for Hybla {
-    fn on_handshake(&mut self, rtt: Duration, opening: Window) -> Window {
+impl AimdVariant for Hybla {
+    fn on_handshake(&mut self, rtt: Duration, opening: Window, aimd: &Aimd) -> Window {
         self.measure(rtt);
         Window {
-            cwnd: libm::floor(self.rho()) * self.smss,
+            cwnd: libm::floor(self.rho()) * aimd.smss,
             ..opening
         }
     }
 
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
         if let Some(srtt) = view.rtt.srtt() {
             self.measure(srtt);
         }
         let window = view.window;
         if self.is_repairing(ack, view.scoreboard.nxt()) {
-            return self.increase.grown(ack, credit, window);
+            return aimd.increase.grown(ack, credit, window);
         }
-        if !self.increase.permits(ack, window) {
+        if !aimd.increase.permits(ack, window) {
             return window;
         }
-        let grown = self.grown(credit, window);
-        let most = (self.window_max * self.smss).max(window.cwnd);
+        let grown = self.grown(credit, window, aimd);
+        let most = (self.window_max * aimd.smss).max(window.cwnd);
         Window {
             cwnd: grown.cwnd.min(most),
             ..grown
         }
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
-        self.decrease.after_loss(loss)
-    }
-
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
-        }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+    fn on_timeout(&mut self, loss: &LossFacts, aimd: &mut Aimd) -> Window {
         self.after_timeout = AfterTimeout::Until(None);
-        self.increase.after_timeout();
-        self.decrease.after_timeout(loss)
+        aimd.on_timeout(loss)
     }
 
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
+    fn on_spurious(&mut self, prior: &Prior, window: Window, aimd: &mut Aimd) -> Window {
         self.after_timeout = AfterTimeout::No;
-        self.increase.restore();
-        prior.restored(window)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
+        aimd.on_spurious(prior, window)
     }
 }
 
@@ -249,7 +204,7 @@ mod tests {
     use crate::recovery::sack;
     use crate::testing::{Setup, ack};
 
-    /// A bench whose control has seen a handshake of `rtt` milliseconds.
+    /// Returns a bench whose control has seen a handshake of `rtt` milliseconds.
     fn bench(rtt: u64, cwnd: f64, ssthresh: f64) -> Bench {
         let mut b = Bench::new(entry(), Dialect::Rfc, &[], cwnd, ssthresh);
         let opening = b.window;
@@ -280,7 +235,7 @@ mod tests {
         let mut b = bench(50, 2.0, 64.0);
         b.ack(1);
         assert_eq!(b.cwnd(), 5.0);
-        // Half a segment more: ρ = 1.5, 2^1.5 − 1.
+        // ρ = 1.6: 2^1.6 − 1 segments.
         let mut b = bench(40, 2.0, 64.0);
         b.ack(1);
         let wanted = 2.0 + libm::exp2(1.6) - 1.0;
@@ -304,8 +259,8 @@ mod tests {
 
     #[test]
     fn the_rate_grows_alike_whatever_the_round_trip_time() {
-        // In one second of avoidance W/RTT gains 1/RTT₀², 1600 segments/s²: the paper's claim, by the ACKs
-        // of each round trip. Windows are long enough that the sum of 1/W is about one a round trip.
+        // In one second of avoidance W/RTT gains 1/RTT₀², 1600 segments/s²: the paper's claim, by the ACKs of each
+        // round trip. Windows are long enough that the sum of 1/W is about one per round trip.
         let gain = |rtt: u64| {
             let mut b = bench(rtt, 20_000.0, 10.0);
             for _ in 0..1000 / rtt {
@@ -338,7 +293,7 @@ mod tests {
         assert_eq!(t.cwnd(), 1.0);
         t.receive(5100, ack(2));
         assert_eq!(t.cwnd(), 2.0, "Reno adds one");
-        // All that was outstanding arrives: it is Hybla again.
+        // Everything outstanding arrives: it is Hybla again.
         t.receive(5200, ack(24));
         let before = t.cwnd();
         t.receive(5300, ack(25));

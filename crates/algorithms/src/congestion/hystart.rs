@@ -1,8 +1,7 @@
 //! HyStart: slow start ends when the ACKs of a round show that the path is full.
 //!
-//! S. Ha, I. Rhee, "Taming the elephants: new TCP slow start", NCSU TR 2008, in the form that
-//! Linux's CUBIC has (`net/ipv4/tcp_cubic.c`, `hystart_update`, 6.11). Either of two signs sets
-//! `ssthresh = cwnd`:
+//! S. Ha, I. Rhee, "Taming the elephants: new TCP slow start", NCSU TR 2008, in the form of Linux's CUBIC
+//! (`net/ipv4/tcp_cubic.c`, `hystart_update`, 6.11). Either of two signs sets `ssthresh = cwnd`:
 //!
 //! ```text
 //! ACK train   ACKs no more than 2 ms apart, since the round began, for longer than
@@ -11,17 +10,17 @@
 //!             D + max(4 ms, min(D / 8, 16 ms))
 //! ```
 //!
-//! A train as long as half the round-trip time means that what one round sends takes the
-//! bottleneck so long, and the next one, twice as much, would fill the path.
+//! A train as long as half the round-trip time means that the data of one round occupies the bottleneck for that time,
+//! and the next round, twice as much, would fill the path.
 //!
-//! Beside its neighbour HyStart++ it does not come back from a false alarm, it compares with the
-//! least of all round trips and not with the last round, and it works in every slow start.
+//! Unlike its neighbour HyStart++ it does not recover from a false alarm, it compares with the minimum of all round
+//! trips and not with the last round, and it works in every slow start.
 //!
 //! Readings:
-//! - A round ends with the first ACK beyond what had been sent when it began. Below 16 segments
-//!   nothing is looked at, not even the end of a round.
-//! - Linux takes the train's bound undivided if it paces, and so does this with `pacing = on`. The
-//!   pacing rate in `d` is what Linux would pace by in slow start, two windows per smoothed
+//! - A round ends with the first ACK beyond the data sent when it began. Below 16 segments
+//!   nothing is examined, not even the end of a round.
+//! - If Linux paces, it takes the train's bound without the division by two, as `pacing = on` does here. The
+//!   pacing rate in `d` is Linux's pace in slow start, two windows per smoothed
 //!   round-trip time.
 //! - After a timeout D is measured anew.
 
@@ -31,42 +30,42 @@ use dupack_tcp::time::{Duration, Instant};
 use super::slow_start::{Detect, SlowStartParameters};
 use crate::catalog::{Context, Switch};
 
-/// The most that is allowed for segments that are sent and received in bunches.
+/// Greatest allowance for segments that are sent and received in bursts.
 const BUNCH_MAX: Duration = Duration::from_millis(1);
 
-/// How much of a bunch is allowed for: four of the largest that Linux hands to a device
-/// (`hystart_ack_delay`, GSO_MAX_SIZE), in bytes.
+/// Size of the bursts that are allowed for: four of the largest that Linux passes to a device (`hystart_ack_delay`,
+/// GSO_MAX_SIZE), in bytes.
 const BUNCHES: f64 = 4.0 * 65_536.0;
 
-/// HyStart's state.
+/// State of HyStart.
 #[derive(Clone, Debug)]
 pub struct Hystart {
     parameters: SlowStartParameters,
     paced: Switch,
-    /// In bytes.
+    /// Least window in bytes.
     low_window: f64,
-    /// The least round-trip time (`delay_min`).
+    /// Minimum round-trip time (`delay_min`).
     least: Option<Duration>,
     round: Round,
-    /// An exit was found, and there was no timeout since.
+    /// `true` if an exit was found, and there was no timeout since.
     found: bool,
 }
 
-/// The round at hand.
+/// Present round.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     began: Instant,
-    /// It lasts until something beyond this offset is acknowledged.
+    /// Offset whose acknowledgment is still part of the round.
     end: u64,
     /// The last ACK of the train.
     train: Instant,
     samples: u64,
-    /// The least of the samples.
+    /// Minimum of the samples.
     least: Option<Duration>,
 }
 
 impl Hystart {
-    /// With these parameters.
+    /// Returns HyStart with these parameters.
     #[must_use]
     pub fn new(parameters: &SlowStartParameters, paced: Switch, context: &Context) -> Self {
         Self {
@@ -79,12 +78,12 @@ impl Hystart {
         }
     }
 
-    /// A full segment has `to` bytes from now on.
+    /// Changes the size of a full segment to `to` bytes.
     pub(super) fn resize(&mut self, to: u32) {
         self.low_window = self.parameters.hystart_low_window as f64 * f64::from(to);
     }
 
-    /// Takes in an ACK; whether slow start is to end.
+    /// Takes an ACK; returns `true` if slow start is to end.
     pub(super) fn finds_exit(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> bool {
         let Some(rtt) = ack.rtt else { return false };
         let least = self.least.map_or(rtt, |least| least.min(rtt));
@@ -101,7 +100,7 @@ impl Hystart {
                 least: None,
             };
         }
-        // Both are looked at, as both take note of the ACK.
+        // Both are evaluated, as both take note of the ACK.
         let train = self.is_long_train(ack.now, least, view);
         let delay = self.is_late(rtt, least);
         self.found = match self.parameters.hystart_detect {
@@ -121,7 +120,7 @@ impl Hystart {
         let pacing_rate = 2.0 * view.window.cwnd / srtt;
         let bunch = Duration::from_secs_f64(BUNCHES / pacing_rate).min(BUNCH_MAX);
         let full = least + bunch;
-        // A pace spreads the ACKs over as much as half of the round-trip time by itself.
+        // Pacing alone spreads the ACKs over up to half of the round-trip time.
         let threshold = match self.paced {
             Switch::Off => full / 2,
             Switch::On => full,
@@ -139,7 +138,7 @@ impl Hystart {
         round_least > least + self.parameters.rtt_thresh(least)
     }
 
-    /// A timeout was answered: everything begins anew, with the round that the next ACK begins.
+    /// Restarts after a timeout, with the round that the next ACK begins.
     pub(super) fn after_timeout(&mut self) {
         self.least = None;
         self.found = false;
@@ -157,7 +156,7 @@ mod tests {
     use crate::catalog::{Dialect, Needs, Value, dialect, typed};
     use crate::congestion::bench::{CONTEXT, SMSS};
 
-    /// A HyStart, and the connection that it sees. Windows and offsets are in segments.
+    /// HyStart, and the connection that it sees. Windows and offsets are in segments.
     struct Watch {
         hystart: Hystart,
         rtt: RttEstimator,
@@ -178,8 +177,8 @@ mod tests {
             }
         }
 
-        /// An ACK `after` the one before it, of everything before segment `una` when everything
-        /// before `nxt` has been sent, with a sample of `rtt` milliseconds.
+        /// Passes an ACK `after` the one before it, of everything before segment `una` when everything before `nxt` has
+        /// been sent, with a sample of `rtt` milliseconds.
         fn ack(&mut self, after: Duration, una: u64, nxt: u64, rtt: u64) -> bool {
             self.now += after;
             let mut facts = testing::ack_facts(Instant::ZERO + self.now);
@@ -199,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_ninth_late_sample_of_a_round_ends_slow_start() {
-        // D = 100 ms: 12.5 ms more are a sign, so that 112 ms are none and 113 ms are one.
+        // D = 100 ms: a rise of 12.5 ms is a sign, so 112 ms is none and 113 ms is one.
         for (rtt, exit) in [(112, false), (113, true)] {
             let mut w = Watch::new(&[]);
             assert!(!w.ack(APART, 1, 20, 100));
@@ -207,7 +206,7 @@ mod tests {
                 assert!(!w.ack(APART, una, 40, rtt), "{una}");
             }
             assert_eq!(w.ack(APART, 29, 40, rtt), exit);
-            // It ends once.
+            // It ends only once.
             assert!(!w.ack(APART, 30, 40, 200));
         }
     }
@@ -253,8 +252,8 @@ mod tests {
 
     #[test]
     fn a_train_of_half_a_round_trip_ends_slow_start() {
-        // D = 100 ms, srtt unknown and so D: 2 · 20 segments in 100 ms are 400 kB/s, four bunches
-        // take 655 ms of it, and 1 ms is the most that counts. 50.5 ms.
+        // D = 100 ms, srtt is unknown and so D: 2 · 20 segments in 100 ms are 400 kB/s. Four bursts take 655 ms at this
+        // rate, and 1 ms is the most that counts. 50.5 ms.
         let mut w = Watch::new(&[("hystart_detect", Value::word("ack-train"))]);
         w.ack(APART, 1, 20, 100);
         let step = Duration::from_millis(2);
@@ -275,8 +274,8 @@ mod tests {
 
     #[test]
     fn a_fast_sender_has_its_bunches_received_sooner() {
-        // 1000 segments in 100 ms, paced twice as fast: four bunches of 64 KiB take 13 ms, and one
-        // millisecond is allowed. Twenty thousand: they take 655 µs. A million: 13 µs.
+        // 1000 segments in 100 ms, paced twice as fast: four bursts of 64 KiB take 13 ms, and one millisecond is
+        // allowed. Twenty thousand: they take 655 µs. A million: 13 µs.
         for (cwnd, end) in [(1e3, 506), (2e4, 504), (1e6, 501)] {
             let mut w = Watch::new(&[("hystart_detect", Value::word("ack-train"))]);
             w.cwnd = cwnd;
@@ -335,7 +334,7 @@ mod tests {
         }
         assert!(w.hystart.found);
         w.hystart.after_timeout();
-        // The least round-trip time is measured anew: 150 ms is no sign now, 170 ms is.
+        // The minimum round-trip time is measured anew: 150 ms is no sign now, 170 ms is.
         w.ack(APART, 40, 60, 150);
         for una in 61..80 {
             assert!(!w.ack(APART, una, 80, 150));

@@ -1,4 +1,4 @@
-//! HyStart++: when the round-trip time rises, slow start goes on slower, and then ends.
+//! HyStart++: when the round-trip time rises, slow start first grows more slowly, and then ends.
 //!
 //! RFC 9406. In the first slow start, by rounds:
 //!
@@ -13,17 +13,17 @@
 //!
 //! A round counts once it has 8 samples. A loss ends all of it, as it ends slow start.
 //!
-//! Beside its neighbour HyStart it does not trust a single round: jitter may end slow start early
-//! there, and costs a quarter of the growth for a few rounds here.
+//! Unlike its neighbour HyStart it does not trust a single round: jitter may end HyStart's slow start early, and only
+//! costs HyStart++ three quarters of the growth for a few rounds.
 //!
 //! Readings:
-//! - "Used for the initial slow start only" (§4.3) is as long as `ssthresh` is as high as at the
-//!   beginning: infinite.
-//! - An ACK of just what a round sent gives that round its last sample; one beyond, the next round
-//!   its first. So the first ACK of all begins the first round: SND.NXT was 0 before.
-//! - What the window is limited by makes no difference to the samples (§4.2 says nothing of it);
-//!   whether it may grow is the control's business.
-//! - L is RFC 9406's for senders without pacing. It takes the place of the control's own until
+//! - "Used for the initial slow start only" (§4.3) means: as long as `ssthresh` is infinite, as at the
+//!   beginning.
+//! - An ACK of exactly the data of a round gives that round its last sample; one beyond gives the next round
+//!   its first. So the very first ACK begins the first round: SND.NXT was 0 before.
+//! - The limit of the window makes no difference to the samples (§4.2 does not mention it);
+//!   the control decides whether the window may grow.
+//! - L is RFC 9406's for senders without pacing. It replaces the control's own L until
 //!   slow start ends.
 
 use dupack_tcp::facts::{AckFacts, View};
@@ -33,14 +33,14 @@ use super::aimd::{Increase, Pace};
 use super::slow_start::SlowStartParameters;
 use crate::catalog::{Context, Switch};
 
-/// HyStart++'s state.
+/// State of HyStart++.
 #[derive(Clone, Debug)]
 pub struct HystartPlusPlus {
     parameters: SlowStartParameters,
     /// L in bytes.
     limit: f64,
     phase: Phase,
-    /// The round ends when this offset is acknowledged (`windowEnd`).
+    /// Offset whose acknowledgment ends the round (`windowEnd`).
     window_end: u64,
     /// `lastRoundMinRTT`.
     last_least: Option<Duration>,
@@ -50,7 +50,7 @@ pub struct HystartPlusPlus {
     samples: u64,
 }
 
-/// Where slow start stands.
+/// Phase of slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     SlowStart,
@@ -63,7 +63,7 @@ enum Phase {
 }
 
 impl HystartPlusPlus {
-    /// With these parameters.
+    /// Returns HyStart++ with these parameters.
     #[must_use]
     pub fn new(parameters: &SlowStartParameters, paced: Switch, context: &Context) -> Self {
         Self {
@@ -80,13 +80,12 @@ impl HystartPlusPlus {
         }
     }
 
-    /// A full segment has `to` bytes from now on.
+    /// Changes the size of a full segment to `to` bytes.
     pub(super) fn resize(&mut self, to: u32) {
         self.limit = self.parameters.css_limit as f64 * f64::from(to);
     }
 
-    /// Takes in an ACK, and says to `increase` how fast slow start is to go on; whether it is to
-    /// end.
+    /// Takes an ACK, and sets the speed of slow start in `increase`; returns `true` if slow start is to end.
     pub(super) fn finds_exit(
         &mut self,
         ack: &AckFacts<'_>,
@@ -153,8 +152,8 @@ impl HystartPlusPlus {
         }
     }
 
-    /// A round is over, and the next lasts until `nxt` is acknowledged; whether CSS has had its
-    /// rounds. One that began in the middle of a round counts that round.
+    /// Ends a round; the next lasts until `nxt` is acknowledged. Returns `true` if CSS has had its rounds; one that
+    /// began in the middle of a round counts that round.
     fn end_round(&mut self, nxt: u64) -> bool {
         self.window_end = nxt;
         self.last_least = self.least.take();
@@ -185,7 +184,7 @@ mod tests {
         b
     }
 
-    /// ACKs one by one, with a round-trip time of so many milliseconds.
+    /// Passes ACKs one by one, with a round-trip time of `ms` milliseconds.
     fn acks(b: &mut Bench, ms: u64, count: u64) {
         b.rtt_sample = Some(Duration::from_millis(ms));
         for _ in 0..count {
@@ -193,7 +192,7 @@ mod tests {
         }
     }
 
-    /// The same up to the end of the round.
+    /// Passes ACKs up to the end of the round.
     fn round(b: &mut Bench, ms: u64) {
         let left = b.left_of_round();
         acks(b, ms, left);
@@ -205,11 +204,11 @@ mod tests {
             let mut b = bench(entry(), 10.0);
             round(&mut b, 100);
             assert_eq!(b.cwnd(), 20.0);
-            // 18 segments had followed by the last ACK. 112 ms are no sign: the last round had
-            // 100 ms at least, and 12.5 ms more are one.
+            // 18 segments had followed by the last ACK. 112 ms is no sign: the minimum of the last round was 100 ms,
+            // and a rise of 12.5 ms is one.
             round(&mut b, 112);
             assert_eq!(b.cwnd(), 38.0);
-            // 112 + 14 ms are one, but seven ACKs are no round to be judged by.
+            // 112 + 14 ms is one, but seven ACKs are not enough to judge a round.
             acks(&mut b, 126, 7);
             assert_eq!(b.cwnd(), 45.0);
             acks(&mut b, 126, 1);
@@ -239,7 +238,7 @@ mod tests {
         // Seven ACKs of slow start, eleven of CSS.
         round(&mut b, 130);
         assert_eq!(b.cwnd(), 27.0 + 11.0 / 4.0);
-        // The next round's least is below the baseline, which its eighth sample shows.
+        // The next round's minimum is below the baseline, as its eighth sample shows.
         acks(&mut b, 100, 7);
         assert_eq!(b.cwnd(), 27.0 + 18.0 / 4.0);
         acks(&mut b, 100, 1);

@@ -1,10 +1,10 @@
-//! Illinois: growth and reduction by the queueing delay, additive increase and multiplicative decrease
-//! otherwise.
+//! Illinois: growth and reduction depend on the queueing delay; otherwise it is additive increase and multiplicative
+//! decrease.
 //!
-//! S. Liu, T. Başar, R. Srikant, "TCP-Illinois: A loss- and delay-based congestion control algorithm for
-//! high-speed networks", Performance Evaluation 65 (2008). What was read is the kernel's source,
-//! `net/ipv4/tcp_illinois.c`, and the paper's abstract. d_a is the mean queueing delay of a round trip, d_m the
-//! longest of the connection; d₁ = d_m/100, d₂ = d_m/10, d₃ = 8 d_m/10.
+//! S. Liu, T. Başar, R. Srikant, "TCP-Illinois: A loss- and delay-based congestion control algorithm for high-speed
+//! networks", Performance Evaluation 65 (2008). The source of this file is the kernel, `net/ipv4/tcp_illinois.c`, and
+//! the paper's abstract. d_a is the mean queueing delay of a round trip, d_m the longest of the connection; d₁ =
+//! d_m/100, d₂ = d_m/10, d₃ = 8 d_m/10.
 //!
 //! ```text
 //! α = α_max = 10                      d_a ≤ d₁
@@ -16,74 +16,62 @@
 //! per ACK  W ← W + α/W;   loss  W ← (1 − β) W;   below win_thresh = 15 segments α = 1, β = 1/2
 //! ```
 //!
-//! Loss says *when* to reduce, and delay by how much: a window far from filling the queue grows ten times as
-//! fast as Reno's and gives an eighth for a stray loss; one that fills it behaves more cautiously than Reno.
-//! The window grows along a concave curve. Against [`htcp`](super::htcp), which counts the time since the
-//! last loss, this needs no clock; against [`vegas`](super::vegas), delay alone never takes anything off.
+//! Loss decides *when* to reduce, and delay by how much. A window far from filling the queue grows ten times as fast as
+//! Reno's and loses an eighth for a random loss; one that fills the queue is more cautious than Reno. The window grows
+//! along a concave curve. [`htcp`](super::htcp) counts the time since the last loss, while Illinois needs no clock;
+//! unlike in [`vegas`](super::vegas), delay alone never reduces the window.
 //!
 //! Readings:
 //! - Both are set once a round trip, when more is acknowledged than had been sent at the last time.
-//! - Once the delay has exceeded d₁, `theta` round trips below it, not necessarily in a row, make α α_max
-//!   again.
-//! - The module's parameters `win_thresh` and `theta` can be set as it is loaded, and not afterwards: the catalog
+//! - Once the delay has exceeded d₁, α returns to α_max after `theta` round trips below it, not necessarily in a
+//!   row.
+//! - The module's parameters `win_thresh` and `theta` can be set only when it is loaded: the catalog
 //!   has no command for that.
-//! - A timeout makes α = 1 and β = 1/2, until the next round trip is measured.
+//! - A timeout sets α = 1 and β = 1/2, until the next round trip is measured.
 
 #[cfg(test)]
 mod tests;
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::time::Duration;
-use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
-use crate::catalog::{Context, Entry, InLinux, KernelVersion, Parameters};
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant};
+use crate::catalog::{Entry, InLinux, KernelVersion, Parameters};
 
 /// Illinois's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct IllinoisParameters {
-    /// growth per round trip where there is no queue (α_max)
-    #[parameter(source = "Linux, tcp_illinois: ALPHA_MAX", range = 1.0..=1000.0, unit = "segments", default = 10.0)]
+    /// growth per round trip without a queue (α_max)
+    #[parameter(basic, source = "Linux, tcp_illinois: ALPHA_MAX", range = 1.0..=1000.0, unit = "segments", default = 10.0)]
     alpha_max: f64,
     /// growth per round trip at the longest queue (α_min)
-    #[parameter(source = "Linux, tcp_illinois: ALPHA_MIN, 38/128", range = 0.001..=1.0, unit = "segments", default = 0.296_875)]
+    #[parameter(basic, source = "Linux, tcp_illinois: ALPHA_MIN, 38/128", range = 0.001..=1.0, unit = "segments", default = 0.296_875)]
     alpha_min: f64,
-    /// what a loss takes of the window where there is no queue, as a factor (β_min)
-    #[parameter(source = "Linux, tcp_illinois: BETA_MIN", range = 0.0..=1.0, default = 0.125)]
+    /// share of the window that a loss removes without a queue (β_min)
+    #[parameter(basic, source = "Linux, tcp_illinois: BETA_MIN", range = 0.0..=1.0, default = 0.125)]
     beta_min: f64,
-    /// what a loss takes of the window at a long queue, as a factor (β_max)
-    #[parameter(source = "Linux, tcp_illinois: BETA_MAX", range = 0.0..=1.0, default = 0.5)]
+    /// share of the window that a loss removes at a long queue (β_max)
+    #[parameter(basic, source = "Linux, tcp_illinois: BETA_MAX", range = 0.0..=1.0, default = 0.5)]
     beta_max: f64,
-    /// window below which it is Reno
+    /// window below which growth and reduction are Reno's
     #[parameter(source = "Linux, tcp_illinois: win_thresh", range = 0.0..=1e9, unit = "segments", default = 15.0)]
     win_thresh: f64,
-    /// round trips without a queue after which growth is the greatest again
+    /// round trips without a queue after which growth returns to its maximum
     #[parameter(source = "Linux, tcp_illinois: theta", range = 1..=255, unit = "round trips", default = 5)]
     theta: u64,
     // Congestion avoidance is Illinois's own.
-    #[embed(fix(increase = 1.0))]
-    increase: IncreaseParameters,
-    #[embed(fix(decrease = 1.0 - beta_max))]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    #[embed(fix(increase.increase = 1.0, decrease.decrease = 1.0 - beta_max))]
+    aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("illinois", file!())
         .summary(
-            "Illinois: loss says when to reduce, queueing delay by how much, and how fast to grow",
+            "Illinois: loss decides when to reduce, queueing delay by how much, and how fast to grow",
         )
         .citation("Liu, Basar, Srikant, Performance Evaluation 65, 2008; Linux, tcp_illinois.c")
         .linux(
@@ -94,16 +82,17 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             )
             .since(KernelVersion::of(2, 6, 22))
             .differs("Linux grows in whole segments, ours in real numbers")
-            .knobs(pacing::knobs())
-            .knobs(undo::knobs()),
+            .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &IllinoisParameters, context| {
-            let control = Box::new(Illinois::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(Illinois::new(parameters))
         })
 }
 
-/// The round trip that is measured. Times are in seconds.
+/// Round trip being measured. Times are in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     /// SND.NXT when it began.
@@ -112,7 +101,7 @@ struct Round {
     samples: u64,
 }
 
-/// Whether the delay has exceeded d₁, and how many round trips it has been below that since.
+/// `Seen` if the delay has exceeded d₁, with the number of round trips below it since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Queue {
     Never,
@@ -120,29 +109,21 @@ enum Queue {
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Illinois {
-    smss: f64,
+#[derive(Debug)]
+struct Illinois {
     parameters: IllinoisParameters,
     alpha: f64,
     beta: f64,
     queue: Queue,
     round: Round,
-    /// The least and the longest round-trip time, in seconds.
+    /// Minimum and maximum round-trip time, in seconds.
     base: f64,
     longest: f64,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
 impl Illinois {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &IllinoisParameters, context: &Context) -> Self {
+    fn new(parameters: &IllinoisParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             parameters: *parameters,
             alpha: parameters.alpha_max,
             beta: parameters.beta_max,
@@ -150,10 +131,6 @@ impl Illinois {
             round: Round::default(),
             base: f64::INFINITY,
             longest: 0.0,
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 
@@ -165,7 +142,7 @@ impl Illinois {
         self.round.samples += 1;
     }
 
-    /// A round trip is over, at a window of so many segments; `nxt` has been sent.
+    /// Ends a round trip, at a window of `cwnd` segments; `nxt` has been sent.
     fn update(&mut self, cwnd: f64, nxt: u64) {
         if cwnd < self.parameters.win_thresh {
             (self.alpha, self.beta) = (1.0, self.parameters.beta_max);
@@ -185,7 +162,7 @@ impl Illinois {
         };
     }
 
-    /// α for a mean delay d_a and a longest d_m.
+    /// Returns α for a mean delay d_a and a longest delay d_m.
     fn alpha_at(&mut self, delay: f64, most: f64) -> f64 {
         let (max, min) = (self.parameters.alpha_max, self.parameters.alpha_min);
         let low = most / 100.0;
@@ -194,7 +171,7 @@ impl Illinois {
                 Queue::Never => Queue::Seen { low: 0 },
                 seen @ Queue::Seen { .. } => seen,
             };
-            // κ₁/(κ₂ + d_a), with what both have in common taken out.
+            // κ₁/(κ₂ + d_a), reduced by the common factor.
             let (most, delay) = (most - low, delay - low);
             return most * max / (most + delay * (max - min) / min);
         }
@@ -210,7 +187,7 @@ impl Illinois {
         }
     }
 
-    /// β for the same.
+    /// Returns β for these delays.
     fn beta_at(&self, delay: f64, most: f64) -> f64 {
         let (max, min) = (self.parameters.beta_max, self.parameters.beta_min);
         let (low, high) = (most / 10.0, most * 0.8);
@@ -224,56 +201,33 @@ impl Illinois {
     }
 }
 
-impl CongestionControl for Illinois {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+impl AimdVariant for Illinois {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
         if let Some(rtt) = ack.rtt {
             self.measure(rtt);
         }
         if ack.una > self.round.end {
-            self.update(view.window.cwnd / self.smss, view.scoreboard.nxt());
+            self.update(view.window.cwnd / aimd.smss, view.scoreboard.nxt());
         }
-        self.increase.grown_by(self.alpha, ack, credit, view.window)
+        aimd.increase.grown_by(self.alpha, ack, credit, view.window)
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
-        self.decrease.after_loss_by(1.0 - self.beta, loss)
+    fn reduction(&self, loss: &LossFacts, aimd: &Aimd) -> Window {
+        aimd.decrease.after_loss_by(1.0 - self.beta, loss)
     }
 
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
-        }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        let window = self.decrease.after_timeout_by(1.0 - self.beta, loss);
+    fn on_timeout(&mut self, loss: &LossFacts, aimd: &mut Aimd) -> Window {
+        let window = aimd.decrease.after_timeout_by(1.0 - self.beta, loss);
         (self.alpha, self.beta) = (1.0, self.parameters.beta_max);
         self.queue = Queue::Never;
         self.begin_round(loss.segment.start + loss.flight_size);
-        self.increase.after_timeout();
+        aimd.increase.after_timeout();
         window
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
     }
 }

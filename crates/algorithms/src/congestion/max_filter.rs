@@ -1,27 +1,27 @@
-//! The greatest of the latest values: the windowed max filter of both versions of BBR.
+//! Windowed maximum filter of both versions of BBR.
 //!
-//! It keeps the values that can still become the greatest: falling in value, rising in time.
-//! Each value is put in once and taken out once, so an update is amortised O(1); values of one
-//! moment are kept as one, so no more than the window's length are kept.
+//! It keeps the values that can still become the maximum: falling in value, rising in time. Each value is inserted once
+//! and removed once, so an update is amortised O(1); values of the same time are kept as one, so no more than the
+//! window's length are kept.
 
 use alloc::collections::VecDeque;
 
-/// A value and the (virtual) time at which it was taken.
+/// Value and the (virtual) time at which it was taken.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     value: f64,
     time: u64,
 }
 
-/// The filter. Empty, it says 0.
+/// Maximum filter. Its maximum is 0 while it is empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MaxFilter {
     falling: VecDeque<Taken>,
 }
 
 impl MaxFilter {
-    /// Takes in `value`, and forgets what is `window` or more units older than `time`. Time does
-    /// not run back.
+    /// Takes `value`, and forgets values that are `window` or more units older than `time`. Time does not run
+    /// backwards.
     pub(super) fn update(&mut self, value: f64, time: u64, window: u64) {
         while self.falling.back().is_some_and(|t| t.value <= value) {
             self.falling.pop_back();
@@ -38,7 +38,7 @@ impl MaxFilter {
         }
     }
 
-    /// The greatest value in the window, as of the last update.
+    /// Returns the greatest value in the window, as of the last update.
     pub(super) fn max(&self) -> f64 {
         self.falling.front().map_or(0.0, |t| t.value)
     }
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_filter_says_nothing() {
+    fn the_maximum_of_an_empty_filter_is_zero() {
         assert_eq!(MaxFilter::default().max(), 0.0);
     }
 }

@@ -1,12 +1,21 @@
-//! The second axis: how the window grows, and what a congestion loss makes of it.
+//! The second axis: the growth of the window, and its reduction after a congestion loss.
 //!
-//! One control per file, the two versions of BBR each in a folder beside its file with `delivery_rate`,
-//! `max_filter` and `chance` in common; [`aimd`] holds the two value types that several of them are made of,
-//! [`slow_start`] what may end slow start early, [`backlog`] the estimate that Vegas and Veno share, [`undo`] what all say of
-//! reductions that were needless, [`pacing`] how they spread their window over time, [`window_validation`] what a window is
-//! worth that was not used.
+//! There is one control per file. Most of them are AIMD with a few differences: their file holds the differences, and
+//! [`aimd_control`] the rest, which is made of these parts:
+//!
+//! | module | part |
+//! | --- | --- |
+//! | [`aimd`] | additive increase and multiplicative decrease |
+//! | [`slow_start`] | early end of slow start: HyStart, HyStart++ |
+//! | [`undo`] | signs of a spurious reduction |
+//! | [`pacing`] | a window spread over the round-trip time |
+//! | [`window_validation`] | congestion window validation (RFC 7661) |
+//! | [`backlog`] | the estimate that Vegas and Veno share |
+//!
+//! The two versions of BBR each have a folder beside their file, and share `delivery_rate`, `max_filter` and `chance`.
 
 pub mod aimd;
+pub mod aimd_control;
 pub mod backlog;
 pub mod bbr;
 pub mod bbr_v1;

@@ -1,11 +1,10 @@
-//! Whether a window leaves in bursts or spread over the round-trip time: a group of parameters.
+//! Spreading of a window over the round-trip time, instead of bursts: a group of parameters.
 //!
-//! A control that embeds the group keeps a [`Pace`] and answers `CongestionControl::pacing` by
-//! [`Pace::rule`]; the pace itself is the sender's (`dupack_tcp::congestion::WindowPacing`). BBR sets its
-//! pace itself.
+//! A control that embeds the group keeps a [`Pace`] and answers `CongestionControl::pacing` by [`Pace::rule`]; the
+//! sender computes the pace itself (`dupack_tcp::congestion::WindowPacing`). BBR sets its own pace.
 //!
-//! Off in every dialect: the RFCs leave it open, ns-2 has none, and Linux paces such a control only
-//! on an interface with the queueing discipline fq, or if the application asks for it.
+//! Off in every dialect: the RFCs leave it open, ns-2 has none, and Linux paces such a control only on an interface
+//! with the queueing discipline fq, or if the application asks for it.
 
 use alloc::boxed::Box;
 
@@ -14,23 +13,24 @@ use dupack_tcp::congestion::{Pacing, WindowPacing};
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Parameters, Switch};
 
-/// How a window is spread over the round-trip time.
+/// Spreading of a window over the round-trip time.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct PacingParameters {
-    /// spread the window over the round-trip time
+    /// pacing of the window over the round-trip time
     #[parameter(
+        basic,
         source = "linux: with the queueing discipline fq, or SO_MAX_PACING_RATE",
         default = Switch::Off,
     )]
     pub pacing: Switch,
-    /// the pace in slow start, in windows per round-trip time
+    /// pace in slow start, in windows per round-trip time
     #[parameter(
         source = "linux: sysctl tcp_pacing_ss_ratio",
         range = 0.1..=10.0,
         default = 2.0,
     )]
     pub pacing_slow_start: f64,
-    /// the pace from half of ssthresh on, in windows per round-trip time
+    /// pace from half of ssthresh on, in windows per round-trip time
     #[parameter(
         source = "linux: sysctl tcp_pacing_ca_ratio",
         range = 0.1..=10.0,
@@ -55,8 +55,8 @@ pub struct PacingParameters {
     pub pacing_from: u64,
 }
 
-/// What of the group Linux sets. It paces where the interface has the queueing discipline fq; a program can
-/// have it for a socket by SO_MAX_PACING_RATE.
+/// Returns the parameters of the group that Linux can set. Linux paces if the interface has the queueing discipline fq;
+/// a program can pace a socket with SO_MAX_PACING_RATE.
 pub fn knobs() -> [Knob; 4] {
     let ratio = |parameter: &'static str, key: &'static str| {
         Knob::number(parameter, 100.0, Place::sysctl(key))
@@ -70,12 +70,12 @@ pub fn knobs() -> [Knob; 4] {
     ]
 }
 
-/// What a control keeps of the group: nothing, if it does not pace.
+/// State of a control for the group: nothing, if it does not pace.
 #[derive(Clone, Debug)]
 pub struct Pace(Option<Box<WindowPacing>>);
 
 impl Pace {
-    /// With these parameters.
+    /// Returns the pace with these parameters.
     #[must_use]
     pub fn new(parameters: &PacingParameters) -> Self {
         let rule = || {
@@ -92,7 +92,16 @@ impl Pace {
         })
     }
 
-    /// The same for the sender.
+    /// Returns `On` if the control paces.
+    #[must_use]
+    pub fn switch(&self) -> Switch {
+        match self.0 {
+            None => Switch::Off,
+            Some(_) => Switch::On,
+        }
+    }
+
+    /// Returns the rule for the sender.
     #[must_use]
     pub fn rule(&self) -> Pacing {
         self.0
@@ -109,7 +118,7 @@ mod tests {
     use crate::congestion::{cubic, reno, rr, vegas, veno, westwood};
 
     #[test]
-    fn a_control_paces_as_it_was_told() {
+    fn a_control_paces_by_its_parameters() {
         let told = [
             ("pacing", Value::word("on")),
             ("pacing_slow_start", Value::Real(3.0)),

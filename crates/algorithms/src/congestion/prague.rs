@@ -1,7 +1,7 @@
-//! Prague: a window that falls by the share of packets that came marked, for L4S.
+//! Prague: a reduction by the share of marked packets, for L4S.
 //!
-//! De Schepper, Tilmans, Briscoe, Goel, draft-briscoe-iccrg-prague-congestion-control-04 (July 2024),
-//! after DCTCP (RFC 8257); RFC 9331 §4 says what a sender has to do before it may send ECT(1).
+//! De Schepper, Tilmans, Briscoe, Goel, draft-briscoe-iccrg-prague-congestion-control-04 (July 2024), after DCTCP (RFC
+//! 8257). RFC 9331 §4 has the requirements for a sender of ECT(1).
 //!
 //! ```text
 //! R_v    = max(SRTT, rtt_virt)                          the round trip that it acts by
@@ -11,48 +11,43 @@
 //! loss     as Reno, half
 //! ```
 //!
-//! Where others have one answer to a mark, and so leave the queue empty or full, this one answers few
-//! marks by little: in balance there are two marks per R_v, whatever the rate. That takes a receiver
-//! that counts marks: with Accurate ECN ([`MarkAnswer::ByShare`]) new data leaves with ECT(1), and a
-//! mark does not hold back the growth of what came unmarked. With classic ECN, or none, this is Reno.
+//! Other controls have one answer to a mark, and so leave the queue empty or full. Prague answers few marks by a small
+//! reduction: in equilibrium there are two marks per R_v, whatever the rate. This needs a receiver that counts marks:
+//! with Accurate ECN ([`MarkAnswer::ByShare`]) new data leaves with ECT(1), and a mark does not hold back the growth by
+//! unmarked packets. With classic ECN, or none, this is Reno.
 //!
-//! Flows whose round trips are shorter than `rtt_virt` get what one of `rtt_virt` would: they reduce
-//! as rarely, and grow in a round trip by (SRTT/rtt_virt)², which makes of the rate r a growth of one
-//! segment per rtt_virt².
+//! A flow whose round trip is shorter than `rtt_virt` gets the rate of a flow with `rtt_virt`: it reduces as rarely,
+//! and grows in a round trip by (SRTT/rtt_virt)², so its rate grows by one segment per rtt_virt².
 //!
-//! Readings: a share is taken when what was outstanding at the last time is acknowledged, but not
-//! sooner than R_v after it. A round in which nothing is marked takes alpha down alike. RFC 9331
-//! §4.3 wants a sender to notice a queue that marks and is no L4S queue, and to go on as Reno there:
-//! that is left out.
+//! Readings: a share is taken when everything outstanding at the last time is acknowledged, but not sooner than R_v
+//! after it. A round without marks lowers alpha in the same way. RFC 9331 §4.3 asks a sender to detect a queue that
+//! marks and is no L4S queue, and to act as Reno there: this is omitted.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, MarkAnswer, Pacing};
-use dupack_tcp::facts::{AckFacts, LimitedBy, LossCause, LossFacts, LossRule, View};
+use dupack_tcp::congestion::{CongestionControl, Credit, MarkAnswer};
+use dupack_tcp::facts::{AckFacts, LimitedBy, LossFacts, LossRule, View};
 use dupack_tcp::time::{Duration, Instant};
-use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{Pace, PacingParameters};
+use super::aimd::{DecreaseParameters, IncreaseParameters};
+use super::aimd_control::{Aimd, AimdVariant, Answer};
+use super::pacing::PacingParameters;
 use super::undo::UndoParameters;
-use super::window_validation::validating;
-use crate::catalog::{Context, Entry, Linux, Needs, Parameters, Switch};
+use crate::catalog::{Entry, Linux, Needs, Parameters, Switch};
 
 /// Prague's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct PragueParameters {
-    /// the weight of the newest share of marks in alpha
-    #[parameter(source = "the draft: 1/16, as RFC 8257 §4.2", range = 0.001..=1.0, default = 0.0625)]
+    /// weight of the newest share of marks in alpha
+    #[parameter(basic, source = "the draft: 1/16, as RFC 8257 §4.2", range = 0.001..=1.0, default = 0.0625)]
     pub gain: f64,
     /// alpha before the first share
     #[parameter(source = "the draft, RFC 8257 §4.2: the first mark halves, as a loss does", range = 0.0..=1.0, default = 1.0)]
     pub alpha: f64,
-    /// flows with a shorter round trip act as if it were this one; 0: by their own
-    #[parameter(source = "the draft: RTT_virt, 25 ms", range = 0.0..=1000.0, unit = "ms", default = 25.0)]
+    /// round trip that a flow with a shorter one assumes; 0: its own
+    #[parameter(basic, source = "the draft: RTT_virt, 25 ms", range = 0.0..=1000.0, unit = "ms", default = 25.0)]
     pub rtt_virt: f64,
-    /// send at a pace of one window per round trip
-    #[parameter(source = "the draft; RFC 9331 §4.3, item 7, expects short bursts", default = Switch::On)]
+    /// pacing with one window per round trip
+    #[parameter(basic, source = "the draft; RFC 9331 §4.3, item 7, expects short bursts", default = Switch::On)]
     pub pace: Switch,
     #[embed]
     increase: IncreaseParameters,
@@ -62,39 +57,46 @@ pub struct PragueParameters {
     undo: UndoParameters,
 }
 
-/// The entry in the catalog.
+impl PragueParameters {
+    fn pacing(&self) -> PacingParameters {
+        PacingParameters {
+            pacing: self.pace,
+            pacing_slow_start: 2.0,
+            pacing_avoidance: 1.0,
+            pacing_burst: 1,
+            pacing_from: 10,
+        }
+    }
+}
+
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("prague", file!())
-        .summary("L4S: less window by the share of packets that came marked (needs Accurate ECN)")
+        .summary("L4S: reduces by the share of marked packets (needs Accurate ECN)")
         .citation("draft-briscoe-iccrg-prague-congestion-control-04")
         .needs(|_| Needs::NONE.and_counted_marks())
         .linux(Linux::missing("`prague` is in the L4S team's kernels only"))
         .build(|parameters: &PragueParameters, context| {
-            let control = Box::new(Prague::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            let (pacing, p) = (parameters.pacing(), parameters);
+            Aimd::new(&p.increase, &p.decrease, &p.undo, &pacing, context).varied(Prague::new(p))
         })
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Prague {
-    smss: f64,
+#[derive(Debug)]
+struct Prague {
     gain: f64,
     slope: f64,
     rtt_virt: Duration,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
     alpha: f64,
     share: Share,
-    /// When a mark was last answered.
+    /// Time when a mark was last answered.
     reduced: Option<Instant>,
     marks: Marks,
 }
 
-/// Whether the receiver counts marks, and whether there was one.
+/// Marks that the receiver has counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Marks {
     Uncounted,
@@ -102,12 +104,12 @@ enum Marks {
     Seen,
 }
 
-/// What came of a round.
+/// Delivery and marks of a round.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
-    /// In bytes.
+    /// Delivered bytes.
     delivered: u64,
-    /// In packets.
+    /// Marked packets.
     marked: u64,
     since: Instant,
     /// SND.NXT when it began.
@@ -115,25 +117,11 @@ struct Share {
 }
 
 impl Prague {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &PragueParameters, context: &Context) -> Self {
-        let pacing = PacingParameters {
-            pacing: parameters.pace,
-            pacing_slow_start: 2.0,
-            pacing_avoidance: 1.0,
-            pacing_burst: 1,
-            pacing_from: 10,
-        };
+    fn new(parameters: &PragueParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             gain: parameters.gain,
             slope: parameters.increase.increase,
             rtt_virt: Duration::from_secs_f64(parameters.rtt_virt / 1e3),
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&pacing),
             alpha: parameters.alpha,
             share: Share::default(),
             reduced: None,
@@ -141,13 +129,13 @@ impl Prague {
         }
     }
 
-    /// R_v.
+    /// Returns R_v.
     fn round(&self, srtt: Option<Duration>) -> Duration {
         srtt.unwrap_or(Duration::ZERO).max(self.rtt_virt)
     }
 
     /// Takes the share of marks of a round that ends with this ACK.
-    fn count(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
+    fn count(&mut self, ack: &AckFacts<'_>, view: &View<'_>, smss: f64) {
         let Some(marked) = ack.marked_packets else {
             return;
         };
@@ -163,7 +151,7 @@ impl Prague {
             return;
         }
         if self.marks == Marks::Seen && self.share.delivered > 0 {
-            let packets = self.share.delivered as f64 / self.smss;
+            let packets = self.share.delivered as f64 / smss;
             let share = self.share.marked as f64 / packets;
             self.alpha += self.gain * (share.min(1.0) - self.alpha);
         }
@@ -174,7 +162,7 @@ impl Prague {
         };
     }
 
-    /// (SRTT/R_v)².
+    /// Returns (SRTT/R_v)².
     fn damping(&self, srtt: Option<Duration>) -> f64 {
         let Some(srtt) = srtt.filter(|srtt| *srtt < self.rtt_virt) else {
             return 1.0;
@@ -183,96 +171,72 @@ impl Prague {
         ratio * ratio
     }
 
-    /// Whether this round has had its answer already.
+    /// Returns `true` if this round has had its answer already.
     fn has_answered(&self, loss: &LossFacts) -> bool {
         let round = self.round(loss.srtt);
         self.reduced.is_some_and(|at| loss.now.since(at) < round)
     }
 }
 
-impl CongestionControl for Prague {
+impl AimdVariant for Prague {
     fn marks(&self) -> MarkAnswer {
         MarkAnswer::ByShare
     }
 
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        self.count(ack, view);
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
+        self.count(ack, view, aimd.smss);
         let (mut window, mut credit) = (view.window, credit);
-        if !self.increase.permits(ack, window) && ack.limited_by != LimitedBy::Pacing {
+        if !aimd.increase.permits(ack, window) && ack.limited_by != LimitedBy::Pacing {
             return window;
         }
         if window.in_slow_start() {
-            (window, credit) = self.increase.slow_start(window, credit);
+            (window, credit) = aimd.increase.slow_start(window, credit);
         }
-        // What came marked lets nothing grow.
-        let packets = ack.delivered_bytes as f64 / self.smss;
+        // Marked packets do not let the window grow.
+        let packets = ack.delivered_bytes as f64 / aimd.smss;
         let marked = ack.marked_packets.unwrap_or(0) as f64;
         let unmarked = if marked > 0.0 {
             1.0 - (marked / packets.max(marked))
         } else {
             1.0
         };
-        let acked = self.increase.segments(credit) * unmarked;
+        let acked = aimd.increase.segments(credit) * unmarked;
         let slope = self.slope * self.damping(view.rtt.srtt().or(ack.rtt));
-        window.cwnd += slope * acked * self.smss * self.smss / window.cwnd;
+        window.cwnd += slope * acked * aimd.smss * aimd.smss / window.cwnd;
         window
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
+    fn reduction(&self, loss: &LossFacts, aimd: &Aimd) -> Window {
         if loss.rule != LossRule::MARK || self.marks == Marks::Uncounted {
-            return self.decrease.after_loss(loss);
+            return aimd.decrease.after_loss(loss);
         }
         if self.has_answered(loss) {
             return loss.window;
         }
-        let cwnd = (loss.window.cwnd * (1.0 - self.alpha / 2.0)).max(2.0 * self.smss);
+        let cwnd = (loss.window.cwnd * (1.0 - self.alpha / 2.0)).max(2.0 * aimd.smss);
         Window {
             cwnd,
             ssthresh: cwnd,
         }
     }
 
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if loss.rule == LossRule::MARK {
-            if !self.has_answered(loss) {
-                self.reduced = Some(loss.now);
-            }
-        } else if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
+    fn on_loss(&mut self, loss: &LossFacts, _: Answer, _: &mut Aimd) {
+        if loss.rule == LossRule::MARK && !self.has_answered(loss) {
+            self.reduced = Some(loss.now);
         }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        self.increase.after_timeout();
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use dupack_tcp::congestion::Pacing;
+    use dupack_tcp::facts::LossCause;
     use dupack_tcp::rtt::RttEstimator;
     use dupack_tcp::scoreboard::Scoreboard;
     use dupack_tcp::testing::{self, SMSS};
@@ -282,7 +246,7 @@ mod tests {
     use crate::catalog::{Dialect, Value};
     use crate::congestion::bench::{CONTEXT, built, values};
 
-    /// A control with a round trip of so many milliseconds.
+    /// Control with a round trip of `rtt` milliseconds.
     struct Road {
         control: Box<dyn CongestionControl>,
         rtt: Duration,
@@ -310,8 +274,8 @@ mod tests {
             self.window.cwnd / f64::from(SMSS)
         }
 
-        /// A round trip later an ACK for so many segments, so many of which came marked; nothing else
-        /// is outstanding.
+        /// Passes, a round trip later, an ACK for `segments` segments, of which `marked` were marked; nothing else is
+        /// outstanding.
         fn round(&mut self, segments: u64, marked: u64) {
             self.now += self.rtt;
             self.una += segments * u64::from(SMSS);
@@ -352,7 +316,7 @@ mod tests {
         let before = road.cwnd();
         road.answer(LossRule::MARK);
         assert_eq!(road.cwnd(), before);
-        // A round without marks takes alpha down, too: 0.240625·15/16.
+        // A round without marks lowers alpha, too: 0.240625·15/16.
         road.round(80, 0);
         let before = road.cwnd();
         road.answer(LossRule::MARK);
@@ -372,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_and_so_does_a_mark_that_nobody_counts() {
+    fn a_loss_halves_and_so_does_a_mark_that_is_not_counted() {
         for rule in [LossRule::TIMEOUT, LossRule::MARK] {
             let mut road = Road::new(50, &[("alpha", Value::Real(0.1))], 40.0);
             road.answer(rule);

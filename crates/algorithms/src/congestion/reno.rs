@@ -9,29 +9,24 @@
 //! timeout           the same ssthresh, cwnd = 1 segment
 //! ```
 //!
-//! The yardstick on this axis: Westwood grows alike and reduces to what it measured, CUBIC grows
-//! by the time since the last loss, the fixed window does neither. Fast recovery's inflation of
-//! the window belongs to the recoveries. All of it is [`Increase`] and [`Decrease`]; the
-//! readings are told there.
+//! The baseline on this axis: Westwood grows in the same way and reduces to its bandwidth estimate, CUBIC grows by the
+//! time since the last loss, the fixed window does neither. Fast recovery's inflation of the window belongs to the
+//! recoveries. The whole control is [`Increase`](super::aimd::Increase) and [`Decrease`](super::aimd::Decrease); the
+//! readings are described there.
 //!
-//! By dialect: `rfc` halves FlightSize and counts bytes; `linux` halves `cwnd`, counts bytes
-//! without limit; `ns2` halves `cwnd`, counts ACKs, does not ask whether the window was used,
-//! keeps `cwnd` real (the sender cuts `ssthresh` to whole segments), and recomputes `ssthresh`
-//! at every timeout. Slow start may end early if `slow_start` says so (HyStart++, RFC 9406).
+//! By dialect: `rfc` halves FlightSize and counts bytes; `linux` halves `cwnd`, counts bytes without limit; `ns2`
+//! halves `cwnd`, counts ACKs, does not check whether the window was used, keeps `cwnd` real (the sender truncates
+//! `ssthresh` to whole segments), and recomputes `ssthresh` at every timeout. Slow start may end early with
+//! `slow_start` (HyStart++, RFC 9406).
 
-use alloc::boxed::Box;
+use dupack_tcp::congestion::CongestionControl;
 
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
-use dupack_tcp::undo::{Prior, UndoRules};
-use dupack_tcp::window::Window;
-
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::slow_start::{EarlyExit, SlowStartParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
-use crate::catalog::{Context, Entry, InLinux, Parameters};
+use super::aimd::{DecreaseParameters, IncreaseParameters};
+use super::aimd_control::{self, Aimd, AimdVariant};
+use super::pacing::PacingParameters;
+use super::slow_start::SlowStartParameters;
+use super::undo::UndoParameters;
+use crate::catalog::{Entry, InLinux, Parameters};
 
 /// Reno's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
@@ -48,7 +43,7 @@ pub struct RenoParameters {
     pacing: PacingParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("reno", file!())
@@ -56,100 +51,28 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .citation("RFC 5681")
         .linux(
             InLinux::control("the congestion control `reno`, in every kernel", "reno")
-                .knobs(pacing::knobs())
-                .knobs(undo::knobs()),
+                .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &RenoParameters, context| {
-            let control = Box::new(Reno::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            let p = parameters;
+            Aimd::new(&p.increase, &p.decrease, &p.undo, &p.pacing, context)
+                .exiting_early(&p.slow_start, context)
+                .varied(Reno)
         })
 }
 
-/// The control.
-#[derive(Clone, Debug)]
-pub struct Reno {
-    smss: f64,
-    increase: Increase,
-    decrease: Decrease,
-    early_exit: Option<Box<EarlyExit>>,
-    undo: UndoRules,
-    pacing: Pace,
-}
+/// The control: AIMD without differences.
+#[derive(Debug)]
+struct Reno;
 
-impl Reno {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &RenoParameters, context: &Context) -> Self {
-        Self {
-            smss: f64::from(context.smss),
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            early_exit: EarlyExit::new(&parameters.slow_start, parameters.pacing.pacing, context)
-                .map(Box::new),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
-        }
-    }
-}
-
-impl CongestionControl for Reno {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        let window = match &mut self.early_exit {
-            None => view.window,
-            Some(exit) => exit.on_ack(ack, view, &mut self.increase),
-        };
-        self.increase.grown(ack, credit, window)
-    }
-
-    fn reduction(&self, loss: &LossFacts) -> Window {
-        self.decrease.after_loss(loss)
-    }
-
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
-        }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        self.increase.after_timeout();
-        if let Some(exit) = &mut self.early_exit {
-            exit.after_timeout();
-        }
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
-        if let Some(exit) = &mut self.early_exit {
-            exit.resize(to);
-        }
-    }
-}
+impl AimdVariant for Reno {}
 
 #[cfg(test)]
 mod tests {
-    use dupack_tcp::facts::{LimitedBy, LossRule, WindowUse};
+    use dupack_tcp::congestion::Credit;
+    use dupack_tcp::facts::{LimitedBy, LossCause, LossRule, WindowUse};
     use dupack_tcp::testing::SMSS;
+    use dupack_tcp::window::Window;
 
     use super::*;
     use crate::catalog::{Dialect, Value};
@@ -178,7 +101,7 @@ mod tests {
 
     #[test]
     fn growth_is_in_segments_of_the_size_that_the_path_carries_now() {
-        // Ten of 1000 bytes are twenty of 500 then; ACKs of the bench are for 1000 bytes.
+        // Ten segments of 1000 bytes are then twenty of 500; ACKs of the bench are for 1000 bytes.
         let grown = |ssthresh, changes: &[(&str, Value)]| {
             let mut b = bench(changes, 10.0, ssthresh);
             b.control().on_segment_size(SMSS, SMSS / 2);
@@ -186,7 +109,7 @@ mod tests {
             b.round(1);
             b.window.cwnd - before
         };
-        // Slow start with L = 1: 500 bytes for each of ten ACKs. With L = 2 all.
+        // Slow start with L = 1: 500 bytes for each of ten ACKs. With L = 2, all bytes.
         let two = ("limit", Value::Integer(2));
         assert_eq!(grown(64.0, &[BYTES]), 5000.0);
         assert_eq!(grown(64.0, &[BYTES, two]), 10_000.0);
@@ -260,11 +183,11 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_halves_what_is_in_flight_but_leaves_two_segments() {
+    fn a_loss_halves_the_bytes_in_flight_but_leaves_two_segments() {
         let mut b = bench(&[], 20.0, 10.0);
         b.loss(0, 15);
         assert_eq!((b.cwnd(), b.ssthresh()), (7.5, 7.5));
-        // Beyond cwnd FlightSize says nothing of what is in the network.
+        // Beyond cwnd, FlightSize says nothing about the data in the network.
         b.loss(1, 40);
         assert_eq!(b.cwnd(), 3.75);
         b.loss(2, 3);
@@ -288,11 +211,11 @@ mod tests {
         assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 8.0));
         b.timeout(0, 16);
         assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 8.0));
-        // Another segment is another matter.
+        // A timeout of another segment recomputes it.
         b.window.cwnd = 12_000.0;
         b.timeout(4, 12);
         assert_eq!(b.ssthresh(), 6.0);
-        // What lies unacknowledged beyond the window of one segment is not in flight.
+        // Unacknowledged data beyond the window of one segment is not in flight.
         b.timeout(8, 12);
         assert_eq!(b.ssthresh(), 2.0);
 
@@ -330,14 +253,14 @@ mod tests {
             let marked = b.control().reduction(&mark);
             assert_eq!(marked.cwnd, left * f64::from(SMSS));
             assert_eq!(marked.ssthresh, marked.cwnd);
-            // A loss is a loss.
+            // A loss halves in both cases.
             b.loss(0, 20);
             assert_eq!(b.cwnd(), 10.0);
         }
     }
 
     #[test]
-    fn linux_grows_in_slow_start_to_twice_what_was_outstanding() {
+    fn linux_grows_in_slow_start_to_twice_the_outstanding_data() {
         let mut b = Bench::new(entry(), Dialect::Linux, &[], 10.0, 64.0);
         b.limited_by = LimitedBy::Application;
         b.window_use = WindowUse::Partly { flight_max: 6000 };
@@ -371,8 +294,8 @@ mod tests {
 
     #[test]
     fn a_reduction_is_its_own_if_window_and_threshold_are() {
-        // Half a window is counted when a loss of the link's leaves a window of 5: the other half opens
-        // it, unless the answer was the control's to the byte.
+        // Half a window has been counted when a loss of the link's leaves a window of 5: the other half opens it,
+        // unless the answer was exactly the control's.
         let grown = |ssthresh: f64| {
             let mut b = bench(&[BYTES], 10.0, 2.0);
             b.ack(5);

@@ -1,7 +1,7 @@
-//! TCP-RR as LE simplifies it: only a timeout is congestion.
+//! TCP-RR in LE's simplified form: only a timeout is congestion.
 //!
-//! M. Kang, H. Park and J. Mo (LE), §5.2.2, who name RR-TCP (M. Zhang, B. Karp, S. Floyd, L. Peterson,
-//! ICNP 2003) as its origin and keep one thought of it.
+//! M. Kang, H. Park and J. Mo (LE), §5.2.2, who name RR-TCP (M. Zhang, B. Karp, S. Floyd, L. Peterson, ICNP 2003) as
+//! its origin and keep one idea of it.
 //!
 //! ```text
 //! duplicate ACKs   a wireless loss: cwnd and ssthresh stay
@@ -9,37 +9,31 @@
 //! timer            RTO' = factor · RTO, at least SRTT + min, at most RTO
 //! ```
 //!
-//! Growth and timeout are [`reno`](super::reno)'s. It is what Reno would be with a
-//! differentiation that takes every loss but a timeout for the link's and response 1, except for
-//! the timer: a sender that yields to nothing else has to yield to that sooner, or it takes the
-//! room of those that yield to losses.
+//! Growth and timeout are [`reno`](super::reno)'s. Except for the timer it is Reno with response 1 and a
+//! differentiation that takes every loss but a timeout for the link's. The timer expires earlier because a sender that
+//! reacts to timeouts alone has to react sooner, or it takes the bandwidth of senders that react to losses.
 //!
-//! Readings: LE gives no number for the earlier timeout. `factor` halves it. `min` keeps it from
-//! coming before the ACKs can: SRTT, and the 40 ms for which Linux's receivers, LE's testbed, delay
-//! an ACK at least. The factor is taken of the timeout in force, its dialect's minimum and backoff
-//! included, and everything that goes by the timeout sees the earlier one. Slow start does not
-//! end with a loss either.
+//! Readings: LE gives no number for the earlier timeout. `factor` halves it. `min` keeps it from expiring before the
+//! ACKs can arrive: SRTT, and the 40 ms by which Linux's receivers, LE's testbed, delay an ACK at least. The factor
+//! applies to the timeout in force, its dialect's minimum and backoff included, and everything that depends on the
+//! timeout uses the earlier one. A loss does not end slow start, either.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::CongestionControl;
+use dupack_tcp::facts::LossFacts;
 use dupack_tcp::rtt::RtoShortening;
 use dupack_tcp::time::Duration;
-use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{Decrease, DecreaseParameters, Floor, Increase, IncreaseParameters};
-use super::pacing::{Pace, PacingParameters};
-use super::undo::UndoParameters;
-use super::window_validation::validating;
-use crate::catalog::{Context, Entry, Parameters};
+use super::aimd::Floor;
+use super::aimd_control::{Aimd, AimdParameters, AimdVariant, Answer};
+use crate::catalog::{Entry, Parameters};
 
 /// TCP-RR's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct TcpRrParameters {
-    /// what is left of the retransmission timeout, as a factor
+    /// share of the retransmission timeout that remains
     #[parameter(
+        basic,
         source = "LE §5.2.2 (a smaller value); a half is our reading",
         range = 0.01..=1.0,
         default = 0.5,
@@ -47,103 +41,59 @@ pub struct TcpRrParameters {
     factor: f64,
     /// least time from SRTT to the shortened timeout
     #[parameter(
+        basic,
         source = "our reading: above Linux's shortest delay of an ACK (TCP_DELACK_MIN, 40 ms)",
         default = Duration::from_millis(50),
     )]
     min: Duration,
-    #[embed]
-    increase: IncreaseParameters,
     // It reduces at timeouts only, where the window is one segment whatever the floor.
-    #[embed(fix(floor = Floor::Both))]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    #[embed(fix(decrease.floor = Floor::Both))]
+    aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("tcp-rr", file!())
         .summary(
-            "only a timeout is congestion, and it comes earlier; other losses leave the window",
+            "only timeouts are congestion, and come earlier; other losses leave the window unchanged",
         )
         .citation("LE §5.2.2, after Zhang et al., RR-TCP, ICNP 2003")
         .build(|parameters: &TcpRrParameters, context| {
-            let control = Box::new(TcpRr::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(TcpRr::new(parameters))
         })
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct TcpRr {
+#[derive(Debug)]
+struct TcpRr {
     shortening: RtoShortening,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
 impl TcpRr {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &TcpRrParameters, context: &Context) -> Self {
+    fn new(parameters: &TcpRrParameters) -> Self {
         Self {
             shortening: RtoShortening {
                 factor: parameters.factor,
                 margin: parameters.min,
             },
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 }
 
-impl CongestionControl for TcpRr {
+impl AimdVariant for TcpRr {
     fn rto_shortening(&self) -> Option<RtoShortening> {
         Some(self.shortening)
     }
 
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        self.increase.grown(ack, credit, view.window)
-    }
-
-    fn reduction(&self, loss: &LossFacts) -> Window {
+    fn reduction(&self, loss: &LossFacts, _: &Aimd) -> Window {
         loss.window
     }
 
-    fn on_loss(&mut self, _loss: &LossFacts, _cause: LossCause, _chosen: Window) {}
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        self.increase.after_timeout();
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
-    }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
-    }
+    fn on_loss(&mut self, _: &LossFacts, _: Answer, _: &mut Aimd) {}
 }
 
 #[cfg(test)]
@@ -160,7 +110,7 @@ mod tests {
         let mut b = Bench::new(entry(), Dialect::Rfc, &[], 16.0, 64.0);
         b.loss(0, 16);
         assert_eq!((b.cwnd(), b.ssthresh()), (16.0, 64.0));
-        // Slow start goes on.
+        // Slow start continues.
         b.ack(1);
         assert_eq!(b.cwnd(), 17.0);
         b.timeout(0, 17);
@@ -169,8 +119,8 @@ mod tests {
 
     #[test]
     fn the_timeout_comes_earlier() {
-        // One sample of 100 ms: SRTT + 4 · RTTVAR = 300 ms, at least 1 s: from 100 ms on that is
-        // 1100 ms. Half of it is 600 ms, later than SRTT + 50 ms.
+        // One sample of 100 ms: SRTT + 4 · RTTVAR = 300 ms, at least 1 s; counted from 100 ms this is 1100 ms. Half of
+        // it is 600 ms, later than SRTT + 50 ms.
         let rto_at = |entry| {
             let mut t = Setup::new(sack::entry()).controlled_by(entry).start(40);
             assert_eq!(t.rto_at(), Some(1000));
@@ -182,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_acks_leave_the_window_and_what_is_lost_is_resent() {
+    fn duplicate_acks_leave_the_window_and_lost_segments_are_retransmitted() {
         let setup = Setup::new(sack::entry()).controlled_by(entry());
         let mut t = setup.ssthresh(10.0).start(40);
         t.receive(100, ack(0).sack(1, 2));

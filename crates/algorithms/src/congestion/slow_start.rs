@@ -1,16 +1,15 @@
-//! What may end slow start before a loss does: nothing, HyStart, or HyStart++.
+//! Early end of slow start: none, HyStart, or HyStart++.
 //!
-//! Slow start doubles the window until something is lost, and then up to half a window is lost at
-//! once. Both algorithms look for an earlier end: round-trip times that rise say that a queue has
-//! begun to build.
+//! Slow start doubles the window until a loss, and then up to half a window is lost at once. Both algorithms look for
+//! an earlier end: rising round-trip times show that a queue builds up.
 //!
-//! | | looks at | on a sign | used |
+//! | | examines | on a sign | used |
 //! | --- | --- | --- | --- |
 //! | [`Hystart`] | round-trip times, ACKs in a train | ends slow start | by Linux's CUBIC, in every slow start |
-//! | [`HystartPlusPlus`] | round-trip times | grows slower for some rounds, and takes it back if it was a false alarm | RFC 9406, in the first slow start |
+//! | [`HystartPlusPlus`] | round-trip times | grows more slowly for some rounds, and returns to slow start after a false alarm | RFC 9406, in the first slow start |
 //!
-//! A control that offers the choice embeds [`SlowStartParameters`] and asks [`EarlyExit`] on each
-//! ACK, before the window grows.
+//! A control that offers the choice embeds [`SlowStartParameters`] and calls [`EarlyExit`] on each ACK, before the
+//! window grows.
 
 use dupack_tcp::facts::{AckFacts, View};
 use dupack_tcp::time::Duration;
@@ -21,10 +20,10 @@ use super::hystart::Hystart;
 use super::hystart_plus_plus::HystartPlusPlus;
 use crate::catalog::{Choice, Context, Parameters, Switch};
 
-/// What may end slow start before a loss does.
+/// Rule for an early end of slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum SlowStartRule {
-    /// nothing (RFC 5681)
+    /// none (RFC 5681)
     Standard,
     /// HyStart: a rise of the round-trip time, or ACKs in a train as long as half of it
     Hystart,
@@ -33,23 +32,24 @@ pub enum SlowStartRule {
     HystartPlusPlus,
 }
 
-/// By what HyStart ends slow start.
+/// Signs by which HyStart ends slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Detect {
-    /// by a train of ACKs, and by the delay
+    /// a train of ACKs, and the delay
     Both,
-    /// by a train of ACKs alone
+    /// a train of ACKs only
     AckTrain,
-    /// by the delay alone
+    /// the delay only
     Delay,
 }
 
-/// Parameters of what may end slow start early.
+/// Parameters of the early end of slow start.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct SlowStartParameters {
-    /// what may end slow start before a loss does
+    /// rule for an early end of slow start
     #[parameter(
-        source = "RFC 5681 §3.1 has nothing of the kind",
+        basic,
+        source = "RFC 5681 §3.1 has no such rule",
         default = SlowStartRule::Standard,
     )]
     pub slow_start: SlowStartRule,
@@ -65,14 +65,14 @@ pub struct SlowStartParameters {
         default = Duration::from_millis(16),
     )]
     pub max_rtt_thresh: Duration,
-    /// between the two, the rise that is a sign is the round-trip time over this (MIN_RTT_DIVISOR)
+    /// divisor of the round-trip time for the rise in between that is a sign (MIN_RTT_DIVISOR)
     #[parameter(
         source = "RFC 9406 §4.3; linux: hystart_update, delay_min >> 3",
         range = 1..=1000,
         default = 8,
     )]
     pub min_rtt_divisor: u64,
-    /// round-trip samples of a round before it is judged (N_RTT_SAMPLE)
+    /// round-trip samples of a round that are needed to judge it (N_RTT_SAMPLE)
     #[parameter(
         source = "RFC 9406 §4.3; linux: HYSTART_MIN_SAMPLES",
         range = 1..=1000,
@@ -80,10 +80,10 @@ pub struct SlowStartParameters {
         default = 8,
     )]
     pub rtt_samples: u64,
-    /// HyStart: by what it ends slow start
+    /// HyStart: signs by which it ends slow start
     #[parameter(source = "linux: hystart_detect = 3", default = Detect::Both)]
     pub hystart_detect: Detect,
-    /// HyStart: the window from which on it looks for signs
+    /// HyStart: window above which it looks for signs
     #[parameter(
         source = "linux: hystart_low_window",
         range = 1..=65_535,
@@ -91,7 +91,7 @@ pub struct SlowStartParameters {
         default = 16,
     )]
     pub hystart_low_window: u64,
-    /// HyStart: ACKs no further apart than this are one train
+    /// HyStart: greatest distance of the ACKs of one train
     #[parameter(
         source = "linux: hystart_ack_delta_us",
         default = Duration::from_millis(2),
@@ -105,7 +105,7 @@ pub struct SlowStartParameters {
         default = 8,
     )]
     pub css_limit: u64,
-    /// HyStart++: how many times slower conservative slow start grows (CSS_GROWTH_DIVISOR)
+    /// HyStart++: divisor of the growth in conservative slow start (CSS_GROWTH_DIVISOR)
     #[parameter(source = "RFC 9406 §4.3", range = 1..=1000, default = 4)]
     pub css_growth_divisor: u64,
     /// HyStart++: rounds of conservative slow start before it ends (CSS_ROUNDS)
@@ -119,8 +119,8 @@ pub struct SlowStartParameters {
 }
 
 impl SlowStartParameters {
-    /// The rise above `rtt` that is a sign of a queue:
-    /// `max(MIN_RTT_THRESH, min(rtt / MIN_RTT_DIVISOR, MAX_RTT_THRESH))` (RFC 9406 §4.2).
+    /// Returns the rise above `rtt` that is a sign of a queue: `max(MIN_RTT_THRESH, min(rtt / MIN_RTT_DIVISOR,
+    /// MAX_RTT_THRESH))` (RFC 9406 §4.2).
     #[must_use]
     pub fn rtt_thresh(&self, rtt: Duration) -> Duration {
         (rtt / self.min_rtt_divisor)
@@ -129,7 +129,7 @@ impl SlowStartParameters {
     }
 }
 
-/// Looks for an early end of slow start.
+/// Search for an early end of slow start.
 #[derive(Clone, Debug)]
 pub enum EarlyExit {
     /// HyStart.
@@ -139,8 +139,8 @@ pub enum EarlyExit {
 }
 
 impl EarlyExit {
-    /// With these parameters; `None` if nothing but a loss is to end slow start. Both algorithms
-    /// have to know whether the window is paced.
+    /// Returns the search with these parameters; `None` if only a loss ends slow start. Both algorithms need to know
+    /// whether the window is paced.
     #[must_use]
     pub fn new(parameters: &SlowStartParameters, paced: Switch, context: &Context) -> Option<Self> {
         match parameters.slow_start {
@@ -152,7 +152,7 @@ impl EarlyExit {
         }
     }
 
-    /// A full segment has `to` bytes from now on.
+    /// Changes the size of a full segment to `to` bytes.
     pub fn resize(&mut self, to: u32) {
         match self {
             Self::Hystart(hystart) => hystart.resize(to),
@@ -160,9 +160,8 @@ impl EarlyExit {
         }
     }
 
-    /// An ACK came in, and the window has not grown on it yet. Answers with the window in force:
-    /// `ssthresh` is `cwnd` if slow start is to end now. How fast slow start is to go on is said
-    /// to `increase`.
+    /// Takes an ACK, on which the window has not grown yet. Returns the window in force: `ssthresh` is `cwnd` if slow
+    /// start is to end now. The speed of slow start is set in `increase`.
     #[inline(never)]
     pub fn on_ack(
         &mut self,
@@ -181,7 +180,7 @@ impl EarlyExit {
         }
     }
 
-    /// A timeout was answered.
+    /// Restarts after a timeout.
     pub fn after_timeout(&mut self) {
         if let Self::Hystart(hystart) = self {
             hystart.after_timeout();

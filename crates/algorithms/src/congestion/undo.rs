@@ -1,21 +1,21 @@
-//! Which signs a control takes for proof that it reduced the window in vain: a group of parameters.
+//! Signs that a reduction was spurious and is undone: a group of parameters.
 //!
-//! What they are and how they are looked for is told in `dupack_tcp::undo`. A control that embeds the
-//! group answers `CongestionControl::undo` by [`UndoParameters::rules`], and returns to the window
-//! before the reduction; what else it had changed it keeps a copy of.
+//! `dupack_tcp::undo` describes the signs and the search for them. A control that embeds the group answers
+//! `CongestionControl::undo` by [`UndoParameters::rules`], and returns to the window before the reduction; it keeps a
+//! copy of the other state that the reduction changed.
 //!
-//! By dialect: `linux` has all three, each in Linux's way. `rfc` has none, as the RFCs only permit
-//! them (RFC 3522 §3.2, RFC 5682 §3.1, RFC 4015 §3.1, RFC 9438 §4.9 say MAY); RFC 3522 is
-//! `undo_eifel = first-ack` and RFC 5682 is `undo_frto = second-ack`. ns-2 has nothing of the kind.
+//! By dialect: `linux` has all three, each in Linux's way. `rfc` has none, as the RFCs only permit them (RFC 3522 §3.2,
+//! RFC 5682 §3.1, RFC 4015 §3.1, RFC 9438 §4.9 say MAY); RFC 3522 is `undo_eifel = first-ack` and RFC 5682 is
+//! `undo_frto = second-ack`. ns-2 has none.
 //!
-//! A reduction is undone whoever chose it: a response to a loss of the link's, too. It was as needless.
+//! A spurious reduction is undone even if a response to a loss of the link's chose it.
 
 use dupack_tcp::undo::{DsackRule, EifelRule, FrtoRule, PriorThreshold, UndoRules};
 
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Parameters, Switch};
 
-/// Which ACKs may show by their timestamps that a reduction was needless.
+/// ACKs whose timestamps may show that a reduction was spurious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Eifel {
     /// none
@@ -26,33 +26,33 @@ pub enum Eifel {
     AnyAck,
 }
 
-/// How F-RTO finds out that a timeout was needless.
+/// ACKs by which F-RTO detects a spurious timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Frto {
-    /// it does not
+    /// none
     Off,
-    /// by the ACK after the one that lets new data go (RFC 5682)
+    /// the ACK after the one that releases new data (RFC 5682)
     SecondAck,
-    /// by any ACK (Linux)
+    /// any ACK (Linux)
     AnyAck,
 }
 
-/// Which slow start threshold an undone reduction leaves.
+/// Slow start threshold after an undone reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Threshold {
-    /// the one before
+    /// the threshold before
     Before,
-    /// the same, but at least three quarters of the window before
+    /// the threshold before, but at least three quarters of the window before
     ThreeQuarters,
 }
 
-/// What of the group Linux sets.
+/// Returns the parameters of the group that Linux can set.
 pub fn knobs() -> [Knob; 1] {
     let place = Place::sysctl("net.ipv4.tcp_frto");
     [Knob::words("undo_frto", &[("off", "0")], place)]
 }
 
-/// What a control takes for proof.
+/// Signs of a spurious reduction.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct UndoParameters {
     /// ACKs that may undo a reduction by their timestamps
@@ -61,13 +61,13 @@ pub struct UndoParameters {
         default(rfc = Eifel::Off, linux = Eifel::AnyAck, ns2 = Eifel::Off),
     )]
     pub undo_eifel: Eifel,
-    /// DSACKs for all that was sent again undo a reduction
+    /// undo of a reduction by DSACKs for everything that was retransmitted
     #[parameter(
         source = "rfc: RFC 9438 §4.9 (MAY), RFC 3708 §3; linux: tcp_try_undo_dsack",
         default(rfc = Switch::Off, linux = Switch::On, ns2 = Switch::Off),
     )]
     pub undo_dsack: Switch,
-    /// what after a timeout undoes it (F-RTO)
+    /// ACKs that may undo a timeout (F-RTO)
     #[parameter(
         source = "rfc: RFC 5682 §3.1 (MAY); linux: sysctl tcp_frto, tcp_process_loss",
         default(rfc = Frto::Off, linux = Frto::AnyAck, ns2 = Frto::Off),
@@ -86,7 +86,7 @@ pub struct UndoParameters {
 }
 
 impl UndoParameters {
-    /// The same for the sender.
+    /// Returns the rules for the sender.
     #[must_use]
     pub fn rules(&self) -> UndoRules {
         let mut rules = UndoRules::new(

@@ -1,9 +1,8 @@
-//! Vegas: keep a few segments in the queue, no more and no fewer.
+//! Vegas: keep a small number of segments in the queue.
 //!
-//! L. S. Brakmo, L. L. Peterson, "TCP Vegas: end to end congestion avoidance on a global
-//! internet", IEEE JSAC 13(8), 1995. Once per round trip the rate that the window would have
-//! without a queue is compared with the one it has; the difference, times the least round-trip
-//! time, is N, the segments in the queue ([`backlog`]).
+//! L. S. Brakmo, L. L. Peterson, "TCP Vegas: end to end congestion avoidance on a global internet", IEEE JSAC 13(8),
+//! 1995. Once per round trip the rate that the window would have without a queue is compared with the actual rate; the
+//! difference, times the minimum round-trip time, is N, the segments in the queue ([`backlog`]).
 //!
 //! ```text
 //! slow start   doubles every other round trip; after one in between, N > γ ends it     (γ = 1)
@@ -11,50 +10,43 @@
 //! loss         as Reno;  timeout  as Reno
 //! ```
 //!
-//! The only control here that slows down before a queue is full, and so the first to yield beside
-//! Reno. [`veno`](super::veno) has the same N and never shrinks for it.
+//! Vegas is the only control here that slows down before a queue is full, and so the first to yield beside Reno.
+//! [`veno`](super::veno) has the same N and never shrinks its window because of it.
 //!
-//! Where implementations differ there is a parameter: which round-trip time is that of a round
-//! (`sample`), how often slow start doubles (`doubling`), and what is left of the window when it
-//! ends (`leave`). Linux also divides by the least round-trip time where the paper's N has the
-//! present one; that is not modelled. Nor are Vegas's own rules for retransmission, which belong
-//! to the recovery.
+//! There is a parameter for each difference between implementations: the round-trip time of a round (`sample`), the
+//! frequency of doubling in slow start (`doubling`), and the window after slow start (`leave`). Linux also divides by
+//! the minimum round-trip time where the paper's N has the present one; this is not modelled. Nor are Vegas's own rules
+//! for retransmission, which belong to the recovery.
 //!
 //! Readings:
 //! - The actual rate is `cwnd` over the round's RTT, and the change is made at once, when the
 //!   round ends.
-//! - A round ends when everything is acknowledged that was outstanding when it began. One with
-//!   a loss in it, without a sample, or that ends while the recovery holds the window, says nothing.
+//! - A round ends when everything outstanding at its beginning is acknowledged. A round is ignored if it has
+//!   a loss or no sample, or if it ends while the recovery holds the window.
 //! - The window does not fall below 2 segments, and does not grow unless it was used (`validate`).
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::time::Duration;
-use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant, Answer};
 use super::backlog::backlog;
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Context, Entry, InLinux, Parameters};
 
-/// Which round-trip time is that of a round.
+/// Round-trip time of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Sample {
-    /// that of the segment whose ACK ends the round
+    /// time of the segment whose ACK ends the round
     Last,
-    /// the least in the round
+    /// minimum in the round
     Min,
-    /// the mean over the round
+    /// mean over the round
     Mean,
 }
 
-/// In which round trips slow start doubles.
+/// Round trips in which slow start doubles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Doubling {
     /// every other one; the ones in between measure
@@ -63,14 +55,14 @@ pub enum Doubling {
     Every,
 }
 
-/// The window when a backlog ends slow start.
+/// Window when a backlog ends slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Leave {
-    /// stays
+    /// unchanged
     Keep,
-    /// what fills the path without a queue, and 1 segment
+    /// the window that fills the path without a queue, plus 1 segment
     Target,
-    /// loses an eighth
+    /// an eighth less
     Eighth,
 }
 
@@ -79,6 +71,7 @@ pub enum Leave {
 pub struct VegasParameters {
     /// backlog below which the window grows (α)
     #[parameter(
+        basic,
         source = "Brakmo, Peterson 1995 §III (1; their other setting has 2); linux: tcp_vegas",
         range = 0.0..=1e6,
         unit = "segments",
@@ -87,6 +80,7 @@ pub struct VegasParameters {
     alpha: f64,
     /// backlog above which the window shrinks (β)
     #[parameter(
+        basic,
         source = "Brakmo, Peterson 1995 §III (3; their other setting has 4); linux: tcp_vegas",
         range = 0.0..=1e6,
         unit = "segments",
@@ -95,19 +89,20 @@ pub struct VegasParameters {
     beta: f64,
     /// backlog above which slow start ends (γ)
     #[parameter(
+        basic,
         source = "Brakmo, Peterson 1995 §III (one buffer)",
         range = 0.0..=1e6,
         unit = "segments",
         default = 1.0,
     )]
     gamma: f64,
-    /// which round-trip time is that of a round
+    /// round-trip time of a round
     #[parameter(
         source = "rfc: Brakmo, Peterson 1995 §III; linux: tcp_vegas; ns2: tcp-vegas.cc",
         default(rfc = Sample::Last, linux = Sample::Min, ns2 = Sample::Mean),
     )]
     sample: Sample,
-    /// in which round trips slow start doubles the window
+    /// round trips in which slow start doubles the window
     #[parameter(
         source = "rfc, ns2: Brakmo, Peterson 1995 §III; linux: tcp_vegas",
         default(
@@ -117,23 +112,17 @@ pub struct VegasParameters {
         ),
     )]
     doubling: Doubling,
-    /// the window when a backlog ends slow start
+    /// window when a backlog ends slow start
     #[parameter(
-        source = "rfc: Brakmo, Peterson 1995 tell of no cut; linux: tcp_vegas; ns2: tcp-vegas.cc",
+        source = "rfc: Brakmo, Peterson 1995 describe no cut; linux: tcp_vegas; ns2: tcp-vegas.cc",
         default(rfc = Leave::Keep, linux = Leave::Target, ns2 = Leave::Eighth),
     )]
     leave: Leave,
     #[embed]
-    increase: IncreaseParameters,
-    #[embed]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("vegas", file!())
@@ -141,12 +130,14 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .citation("Brakmo, Peterson, TCP Vegas, IEEE JSAC 13(8), 1995")
         .linux(linux())
         .build(|parameters: &VegasParameters, context| {
-            let control = Box::new(Vegas::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(Vegas::new(parameters, context))
         })
 }
 
-/// Linux's, whose parameters can be set once its module is there.
+/// Returns the state in Linux. Its parameters can be set once its module is loaded.
 fn linux() -> InLinux {
     let own = |parameter: &'static str| {
         let place = Place::module("tcp_vegas", parameter);
@@ -157,23 +148,22 @@ fn linux() -> InLinux {
         "vegas",
         "tcp_vegas",
     )
-    .differs("Linux counts the queue by the least round-trip time, ours by the present one")
+    .differs("Linux estimates the queue with the least round-trip time, ours with the present one")
     .knobs(["alpha", "beta", "gamma"].map(own))
-    .knobs(pacing::knobs())
-    .knobs(undo::knobs())
+    .knobs(aimd_control::knobs())
 }
 
-/// What slow start does in a round.
+/// Purpose of a round in slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Double,
     Measure,
 }
 
-/// A round trip.
+/// Round trip.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// It ends when everything before this stream offset is acknowledged.
+    /// Offset whose acknowledgment ends the round.
     end: u64,
     purpose: Purpose,
     last: Option<Duration>,
@@ -211,9 +201,8 @@ impl Round {
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Vegas {
-    smss: f64,
+#[derive(Debug)]
+struct Vegas {
     alpha: f64,
     beta: f64,
     gamma: f64,
@@ -222,42 +211,25 @@ pub struct Vegas {
     sample: Sample,
     doubling: Doubling,
     leave: Leave,
-    /// Of the AIMD growth only slow start is used.
-    increase: Increase,
-    decrease: Decrease,
-    /// None after a loss, until the next ACK.
+    /// Present round; `None` after a loss, until the next ACK.
     round: Option<Round>,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
 impl Vegas {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &VegasParameters, context: &Context) -> Self {
-        let smss = f64::from(context.smss);
-        let slow_start = IncreaseParameters {
-            increase: 0.0,
-            ..parameters.increase
-        };
+    fn new(parameters: &VegasParameters, context: &Context) -> Self {
         Self {
-            smss,
             alpha: parameters.alpha,
             beta: parameters.beta,
             gamma: parameters.gamma,
-            step: parameters.increase.increase * smss,
+            step: parameters.aimd.increase.increase * f64::from(context.smss),
             sample: parameters.sample,
             doubling: parameters.doubling,
             leave: parameters.leave,
-            increase: Increase::new(&slow_start, context),
-            decrease: Decrease::new(&parameters.decrease, context),
             round: None,
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 
-    /// The round that is going on, and the one that ended with this ACK.
+    /// Returns the round in progress, and the one that ended with this ACK.
     fn turn(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> (Round, Option<Round>) {
         let nxt = view.scoreboard.nxt();
         let Some(mut round) = self.round else {
@@ -276,34 +248,33 @@ impl Vegas {
         (Round::new(nxt, purpose), Some(round))
     }
 
-    /// The window when slow start ends with a round that took `rtt`.
-    fn leave_slow_start(&self, window: Window, rtt: Duration, rtt_min: Duration) -> Window {
-        let cwnd = window.cwnd;
+    /// Returns the window when slow start ends with a round that took `rtt`.
+    fn leave_slow_start(&self, cwnd: f64, rtt: Duration, rtt_min: Duration, smss: f64) -> Window {
         let cwnd = match self.leave {
             Leave::Keep => cwnd,
             Leave::Target => {
                 let full = cwnd * rtt_min.as_secs_f64() / rtt.as_secs_f64();
-                cwnd.min(full + self.smss)
+                cwnd.min(full + smss)
             }
             Leave::Eighth => cwnd - cwnd / 8.0,
         };
-        let cwnd = cwnd.max(2.0 * self.smss);
+        let cwnd = cwnd.max(2.0 * smss);
         Window {
             cwnd,
             ssthresh: cwnd,
         }
     }
 
-    /// The window in congestion avoidance, at the end of a round with a backlog of `n`.
-    fn steered(&self, ack: &AckFacts<'_>, window: Window, n: f64) -> Window {
+    /// Returns the window in congestion avoidance, at the end of a round with a backlog of `n`.
+    fn steered(&self, ack: &AckFacts<'_>, window: Window, n: f64, aimd: &Aimd) -> Window {
         if n > self.beta {
-            let cwnd = (window.cwnd - self.step).max(2.0 * self.smss);
+            let cwnd = (window.cwnd - self.step).max(2.0 * aimd.smss);
             // Below `ssthresh` slow start would begin.
             Window {
                 cwnd,
                 ssthresh: window.ssthresh.min(cwnd),
             }
-        } else if n < self.alpha && self.increase.permits(ack, window) {
+        } else if n < self.alpha && aimd.increase.permits(ack, window) {
             Window {
                 cwnd: window.cwnd + self.step,
                 ..window
@@ -314,74 +285,55 @@ impl Vegas {
     }
 }
 
-impl CongestionControl for Vegas {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+impl AimdVariant for Vegas {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
         let window = view.window;
         let (round, ended) = self.turn(ack, view);
         self.round = Some(round);
         if credit.acks == 0 && credit.bytes == 0 {
             return window;
         }
-        // What the round that ended tells: its RTT, and the backlog.
+        // RTT and backlog of the round that ended.
         let told = ended.and_then(|ended| {
             let rtt = ended.rtt(self.sample)?;
-            let n = backlog(window.cwnd / self.smss, Some(rtt), view.rtt.min())?;
+            let n = backlog(window.cwnd / aimd.smss, Some(rtt), view.rtt.min())?;
             Some((ended.purpose, rtt, n))
         });
         if !window.in_slow_start() {
-            return told.map_or(window, |(_, _, n)| self.steered(ack, window, n));
+            return told.map_or(window, |(_, _, n)| self.steered(ack, window, n, aimd));
         }
         if let (Some((purpose, rtt, n)), Some(rtt_min)) = (told, view.rtt.min()) {
             let measured = self.doubling == Doubling::Every || purpose == Purpose::Measure;
             if measured && n > self.gamma {
-                return self.leave_slow_start(window, rtt, rtt_min);
+                return self.leave_slow_start(window.cwnd, rtt, rtt_min, aimd.smss);
             }
         }
         // The ACK that ends a round belongs to it.
         let purpose = ended.map_or(round.purpose, |ended| ended.purpose);
-        if purpose == Purpose::Double && self.increase.permits(ack, window) {
-            self.increase.slow_start(window, credit).0
+        if purpose == Purpose::Double && aimd.increase.permits(ack, window) {
+            aimd.increase.slow_start(window, credit).0
         } else {
             window
         }
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
-        self.decrease.after_loss(loss)
-    }
-
-    fn on_loss(&mut self, _loss: &LossFacts, _cause: LossCause, _chosen: Window) {
+    fn on_loss(&mut self, _: &LossFacts, _: Answer, _: &mut Aimd) {
         self.round = None;
     }
 
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+    fn on_timeout(&mut self, loss: &LossFacts, aimd: &mut Aimd) -> Window {
         self.round = None;
-        self.increase.after_timeout();
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
+        aimd.on_timeout(loss)
     }
 
     fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
         self.step *= f64::from(to) / f64::from(from);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Veno: Reno that slows down, and halves, only if there is a backlog.
 //!
-//! C. P. Fu, S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access
-//! networks", IEEE JSAC 21(2), 2003. N is Vegas's backlog ([`backlog`]), β = 3.
+//! C. P. Fu, S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks", IEEE JSAC 21(2),
+//! 2003. N is Vegas's backlog ([`backlog`]), β = 3.
 //!
 //! ```text
 //! slow start        as Reno
@@ -10,31 +10,24 @@
 //! timeout           as Reno
 //! ```
 //!
-//! [`vegas`](super::vegas) shrinks its window at a backlog; Veno only grows more slowly, so that
-//! it holds its own beside Reno. The differentiation of the same name is its judgement of a loss
-//! alone, for any control and response: here that judgement and its answer are part of the
-//! control, and need neither.
+//! [`vegas`](super::vegas) shrinks its window at a backlog; Veno only grows more slowly, so it keeps its share beside
+//! Reno. The differentiation of the same name is only Veno's judgement of a loss, for any control and response. This
+//! control contains that judgement and its answer, and needs neither.
 //!
-//! Readings: RTT is the smoothed one (`rtt = latest` takes the last sample), RTTmin the least of
-//! the connection. Before there are samples it is Reno. When bytes are counted, the bytes of every
-//! other ACK are left out.
+//! Readings: RTT is the smoothed one (`rtt = latest` takes the last sample), RTTmin the minimum of the connection.
+//! Before there are samples it is Reno. When bytes are counted, the bytes of every other ACK are ignored.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, LossFacts, View};
 use dupack_tcp::time::Duration;
-use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
+use super::aimd::{Decrease, DecreaseParameters};
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant};
 use super::backlog::backlog;
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
 use crate::catalog::{Choice, Context, Entry, InLinux, KernelVersion, Parameters};
 
-/// Which round-trip time is compared with the least.
+/// Round-trip time that is compared with the minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Delay {
     /// SRTT (RFC 6298)
@@ -46,30 +39,24 @@ pub enum Delay {
 /// Veno's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct VenoParameters {
-    /// backlog N from which there is congestion
-    #[parameter(source = "Fu, Liew 2003", range = 0.0..=1e6, unit = "segments", default = 3.0)]
+    /// backlog N above which there is congestion
+    #[parameter(basic, source = "Fu, Liew 2003", range = 0.0..=1e6, unit = "segments", default = 3.0)]
     beta: f64,
-    /// which round-trip time tells the delay
+    /// round-trip time that is compared with the least
     #[parameter(source = "Fu, Liew 2003 (smoothed)", default = Delay::Smoothed)]
     rtt: Delay,
-    /// what a loss without congestion leaves of the window, as a factor
-    #[parameter(source = "Fu, Liew 2003 (4/5)", range = 0.0..=1.0, default = 0.8)]
+    /// share of the window that remains after a loss without congestion
+    #[parameter(basic, source = "Fu, Liew 2003 (4/5)", range = 0.0..=1.0, default = 0.8)]
     random_decrease: f64,
     #[embed]
-    increase: IncreaseParameters,
-    #[embed]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("veno", file!())
-        .summary("Reno that grows half as fast at a backlog, and without one gives up only a fifth")
+        .summary("Reno that grows half as fast at a backlog, and reduces by only a fifth without one")
         .citation("Fu, Liew, TCP Veno, IEEE JSAC 21(2), 2003")
         .linux(
             InLinux::module(
@@ -79,13 +66,14 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             )
             .since(KernelVersion::of(2, 6, 18))
             .fixed("rtt", "latest")
-            .differs("Linux tells the queue by the last round-trip times, ours by the smoothed one")
-            .knobs(pacing::knobs())
-            .knobs(undo::knobs()),
+            .differs("Linux estimates the queue from the last round-trip times, ours from the smoothed one")
+            .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &VenoParameters, context| {
-            let control = Box::new(Veno::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(Veno::new(parameters, context))
         })
 }
 
@@ -98,7 +86,7 @@ impl Delay {
     }
 }
 
-/// What the next ACK at a backlog does.
+/// Effect of the next ACK at a backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Grow,
@@ -106,44 +94,33 @@ enum Turn {
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Veno {
-    smss: f64,
+#[derive(Debug)]
+struct Veno {
     beta: f64,
     delay: Delay,
     turn: Turn,
-    increase: Increase,
-    congestion: Decrease,
+    /// Reduction without a backlog.
     random: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
 impl Veno {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &VenoParameters, context: &Context) -> Self {
+    fn new(parameters: &VenoParameters, context: &Context) -> Self {
         let random = DecreaseParameters {
             decrease: parameters.random_decrease,
-            ..parameters.decrease
+            ..parameters.aimd.decrease
         };
         Self {
-            smss: f64::from(context.smss),
             beta: parameters.beta,
             delay: parameters.rtt,
             turn: Turn::Grow,
-            increase: Increase::new(&parameters.increase, context),
-            congestion: Decrease::new(&parameters.decrease, context),
             random: Decrease::new(&random, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 
-    /// Whether this ACK is one of those that are left out at a backlog.
-    fn rests(&mut self, credit: Credit, view: &View<'_>) -> bool {
+    /// Returns `true` if this ACK is one of those that are ignored at a backlog.
+    fn rests(&mut self, credit: Credit, view: &View<'_>, smss: f64) -> bool {
         let rtt = self.delay.of(view.rtt.srtt(), view.rtt.latest());
-        let backlog = backlog(view.window.cwnd / self.smss, rtt, view.rtt.min());
+        let backlog = backlog(view.window.cwnd / smss, rtt, view.rtt.min());
         let slowed = !view.window.in_slow_start()
             && credit.acks > 0
             && backlog.is_some_and(|n| n >= self.beta);
@@ -159,54 +136,29 @@ impl Veno {
     }
 }
 
-impl CongestionControl for Veno {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
-        if self.rests(credit, view) {
+impl AimdVariant for Veno {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
+        if self.rests(credit, view, aimd.smss) {
             return view.window;
         }
-        self.increase.grown(ack, credit, view.window)
+        aimd.increase.grown(ack, credit, view.window)
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
+    fn reduction(&self, loss: &LossFacts, aimd: &Aimd) -> Window {
         let rtt = self.delay.of(loss.srtt, loss.rtt_latest);
-        match backlog(loss.window.cwnd / self.smss, rtt, loss.rtt_min) {
+        match backlog(loss.window.cwnd / aimd.smss, rtt, loss.rtt_min) {
             Some(n) if n < self.beta => self.random.after_loss(loss),
-            _ => self.congestion.after_loss(loss),
+            _ => aimd.decrease.after_loss(loss),
         }
-    }
-
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
-        }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        self.increase.after_timeout();
-        self.congestion.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
     }
 
     fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.congestion.resize(from, to);
         self.random.resize(from, to);
     }
 }
@@ -247,11 +199,11 @@ mod tests {
         assert_eq!(b.ssthresh(), 5.0);
     }
 
-    /// The window after `acks` ACKs of one segment each, up to ten at a time and `rtt` ms apart,
-    /// from 10 segments on in congestion avoidance. The least RTT is 100 ms.
+    /// Returns the window after `acks` ACKs of one segment each, up to ten at a time and `rtt` ms apart, from 10
+    /// segments on in congestion avoidance. The minimum RTT is 100 ms.
     fn after(acks: u32, rtt: u64) -> f64 {
         let setup = Setup::new(sack::entry()).controlled_by(entry());
-        // One segment alone, and an idle sender.
+        // A single segment, and an idle sender.
         let mut t = setup.ssthresh(10.0).start(1);
         t.receive(100, ack(1));
         t.wait(10_000);
@@ -265,11 +217,10 @@ mod tests {
 
     #[test]
     fn growth_is_half_as_fast_at_a_backlog() {
-        // Counting bytes: 10 segments acknowledged make one more.
+        // Counting bytes: 10 acknowledged segments make one more.
         assert_eq!((after(9, 100), after(10, 100)), (10.0, 11.0));
-        // SRTT is 7/8 · 100 + 1/8 · 300 = 125 ms with the first ACK (N = 10 · 25/125 = 2), then
-        // 146.9 ms (N = 3.2) and more: from there on every other one counts, so that the tenth
-        // that does is the 18th.
+        // SRTT is 7/8 · 100 + 1/8 · 300 = 125 ms with the first ACK (N = 10 · 25/125 = 2), then 146.9 ms (N = 3.2) and
+        // more: from there on every other ACK counts, so the tenth that counts is the 18th.
         assert_eq!((after(17, 300), after(18, 300)), (10.0, 11.0));
     }
 

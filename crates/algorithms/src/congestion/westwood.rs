@@ -1,7 +1,7 @@
-//! TCP Westwood: the window after a loss is what the returning ACKs say the path carries.
+//! TCP Westwood: the window after a loss is the path's capacity, as estimated from the returning ACKs.
 //!
-//! S. Mascolo, C. Casetti, M. Gerla, S. S. Lee, M. Sanadidi, "TCP Westwood: congestion control
-//! with faster recovery", UCLA CSD TR 200017, 2000.
+//! S. Mascolo, C. Casetti, M. Gerla, S. S. Lee, M. Sanadidi, "TCP Westwood: congestion control with faster recovery",
+//! UCLA CSD TR 200017, 2000.
 //!
 //! ```text
 //! sample      s[k] = acked bytes / time since the previous ACK                        (§II)
@@ -13,8 +13,8 @@
 //!             a: +1 up to 4 in slow start, 1 in congestion avoidance
 //! ```
 //!
-//! Between losses it grows as Reno does. §III's general form has one function of x = BWE · RTTmin
-//! for each phase at each event:
+//! Between losses it grows as Reno does. §III's general form has one function of x = BWE · RTTmin for each phase at
+//! each event:
 //!
 //! ```text
 //!                    congestion avoidance       slow start
@@ -23,45 +23,41 @@
 //!                    cwnd = f4(x)               cwnd = f6(x)     (1 if ssthresh is below 2)
 //! ```
 //!
-//! §IV chooses f1(x) = f3(x) = x, f2(x) = f5(x) = x/a, f4 = f6 = 1, the defaults of the parameters
-//! `f1` to `f6`; each is one of `pipe` (x), `reduced` (x/a) and `segment` (1), times its gain.
+//! §IV chooses f1(x) = f3(x) = x, f2(x) = f5(x) = x/a, f4 = f6 = 1, the defaults of the parameters `f1` to `f6`; each
+//! is one of `pipe` (x), `reduced` (x/a) and `segment` (1), times its gain.
 //!
 //! Readings:
-//! - §IV.B's listing raises `ssthresh` to 2 if it is *above* 2; §III.B has the comparison right.
+//! - §IV.B's listing raises `ssthresh` to 2 if it is *above* 2; §III.B has the correct comparison.
 //! - Both values start at zero, as a filter's do. The first ACK opens the first interval.
-//! - ACKs at the same instant have no rate: they count with the next ACK that comes later.
-//! - `cwnd = ssthresh` is neither phase: `a` stays, and the functions are those of slow start, as
-//!   §IV's single formula has it. §III answers such a loss with nothing at all.
+//! - ACKs at the same instant have no rate: they count with the next ACK at a later time.
+//! - `cwnd = ssthresh` is neither phase: `a` does not change, and the functions are those of slow start, as in
+//!   §IV's single formula. §III has no answer to such a loss.
 //! - After 3 duplicate ACKs §III.A sets `cwnd` to `ssthresh` in congestion avoidance, upwards,
-//!   too; §IV.A only lowers it, and that is the default (`cwnd`).
-//! - What an ACK counts for (`acked`): §II.A's procedure as printed counts 35 of the 30 segments of
-//!   its own example. The authors' module for ns-2 (tcp-westwood.cc, 2002) takes one off less, and
-//!   counts 30: the default, but in the dialect `linux`, which has it as printed, as Linux does.
-//! - The same module has more that the paper has not, and each is a parameter: an ACK counts for 2
-//!   segments at most (`acked_limit`); RTTmin is in ticks of the timer (`rtt_tick`); 2 segments are the
+//!   too; §IV.A only lowers it, and this is the default (`cwnd`).
+//! - The count of an ACK (`acked`): §II.A's procedure as printed counts 35 of the 30 segments of
+//!   its own example. The authors' module for ns-2 (tcp-westwood.cc, 2002) subtracts one less, and
+//!   counts 30. This is the default, except in the dialect `linux`, which has it as printed, as Linux does.
+//! - The same module has more that the paper does not have, and each is a parameter: an ACK counts for at most 2
+//!   segments (`acked_limit`); RTTmin is in ticks of the timer (`rtt_tick`); 2 segments are the
 //!   least threshold after 3 duplicate ACKs, too (`dup_ack_min_ssthresh`), which do not divide by a
 //!   (`f2=pipe`); and duplicate ACKs do not inflate the window (`inflation` of the recovery `reno`).
-//! - A filter that knows the time between ACKs is further work to the paper (footnote 2);
+//! - The paper names a filter that knows the time between ACKs as further work (footnote 2);
 //!   `sampling=time` is that of the authors' module.
-//! - So is raising `ssthresh` while the path is idle (§IV.B); `raise=idle` is our reading of it.
-//! - A duplicate ACK counts for one segment. What the sender does not take for a duplicate ACK
-//!   and acknowledges nothing (a window update) counts for none, and ends no interval.
-//! - `a` moves when the reduction is Westwood's own. A loss that a response answered in another
-//!   way says nothing of BWE.
+//! - It also names raising `ssthresh` while the path is idle (§IV.B); `raise=idle` is our reading of it.
+//! - A duplicate ACK counts for one segment. An ACK that the sender does not take for a duplicate ACK
+//!   and that acknowledges nothing (a window update) counts for none, and ends no interval.
+//! - `a` changes when the reduction is Westwood's own. A loss that a response answered in another
+//!   way says nothing about BWE.
 //! - Before there is an estimate, a loss halves FlightSize (RFC 5681), as the paper's formula
-//!   would leave a window of nothing.
+//!   would leave an empty window.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, AckKind, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, AckKind, LossFacts, View};
 use dupack_tcp::time::Duration;
-use dupack_tcp::undo::{Prior, UndoRules};
+use dupack_tcp::undo::Prior;
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Increase};
-use super::pacing::Pace;
-use super::window_validation::validating;
+use super::aimd_control::{Aimd, AimdVariant, Answer};
 use crate::catalog::{Context, Entry, Linux};
 
 mod estimate;
@@ -75,7 +71,7 @@ pub use parameters::{CwndRule, Raise, WestwoodParameters};
 use estimate::Filter;
 use functions::Functions;
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("westwood", file!())
@@ -85,50 +81,41 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .citation("Mascolo et al., TCP Westwood, UCLA CSD TR 200017, 2000")
         .linux(
             Linux::missing(
-                "its `westwood` is Westwood+, which estimates otherwise: `westwood-linux` here",
+                "its `westwood` is Westwood+, with another estimate: `westwood-linux` here",
             )
             .near("westwood-linux"),
         )
         .build(|parameters: &WestwoodParameters, context| {
-            let control = Box::new(Westwood::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            let p = parameters;
+            Aimd::new(&p.increase, &p.decrease, &p.undo, &p.pacing, context)
+                .varied(Westwood::new(p, context))
         })
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct Westwood {
-    smss: f64,
-    increase: Increase,
+#[derive(Debug)]
+struct Westwood {
     acked: AckedCount,
     filter: Filter,
-    /// Seconds; 0 if RTTmin is exact.
+    /// Tick in seconds; 0 if RTTmin is exact.
     rtt_tick: f64,
     reduction: Reduction,
     functions: Functions,
     cwnd_rule: CwndRule,
-    /// Least `ssthresh` after a timeout, in bytes.
-    min_ssthresh: f64,
-    /// The same after 3 duplicate ACKs.
+    /// Least `ssthresh` after 3 duplicate ACKs, in bytes.
     dup_ack_min_ssthresh: f64,
     raise: Raise,
     raise_rtt: f64,
-    /// Of the round trips that `raise` has seen.
+    /// Minimum of the round-trip times that `raise` has seen.
     least_rtt: Option<Duration>,
-    undo: UndoRules,
-    pacing: Pace,
-    /// The reduction factor as it was before the last loss event.
+    /// Reduction factor before the last loss event.
     remembered: Option<f64>,
 }
 
 impl Westwood {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &WestwoodParameters, context: &Context) -> Self {
+    fn new(parameters: &WestwoodParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
         Self {
-            smss,
-            increase: Increase::new(&parameters.increase, context),
             acked: AckedCount::new(parameters.acked, context.smss, parameters.acked_limit),
             filter: match parameters.sampling {
                 Sampling::Acks => Filter::fixed(parameters.tau),
@@ -143,18 +130,15 @@ impl Westwood {
             },
             functions: Functions::new(parameters, smss),
             cwnd_rule: parameters.cwnd,
-            min_ssthresh: parameters.least.min_ssthresh as f64 * smss,
             dup_ack_min_ssthresh: parameters.dup_ack_min_ssthresh as f64 * smss,
             raise: parameters.raise,
             raise_rtt: parameters.raise_rtt,
             least_rtt: None,
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
             remembered: None,
         }
     }
 
-    /// BWE · RTTmin in bytes; zero without an estimate.
+    /// Returns BWE · RTTmin in bytes; zero without an estimate.
     fn measured_pipe(&self, rtt_min: Option<Duration>) -> f64 {
         let exact = rtt_min.map_or(0.0, |rtt| rtt.as_secs_f64());
         let rtt_min = if self.rtt_tick > 0.0 && exact > 0.0 {
@@ -165,7 +149,7 @@ impl Westwood {
         self.filter.estimate() * rtt_min
     }
 
-    /// `window` with the threshold that the estimate raises it to, if the path is idle (§IV.B).
+    /// Returns `window` with the threshold that the estimate raises, if the path is idle (§IV.B).
     fn raised(&mut self, ack: &AckFacts<'_>, window: Window) -> Window {
         let Some(rtt) = ack.rtt else {
             return window;
@@ -181,38 +165,46 @@ impl Westwood {
         }
     }
 
-    /// BWE · RTTmin in bytes: what the path holds. Without an estimate, FlightSize / 2.
-    fn pipe(&self, loss: &LossFacts) -> f64 {
+    /// Returns the capacity of the path, BWE · RTTmin, in bytes; FlightSize / 2 without an estimate.
+    fn pipe(&self, loss: &LossFacts, aimd: &Aimd) -> f64 {
         let pipe = self.measured_pipe(loss.rtt_min);
         if pipe > 0.0 {
             pipe
         } else {
-            (loss.flight_within_window() / 2.0).max(self.min_ssthresh)
+            aimd.decrease.after_loss(loss).ssthresh
         }
     }
 }
 
-impl CongestionControl for Westwood {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+impl AimdVariant for Westwood {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
         if ack.kind != AckKind::Other {
             let bytes = self.acked.count(ack.acked_bytes);
             self.filter.take(ack.now, bytes);
         }
-        let grown = self.increase.grown(ack, credit, view.window);
+        let grown = aimd.increase.grown(ack, credit, view.window);
         match self.raise {
             Raise::Off => grown,
             Raise::Idle => self.raised(ack, grown),
         }
     }
 
-    fn reduction(&self, loss: &LossFacts) -> Window {
+    fn reduction(&self, loss: &LossFacts, aimd: &Aimd) -> Window {
         let a = self.reduction.after(loss.window, self.reduction.step);
         let phase = Phase::of(loss.window);
         let f = match phase {
             Phase::Avoidance => self.functions.f1,
             Phase::SlowStart | Phase::Neither => self.functions.f2,
         };
-        let ssthresh = f.of(self.pipe(loss), a).max(self.dup_ack_min_ssthresh);
+        let ssthresh = f
+            .of(self.pipe(loss, aimd), a)
+            .max(self.dup_ack_min_ssthresh);
         Window {
             cwnd: if phase == Phase::Avoidance && self.cwnd_rule == CwndRule::Set {
                 ssthresh
@@ -223,28 +215,29 @@ impl CongestionControl for Westwood {
         }
     }
 
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
+    fn on_loss(&mut self, loss: &LossFacts, answer: Answer, aimd: &mut Aimd) {
+        if answer == Answer::Own {
             self.reduction.a = self.reduction.after(loss.window, self.reduction.step);
-            self.increase.after_loss();
+            aimd.increase.after_loss();
         }
     }
 
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
+    fn on_timeout(&mut self, loss: &LossFacts, aimd: &mut Aimd) -> Window {
         self.reduction.a = self
             .reduction
             .after(loss.window, self.reduction.timeout_step);
-        self.increase.after_timeout();
+        aimd.increase.after_timeout();
         let (for_ssthresh, for_cwnd) = match Phase::of(loss.window) {
             Phase::Avoidance => (self.functions.f3, self.functions.f4),
             Phase::SlowStart | Phase::Neither => (self.functions.f5, self.functions.f6),
         };
-        let pipe = self.pipe(loss);
+        let pipe = self.pipe(loss, aimd);
         let ssthresh = for_ssthresh.of(pipe, self.reduction.a);
-        if ssthresh < self.min_ssthresh {
+        let least = aimd.decrease.min_ssthresh;
+        if ssthresh < least {
             return Window {
-                cwnd: self.smss,
-                ssthresh: self.min_ssthresh,
+                cwnd: aimd.smss,
+                ssthresh: least,
             };
         }
         Window {
@@ -253,25 +246,15 @@ impl CongestionControl for Westwood {
         }
     }
 
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
     fn remember(&mut self) {
-        self.increase.remember();
         self.remembered = Some(self.reduction.a);
     }
 
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
+    fn on_spurious(&mut self, prior: &Prior, window: Window, aimd: &mut Aimd) -> Window {
         if let Some(a) = self.remembered.take() {
             self.reduction.a = a;
         }
-        prior.restored(window)
+        aimd.on_spurious(prior, window)
     }
 
     fn bandwidth_estimate(&self) -> Option<f64> {
@@ -279,17 +262,13 @@ impl CongestionControl for Westwood {
     }
 
     fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        let ratio = f64::from(to) / f64::from(from);
-        self.min_ssthresh *= ratio;
-        self.dup_ack_min_ssthresh *= ratio;
-        self.increase.resize(from, to);
+        self.dup_ack_min_ssthresh *= f64::from(to) / f64::from(from);
         self.acked.resize(from, to);
         self.functions.resize(to);
     }
 }
 
-/// The threshold reduction factor a of §IV.
+/// Threshold reduction factor a of §IV.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Reduction {
     a: f64,
@@ -299,7 +278,7 @@ struct Reduction {
 }
 
 impl Reduction {
-    /// What a loss at this window makes of a.
+    /// Returns a after a loss at this window.
     fn after(&self, window: Window, step: f64) -> f64 {
         match Phase::of(window) {
             Phase::SlowStart => (self.a + step).min(self.a_max),
@@ -309,7 +288,7 @@ impl Reduction {
     }
 }
 
-/// In which phase a loss finds the sender, as §III and §IV tell them apart.
+/// Phase of the sender at a loss, as distinguished in §III and §IV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     SlowStart,

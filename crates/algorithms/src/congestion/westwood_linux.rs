@@ -1,8 +1,7 @@
-//! TCP Westwood+ as Linux 2.6.17 has it, the kernel of LE's testbed (§4, §5.1).
+//! TCP Westwood+ as in Linux 2.6.17, the kernel of LE's testbed (§4, §5.1).
 //!
-//! Linux 2.6.17, `net/ipv4/tcp_westwood.c`; A. Dell'Aera, L. A. Grieco, S. Mascolo, "Linux 2.4
-//! implementation of Westwood+ TCP with rate-halving", ICC 2004. It shares its idea with
-//! [`westwood`](super::westwood), and little else:
+//! Linux 2.6.17, `net/ipv4/tcp_westwood.c`; A. Dell'Aera, L. A. Grieco, S. Mascolo, "Linux 2.4 implementation of
+//! Westwood+ TCP with rate-halving", ICC 2004. It shares its idea with [`westwood`](super::westwood), and little else:
 //!
 //! ```text
 //! sample     bk / time, once in max(SRTT, window = 50 ms), bk being what ACKs counted for since  [+]
@@ -12,62 +11,52 @@
 //! timeout    as Reno: half the window, one segment
 //! ```
 //!
-//! A sample per ACK sees the bursts in which ACKs come, a sample per round trip [+] does not: the
-//! estimate is lower, and nearer to what gets through. Between losses it grows as Reno does.
+//! A sample per ACK contains the bursts of ACKs, a sample per round trip [+] does not: the estimate is lower, and
+//! closer to the delivered rate. Between losses it grows as Reno does.
 //!
-//! A duplicate ACK counts for a segment, and one that acknowledges more than a segment for what no
-//! duplicate ACK before it counted for, a segment at least.
+//! A duplicate ACK counts for a segment. An ACK that acknowledges more than a segment counts for the part that no
+//! duplicate ACK before it counted for, at least a segment.
 //!
 //! Readings:
 //! - The kernel reaches this window at the end of a recovery, by rate halving. A control of this
 //!   project answers at its beginning, and LE's recovery has no end.
-//! - Times are exact, not in ticks; rates are not cut to whole bytes per tick.
-//! - Before there is an estimate the window would be two segments, and is.
+//! - Times are exact, not in ticks; rates are not truncated to whole bytes per tick.
+//! - Before there is an estimate the formula gives two segments, which are used.
 
-use alloc::boxed::Box;
-
-use dupack_tcp::congestion::{CongestionControl, Credit, Pacing};
-use dupack_tcp::facts::{AckFacts, AckKind, LossCause, LossFacts, View};
+use dupack_tcp::congestion::{CongestionControl, Credit};
+use dupack_tcp::facts::{AckFacts, AckKind, LossFacts, View};
 use dupack_tcp::time::{Duration, Instant};
-use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::{self, Decrease, DecreaseParameters, Increase, IncreaseParameters};
-use super::pacing::{self, Pace, PacingParameters};
-use super::undo::{self, UndoParameters};
-use super::window_validation::validating;
-use crate::catalog::{Context, Entry, InLinux, Parameters};
+use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant};
+use crate::catalog::{Entry, InLinux, Parameters};
 
-/// What the kernel leaves of a window at least, in segments.
+/// Least window in the kernel, in segments.
 const LEAST_WINDOW: f64 = 2.0;
 
-/// The kernel's Westwood+'s parameters.
+/// Parameters of the kernel's Westwood+.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct WestwoodLinuxParameters {
     /// least time over which a sample is taken
     #[parameter(
+        basic,
         source = "Linux 2.6.17, TCP_WESTWOOD_RTT_MIN",
         default = Duration::from_millis(50),
     )]
     window: Duration,
     /// share of the old value that a filter keeps
     #[parameter(
+        basic,
         source = "Linux 2.6.17, westwood_do_filter",
         range = 0.0..=1.0,
         default = 0.875,
     )]
     keep: f64,
     #[embed]
-    increase: IncreaseParameters,
-    #[embed]
-    decrease: DecreaseParameters,
-    #[embed]
-    undo: UndoParameters,
-    #[embed]
-    pacing: PacingParameters,
+    aimd: AimdParameters,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn CongestionControl> {
     Entry::control("westwood-linux", file!())
@@ -81,34 +70,27 @@ pub fn entry() -> Entry<dyn CongestionControl> {
             )
             .differs("after a timeout today's module takes ssthresh from its estimate; ours halves")
             .differs("Linux reaches the window at the end of a recovery, ours at its beginning")
-            .knobs(pacing::knobs())
-            .knobs(undo::knobs()),
+            .knobs(aimd_control::knobs()),
         )
         .build(|parameters: &WestwoodLinuxParameters, context| {
-            let control = Box::new(WestwoodLinux::new(parameters, context));
-            validating(control, &parameters.increase, context)
+            parameters
+                .aimd
+                .build(context)
+                .varied(WestwoodLinux::new(parameters))
         })
 }
 
 /// The control.
-#[derive(Clone, Debug)]
-pub struct WestwoodLinux {
-    smss: f64,
+#[derive(Debug)]
+struct WestwoodLinux {
     sampling: Sampling,
-    /// The least smoothed round-trip time, in seconds.
+    /// Minimum smoothed round-trip time, in seconds.
     rtt_min: Option<f64>,
-    increase: Increase,
-    decrease: Decrease,
-    undo: UndoRules,
-    pacing: Pace,
 }
 
 impl WestwoodLinux {
-    /// One with these parameters.
-    #[must_use]
-    pub fn new(parameters: &WestwoodLinuxParameters, context: &Context) -> Self {
+    fn new(parameters: &WestwoodLinuxParameters) -> Self {
         Self {
-            smss: f64::from(context.smss),
             sampling: Sampling {
                 least: parameters.window,
                 keep: parameters.keep,
@@ -119,92 +101,60 @@ impl WestwoodLinux {
                 estimate: 0.0,
             },
             rtt_min: None,
-            increase: Increase::new(&parameters.increase, context),
-            decrease: Decrease::new(&parameters.decrease, context),
-            undo: parameters.undo.rules(),
-            pacing: Pace::new(&parameters.pacing),
         }
     }
 
-    /// The window that the estimate asks for, in bytes.
-    fn pipe(&self) -> f64 {
-        let segments = self.sampling.estimate * self.rtt_min.unwrap_or(0.0) / self.smss;
-        libm::floor(segments).max(LEAST_WINDOW) * self.smss
+    /// Returns the window according to the estimate, in bytes.
+    fn pipe(&self, smss: f64) -> f64 {
+        let segments = self.sampling.estimate * self.rtt_min.unwrap_or(0.0) / smss;
+        libm::floor(segments).max(LEAST_WINDOW) * smss
     }
 }
 
-impl CongestionControl for WestwoodLinux {
-    fn on_ack(&mut self, ack: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
+impl AimdVariant for WestwoodLinux {
+    fn on_ack(
+        &mut self,
+        ack: &AckFacts<'_>,
+        credit: Credit,
+        view: &View<'_>,
+        aimd: &mut Aimd,
+    ) -> Window {
         if let Some(srtt) = view.rtt.srtt() {
             let seconds = srtt.as_secs_f64();
             self.rtt_min = Some(self.rtt_min.map_or(seconds, |least| least.min(seconds)));
             self.sampling.look(ack.now, srtt);
         }
         if ack.kind != AckKind::Other {
-            self.sampling.count(ack.acked_bytes as f64, self.smss);
+            self.sampling.count(ack.acked_bytes as f64, aimd.smss);
         }
-        self.increase.grown(ack, credit, view.window)
+        aimd.increase.grown(ack, credit, view.window)
     }
 
-    fn reduction(&self, _: &LossFacts) -> Window {
-        let pipe = self.pipe();
+    fn reduction(&self, _: &LossFacts, aimd: &Aimd) -> Window {
+        let pipe = self.pipe(aimd.smss);
         Window {
             cwnd: pipe,
             ssthresh: pipe,
         }
     }
 
-    fn on_loss(&mut self, loss: &LossFacts, cause: LossCause, chosen: Window) {
-        if aimd::is_own_reduction(cause, chosen, self.reduction(loss), self.smss) {
-            self.increase.after_loss();
-        }
-    }
-
-    fn on_timeout(&mut self, loss: &LossFacts) -> Window {
-        self.increase.after_timeout();
-        self.decrease.after_timeout(loss)
-    }
-
-    fn pacing(&self) -> Pacing {
-        self.pacing.rule()
-    }
-
-    fn undo(&self) -> UndoRules {
-        self.undo
-    }
-
-    fn remember(&mut self) {
-        self.increase.remember();
-    }
-
-    fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
-        self.increase.restore();
-        prior.restored(window)
-    }
-
     fn bandwidth_estimate(&self) -> Option<f64> {
         self.sampling.begun.map(|_| self.sampling.estimate)
     }
-
-    fn on_segment_size(&mut self, from: u32, to: u32) {
-        self.smss = f64::from(to);
-        self.increase.resize(from, to);
-        self.decrease.resize(from, to);
-    }
 }
 
-/// The estimate of the bandwidth, in bytes per second.
+/// Estimate of the bandwidth, in bytes per second.
 #[derive(Clone, Copy, Debug)]
 struct Sampling {
     least: Duration,
     keep: f64,
-    /// When the sample began that is being taken.
+    /// Start of the sample in progress.
     begun: Option<Instant>,
-    /// What ACKs counted for since.
+    /// Bytes that ACKs have counted for since then.
     counted: f64,
-    /// What duplicate ACKs counted for, and an advance is yet to cover.
+    /// Bytes that duplicate ACKs counted for, and an advance is yet to cover.
     accounted: f64,
-    /// Filtered once.
+    /// Estimate after the first filter.
     nearly: f64,
     estimate: f64,
 }
@@ -225,7 +175,7 @@ impl Sampling {
         self.begun = Some(now);
     }
 
-    /// An ACK that advances by `acked` bytes; a duplicate ACK by none.
+    /// Counts an ACK that advances by `acked` bytes; a duplicate ACK advances by none.
     fn count(&mut self, acked: f64, segment: f64) {
         self.counted += if acked <= 0.0 {
             self.accounted += segment;
@@ -272,7 +222,7 @@ mod tests {
             s.look(at(ms), srtt);
             s.count(1000.0, 1000.0);
         }
-        // Six ACKs of 1000 B counted between 0 and 60 ms, when the look came before the seventh.
+        // Six ACKs of 1000 B counted between 0 and 60 ms: `look` runs before the seventh is counted.
         let sample = 6000.0 / 0.060;
         assert!((s.nearly - sample / 8.0).abs() < 1e-6);
         assert!((s.estimate - sample / 64.0).abs() < 1e-6);
@@ -280,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_duplicate_acks_counted_for_is_not_counted_again() {
+    fn segments_that_duplicate_acks_counted_are_not_counted_again() {
         let mut s = sampling();
         for _ in 0..20 {
             s.count(0.0, 1.0);
@@ -308,7 +258,7 @@ mod tests {
     #[test]
     fn after_a_loss_the_counting_of_acks_begins_anew() {
         let mut b = Bench::new(entry(), Dialect::Rfc, &[], 16.0, 8.0);
-        // Congestion avoidance; 12 of the 16 segments that one more takes.
+        // Congestion avoidance: 12 of the 16 segments that are needed for one more.
         b.ack(12);
         assert_eq!(b.cwnd(), 16.0);
         b.loss(0, 16);
@@ -320,8 +270,8 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_sets_the_window_to_what_gets_through() {
-        // Ten segments of 1000 B come back in every round trip of 100 ms, for a hundred of them.
+    fn a_loss_sets_the_window_to_the_delivered_rate() {
+        // Ten segments of 1000 B are acknowledged in every round trip of 100 ms, for a hundred round trips.
         let setup = Setup::new(sack::entry()).controlled_by(entry());
         let mut t = setup.window(10.0).ssthresh(2.0).start(10_000);
         assert_eq!(t.sender().stack().control.bandwidth_estimate(), None);
@@ -335,8 +285,8 @@ mod tests {
         }
         let estimate = t.sender().stack().control.bandwidth_estimate();
         assert!(estimate.is_some_and(|bytes| (90_000.0..100_000.0).contains(&bytes)));
-        // One segment in 10 ms; the least of the smoothed round trips was the first, of 100 ms. The
-        // filters come to ten segments from below, and that is rounded down.
+        // One segment in 10 ms; the minimum of the smoothed round trips was the first, 100 ms. The filters approach ten
+        // segments from below, and the window is rounded down.
         assert_eq!((t.cwnd(), t.ssthresh()), (9.0, 9.0));
     }
 }

@@ -1,8 +1,7 @@
 //! Congestion window validation (RFC 7661, "new CWV"), around any control that governs by its window.
 //!
-//! An application that writes less than the window lets through leaves a window behind that says
-//! nothing of the path of today. RFC 2861 and RFC 5681 §4.1 take it away; this keeps it, and
-//! watches what is made of it.
+//! An application that writes less than the window admits leaves a window that says nothing about the present path. RFC
+//! 2861 and RFC 5681 §4.1 reduce it; RFC 7661 keeps it, and monitors its use.
 //!
 //! ```text
 //! pipeACK     the most that was acknowledged in a round trip, of the last max(3 RTT, 1 s);
@@ -14,17 +13,17 @@
 //!             every 5 min: ssthresh = max(ssthresh, 3/4 cwnd), cwnd = max(cwnd/2, IW) (§4.4.3)
 //! ```
 //!
-//! The control inside is told that the window was used, or that it was not, as the phase has it; what
-//! it makes of an ACK, of a loss in the validated phase and of a timeout stays its own. A parameter of
-//! the controls that grow as [`Increase`](super::aimd::Increase) does (`cwv`), off by default: it is an
-//! experiment, and Linux has RFC 2861's way (`tcp_cwnd_validate`, `tcp_slow_start_after_idle`).
+//! The wrapped control is told that the window was used, or that it was not, depending on the phase. Its reaction to an
+//! ACK, to a loss in the validated phase and to a timeout is its own. `cwv` is a parameter of the controls that grow by
+//! [`Increase`](super::aimd::Increase), off by default: it is an experiment, and Linux has RFC 2861's way
+//! (`tcp_cwnd_validate`, `tcp_slow_start_after_idle`).
 //!
 //! Readings:
-//! - A round trip of acknowledged data ends when what was SND.NXT at its beginning is acknowledged.
-//!   What is sacked counts when it is sacked, as §4.2 permits.
-//! - The maximum is kept of five spans of the period, as §4.5.1 proposes.
-//! - A mark of congestion is answered as a loss is; nothing was lost by it, so that R is zero.
-//! - Time in which nothing is sent or acknowledged counts for the five minutes from when pipeACK fell
+//! - A round trip of acknowledged data ends when SND.NXT of its beginning is acknowledged.
+//!   Sacked data counts when it is sacked, as §4.2 permits.
+//! - The maximum is taken over five spans of the period, as §4.5.1 proposes.
+//! - A mark of congestion is answered as a loss is; it loses nothing, so R is zero.
+//! - A time without transmissions and ACKs counts for the five minutes from the moment when pipeACK fell
 //!   below half the window by age (§4.5.2).
 
 use alloc::boxed::Box;
@@ -38,59 +37,58 @@ use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::undo::{Prior, UndoRules};
 use dupack_tcp::window::Window;
 
-use super::aimd::IncreaseParameters;
-use crate::catalog::{Context, Switch};
+use crate::catalog::Switch;
 
-/// The pipeACK Sampling Period is at least this (§4.2), and so many round trips.
+/// Least pipeACK Sampling Period (§4.2), and its length in round trips.
 const PERIOD_MIN: Duration = Duration::from_secs(1);
 const PERIOD_ROUND_TRIPS: u64 = 3;
 
-/// Spans of the period of which a maximum is kept (§4.5.1).
+/// Number of spans of the period, each with a maximum (§4.5.1).
 const SPANS: usize = 5;
 
-/// The window is validated if pipeACK is at least this part of it (§4.3).
+/// Least pipeACK of a validated window, as a share of the window (§4.3).
 const VALIDATED_SHARE: f64 = 0.5;
 
-/// The non-validated period (§4.4: SHOULD NOT exceed five minutes).
+/// Non-validated period (§4.4: SHOULD NOT exceed five minutes).
 const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
 
 /// Segments of the initial window (RFC 6928 §2).
 const INITIAL_SEGMENTS: f64 = 10.0;
 
-/// `control`, with its window validated if `parameters` say so.
+/// Returns `control` with its window validated if `cwv` is on. A full segment has `smss` bytes.
 #[must_use]
 pub fn validating(
     control: Box<dyn CongestionControl>,
-    parameters: &IncreaseParameters,
-    context: &Context,
+    cwv: Switch,
+    smss: f64,
 ) -> Box<dyn CongestionControl> {
-    match parameters.cwv {
+    match cwv {
         Switch::Off => control,
-        Switch::On => Box::new(Validating::new(control, context)),
+        Switch::On => Box::new(Validating::new(control, smss)),
     }
 }
 
-/// What was acknowledged in round trips (§4.2).
+/// Data acknowledged in round trips (§4.2).
 #[derive(Clone, Copy, Debug, Default)]
 struct PipeAck {
     /// Bytes reported since the round trip began.
     reported: u64,
-    /// What ends it, as a stream offset.
+    /// End of the round trip, as a stream offset.
     round_end: u64,
-    /// Spans of time by their beginning, and the largest sample of each.
+    /// Beginning and largest sample of each span of time.
     spans: [Option<(Instant, f64)>; SPANS],
-    /// When there last was a sample; none if pipeACK is undefined.
+    /// Time of the last sample; `None` if pipeACK is undefined.
     sampled_at: Option<Instant>,
 }
 
 impl PipeAck {
-    /// The period over which the maximum is taken.
+    /// Returns the period over which the maximum is taken.
     fn period(srtt: Option<Duration>) -> Duration {
         let round_trips = srtt.map(|srtt| srtt.saturating_mul(PERIOD_ROUND_TRIPS));
         round_trips.map_or(PERIOD_MIN, |time| time.max(PERIOD_MIN))
     }
 
-    /// Takes an ACK into account, when `nxt` is SND.NXT.
+    /// Takes an ACK, when `nxt` is SND.NXT.
     fn take(&mut self, ack: &AckFacts<'_>, nxt: u64, srtt: Option<Duration>) {
         self.reported += ack.delivered_bytes;
         if ack.una < self.round_end {
@@ -116,7 +114,7 @@ impl PipeAck {
         self.spans[0] = Some((now, sample));
     }
 
-    /// The largest sample of the period, in bytes; `None` if it is undefined.
+    /// Returns the largest sample of the period, in bytes; `None` if it is undefined.
     fn value(&self, now: Instant, srtt: Option<Duration>) -> Option<f64> {
         self.sampled_at?;
         let period = Self::period(srtt);
@@ -125,7 +123,7 @@ impl PipeAck {
         Some(fresh.fold(0.0, |most, (_, sample)| f64::max(most, *sample)))
     }
 
-    /// It is undefined from now on, until there is a new sample.
+    /// Makes it undefined until there is a new sample.
     fn forget(&mut self, nxt: u64) {
         *self = Self {
             round_end: nxt,
@@ -134,38 +132,38 @@ impl PipeAck {
     }
 }
 
-/// A loss event that is not over.
+/// Loss event that is not over.
 #[derive(Clone, Copy, Debug)]
 struct Recovery {
-    /// What the window was made from, if it was not validated: max(pipeACK, LossFlightSize).
+    /// Basis of the reduction, if the window was not validated: max(pipeACK, LossFlightSize).
     basis: Option<f64>,
-    /// SND.NXT when it began, as soon as that is known.
+    /// SND.NXT at the beginning, as soon as it is known.
     point: Option<u64>,
     /// Bytes that arrived as retransmissions (R).
     retransmitted: u64,
 }
 
-/// A control whose window is validated.
+/// Control whose window is validated.
 #[derive(Debug)]
 struct Validating {
     inner: Box<dyn CongestionControl>,
     smss: f64,
     pipe: PipeAck,
-    /// The window after the last event; none before the first.
+    /// Window after the last event; `None` before the first.
     cwnd: Option<f64>,
     srtt: Option<Duration>,
-    /// When the phase began that the window is not validated in, if it is not.
+    /// Beginning of the non-validated phase; `None` in the validated phase.
     since: Option<Instant>,
     recovery: Option<Recovery>,
-    /// What the end of an idle period made of the slow start threshold.
+    /// Slow start threshold after the end of an idle period.
     ssthresh_due: Option<f64>,
 }
 
 impl Validating {
-    fn new(inner: Box<dyn CongestionControl>, context: &Context) -> Self {
+    fn new(inner: Box<dyn CongestionControl>, smss: f64) -> Self {
         Self {
             inner,
-            smss: f64::from(context.smss),
+            smss,
             pipe: PipeAck::default(),
             cwnd: None,
             srtt: None,
@@ -175,13 +173,13 @@ impl Validating {
         }
     }
 
-    /// Whether pipeACK does not bear `cwnd` out.
+    /// Returns `true` if pipeACK does not justify `cwnd`.
     fn is_unvalidated(&self, now: Instant, cwnd: f64) -> bool {
         let pipe = self.pipe.value(now, self.srtt);
         self.recovery.is_none() && pipe.is_some_and(|pipe| pipe < VALIDATED_SHARE * cwnd)
     }
 
-    /// Notes which phase it is with `cwnd`; one that was found by its age began when that was reached.
+    /// Notes the phase with `cwnd`. A non-validated phase that was found by age began when that age was reached.
     fn enter(&mut self, now: Instant, cwnd: f64) {
         if !self.is_unvalidated(now, cwnd) {
             self.since = None;
@@ -192,7 +190,7 @@ impl Validating {
         }
     }
 
-    /// The window after as many non-validated periods as have passed (§4.4.3, §4.5.2).
+    /// Returns the window after all non-validated periods that have passed (§4.4.3, §4.5.2).
     fn aged(&mut self, now: Instant, mut window: Window) -> Window {
         let initial = INITIAL_SEGMENTS * self.smss;
         while let Some(since) = self.since
@@ -209,7 +207,7 @@ impl Validating {
         window
     }
 
-    /// Whether what an ACK reports ends the loss event; the window then (§4.4.1).
+    /// Returns the window at the end of the loss event, if the ACK ends it (§4.4.1).
     fn recover(&mut self, ack: &AckFacts<'_>, nxt: u64, window: Window) -> Option<Window> {
         let recovery = self.recovery.as_mut()?;
         let point = *recovery.point.get_or_insert(nxt);
@@ -234,7 +232,7 @@ impl Validating {
         })
     }
 
-    /// What a loss leaves of a window that was not validated, and what that is half of.
+    /// Returns the window after a loss, if it was not validated, and the basis of which it is half.
     fn safe(&self, loss: &LossFacts) -> Option<(Window, f64)> {
         if !self.is_unvalidated(loss.now, loss.window.cwnd) {
             return None;
@@ -251,7 +249,7 @@ impl Validating {
 }
 
 impl CongestionControl for Validating {
-    /// An idle period leaves the window as it is, or as the non-validated period has made it.
+    /// An idle period does not change the window, except through the non-validated period.
     fn opening(&self, configured: Window) -> Window {
         match self.cwnd {
             None => self.inner.opening(configured),
@@ -321,7 +319,7 @@ impl CongestionControl for Validating {
         {
             basis = Some(from);
             if chosen == window {
-                // Its own answer, for all that the control inside knows.
+                // The wrapped control takes it for its own answer.
                 told = self.inner.reduction(loss);
             }
         }
@@ -377,7 +375,7 @@ impl CongestionControl for Validating {
         }
     }
 
-    /// One that paces its window does so in either phase.
+    /// A control that paces its window does so in both phases.
     fn pacing(&self) -> Pacing {
         match self.inner.pacing() {
             Pacing::Off => Pacing::Rate,
@@ -401,7 +399,7 @@ impl CongestionControl for Validating {
 
     fn on_segment_size(&mut self, from: u32, to: u32) {
         self.smss = f64::from(to);
-        // What was used of the window shrinks with it.
+        // The used part of the window shrinks with it.
         let ratio = (f64::from(to) / f64::from(from)).min(1.0);
         self.cwnd = self.cwnd.map(|cwnd| cwnd * ratio);
         self.inner.on_segment_size(from, to);
@@ -419,8 +417,8 @@ mod tests {
     use crate::recovery::sack;
     use crate::testing::Setup;
 
-    /// Reno with a validated window, after a flight of 20 segments that filled a window of 20; every
-    /// later ACK is for all of a flight.
+    /// Returns Reno with a validated window, after a flight of 20 segments that filled a window of 20; every later ACK
+    /// is for a whole flight.
     fn bench() -> Bench {
         let on = [("cwv", Value::word("on"))];
         let mut b = Bench::new(reno::entry(), Dialect::Rfc, &on, 20.0, 20.0);
@@ -438,7 +436,7 @@ mod tests {
     fn an_unused_window_stays_as_it_is() {
         let mut b = bench();
         b.limited_by = LimitedBy::Application;
-        // The flight of 20 counts for a second: validated, and growth as ever.
+        // The flight of 20 counts for a second: the window is validated, and grows as usual.
         later(&mut b, 500);
         b.ack(20);
         assert_eq!(b.cwnd(), 21.0);
@@ -459,11 +457,11 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_half_of_what_was_used() {
+    fn a_loss_leaves_half_of_the_used_window() {
         let mut b = bench();
         later(&mut b, 2000);
         b.ack(3);
-        // max(3, 4)/2 segments; validated it would have been 4/2 or 20/2.
+        // max(3, 4)/2 segments; for a validated window it would have been 4/2 or 20/2.
         b.loss(0, 4);
         assert_eq!((b.cwnd(), b.ssthresh()), (2.0, 2.0));
         let mut b = bench();
@@ -471,7 +469,7 @@ mod tests {
         b.ack(9);
         b.loss(0, 4);
         assert_eq!(b.cwnd(), 4.5);
-        // The ACK that ends the recovery: nothing was sent again, as the bench has it.
+        // The ACK that ends the recovery: in the bench nothing was retransmitted.
         b.ack(1);
         assert_eq!((b.cwnd(), b.ssthresh()), (4.5, 4.5));
     }
@@ -485,9 +483,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_before_a_needless_reduction_counts_after_it() {
+    fn bytes_counted_before_a_spurious_reduction_count_after_it() {
         let mut b = bench();
-        // Half a window, and the other half after a loss that was none.
+        // Half a window, and the other half after a spurious loss.
         b.ack(10);
         let prior = Prior::new(b.window);
         b.control().remember();
@@ -499,16 +497,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sent_again_is_taken_off_before_the_window_is_halved() {
+    fn retransmissions_are_subtracted_before_the_window_is_halved() {
         let on = [("cwv", Value::word("on"))];
         let control = built(&reno::entry(), Dialect::Rfc, &on);
         let setup = Setup::new(sack::entry()).window(20.0).prepared();
         let mut t = setup.control(control).start(20);
-        // A flight that fills the window, and much later one of ten of which two are lost.
+        // A flight that fills the window, and much later one of ten segments of which two are lost.
         t.receive(100, ack(20));
         t.wait(3000);
         t.write(3);
-        // What leaves is paced: a window takes a round trip.
+        // Transmissions are paced: a window takes a round trip.
         t.wait(3050);
         t.receive(3100, ack(23));
         t.wait(6000);
@@ -542,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_period_leaves_the_window_and_paces_what_follows() {
+    fn an_idle_period_leaves_the_window_and_starts_pacing() {
         let mut b = bench();
         assert_eq!(b.control().pacing_rate(), None);
         later(&mut b, 60_000);
@@ -552,7 +550,7 @@ mod tests {
             cwnd: 10_000.0,
             ssthresh: f64::INFINITY,
         };
-        // 20 segments and what the first flight added.
+        // 20 segments and the growth by the first flight.
         assert_eq!(b.control().opening(configured).cwnd, 21_000.0);
         later(&mut b, 300_000);
         let now = b.now;

@@ -1,9 +1,9 @@
 //! Always: every loss is the link's.
 //!
-//! The opposite of [`none`](super::none): it is right about every wireless loss and wrong about
-//! every congestion one, A_w = 100 %, A_c = 0 %. It is how Park et al. §4.2 compare responses:
-//! the method under test answers every FR/FR, in the W group, where all are wireless, and in the
-//! C group, where none is. Timeouts are not asked about: they stay congestion.
+//! The opposite of [`none`](super::none): it is right about every wireless loss and wrong about every congestion loss,
+//! A_w = 100 %, A_c = 0 %. Park et al. §4.2 compare responses in this way: the method under test answers every FR/FR,
+//! both in the W group, where all losses are wireless, and in the C group, where none is. It is not asked about
+//! timeouts, which stay congestion.
 
 use alloc::boxed::Box;
 
@@ -12,11 +12,11 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
 use crate::catalog::Entry;
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("always", file!())
-        .summary("every loss is the link's")
+        .summary("takes every loss for the link's")
         .citation("Park et al., A comparative study on responding methods, §4.2")
         .build(|(), _| Box::new(Always))
 }

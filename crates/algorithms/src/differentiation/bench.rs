@@ -1,4 +1,4 @@
-//! A test bench: one differentiation, and the ACKs and losses that its tests hand it.
+//! Test bench: one differentiation, and the ACKs and losses that its tests pass to it.
 
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{LimitedBy, LossCause, LossFacts, View};
@@ -12,7 +12,7 @@ use crate::catalog::dialect;
 use crate::catalog::{Dialect, Entry, Needs, Value};
 use crate::congestion::bench::{SMSS, ack_facts, built, loss_facts};
 
-/// A differentiation with the clock and the samples of its tests, in milliseconds.
+/// Differentiation with the clock and the samples of its tests, in milliseconds.
 pub(super) struct Bench {
     lda: Box<dyn Differentiation>,
     scoreboard: Scoreboard,
@@ -20,12 +20,12 @@ pub(super) struct Bench {
     now_ms: u64,
     latest: Option<Duration>,
     least: Option<Duration>,
-    /// What every loss reports beside the round-trip times.
+    /// Facts that every loss reports in addition to the round-trip times.
     pub(super) loss: LossFacts,
 }
 
 impl Bench {
-    /// A bench for `entry` with `changes`; losses report a window of 10 segments.
+    /// Returns a bench for `entry` with `changes`; losses report a window of 10 segments.
     pub(super) fn new(entry: Entry<dyn Differentiation>, changes: &[(&str, Value)]) -> Self {
         Self {
             lda: built(&entry, Dialect::Rfc, changes),
@@ -38,12 +38,12 @@ impl Bench {
         }
     }
 
-    /// The ACK of one segment at `now_ms`, which was sent `rtt_ms` before.
+    /// Passes the ACK at `now_ms` of one segment that was sent `rtt_ms` earlier.
     pub(super) fn ack(&mut self, now_ms: u64, rtt_ms: u64) {
         self.acks(now_ms, 1, Some(rtt_ms));
     }
 
-    /// An ACK at `now_ms` of `segments`, 0 for a duplicate one, and its sample if it gives one.
+    /// Passes an ACK at `now_ms` of `segments`, 0 for a duplicate ACK, and its sample if there is one.
     pub(super) fn acks(&mut self, now_ms: u64, segments: u64, rtt_ms: Option<u64>) {
         self.now_ms = now_ms;
         let sample = rtt_ms.map(Duration::from_millis);
@@ -57,14 +57,14 @@ impl Bench {
             .on_ack(&ack, &view(now, &self.scoreboard, &self.rtt));
     }
 
-    /// Samples, a millisecond apart from where the clock stands.
+    /// Passes samples a millisecond apart.
     pub(super) fn samples(&mut self, rtts_ms: &[u64]) {
         for &rtt_ms in rtts_ms {
             self.ack(self.now_ms + 1, rtt_ms);
         }
     }
 
-    /// What it says of a loss found now. SRTT is the last sample.
+    /// Returns the judgement of a loss found now. SRTT is the last sample.
     pub(super) fn judge(&mut self) -> LossCause {
         let mut loss = self.loss;
         loss.now = at(self.now_ms);
@@ -74,14 +74,14 @@ impl Bench {
         self.lda.judge(&loss)
     }
 
-    /// What it says of a loss after these samples.
+    /// Returns the judgement of a loss after these samples.
     pub(super) fn judge_after(&mut self, rtts_ms: &[u64]) -> LossCause {
         self.samples(rtts_ms);
         self.judge()
     }
 }
 
-/// The instant `ms` milliseconds after the origin.
+/// Returns the instant `ms` milliseconds after the origin.
 pub(super) fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }

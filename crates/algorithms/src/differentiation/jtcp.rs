@@ -1,32 +1,30 @@
-//! JTCP: a loss is congestion if jitter says that the queue grows.
+//! JTCP: a loss is congestion if jitter shows that the queue grows.
 //!
-//! E. H.-K. Wu, M.-Z. Chen, "JTCP: jitter-based TCP for heterogeneous wireless networks", IEEE
-//! JSAC 22(4), 2004; Park et al. §2.
+//! E. H.-K. Wu, M.-Z. Chen, "JTCP: jitter-based TCP for heterogeneous wireless networks", IEEE JSAC 22(4), 2004; Park
+//! et al. §2.
 //!
 //! ```text
-//! D(i)  = (R(i) − R(i−1)) − (S(i) − S(i−1))     inter-arrival jitter, as RFC 3550 §6.4.1 has it
+//! D(i)  = (R(i) − R(i−1)) − (S(i) − S(i−1))     inter-arrival jitter, as in RFC 3550 §6.4.1
 //! Jr    = Σ D(i) / Σ (R(i) − R(i−1))            over one round trip
 //! congestion  ⇔  more than one RTT since the last reduction, and Jr > k/cwnd,   k = 1
 //! ```
 //!
-//! Jr is the share of the round trip by which the queue grew: Jr · cwnd segments. Its neighbours
-//! ask how long the queue is; this one asks whether it grows, so it needs no RTTmin or RTTmax,
-//! and takes a queue that is full and stays so for no congestion. Expect congestion losses taken
-//! for the link's: Reno's own growth, one segment per round trip, lies just at the threshold.
-//! (J.-M. Chen et al., EURASIP JWCN 2011:103027, say of the original that it misjudges so, too.)
+//! Jr is the share of the round trip by which the queue grew: Jr · cwnd segments. The neighbours measure the length of
+//! the queue; JTCP measures its growth. It therefore needs no RTTmin or RTTmax, and does not take a queue that stays
+//! full for congestion. It often mistakes congestion losses for the link's: Reno's own growth, one segment per round
+//! trip, is just at the threshold. (J.-M. Chen et al., EURASIP JWCN 2011:103027, report the same of the original.)
 //!
-//! Readings, as the paper was at hand only in what others say of it (Park et al.; the ratio and
-//! the k/cwnd also in US patent 9 432 297):
+//! Readings; the paper was available only through other texts (Park et al.; the ratio and the k/cwnd also in US patent
+//! 9 432 297):
 //!
-//! - The sender has no arrival times at the receiver. R is when the ACK came and S when the newest
-//!   segment that it reports was sent, so D(i) = RTT(i) − RTT(i−1) and needs no timestamps. The
-//!   way back and delayed ACKs jitter too.
-//! - D keeps its sign, and a queue that grows and drains within the round trip cancels out;
-//!   `jitter = absolute` sums |D| as RFC 3550 does.
-//! - A round trip ends with the ACK of a segment sent after it began; Jr is that of the last
-//!   complete one.
-//! - The last reduction is one for congestion, timeouts included. RTT there is the smoothed one.
-//!   Within one of it every further loss counts as the link's, as the rule says.
+//! - The sender has no arrival times at the receiver. R is the arrival of the ACK and S the time when the newest segment that
+//!   it reports was sent, so D(i) = RTT(i) − RTT(i−1), without timestamps. Jitter of the reverse path and of delayed ACKs is
+//!   included.
+//! - D keeps its sign, and a queue that grows and drains within the round trip cancels out; `jitter = absolute` sums |D| as
+//!   RFC 3550 does.
+//! - A round trip ends with the ACK of a segment sent after it began; Jr is that of the last complete one.
+//! - The last reduction is one for congestion, timeouts included. RTT in this rule is the smoothed one. As the rule says,
+//!   every further loss within one RTT of the reduction counts as the link's.
 //! - Until a round trip is complete, a loss is congestion.
 
 use alloc::boxed::Box;
@@ -37,7 +35,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
-/// How the jitter of a round trip is summed.
+/// Sum of the jitter of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Jitter {
     /// D: growth less draining
@@ -49,7 +47,7 @@ pub enum Jitter {
 /// JTCP's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct JtcpParameters {
-    /// k: growth of the queue in a round trip above which a loss is congestion
+    /// growth of the queue in a round trip above which a loss is congestion (k)
     #[parameter(
         source = "Wu, Chen 2004; Park et al. §2 (Jr above 1/cwnd)",
         range = 0.0..=1e6,
@@ -65,15 +63,15 @@ pub struct JtcpParameters {
         default = 1.0,
     )]
     interval: f64,
-    /// how the jitter of a round trip is summed
+    /// sum of the jitter of a round trip
     #[parameter(
-        source = "our reading: Jr tells growth, so the sign counts",
+        source = "our reading: Jr measures growth, so the sign counts",
         default = Jitter::Signed,
     )]
     jitter: Jitter,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("jtcp", file!())
@@ -82,7 +80,7 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .build(|parameters, context| Box::new(Jtcp::new(parameters, context)))
 }
 
-/// The round trip under way.
+/// Round trip in progress.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     start: Instant,
@@ -105,7 +103,7 @@ pub struct Jtcp {
 }
 
 impl Jtcp {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &JtcpParameters, context: &Context) -> Self {
         Self {
@@ -141,7 +139,7 @@ impl Jtcp {
         }
     }
 
-    /// Whether more than one RTT has passed since the last reduction.
+    /// Returns `true` if more than one RTT has passed since the last reduction.
     fn is_due(&self, loss: &LossFacts) -> bool {
         let (Some(reduced), Some(rtt)) = (loss.reduced_at, loss.srtt) else {
             return true;
@@ -179,8 +177,8 @@ mod tests {
     use crate::catalog::Value;
     use crate::differentiation::bench::{Bench, at};
 
-    /// A round trip from 100 ms, in which the delay grows from 100 to 112 ms. It ends at 212 ms
-    /// with the ACK of a segment sent at 100 ms: Jr = 12/112 = 0.107.
+    /// Returns a bench after a round trip that starts at 100 ms, in which the delay grows from 100 to 112 ms. It ends
+    /// at 212 ms with the ACK of a segment sent at 100 ms: Jr = 12/112 = 0.107.
     fn growing(changes: &[(&str, Value)]) -> Bench {
         let mut bench = Bench::new(entry(), changes);
         for (now, rtt) in [(100, 100), (150, 104), (200, 110), (212, 112)] {
@@ -200,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_queue_that_does_not_grow_is_none() {
+    fn a_long_queue_that_does_not_grow_is_no_congestion() {
         let mut bench = growing(&[]);
         // The next round trip, from 212 to 325 ms, begins and ends at 112 ms.
         for now in [250, 300, 325] {

@@ -1,22 +1,20 @@
-//! LDA_EQ: a loss while little of the queue is used is the link's.
+//! LDA_EQ: a loss is the link's if only a small part of the queue is used.
 //!
-//! M. Park, S. Chung, P. Sreekumari, "End-to-end loss differentiation algorithm based on
-//! estimation of queue usage in multi-hop wireless networks", IEICE Trans. Inf. & Syst.
-//! E92-D(10), 2009; Park et al. §3.
+//! M. Park, S. Chung, P. Sreekumari, "End-to-end loss differentiation algorithm based on estimation of queue usage in
+//! multi-hop wireless networks", IEICE Trans. Inf. & Syst. E92-D(10), 2009; Park et al. §3.
 //!
 //! ```text
 //! queue usage = (RTT − RTTmin) / (RTTmax − RTTmin)
 //! usage < threshold  →  wireless
 //! ```
 //!
-//! RTTmax − RTTmin stands for the whole queue. Its neighbours: [`spike`](super::spike) compares
-//! the same ratio with two thresholds and remembers a state between them;
-//! [`veno`](super::veno) counts segments of its own window instead, and knows no RTTmax.
+//! RTTmax − RTTmin stands for the whole queue. The neighbours: [`spike`](super::spike) compares the same ratio with two
+//! thresholds and keeps its state between them; [`veno`](super::veno) counts segments of its own window instead, and
+//! needs no RTTmax.
 //!
-//! Readings: RTT is the last sample, RTTmin and RTTmax are of the connection. The threshold is
-//! ours, half the queue: the responding paper speaks of a certain threshold and gives none, and
-//! we could not read the cited work. As long as all samples were the same no queue was seen:
-//! usage is 0. Without a sample, a loss is congestion.
+//! Readings: RTT is the last sample, RTTmin and RTTmax are of the connection. The threshold, half the queue, is ours:
+//! Park et al. speak of a certain threshold and give no number, and we could not read the cited work. As long as all
+//! samples are equal, no queue has been seen and usage is 0. Without a sample, a loss is congestion.
 
 use alloc::boxed::Box;
 
@@ -31,14 +29,14 @@ use crate::catalog::{Entry, Parameters};
 pub struct LdaEqParameters {
     /// queue usage from which a loss is congestion
     #[parameter(
-        source = "our reading: half the queue; Park et al. §3 names no number",
+        source = "our reading: half the queue; Park et al. §3 give no number",
         range = 0.0..=1.0,
         default = 0.5,
     )]
     threshold: f64,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("lda_eq", file!())
@@ -55,7 +53,7 @@ pub struct LdaEq {
 }
 
 impl LdaEq {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &LdaEqParameters) -> Self {
         Self {
@@ -95,7 +93,7 @@ mod tests {
         // (150 − 100) / 100 = 0.5 is not below 0.5.
         assert_eq!(bench.judge_after(&[150]), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[200]), LossCause::Congestion);
-        // A longer queue was seen, so the same delay is less of it: 50 / 200 = 0.25.
+        // A longer queue was seen, so the same delay is a smaller part of it: 50 / 200 = 0.25.
         assert_eq!(bench.judge_after(&[300, 150]), LossCause::Wireless);
     }
 

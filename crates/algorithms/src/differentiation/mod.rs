@@ -1,4 +1,4 @@
-//! The third axis: was this loss congestion, or the link? One algorithm per file.
+//! The third axis: the cause of a loss, congestion or the link. One algorithm per file.
 
 pub mod always;
 #[cfg(test)]

@@ -1,19 +1,18 @@
-//! NCPLD: a loss at a delay below the knee of the load curve is the link's.
+//! NCPLD: a loss is the link's if the delay is below the knee of the load curve.
 //!
-//! N. K. G. Samaraweera, "Non-congestion packet loss detection for TCP error recovery using
-//! wireless links", IEE Proceedings Communications 146(4), 1999; Park et al. §2.
+//! N. K. G. Samaraweera, "Non-congestion packet loss detection for TCP error recovery using wireless links", IEE
+//! Proceedings Communications 146(4), 1999; Park et al. §2.
 //!
-//! With little load, throughput grows with the load and the delay stays; beyond the knee the
-//! delay grows and throughput stays. A loss below the knee cannot be a full queue's:
+//! At low load, throughput grows with the load and the delay is constant; beyond the knee the delay grows and
+//! throughput is constant. A full queue cannot cause a loss below the knee:
 //!
 //! ```text
 //! RTT < threshold  →  wireless
 //! ```
 //!
-//! **Our reading** of the threshold, as the paper's own calculation was not to be had, is the
-//! textbook's definition of the knee: the point of the greatest power, throughput / delay (R.
-//! Jain, "A delay-based approach for congestion avoidance", ACM CCR 19(5), 1989). The connection
-//! measures its own curve, a point per round trip:
+//! **Our reading** of the threshold, as the paper's own calculation was not available, is the textbook's definition of
+//! the knee: the point of maximum power, throughput / delay (R. Jain, "A delay-based approach for congestion
+//! avoidance", ACM CCR 19(5), 1989). The connection measures its own curve, a point per round trip:
 //!
 //! ```text
 //! throughput = bytes delivered in the round trip / its length
@@ -22,13 +21,13 @@
 //! threshold  = (1 + m) · knee,   m = 0.1
 //! ```
 //!
-//! m keeps the noise of a sample about the mean from deciding: on a path that never queues, the
-//! samples lie about the knee. RTT is the last sample. A round trip ends with the ACK of a segment
-//! sent after it began; one with a duplicate ACK, or an ACK that gives no sample, is no point of
-//! the curve, as it shows a recovery at work. Until there is a knee, a loss is congestion.
+//! m keeps the noise of the samples out of the decision: on a path without a queue, the samples scatter around the
+//! knee. RTT is the last sample. A round trip ends with the ACK of a segment sent after it began; one with a duplicate
+//! ACK, or with an ACK that gives no sample, is not a point of the curve, as a recovery is in progress. Until there is
+//! a knee, a loss is congestion.
 //!
-//! Its neighbours [`lda_eq`](super::lda_eq) and [`spike`](super::spike) need a full queue to know
-//! what a long delay is; NCPLD needs to have filled the path once, and no more.
+//! The neighbours [`lda_eq`](super::lda_eq) and [`spike`](super::spike) must have seen a full queue to recognize a long
+//! delay; NCPLD only needs to have filled the path once.
 
 use alloc::boxed::Box;
 
@@ -41,7 +40,7 @@ use crate::catalog::{Entry, Parameters};
 /// NCPLD's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct NcpldParameters {
-    /// m: how far the threshold lies above the delay at the knee, as a share of it
+    /// distance of the threshold above the delay at the knee, as a share of that delay (m)
     #[parameter(
         source = "our reading: a tenth, for the noise of a sample",
         range = 0.0..=100.0,
@@ -50,7 +49,7 @@ pub struct NcpldParameters {
     margin: f64,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("ncpld", file!())
@@ -61,30 +60,30 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .build(|parameters, _| Box::new(Ncpld::new(parameters)))
 }
 
-/// Whether a round trip is a point of the load curve.
+/// Use of a round trip as a point of the load curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Point {
     Valid,
     InRecovery,
 }
 
-/// The round trip under way.
+/// Round trip in progress.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     start: Instant,
     bytes: u64,
-    /// Sum of the samples in seconds, and how many they are.
+    /// Sum of the samples in seconds, and their number.
     delays: f64,
     samples: u32,
     point: Point,
 }
 
-/// The greatest power so far.
+/// Maximum power so far.
 #[derive(Clone, Copy, Debug)]
 struct Knee {
     /// Throughput / delay, in bytes per second squared.
     power: f64,
-    /// In seconds.
+    /// Delay in seconds.
     delay: f64,
 }
 
@@ -97,7 +96,7 @@ pub struct Ncpld {
 }
 
 impl Ncpld {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &NcpldParameters) -> Self {
         Self {
@@ -126,7 +125,7 @@ impl Ncpld {
         });
     }
 
-    /// A round trip is over: it is the knee if its power is the greatest so far.
+    /// Ends a round trip: it is the knee if its power is the greatest so far.
     fn close(&mut self, now: Instant, round: &Round) {
         let length = now.since(round.start).as_secs_f64();
         let delay = round.delays / f64::from(round.samples.max(1));
@@ -168,7 +167,7 @@ mod tests {
     use crate::catalog::Value;
     use crate::differentiation::bench::Bench;
 
-    /// The curve of a path that carries 8 segments in 100 ms. One ACK per round trip:
+    /// Returns a bench with the curve of a path that carries 8 segments in 100 ms. One ACK per round trip:
     /// - from 100 to 200 ms: 4 segments at 100 ms, power 4/0.1/0.1 = 400 segments/s²;
     /// - to 300 ms: 8 at 100 ms, 800;
     /// - to 500 ms: 16 at 200 ms, 16/0.2/0.2 = 400.
@@ -210,7 +209,7 @@ mod tests {
 
     #[test]
     fn recoveries_are_no_points_of_the_curve() {
-        // Power 40/0.2/0.2 again, were it not for a duplicate ACK, or one without a sample.
+        // The power would be 40/0.2/0.2 again, without the duplicate ACK or the ACK without a sample.
         for (segments, rtt) in [(0, Some(200)), (1, None)] {
             let mut bench = curve(&[]);
             bench.acks(600, segments, rtt);

@@ -1,7 +1,7 @@
-//! No differentiation: every loss is congestion, as TCP has it (RFC 5681).
+//! No differentiation: every loss is congestion, as in TCP (RFC 5681).
 //!
-//! The null object of this axis. In the terms of Park et al. §3 it is right about every
-//! congestion loss and wrong about every wireless one: A_c = 100 %, A_w = 0 %.
+//! The null object of this axis. In the terms of Park et al. §3 it is right about every congestion loss and wrong about
+//! every wireless loss: A_c = 100 %, A_w = 0 %.
 
 use alloc::boxed::Box;
 
@@ -10,7 +10,7 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
 use crate::catalog::{Axis, Entry, InLinux, Opponent};
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("none", file!())
@@ -19,10 +19,10 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .conflict(
             Axis::Response,
             Opponent::AnyButNull,
-            "the response is asked only about losses judged to be the link's, and `none` \
-             judges none so: name a loss differentiation, or leave both out",
+            "a response answers only losses judged to be the link's, and `none` judges no loss \
+             so: name a loss differentiation, or leave both out",
         )
-        .linux(InLinux::always("what Linux does: every loss is congestion"))
+        .linux(InLinux::always("Linux takes every loss for congestion"))
         .build(|(), _| Box::new(NoDifferentiation))
 }
 

@@ -1,9 +1,8 @@
 //! The oracle: it knows why the segment was lost.
 //!
-//! Only a simulation can answer; where nobody knows (on real packets, or when the segment was
-//! not lost at all), a loss counts as congestion, as without differentiation. It is what the
-//! responses are compared under when the differentiation is to make no mistakes (Park et al.
-//! §4: all wireless losses detected).
+//! Only a simulation has this information. Where it is missing (on real packets, or when the segment was not lost at
+//! all), a loss counts as congestion, as without differentiation. The oracle serves to compare responses under a
+//! differentiation without mistakes (Park et al. §4: all wireless losses detected).
 
 use alloc::boxed::Box;
 
@@ -12,7 +11,7 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
 use crate::catalog::{Entry, Linux};
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("oracle", file!())
@@ -40,7 +39,7 @@ mod tests {
     use crate::congestion::bench::loss_facts;
 
     #[test]
-    fn it_tells_the_truth_where_it_is_known() {
+    fn it_reports_the_truth_if_it_is_known() {
         let judge = |truth| {
             let mut facts = loss_facts(0, 10);
             facts.truth = truth;

@@ -1,11 +1,11 @@
-//! RELDS: a loss while the delay is below a threshold that moves with it is the link's.
+//! RELDS: a loss is the link's if the delay is below a moving threshold.
 //!
-//! C.-H. Lim, J.-W. Jang, "Robust end-to-end loss differentiation scheme for transport control
-//! protocol over wired/wireless networks", IET Communications 2(2), 2008; Park et al. §2.
+//! C.-H. Lim, J.-W. Jang, "Robust end-to-end loss differentiation scheme for transport control protocol over
+//! wired/wireless networks", IET Communications 2(2), 2008; Park et al. §2.
 //!
-//! **Our reading.** Park et al. say no more than that the threshold is a function of the minimum
-//! and the sample RTT and moves; we could not read the cited work. The simplest form that fits:
-//! a share of the way from the least to the mean round-trip time, the mean following the samples.
+//! **Our reading.** Park et al. only say that the threshold is a function of the minimum and the sample RTT, and that
+//! it moves; we could not read the cited work. The simplest form that fits is a share of the way from the minimum to
+//! the mean round-trip time, where the mean follows the samples.
 //!
 //! ```text
 //! mean      ← (1 − g) · mean + g · RTT                  at each sample, g = 1/8
@@ -13,10 +13,9 @@
 //! RTT < threshold  →  wireless
 //! ```
 //!
-//! So what counts as a long delay is learnt from the delays of late, where
-//! [`lda_eq`](super::lda_eq) and [`spike`](super::spike) hold against the longest ever seen:
-//! one outlier spoils those for the rest of a connection, and this one for some tens of samples.
-//! The price: on a path whose delay hardly varies, a loss near the mean is congestion.
+//! The recent delays thus define a long delay. [`lda_eq`](super::lda_eq) and [`spike`](super::spike) compare with the
+//! longest delay of the connection: one outlier spoils them for the rest of the connection, and RELDS for some tens of
+//! samples. The disadvantage: on a path whose delay hardly varies, a loss near the mean is congestion.
 //!
 //! RTT is the last sample, RTTmin of the connection. Without a sample, a loss is congestion.
 
@@ -32,17 +31,17 @@ use crate::catalog::{Entry, Parameters};
 pub struct ReldsParameters {
     /// weight of a new sample in the mean round-trip time
     #[parameter(
-        source = "our reading: as SRTT's (RFC 6298 §2.3)",
+        source = "our reading: as for SRTT (RFC 6298 §2.3)",
         range = 0.001..=1.0,
         default = 0.125,
     )]
     gain: f64,
-    /// where the threshold lies between the least (0) and the mean round-trip time (1)
+    /// position of the threshold between the least (0) and the mean round-trip time (1)
     #[parameter(source = "our reading: half-way", range = 0.0..=10.0, default = 0.5)]
     weight: f64,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("relds", file!())
@@ -64,7 +63,7 @@ pub struct Relds {
 }
 
 impl Relds {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &ReldsParameters) -> Self {
         Self {
@@ -74,7 +73,7 @@ impl Relds {
         }
     }
 
-    /// The threshold in seconds, given RTTmin.
+    /// Returns the threshold in seconds, given RTTmin.
     fn threshold(&self, least: f64) -> Option<f64> {
         Some(least + self.weight * (self.mean? - least))
     }
@@ -137,7 +136,7 @@ mod tests {
             Bench::new(entry(), &[]).judge_after(&[100, 260, 110]),
             LossCause::Congestion
         );
-        // The mean is the last sample but for a half: 180, then 145 ms; threshold 122.5 ms.
+        // With a gain of a half, the mean is 180, then 145 ms; threshold 122.5 ms.
         let mut quick = Bench::new(entry(), &[("gain", Value::Real(0.5))]);
         assert_eq!(quick.judge_after(&[100, 260, 110]), LossCause::Wireless);
     }

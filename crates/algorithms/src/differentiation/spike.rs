@@ -1,7 +1,7 @@
-//! Spike: a loss while delays are in a spike is congestion.
+//! Spike: a loss is congestion if the delays are in a spike.
 //!
-//! S. Cen, P. C. Cosman, G. M. Voelker, "End-to-end differentiation of congestion and wireless
-//! losses", IEEE/ACM Trans. Networking 11(5), 2003, after Y. Tobe et al., 2000; Park et al. §2.
+//! S. Cen, P. C. Cosman, G. M. Voelker, "End-to-end differentiation of congestion and wireless losses", IEEE/ACM Trans.
+//! Networking 11(5), 2003, after Y. Tobe et al., 2000; Park et al. §2.
 //!
 //! ```text
 //! the spike begins above  RTTmin + α (RTTmax − RTTmin)
@@ -16,15 +16,13 @@
 //! | `spike` | 1/2 | 1/3 | Cen, Cosman, Voelker 2003 |
 //! | `spike-bulk-repeat` | 0.4 | 0.05 | Yang et al., TCPW Bulk Repeat, 2005; Park et al.'s "West" |
 //!
-//! Between the thresholds the state stays what it was: that hysteresis is what
-//! [`lda_eq`](super::lda_eq) has not. With the second set a spike that has begun hardly ends
-//! before the queue is empty.
+//! Between the thresholds the state does not change. [`lda_eq`](super::lda_eq) has no such hysteresis. With the second
+//! set of thresholds, a spike rarely ends before the queue is empty.
 //!
-//! Readings: the original takes relative one-way trip times at a receiver; here it is the
-//! round-trip time at the sender, as in TCPW and Park et al., so a queue on the way back counts
-//! too. RTTmin and RTTmax are of the connection. A sample at a threshold changes nothing. β > α
-//! is allowed and has no hysteresis: between them each sample turns the state over. Without a
-//! sample, a loss is congestion.
+//! Readings: the original measures relative one-way trip times at a receiver. Here it is the round-trip time at the
+//! sender, as in TCPW and Park et al., so a queue on the reverse path counts too. RTTmin and RTTmax are of the
+//! connection. A sample at a threshold changes nothing. β > α is allowed and has no hysteresis: between them each
+//! sample flips the state. Without a sample, a loss is congestion.
 
 use alloc::boxed::Box;
 
@@ -48,7 +46,7 @@ pub struct SpikeParameters {
     beta: f64,
 }
 
-/// The same with TCPW Bulk Repeat's thresholds.
+/// Spike's parameters with TCPW Bulk Repeat's thresholds.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct BulkRepeatParameters {
     #[embed(change(
@@ -58,7 +56,7 @@ struct BulkRepeatParameters {
     spike: SpikeParameters,
 }
 
-/// The entry with the original's thresholds.
+/// Returns the entry with the original's thresholds.
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("spike", file!())
@@ -69,7 +67,7 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .build(|parameters, _| Box::new(Spike::new(parameters)))
 }
 
-/// The entry with TCPW Bulk Repeat's thresholds.
+/// Returns the entry with TCPW Bulk Repeat's thresholds.
 #[must_use]
 pub fn bulk_repeat_entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("spike-bulk-repeat", file!())
@@ -82,7 +80,7 @@ pub fn bulk_repeat_entry() -> Entry<dyn Differentiation> {
         .build(|parameters: &BulkRepeatParameters, _| Box::new(Spike::new(&parameters.spike)))
 }
 
-/// Whether delays are in a spike.
+/// State of the delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Unknown,
@@ -100,7 +98,7 @@ pub struct Spike {
 }
 
 impl Spike {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &SpikeParameters) -> Self {
         Self {
@@ -111,7 +109,7 @@ impl Spike {
         }
     }
 
-    /// The state after a sample that lies at `position` in the range.
+    /// Returns the state after a sample that lies at `position` in the range.
     fn next(&self, position: f64) -> State {
         match self.state {
             State::Unknown | State::Calm if position > self.alpha => State::Spike,
@@ -172,7 +170,7 @@ mod tests {
 
     #[test]
     fn bulk_repeat_begins_earlier_and_ends_later() {
-        // Of 100 to 200 ms: begins above 140, ends below 105.
+        // From 100 to 200 ms: begins above 140, ends below 105.
         let mut bench = Bench::new(bulk_repeat_entry(), &[]);
         assert_eq!(bench.judge_after(&[100, 200, 106]), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[104]), LossCause::Wireless);

@@ -1,5 +1,5 @@
-//! What a sender tells a differentiation of a loss: how long the hole is, and when the window was
-//! last reduced.
+//! Facts of a loss that a sender passes to a differentiation: the length of the hole, and the time of the last
+//! reduction.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,10 +17,10 @@ use crate::recovery::{newreno, sack};
 use crate::response::tcp::Tcp;
 use crate::testing::{AckIn, ack};
 
-/// The hole and the last reduction that one loss reported.
+/// Hole and last reduction that one loss reported.
 type Told = (u32, Option<Instant>);
 
-/// Writes down the holes and the last reductions that it is told, and always says the same.
+/// Differentiation that records the holes and the last reductions it receives, and always gives the same answer.
 #[derive(Debug)]
 struct Recorder {
     says: LossCause,
@@ -43,7 +43,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// A connection that has sent segments 0 to 9 at time 0 and has many more.
+    /// Returns a connection that has sent segments 0 to 9 at time 0 and has more to send.
     fn new(recovery: &Entry<dyn Recovery>, says: LossCause) -> Self {
         fn built<P: ?Sized>(entry: &Entry<P>) -> (Box<P>, Needs) {
             let values = entry.defaults(Dialect::Rfc);
@@ -77,14 +77,14 @@ impl Connection {
         self.send(at(ms));
     }
 
-    /// Segments `first..end` are lost; three later ones arrive from `ms` on.
+    /// Loses segments `first..end`; three later ones arrive from `ms` on.
     fn lose(&mut self, ms: u64, first: u32, end: u32) {
         for n in 1..=3 {
             self.receive(ms + u64::from(n), ack(first).sack(end, end + n));
         }
     }
 
-    /// Everything sent so far is acknowledged; answers with how many segments that is.
+    /// Acknowledges everything sent so far, and returns the number of segments.
     fn acknowledge_all(&mut self, ms: u64) -> u32 {
         let sent = (self.sender.scoreboard().nxt() / u64::from(SMSS)) as u32;
         self.receive(ms, ack(sent));
@@ -97,12 +97,12 @@ impl Connection {
 }
 
 #[test]
-fn the_hole_is_as_long_as_sack_tells() {
+fn the_hole_is_as_long_as_sack_reports() {
     let mut with = Connection::new(&sack::entry(), LossCause::Congestion);
     with.receive(100, ack(2));
     with.lose(100, 2, 5);
     assert_eq!(with.told(), [(3, None)]);
-    // Without SACK these are three duplicate ACKs and no more.
+    // Without SACK these are three duplicate ACKs and nothing else.
     let mut without = Connection::new(&newreno::entry(), LossCause::Congestion);
     without.receive(100, ack(2));
     without.lose(100, 2, 5);
@@ -130,7 +130,7 @@ fn a_timeout_is_a_reduction() {
     connection.sender.handle_timeout(expired);
     connection.send(expired);
     assert_eq!(connection.sender.stats().timeouts, 1);
-    // The window is one segment: some round trips, until enough is out to lose one of it.
+    // The window is one segment: it takes some round trips until enough is in flight to lose one segment of it.
     let mut next = connection.acknowledge_all(1100);
     for round in 12..15 {
         next = connection.acknowledge_all(round * 100);

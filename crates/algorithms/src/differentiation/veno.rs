@@ -1,7 +1,7 @@
-//! Veno: a loss with little backlog in the queue is the link's.
+//! Veno: a loss is the link's if the backlog in the queue is small.
 //!
-//! C. P. Fu, S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access
-//! networks", IEEE JSAC 21(2), 2003, after Vegas; Park et al. §2.
+//! C. P. Fu, S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks", IEEE JSAC 21(2),
+//! 2003, after Vegas; Park et al. §2.
 //!
 //! ```text
 //! N = cwnd/RTTmin − cwnd/RTT, times RTTmin
@@ -9,12 +9,12 @@
 //! N < β  →  wireless,   β = 3
 //! ```
 //!
-//! Of its neighbours, LDA_EQ relates the same delay to the largest one seen and needs no window;
-//! NCPLD and Spike compare delays alone. Veno the congestion control also slows its growth when
-//! N ≥ β; that belongs to the second axis and is not here.
+//! Of its neighbours, LDA_EQ relates the same delay to the largest one seen and needs no window; NCPLD and Spike
+//! compare delays alone. The congestion control Veno also grows more slowly when N ≥ β; that belongs to the second
+//! axis.
 //!
-//! Readings: RTT is the smoothed one (`rtt = latest` takes the last sample), RTTmin the least of
-//! the connection. Without a sample, a loss is congestion.
+//! Readings: RTT is the smoothed one (`rtt = latest` takes the last sample), RTTmin the minimum of the connection.
+//! Without a sample, a loss is congestion.
 
 use alloc::boxed::Box;
 
@@ -24,7 +24,7 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use crate::catalog::{Choice, Context, Entry, Linux, Parameters};
 use crate::congestion::backlog::backlog;
 
-/// Which round-trip time is compared with the least.
+/// Round-trip time that is compared with the minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Delay {
     /// SRTT (RFC 6298)
@@ -33,7 +33,7 @@ pub enum Delay {
     Latest,
 }
 
-/// The parameters of Veno's judgement.
+/// Parameters of Veno's judgement.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct VenoParameters {
     /// backlog N from which a loss is congestion
@@ -44,12 +44,12 @@ pub struct VenoParameters {
         default = 3.0,
     )]
     beta: f64,
-    /// which round-trip time tells the delay at the loss
+    /// round-trip time at the loss that is compared with the least
     #[parameter(source = "Fu, Liew 2003 (smoothed)", default = Delay::Smoothed)]
     rtt: Delay,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("veno", file!())
@@ -70,7 +70,7 @@ pub struct Veno {
 }
 
 impl Veno {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &VenoParameters, context: &Context) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl Veno {
         }
     }
 
-    /// N, the segments estimated to wait in the queue.
+    /// Returns N, the estimated number of segments in the queue.
     fn backlog(&self, loss: &LossFacts) -> Option<f64> {
         let rtt = match self.delay {
             Delay::Smoothed => loss.srtt,

@@ -1,7 +1,7 @@
-//! ZigZag: the more segments are lost in a row, the longer a delay still means the link.
+//! ZigZag: the more segments are lost in a row, the longer may be the delay at a loss that is the link's.
 //!
-//! S. Cen, P. C. Cosman, G. M. Voelker, "End-to-end differentiation of congestion and wireless
-//! losses", IEEE/ACM Trans. Networking 11(5), 2003.
+//! S. Cen, P. C. Cosman, G. M. Voelker, "End-to-end differentiation of congestion and wireless losses", IEEE/ACM Trans.
+//! Networking 11(5), 2003.
 //!
 //! ```text
 //! mean ← (1 − g) · mean + g · RTT                       g = 1/32
@@ -14,16 +14,15 @@
 //!   more                       mean − dev/2
 //! ```
 //!
-//! A burst on a wireless link is rarer than a single loss, and one that a queue drops comes with
-//! a delay well above the mean; hence the rising threshold. It is the only neighbour here that
-//! asks how many were lost; [`relds`](super::relds) too follows the mean of late.
+//! A burst on a wireless link is rarer than a single loss, and a burst that a queue drops comes with a delay well above
+//! the mean; therefore the threshold rises. No neighbour takes the number of losses into account;
+//! [`relds`](super::relds), too, follows the recent mean.
 //!
-//! Readings: the original sees relative one-way trip times (ROTT) at a receiver, in the clocks'
-//! offset; the sender takes the round-trip time in its place, so a queue on the way back counts
-//! too. n is the length of the hole that the first lost segment begins; only SACK tells it, and
-//! without SACK it is 1. The delay at the loss is the last sample, already in the mean. The mean
-//! begins as the first sample, the deviation as 0, and is taken from the mean already moved.
-//! Without a sample, a loss is congestion.
+//! Readings: the original measures relative one-way trip times (ROTT) at a receiver, which contain the offset of the
+//! clocks. The sender uses the round-trip time instead, so a queue on the reverse path counts too. n is the length of
+//! the hole that the first lost segment begins; only SACK shows it, and without SACK it is 1. The delay at the loss is
+//! the last sample, which the mean already contains. The mean begins with the first sample and the deviation with 0;
+//! the deviation is from the updated mean. Without a sample, a loss is congestion.
 
 use alloc::boxed::Box;
 
@@ -43,25 +42,27 @@ pub struct ZigZagParameters {
     /// weight of a new sample in the mean deviation
     #[parameter(source = SOURCE, range = 0.001..=1.0, default = 1.0 / 16.0)]
     deviation_gain: f64,
-    /// how far below the mean the delay is to be at one loss
+    /// deviations by which the delay must be below the mean at one loss
     #[parameter(source = SOURCE, range = -10.0..=10.0, unit = "deviations", default = 1.0)]
     one: f64,
-    /// the same at two losses in a row
+    /// deviations by which the delay must be below the mean at two losses in a row
     #[parameter(source = SOURCE, range = -10.0..=10.0, unit = "deviations", default = 0.5)]
     two: f64,
-    /// the same at three losses in a row
+    /// deviations by which the delay must be below the mean at three losses in a row
     #[parameter(source = SOURCE, range = -10.0..=10.0, unit = "deviations", default = 0.0)]
     three: f64,
-    /// the same at more than three losses in a row
+    /// deviations by which the delay must be below the mean at more than three losses in a row
     #[parameter(source = SOURCE, range = -10.0..=10.0, unit = "deviations", default = 0.5)]
     more: f64,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("zigzag", file!())
-        .summary("wireless if the delay is below its mean, the farther the fewer are lost in a row")
+        .summary(
+            "wireless if the delay is below its mean, by more the fewer segments are lost in a row",
+        )
         .citation("Cen, Cosman, Voelker, IEEE/ACM Trans. Networking 11(5), 2003")
         .build(|parameters, _| Box::new(ZigZag::new(parameters)))
 }
@@ -84,7 +85,7 @@ pub struct ZigZag {
 }
 
 impl ZigZag {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     #[must_use]
     pub fn new(parameters: &ZigZagParameters) -> Self {
         Self {
@@ -100,7 +101,7 @@ impl ZigZag {
         }
     }
 
-    /// The delay in seconds below which `losses` in a row are the link's.
+    /// Returns the delay in seconds below which `losses` in a row are the link's.
     fn threshold(&self, losses: u32) -> Option<f64> {
         let average = self.average?;
         let [one, two, three, more] = self.below;
@@ -146,7 +147,7 @@ mod tests {
     use crate::catalog::Value;
     use crate::differentiation::bench::Bench;
 
-    /// After samples of 100 and 164 ms, and then `last_ms`.
+    /// Returns a bench after samples of 100 and 164 ms, and then `last_ms`.
     ///
     /// 164 ms: mean 100 + 64/32 = 102, deviation (164 − 102)/16 = 3.875 ms.
     fn bench(changes: &[(&str, Value)], last_ms: u64) -> Bench {
@@ -201,7 +202,7 @@ mod tests {
         bench.loss.hole = 3;
         bench.acks(1, 1, None);
         assert_eq!(bench.judge(), LossCause::Congestion);
-        // One sample is its own mean, and not below it.
+        // The mean is the one sample, which is not below it.
         assert_eq!(bench.judge_after(&[100]), LossCause::Congestion);
     }
 }

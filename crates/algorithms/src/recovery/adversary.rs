@@ -1,7 +1,6 @@
-//! A hostile network for property tests: it loses, delays, reorders and repeats segments and
-//! ACKs, acknowledges parts of segments, and makes the receiver renege; after a while it calms
-//! down, and then every transfer must end. Everything follows from a seed, which a failing test
-//! prints.
+//! Hostile network for property tests: it loses, delays, reorders and duplicates segments and ACKs, acknowledges parts
+//! of segments, and makes the receiver renege. After a while it calms down, and then every transfer must end.
+//! Everything follows from a seed, which a failing test prints.
 
 use std::collections::BinaryHeap;
 
@@ -29,23 +28,23 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound.max(1)
     }
 
-    /// True once in `n` times; never if `n` is 0.
+    /// Returns `true` once in `n` times; never if `n` is 0.
     fn once_in(&mut self, n: u64) -> bool {
         n > 0 && self.below(n) == 0
     }
 
-    /// One of several.
+    /// Returns one of several choices.
     pub(crate) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }
 }
 
-/// Names the seed if the test that holds it panics.
+/// Prints the seed if the test that holds it panics.
 struct Replay(u64);
 
 impl Drop for Replay {
@@ -56,7 +55,7 @@ impl Drop for Replay {
     }
 }
 
-/// What befalls packets; each happens once in so many times, 0 is never.
+/// Probabilities of what happens to packets: once in this number of times; 0 is never.
 #[derive(Clone, Copy, Debug)]
 struct Dangers {
     data_lost: u64,
@@ -64,7 +63,7 @@ struct Dangers {
     repeated: u64,
     partial_ack: u64,
     reneging: u64,
-    /// Extra delay of segments and ACKs, at most, in milliseconds.
+    /// Greatest extra delay of segments and ACKs, in milliseconds.
     data_jitter_ms: u64,
     ack_jitter_ms: u64,
 }
@@ -99,7 +98,7 @@ enum Packet {
     Ack(Ack),
 }
 
-/// One packet under way; the heap yields the earliest, ties in order of sending.
+/// Packet in transit; the heap yields the earliest, ties in order of sending.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     due_ms: u64,
@@ -125,9 +124,9 @@ impl Ord for UnderWay {
 }
 
 const DELAY_MS: u64 = 20;
-/// The network calms down then.
+/// Time at which the network calms down.
 const STORM_MS: u64 = 4_000;
-/// Six backed-off timeouts and more.
+/// Time for at least six backed-off timeouts.
 const END_MS: u64 = 600_000;
 
 struct Network {
@@ -140,7 +139,7 @@ struct Network {
     number: u64,
 }
 
-/// Carries 30 segments or so with `entry` under everything that `seed` draws.
+/// Carries about 30 segments with `entry` under everything that `seed` draws.
 pub(crate) fn transfer(
     entry: Entry<dyn Recovery>,
     seed: u64,
@@ -212,7 +211,7 @@ impl Network {
             .flatten()
             .min();
         let Some(next_ms) = next_ms else {
-            panic!("nothing will ever happen again: {:#?}", self.timeline);
+            panic!("no event is left: {:#?}", self.timeline);
         };
         self.now_ms = self.now_ms.max(next_ms);
         self.timeline.wait(self.now_ms);
@@ -243,7 +242,7 @@ impl Network {
         }
     }
 
-    /// What the last step sent is on its way.
+    /// Puts on the network what the last step sent.
     fn launch(&mut self) {
         let segments: Vec<_> = self
             .timeline
@@ -278,7 +277,7 @@ fn round_up_ms(instant: dupack_tcp::time::Instant) -> u64 {
     instant.as_nanos().div_ceil(1_000_000)
 }
 
-/// Timestamps of every kind: as the recovery asks for them, unique, or shared by whatever is sent
+/// Sets timestamps of any kind: those that the recovery asks for, unique ones, or ones shared by all segments sent
 /// within 300 ms, which is several round trips.
 pub(crate) fn any_timestamps(setup: Setup, random: &mut Random) -> Setup {
     match random.below(3) {
@@ -298,7 +297,7 @@ pub(crate) fn any_timestamps(setup: Setup, random: &mut Random) -> Setup {
     }
 }
 
-/// A `dup_threshold` between 1 and 8, mostly 3.
+/// Sets a `dup_threshold` between 1 and 8, mostly 3.
 pub(crate) fn any_threshold(setup: Setup, random: &mut Random) -> Setup {
     setup.set_value(
         "dup_threshold",

@@ -1,16 +1,16 @@
-//! Which transmission of a segment arrived? (Karn and Partridge's retransmission ambiguity.)
+//! Retransmission ambiguity (Karn and Partridge): which transmission of a segment arrived.
 //!
-//! LE and RACK date an ACK by the last transmission of a segment that it reports. If an earlier
-//! transmission of it arrived after all, that date is too late, and whatever was sent between
-//! the two would be taken for overtaken, and lost. RFC 8985 §6.2 step 2 names two signs.
+//! LE and RACK date an ACK by the last transmission of a segment that it reports. If an earlier transmission of that
+//! segment arrived, the date is too late, and segments sent between the two would be taken for overtaken, and lost. RFC
+//! 8985 §6.2 step 2 names two signs.
 
 use dupack_tcp::facts::{AckFacts, View};
 use dupack_tcp::scoreboard::{Delivered, DeliveredBy};
 
-/// Whether the report of `delivered` may be put down to the segment's last transmission, whose
-/// TSval was `timestamp`. It may not if
-/// - it came sooner after that transmission than the least round-trip time, or
-/// - the ACK echoes an older timestamp. Only a cumulative acknowledgment is judged by that: for
+/// Returns `true` if the report of `delivered` may be attributed to the segment's last transmission, whose TSval was
+/// `timestamp`. It may not if
+/// - it came sooner after that transmission than the minimum round-trip time, or
+/// - the ACK echoes an older timestamp. This sign holds for cumulative acknowledgments only: for
 ///   data beyond a gap a receiver repeats the echo of the last segment before the gap
 ///   (RFC 7323 §4.3), which says nothing.
 pub(super) fn last_transmission_arrived(

@@ -1,46 +1,45 @@
-//! Bulk Repeat: after a loss of the link's, the whole window again, at full speed.
+//! Bulk Repeat: after a loss that is the link's, the whole window is retransmitted at full speed.
 //!
-//! G. Yang, R. Wang, M. Gerla, M. Y. Sanadidi, "TCPW with bulk repeat in next generation wireless
-//! networks", ICC 2003; "TCP bulk repeat", Computer Communications 28(5), 2005; after Hwang, Yoo,
-//! Yoo (Momentary) §2. It is made for links that lose so much that retransmissions are lost, too.
-//! For as long as a loss differentiation says that a loss is the link's, three things differ
-//! from NewReno:
+//! G. Yang, R. Wang, M. Gerla, M. Y. Sanadidi, "TCPW with bulk repeat in next generation wireless networks", ICC 2003;
+//! "TCP bulk repeat", Computer Communications 28(5), 2005; after Hwang, Yoo, Yoo (Momentary) §2. It is made for links
+//! that lose so much that retransmissions are lost, too. As long as a loss differentiation says that a loss is the
+//! link's, three things differ from NewReno:
 //!
 //! ```text
-//! bulk retransmission    everything outstanding is sent again, from SND.UNA on, and not just the
+//! bulk retransmission    everything outstanding is retransmitted, from SND.UNA on, and not just the
 //!                        first segment: in flight = cursor − SND.UNA   (see `go_back_n`)
-//! fixed timeout          a timeout is put to the differentiation, too; if it is the link's,
+//! fixed timeout          the differentiation judges timeouts, too; if one is the link's,
 //!                        the timeout is not doubled                    (`TimeoutRule::Judged`)
-//! fixed window           cwnd stays what it was in spite of the loss   (response `1`)
+//! fixed window           cwnd stays unchanged in spite of the loss     (response `1`)
 //! ```
 //!
-//! A loss that is judged congestion is NewReno's, with all its parameters. The paper's whole
-//! algorithm touches all four axes. In this catalog it is the stack
+//! A loss that is judged congestion is handled as in NewReno, with all its parameters. The paper's whole algorithm
+//! touches all four axes. In this catalog it is the stack
 //!
 //! ```text
 //! bulk-repeat/westwood/spike(alpha=0.4,beta=0.05)/1
 //! ```
 //!
-//! as its differentiation is Spike with those two constants and its control is Westwood's. This
-//! file is the first axis only: the judgement comes by `Recovery::on_judged`.
+//! as its differentiation is Spike with those two constants and its control is Westwood's. This file is the first axis
+//! only: it receives the judgement through `Recovery::on_judged`.
 //!
-//! Against its neighbours: NewReno repairs one loss per round trip, SACK and LE resend what is
-//! missing and nothing else. Bulk Repeat needs no SACKs and does not care how many segments of a
-//! window are missing, and pays with a window of duplicates for a single loss. If the
-//! differentiation is wrong, those meet a full queue (the criticism in Momentary §2).
+//! The neighbours: NewReno repairs one loss per round trip, SACK and LE retransmit only what is missing. Bulk Repeat
+//! needs no SACKs, and its speed does not depend on how many segments of a window are missing; the price is a window of
+//! duplicates for a single loss. If the differentiation is wrong, those meet a full queue (the criticism in Momentary
+//! §2).
 //!
-//! Readings (the descriptions at hand say no more than the above):
+//! Readings (the available descriptions say no more than the above):
 //! - The bulk lasts until everything outstanding at the loss is cumulatively acknowledged. The
 //!   window does not grow meanwhile, either: it is *fixed*. A timeout judged the link's begins a
 //!   bulk as three duplicate ACKs do.
-//! - The duplicates that the receiver answers within a bulk tell nothing, so they neither
-//!   inflate the window nor begin a loss event. What is lost again waits for the timer; that
-//!   is what the fixed timeout is for.
+//! - The duplicate ACKs of retransmissions within a bulk say nothing, so they neither inflate the
+//!   window nor begin a loss event. A retransmission that is lost waits for the timer; this is the
+//!   purpose of the fixed timeout.
 //! - The fixed timeout is the one in force, RFC 6298's without another doubling. `timeout =
-//!   backoff` leaves timeouts to RFC 6298, judged by nobody.
-//! - Timeouts in a row without an ACK of new data are congestion from the ninth on
-//!   (`fixed_timeouts`). A timeout shorter than the round trip, a whole window at each, and no
-//!   sample that could lengthen it (Karn) fill any queue faster than it drains, for good.
+//!   backoff` leaves timeouts to RFC 6298, without a judgement.
+//! - From the ninth on, timeouts in a row without an ACK of new data are congestion
+//!   (`fixed_timeouts`). With a timeout shorter than the round trip, a whole window at each, and no
+//!   sample that could lengthen it (Karn), any queue fills faster than it drains, permanently.
 //!
 //! Cost: a cursor that only moves forward; a bulk sends a window once per loss event. O(1).
 
@@ -60,22 +59,22 @@ use crate::catalog::{Axis, Choice, Context, Entry, Linux, Opponent, Parameters};
 /// Bulk Repeat's recovery. See the [module](self).
 #[derive(Debug)]
 struct BulkRepeat {
-    /// What answers losses that are congestion, and everything between losses.
+    /// Recovery for losses that are congestion, and for everything between losses.
     newreno: NewReno,
     timeout_rule: TimeoutRule,
-    /// Timeouts at most, without an ACK of new data, that may be taken for the link's.
+    /// Greatest number of timeouts, without an ACK of new data, that may be taken for the link's.
     fixed_timeouts: u64,
-    /// Timeouts since the last ACK of new data.
+    /// Number of timeouts since the last ACK of new data.
     timeouts: u64,
     bulk: Option<Bulk>,
 }
 
-/// Everything outstanding is being sent again.
+/// Retransmission of everything outstanding.
 #[derive(Clone, Copy, Debug)]
 struct Bulk {
-    /// It ends here.
+    /// End of the bulk as a stream offset.
     until: u64,
-    /// What its end is to the sender: one that a timeout began was never counted as a recovery.
+    /// Exit that its end reports to the sender: a bulk that a timeout began was never counted as a recovery.
     exit: Exit,
 }
 
@@ -114,7 +113,7 @@ impl Recovery for BulkRepeat {
         if ack.una < bulk.until {
             return Outcome {
                 rto,
-                // As for NewReno's partial ACKs: the segment may have waited for the repetition.
+                // As with NewReno's partial ACKs, the segment may have waited for the repetition.
                 timing: Timing::Discard,
                 ..Outcome::default()
             };
@@ -189,29 +188,30 @@ impl Recovery for BulkRepeat {
     }
 }
 
-/// What a retransmission timeout is taken for.
+/// Meaning of a retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum TimeoutIs {
-    /// what the differentiation says; no backoff if it is the link's
+    /// judged by the differentiation; no backoff if it is the link's
     Fixed,
     /// congestion, with exponential backoff
     Backoff,
 }
 
-/// NewReno's, and two more.
+/// NewReno's parameters, and two more.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct BulkRepeatParameters {
     #[embed]
     newreno: NewRenoParameters,
-    /// what a retransmission timeout is taken for
+    /// meaning of a retransmission timeout
     #[parameter(
+        basic,
         source = "Yang et al. 2003: a fixed value instead of exponential backoff; RFC 6298 §5.5",
         default = TimeoutIs::Fixed,
     )]
     timeout: TimeoutIs,
     /// timeouts in a row that may be taken for the link's (timeout = fixed)
     #[parameter(
-        source = "our reading: without a bound a sender may congest a path for good",
+        source = "our reading: without a bound a sender may congest a path permanently",
         range = 1..=1000,
         unit = "timeouts",
         default = 8,
@@ -219,11 +219,11 @@ struct BulkRepeatParameters {
     fixed_timeouts: u64,
 }
 
-/// Bulk Repeat in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("bulk-repeat", file!())
-        .summary("resends the whole window after a loss of the link's; NewReno after others")
+        .summary("retransmits the whole window after a loss of the link's; NewReno after others")
         .citation(
             "G. Yang, R. Wang, M. Gerla and M. Y. Sanadidi, TCPW with Bulk Repeat, ICC 2003, \
              and Computer Communications 28(5), 2005",
@@ -231,8 +231,8 @@ pub fn entry() -> Entry<dyn Recovery> {
         .conflict(
             Axis::Differentiation,
             Opponent::Named("none".into()),
-            "it repeats in bulk only what a loss differentiation ascribes to the link; without \
-             one it would be NewReno",
+            "it retransmits in bulk only after losses that a differentiation attributes to the \
+             link; without one it is NewReno",
         )
         .linux(Linux::missing("with SACK it has RACK-TLP, without it NewReno").near("rack"))
         .build(|parameters, context| Box::new(BulkRepeat::new(parameters, context)))

@@ -1,27 +1,25 @@
-//! Delayed Fast Recovery: the first loss of a window is taken for chance, the second for
-//! congestion.
+//! Delayed Fast Recovery: the first loss of a window is taken for random, the second for congestion.
 //!
-//! R. K. Kothari, D. Dasgupta, "Delayed fast recovery", 2006, and R. Kothari, J. Gambhava, D.
-//! Dasgupta, "Adaptive flow control", 2007, as Hwang, Yoo, Yoo (Momentary) §2 describe them.
-//! Congestion drops several segments of a window, the reasoning goes, and a noisy link one. So
-//! one loss is repaired at once, but the window is cut only when another follows:
+//! R. K. Kothari, D. Dasgupta, "Delayed fast recovery", 2006, and R. Kothari, J. Gambhava, D. Dasgupta, "Adaptive flow
+//! control", 2007, as Hwang, Yoo, Yoo (Momentary) §2 describe them. The reasoning is that congestion drops several
+//! segments of a window, and a noisy link one. So one loss is repaired at once, but the window is cut only when another
+//! follows:
 //!
 //! ```text
-//! first loss     resent at once; cwnd as it is; no loss event for the sender
-//! second loss    the loss event: the window is cut as the control, or the response, says, and
-//!                fast recovery lasts until everything outstanding now is acknowledged
-//! none follows   nothing ever happened: the window grows as outside a recovery
+//! first loss     retransmitted at once; cwnd unchanged; no loss event for the sender
+//! second loss    the loss event: the control, or the response, cuts the window, and fast
+//!                recovery lasts until everything outstanding now is acknowledged
+//! none follows   no loss event: the window grows as outside a recovery
 //! ```
 //!
-//! What is lost, what is in flight and what goes out next is RFC 6675's (`sack`), to the letter.
-//! So the difference between the two is just when the window is cut. That is their weak point:
-//! fast retransmit was made for single losses, and a flow that does not answer them takes the
-//! bandwidth of those that do (Momentary §2).
+//! Lost segments, bytes in flight and the next transmission are RFC 6675's (`sack`), to the letter. The two differ only
+//! in the time when the window is cut. This is also the weakness: fast retransmit was made for single losses, and a
+//! flow that does not answer them takes the bandwidth of flows that do (Momentary §2).
 //!
-//! Against a loss differentiation, which judges by delay what the loss was: this
-//! counts losses. The two may be combined: the second loss is put to the differentiation as any.
+//! A loss differentiation judges a loss by delay; this recovery counts losses. The two may be combined: the
+//! differentiation judges the second loss as any other.
 //!
-//! Readings (the papers' own text was not at hand):
+//! Readings (the papers' own text was not available):
 //! - A second loss is another segment that RFC 6675 takes for lost before everything is
 //!   acknowledged that was outstanding at the first (`second_loss = window`); or before the
 //!   retransmission of the first is acknowledged (`repair`), after which the next is a first one.
@@ -44,13 +42,13 @@ use crate::catalog::{Choice, Context, Entry, Linux, Needs, Parameters};
 /// Delayed Fast Recovery. See the [module](self).
 #[derive(Debug)]
 struct DelayedFast {
-    /// Repairs losses, and would cut the window at the first.
+    /// Recovery that repairs losses, and would cut the window at the first.
     sack: Rfc6675,
     second_loss: SecondLoss,
     state: State,
 }
 
-/// Until when another loss is the second.
+/// Period in which another loss is the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum SecondLoss {
     /// until everything outstanding at the first is acknowledged
@@ -59,15 +57,15 @@ enum SecondLoss {
     Repair,
 }
 
-/// What the sender has been told of.
+/// Loss events that the sender knows of.
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// No loss is being repaired; or a timeout was the last.
+    /// No loss is being repaired, or the last event was a timeout.
     Open,
-    /// One loss is, of which it was told nothing.
+    /// One loss is being repaired, of which the sender was not told.
     Delayed {
         first: SegmentId,
-        /// The next hole above the first.
+        /// Next hole above the first.
         second: HoleCursor,
     },
     /// Fast recovery: the window was cut.
@@ -83,8 +81,8 @@ impl DelayedFast {
         }
     }
 
-    /// What becomes of the state with an ACK that `sack` has made its `outcome` of; answers with
-    /// the loss event that the sender is to be told of.
+    /// Updates the state with an ACK for which `sack` returned `outcome`, and returns the loss event to report to the
+    /// sender.
     fn advance(
         &mut self,
         outcome: &Outcome,
@@ -119,7 +117,7 @@ impl DelayedFast {
     }
 }
 
-/// One loss is being repaired: `first`.
+/// Returns the state in which one loss, `first`, is being repaired.
 fn delayed(first: SegmentId, board: &Scoreboard) -> State {
     let mut second = HoleCursor::default();
     second.rewind(board);
@@ -180,12 +178,12 @@ impl Recovery for DelayedFast {
 struct DelayedFastParameters {
     #[embed]
     sack: Rfc6675Parameters,
-    /// until when another loss is the second, which cuts the window
-    #[parameter(source = "our reading of Momentary §2", default = SecondLoss::Window)]
+    /// period in which another loss is the second, which cuts the window
+    #[parameter(basic, source = "our reading of Momentary §2", default = SecondLoss::Window)]
     second_loss: SecondLoss,
 }
 
-/// Delayed Fast Recovery in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("delayed-fast", file!())

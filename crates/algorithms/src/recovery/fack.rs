@@ -1,8 +1,8 @@
 //! FACK: everything below the highest SACK that is not sacked has left the network.
 //!
 //! M. Mathis and J. Mahdavi, Forward Acknowledgment: Refining TCP Congestion Control, SIGCOMM
-//! 1996. With `snd.fack`, the byte after the highest one known to have arrived, what is in flight
-//! needs no scoreboard walk, and loss is seen after one SACK if it is far enough ahead:
+//! 1996. With `snd.fack`, the byte after the highest one known to have arrived, the bytes in flight
+//! need no scoreboard walk, and one SACK is enough to detect a loss if it is far enough ahead:
 //!
 //! ```text
 //! awnd    = snd.nxt − snd.fack + retran_data        in flight; sends while awnd < cwnd
@@ -11,25 +11,23 @@
 //! ends    : when everything outstanding at the trigger is acknowledged
 //! ```
 //!
-//! `retran_data` is what has been resent and is not acknowledged in any way. Losses among
-//! segments first sent after the trigger are the next event's. While SACKs arrive and the trigger
-//! is not reached, nothing is sent (`limited_transmit = on` sends what `awnd` leaves room for), and
-//! so a loss with fewer than four segments outstanding is left to the timer: under much random
-//! loss that is where most of FACK's timeouts come from (the Momentary paper §4.1 has the case).
+//! `retran_data` is the data that has been retransmitted and is neither acknowledged nor sacked. Losses among segments
+//! first sent after the trigger belong to the next event. While SACKs arrive before the trigger, nothing is sent
+//! (`limited_transmit = on` sends what `awnd` leaves room for), and so a loss with fewer than four segments outstanding
+//! is left to the timer. Under heavy random loss most of FACK's timeouts have this cause (the Momentary paper §4.1 has
+//! the case).
 //!
-//! Against its neighbours: SACK (RFC 6675) takes a hole for lost only if three segments above it
-//! are sacked, and counts it as in flight until then; FACK is faster in bursts and is fooled
-//! by reordering. Momentary uses the same forward ACK, but waits for three duplicate ACKs and
-//! lets the window grow all the while. A lost retransmission is found by the timer.
+//! The neighbours: SACK (RFC 6675) takes a hole for lost only if three segments above it are sacked, and counts it as
+//! in flight until then; FACK is faster in bursts, and reordering misleads it. Momentary uses the same forward ACK, but
+//! waits for three duplicate ACKs and lets the window grow all the while. A lost retransmission is found by the timer.
 //!
-//! ns-2.35's FACK, the dialect `ns2`, differs from the paper much: the window falls to *one
-//! segment* at the trigger and slow-starts to `ssthresh` on every ACK in recovery
-//! (`entry = restart`); recovery lasts until something sent after the trigger is acknowledged and
-//! nothing is sacked (`exit = beyond`), and goes on through a timeout (`after_rto = resume`); once
-//! it sees that a retransmission was lost, it stops and waits for the timer
-//! (`lost_retransmission = wait`); duplicate ACKs restart the timer (`rto_timer = every-ack`); an ACK that advances does
-//! not open the window while something is sacked (`past_holes = freeze`).
-//! A timeout begins go-back-N (`resend`), as nothing that was sacked before is remembered.
+//! ns-2.35's FACK, the dialect `ns2`, differs much from the paper. The window falls to *one segment* at the trigger,
+//! and slow-starts to `ssthresh` on every ACK in recovery (`entry = restart`). Recovery lasts until something sent
+//! after the trigger is acknowledged and nothing is sacked (`exit = beyond`), and continues through a timeout
+//! (`after_rto = resume`). Once it sees that a retransmission was lost, it stops and waits for the timer
+//! (`lost_retransmission = wait`). Duplicate ACKs restart the timer (`rto_timer = every-ack`). An ACK that advances
+//! does not open the window while something is sacked (`past_holes = freeze`). A timeout begins go-back-N (`resend`),
+//! as earlier SACKs are not remembered.
 //!
 //! Cost: one cursor over the holes, which only moves forward (`hole_cursor`); amortised O(1).
 
@@ -52,7 +50,7 @@ use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::shared::{DupThreshold, LimitedTransmit};
 use crate::catalog::{Choice, Context, Entry, Linux, Needs, Parameters, Switch};
 
-/// The rule: the forward ACK is more than three segments ahead.
+/// Rule of a forward ACK that is more than three segments ahead.
 pub const FORWARD_ACK: LossRule = LossRule::new(&RuleWords {
     name: "fack",
     meaning: "forward ACK far ahead",
@@ -72,20 +70,19 @@ struct Fack {
     /// Growth on an ACK that advances while something is sacked, outside recovery.
     growth_past_holes: Growth,
     phase: Phase,
-    /// The next hole: what is missing below it is `retran_data`.
+    /// Next hole: the missing bytes below it are `retran_data`.
     holes: HoleCursor,
-    /// With `after_rto = resume`, what a timeout has left to be sent again in order.
+    /// With `after_rto = resume`, the rest of what a timeout retransmits in order.
     resend: GoBackN,
-    /// With `after_rto = suspend`, everything outstanding at the last timeout ends here; it is
-    /// all lost.
+    /// With `after_rto = suspend`, the end of what was outstanding at the last timeout; it is all lost.
     rto_edge: u64,
-    /// The latest transmission known to have arrived of a segment sent once.
+    /// Latest transmission known to have arrived of a segment sent once.
     newest_order: u64,
-    /// The segment whose retransmission was lost, while the sender waits for the timer.
+    /// Segment whose retransmission was lost, while the sender waits for the timer.
     waiting: Option<SegmentId>,
 }
 
-/// The window when a recovery begins.
+/// Window when a recovery begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum EntryRule {
     /// the control's reduction, and frozen
@@ -94,26 +91,26 @@ enum EntryRule {
     Restart,
 }
 
-/// When a recovery ends.
+/// End of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum ExitRule {
-    /// when all that was outstanding at its beginning is acknowledged
+    /// when everything outstanding at its beginning is acknowledged
     Covered,
-    /// when more is, and nothing is sacked
+    /// when more than that is acknowledged, and nothing is sacked
     Beyond,
 }
 
-/// What a timeout does to recoveries.
+/// Effect of a timeout on recoveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum AfterRto {
     // RFC 6675 §5.1.
-    /// none until all that was outstanding is acknowledged
+    /// no recovery until everything outstanding is acknowledged
     Suspend,
-    /// one goes on, and one may begin at once
+    /// a recovery goes on, and a new one may begin at once
     Resume,
 }
 
-/// What is done once a retransmission is seen to be lost.
+/// Reaction to a lost retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum LostRetransmission {
     /// sending goes on, and the timer finds it
@@ -122,12 +119,12 @@ enum LostRetransmission {
     Wait,
 }
 
-/// What an ACK that advances does to the window, outside recovery, while something is sacked.
+/// Effect on the window of an ACK that advances, outside recovery, while something is sacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum PastHoles {
-    /// it opens it, as any that advances
+    /// it opens the window, as any ACK that advances
     Open,
-    /// nothing: an ACK with SACK blocks is a sign of loss, not of progress
+    /// none: an ACK with SACK blocks is a sign of loss, not of progress
     Freeze,
 }
 
@@ -142,25 +139,26 @@ struct FackParameters {
         default = Switch::Off,
     )))]
     limited_transmit: LimitedTransmit,
-    /// the window when a recovery begins
+    /// window when a recovery begins
     #[parameter(
+        basic,
         source = "Mathis and Mahdavi 1996; ns-2.35",
         default(rfc = EntryRule::Half, linux = EntryRule::Half, ns2 = EntryRule::Restart),
     )]
     entry: EntryRule,
-    /// when a recovery ends
+    /// end of a recovery
     #[parameter(
         source = "Mathis and Mahdavi 1996; ns-2.35",
         default(rfc = ExitRule::Covered, linux = ExitRule::Covered, ns2 = ExitRule::Beyond),
     )]
     exit: ExitRule,
-    /// what a timeout does to recoveries
+    /// effect of a timeout on recoveries
     #[parameter(
         source = "RFC 6675 §5.1; ns-2.35",
         default(rfc = AfterRto::Suspend, linux = AfterRto::Suspend, ns2 = AfterRto::Resume),
     )]
     after_rto: AfterRto,
-    /// what is done when a retransmission is seen to be lost
+    /// reaction when a retransmission is seen to be lost
     #[parameter(
         source = "ns-2.35",
         default(
@@ -176,7 +174,7 @@ struct FackParameters {
         ns2 = RtoPolicy::EveryAck,
     ))))]
     timer: RtoTimerParameters,
-    /// what an ACK that advances does to the window outside recovery while something is sacked
+    /// effect on the window of an ACK that advances outside recovery while something is sacked
     #[parameter(
         source = "Mathis and Mahdavi 1996; ns-2.35",
         default(rfc = PastHoles::Open, linux = PastHoles::Open, ns2 = PastHoles::Freeze),
@@ -190,7 +188,7 @@ enum Phase {
     Recovery { until: u64, head: Head },
 }
 
-/// The fast retransmit, which does not ask for room in the window.
+/// Fast retransmit, which needs no room in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Head {
     Due(LossRule),
@@ -221,12 +219,12 @@ impl Fack {
         }
     }
 
-    /// Below this nothing is in flight, unless resent.
+    /// Returns the offset below which nothing is in flight, unless retransmitted.
     fn edge(&self, board: &Scoreboard) -> u64 {
         board.forward_ack().max(self.rto_edge)
     }
 
-    /// Below this holes are to be resent.
+    /// Returns the offset below which holes are to be retransmitted.
     fn resend_limit(&self, board: &Scoreboard) -> u64 {
         let recovery = match (self.phase, self.exit) {
             (Phase::Open, _) => 0,
@@ -236,7 +234,7 @@ impl Fack {
         recovery.max(self.rto_edge)
     }
 
-    /// Whether the recovery in progress is over.
+    /// Returns `true` if the recovery in progress is over.
     fn is_over(&self, until: u64, board: &Scoreboard) -> bool {
         match self.exit {
             ExitRule::Covered => board.una() >= until,
@@ -252,7 +250,7 @@ impl Fack {
         }
     }
 
-    /// Outside recovery: begins one if the forward ACK is far enough ahead.
+    /// Begins a recovery, outside of one, if the forward ACK is far enough ahead.
     fn trigger(&mut self, dup_acks: u32, view: &View<'_>) -> Option<LossEvent> {
         let board = view.scoreboard;
         if self.after_rto == AfterRto::Suspend && board.una() < self.rto_edge {
@@ -266,8 +264,7 @@ impl Fack {
         } else {
             return None;
         };
-        // No hole below a SACK: the receiver sends no SACKs, or took them back. The timer will
-        // see to it.
+        // There is no hole below a SACK: the receiver sends no SACKs, or withdrew them. The timer handles the loss.
         self.holes.rewind_below(board, board.forward_ack())?;
         self.phase = Phase::Recovery {
             until: self.resend.offset(view),
@@ -276,10 +273,10 @@ impl Fack {
         Some(LossEvent::of(self.holes.id(), rule))
     }
 
-    /// If something first sent after the oldest retransmission has arrived, and it has not, it
-    /// was lost. Retransmissions leave in sequence order, so that the oldest is the first
-    /// outstanding segment, if that lies below the cursor: what does not is yet to be resent,
-    /// whatever became of its retransmission before a timeout.
+    /// Finds a lost retransmission. If a segment first sent after the oldest retransmission has arrived, and the
+    /// retransmission has not, it was lost. Retransmissions leave in sequence order, so the oldest is the first
+    /// outstanding segment if that lies below the cursor. A segment beyond the cursor is yet to be retransmitted,
+    /// whatever happened to its retransmission before a timeout.
     fn look_for_lost_retransmission(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         let once = ack
             .delivered
@@ -287,7 +284,7 @@ impl Fack {
             .filter(|d| d.by == DeliveredBy::Sack && d.segment.transmissions == 1);
         let newest = once.map(|d| d.segment.order).max().unwrap_or(0);
         self.newest_order = self.newest_order.max(newest);
-        // Only while it is missing: should it have been delayed, waiting would never end.
+        // Only while it is missing: if it was delayed only, the wait would never end.
         let is_missing = |id| {
             board
                 .get(id)
@@ -306,7 +303,7 @@ impl Fack {
         }
     }
 
-    /// An ACK in recovery.
+    /// Returns the growth on an ACK in recovery.
     fn on_ack_recovery(&self, ack: &AckFacts<'_>) -> Growth {
         match self.entry {
             EntryRule::Restart if ack.kind != AckKind::Other => Growth::EveryAck,
@@ -314,7 +311,7 @@ impl Fack {
         }
     }
 
-    /// ns-2 takes the round-trip time from the echoed timestamp wherever an ACK is not a plain
+    /// Returns the use of an ACK for round-trip timing. ns-2 takes the echoed timestamp whenever an ACK is not a plain
     /// one outside recovery.
     fn timing(&self, ack: &AckFacts<'_>, board: &Scoreboard) -> Timing {
         let plain = ack.acked_bytes > 0 && board.sacked_segments() == 0;
@@ -325,7 +322,7 @@ impl Fack {
         }
     }
 
-    /// An ACK outside recovery.
+    /// Returns the growth on an ACK outside recovery.
     fn on_ack_open(&self, ack: &AckFacts<'_>, board: &Scoreboard) -> Growth {
         if ack.acked_bytes == 0 {
             Growth::Frozen
@@ -390,7 +387,7 @@ impl Recovery for Fack {
                 self.rto_edge = 0;
                 self.resend.begin(view, LossRule::TIMEOUT);
             }
-            // What is sacked is still known, and need not be resent.
+            // The SACKs are still known, and the sacked segments need not be retransmitted.
             AfterRto::Resume | AfterRto::Suspend => self.rto_edge = board.nxt(),
         }
         self.waiting = None;
@@ -401,8 +398,8 @@ impl Recovery for Fack {
         }
     }
 
-    /// The forward ACK is where it was, so that what is below it has still left the network, and may
-    /// trigger again. What a timeout took for lost beyond it is on its way.
+    /// The forward ACK does not change, so what is below it has still left the network, and may trigger again. What a
+    /// timeout took for lost beyond it is in flight.
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         if spurious.after == Reduction::Timeout {
             self.rto_edge = 0;
@@ -477,18 +474,16 @@ fn new(why: SendReason) -> Next {
     }
 }
 
-/// The catalog's entry.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("fack", file!())
-        .summary("what is not sacked below the highest SACK is lost")
+        .summary("every unsacked segment below the highest SACK is lost")
         .citation(
             "M. Mathis and J. Mahdavi, Forward Acknowledgment: Refining TCP Congestion \
              Control, SIGCOMM 1996",
         )
         .needs(|_| Needs::SACK)
-        .linux(
-            Linux::missing("it was taken out in 4.15; net.ipv4.tcp_fack does nothing").near("rack"),
-        )
+        .linux(Linux::missing("removed in 4.15; net.ipv4.tcp_fack has no effect").near("rack"))
         .build(|parameters, context| Box::new(Fack::new(parameters, context)))
 }

@@ -1,10 +1,9 @@
-//! Go-back-N: what every recovery without SACK does after a retransmission timeout, and Tahoe
-//! after three duplicate ACKs as well.
+//! Go-back-N: the action of every recovery without SACK after a retransmission timeout, and of Tahoe after three
+//! duplicate ACKs as well.
 //!
-//! Cumulative ACKs name one missing segment at most. Once the ACK clock is gone the sender cannot
-//! know what else arrived, so it takes everything outstanding for lost and sends it again in
-//! order, in slow start (RFC 5681 §3.1, RFC 6298 §5.4; Jacobson 1988). A cursor marks how far it
-//! has got:
+//! Cumulative ACKs name at most one missing segment. Without the ACK clock the sender cannot know what else arrived, so
+//! it takes everything outstanding for lost and retransmits it in order, in slow start (RFC 5681 §3.1, RFC 6298 §5.4;
+//! Jacobson 1988). A cursor marks the progress:
 //!
 //! ```text
 //!      una          cursor            end = SND.NXT when it began
@@ -12,27 +11,27 @@
 //!       in flight = cursor − una
 //! ```
 //!
-//! Each ACK lets the window move the cursor on. An ACK may cover segments beyond the cursor,
-//! because the receiver had kept them: then the cursor jumps to it, and they are not sent twice.
-//! When the cursor reaches the end, the sender is back to normal and in flight is FlightSize.
+//! With each ACK the window moves the cursor on. An ACK may cover segments beyond the cursor, because the receiver had
+//! kept them: then the cursor jumps to its end, and they are not retransmitted. When the cursor reaches the end, the
+//! sender is back to normal and the bytes in flight are FlightSize.
 //!
-//! The recoveries with SACK know what arrived and have no use for a cursor.
+//! The recoveries with SACK know what arrived and need no cursor.
 
 use dupack_tcp::facts::{LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{Clearance, Next};
 use dupack_tcp::scoreboard::SegmentId;
 
-/// The cursor, while there is something to resend.
+/// Cursor, while there is something to retransmit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GoBackN {
     span: Option<Span>,
     /// SND.UNA after the last ACK.
     una: u64,
-    /// Whether that ACK repeated the one before: something arrived that was sent beyond the end.
+    /// `true` if that ACK repeated the one before: something sent beyond the end arrived.
     repeats: bool,
 }
 
-/// What is still to be resent: `cursor..end`, never empty.
+/// Range that is still to be retransmitted: `cursor..end`, never empty.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     cursor: SegmentId,
@@ -41,13 +40,13 @@ struct Span {
 }
 
 impl GoBackN {
-    /// Everything outstanding counts as lost, by `rule`, and is to be sent again from SND.UNA.
+    /// Takes everything outstanding for lost, by `rule`, and retransmits it from SND.UNA on.
     pub(super) fn begin(&mut self, view: &View<'_>, rule: LossRule) {
         (self.una, self.repeats) = (view.scoreboard.una(), false);
         self.set(view.scoreboard.first(), view.scoreboard.end(), rule);
     }
 
-    /// Nothing is to be sent again: what was taken for lost is on its way.
+    /// Stops: the segments that were taken for lost are in flight.
     pub(super) fn stop(&mut self) {
         self.span = None;
     }
@@ -75,32 +74,32 @@ impl GoBackN {
         }
     }
 
-    /// Moves the cursor on to `id`, if it is not there yet: what lies before it has arrived, or
-    /// is somebody else's to resend.
+    /// Moves the cursor on to `id`, if it is not there yet: the segments before it have arrived, or others retransmit
+    /// them.
     pub(super) fn skip_to(&mut self, id: SegmentId) {
         if let Some(Span { cursor, end, rule }) = self.span {
             self.set(cursor.max(id), end, rule);
         }
     }
 
-    /// Where what is to be sent next begins: at the cursor if there is one, else at SND.NXT.
+    /// Returns the offset of the next transmission: the cursor if there is one, else SND.NXT.
     pub(super) fn offset(&self, view: &View<'_>) -> u64 {
         let cursor = self.span.and_then(|span| view.scoreboard.get(span.cursor));
         cursor.map_or_else(|| view.scoreboard.nxt(), |segment| segment.start)
     }
 
-    /// Whether the cursor stands on `id`.
+    /// Returns `true` if the cursor stands on `id`.
     pub(super) fn is_at(&self, id: SegmentId) -> bool {
         self.span.is_some_and(|span| span.cursor == id)
     }
 
-    /// Whether there is something left to resend.
+    /// Returns `true` if there is something left to retransmit.
     pub(super) fn is_active(&self) -> bool {
         self.span.is_some()
     }
 
-    /// Bytes in flight: up to the cursor if there is one, and what was sent beyond the end all the
-    /// same, as F-RTO does, until duplicate ACKs say that it arrives; else FlightSize.
+    /// Returns the bytes in flight. With a cursor: the bytes up to it, and what was sent beyond the end, as F-RTO does,
+    /// until duplicate ACKs say that it arrives. Without a cursor: FlightSize.
     pub(super) fn flight_size(&self, view: &View<'_>) -> u64 {
         let board = view.scoreboard;
         let Some((span, cursor)) = self.span.and_then(|s| Some((s, board.get(s.cursor)?))) else {
@@ -110,7 +109,7 @@ impl GoBackN {
         cursor.start - board.una() + beyond.map_or(0, |s| board.nxt() - s.start)
     }
 
-    /// The segment to resend next, when the window has room for it.
+    /// Returns the next segment to retransmit, when the window has room for it.
     pub(super) fn next(&self) -> Option<Next> {
         self.span.map(|span| Next::Retransmit {
             id: span.cursor,
@@ -126,7 +125,7 @@ mod tests {
     use crate::catalog::Dialect;
     use crate::testing::{Setup, ack, coin};
 
-    /// Six segments out, all answers lost: the timer expires at 1000 ms.
+    /// Returns a timeline with six segments in flight and all answers lost: the timer expires at 1000 ms.
     fn after_the_timeout() -> crate::testing::Timeline {
         let mut t = Setup::new(reno::entry()).window(6.0).start(100);
         assert_eq!(t.sent(), "new:0 new:1 new:2 new:3 new:4 new:5");
@@ -141,7 +140,7 @@ mod tests {
         assert_eq!(t.receive(1100, ack(1)), "rto:1 rto:2");
         assert_eq!(t.in_flight(), 2.0);
         assert_eq!(t.receive(1200, ack(2)), "rto:3 rto:4");
-        // From ssthresh = 3 on congestion avoidance: no third segment for this one.
+        // From ssthresh = 3 on, in congestion avoidance: this ACK releases no third segment.
         assert_eq!(t.receive(1201, ack(3)), "rto:5");
         // The cursor has reached the end: new data follows, and FlightSize counts again.
         assert_eq!(t.receive(1300, ack(4)), "new:6");
@@ -150,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_cumulative_ack_jumps_over_the_cursor() {
-        // Only 0 was lost: its ACK covers all that the receiver had kept.
+        // Only 0 was lost: its ACK covers everything that the receiver had kept.
         let mut t = after_the_timeout();
         assert_eq!(t.receive(1100, ack(6)), "new:6 new:7");
 

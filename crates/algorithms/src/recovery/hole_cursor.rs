@@ -1,17 +1,16 @@
-//! A place in the scoreboard that only moves forward, and what lies below it.
+//! Position in the scoreboard that only moves forward, and the sacked bytes below it.
 //!
-//! SACK's `HighRxt`, FACK's `retran_data` and Momentary's `retransmit` are all one of these: the
-//! cursor stands on the next hole to resend, so that what is missing below it is what has been
-//! resent and not yet reported.
+//! SACK's `HighRxt`, FACK's `retran_data` and Momentary's `retransmit` are all such a cursor: it stands on the next
+//! hole to retransmit, so the missing bytes below it are those that have been retransmitted and not yet reported.
 
 use dupack_tcp::facts::AckFacts;
 use dupack_tcp::scoreboard::{DeliveredBy, Reported, Scoreboard, Segment, SegmentId};
 
-/// A cursor over outstanding segments that knows how many bytes below it are sacked.
+/// Cursor over outstanding segments that knows how many bytes below it are sacked.
 ///
-/// It is amortised O(1): it passes each segment once between two `rewind`s, and
-/// those come once per loss event. What is sacked below it is kept by difference, as the
-/// scoreboard does not report sacked segments again when they are cumulatively acknowledged.
+/// It is amortised O(1): it passes each segment once between two `rewind`s, and those come once per loss event. The
+/// number of sacked bytes below it is kept by difference, as the scoreboard does not report sacked segments again when
+/// they are cumulatively acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HoleCursor {
     id: SegmentId,
@@ -22,7 +21,7 @@ pub(super) struct HoleCursor {
 }
 
 impl HoleCursor {
-    /// Back to the first outstanding segment that is not sacked.
+    /// Moves back to the first outstanding segment that is not sacked.
     pub(super) fn rewind(&mut self, board: &Scoreboard) {
         self.id = board.first();
         self.sacked_below = 0;
@@ -30,8 +29,8 @@ impl HoleCursor {
         self.skip_sacked(board);
     }
 
-    /// Back to the first hole, which is returned, if it begins before `limit`. Otherwise the
-    /// cursor stays: what was resent before is not resent for an ACK that points at nothing.
+    /// Moves back to the first hole, and returns it, if it begins before `limit`. Otherwise the cursor stays:
+    /// retransmitted segments are not retransmitted again for an ACK that points at nothing.
     pub(super) fn rewind_below<'a>(
         &mut self,
         board: &'a Scoreboard,
@@ -44,17 +43,16 @@ impl HoleCursor {
         Some(hole)
     }
 
-    /// To where the next new segment will be.
+    /// Moves to the position of the next new segment.
     pub(super) fn leap_to_end(&mut self, board: &Scoreboard) {
         self.id = board.end();
         self.sacked_below = board.sacked_bytes();
         self.sacked_total = self.sacked_below;
     }
 
-    /// Takes in an ACK. The cursor stays where it is, or goes to the first outstanding segment
-    /// if the cumulative ACK went past it.
+    /// Takes an ACK. The cursor stays, or moves to the first outstanding segment if the cumulative ACK went past it.
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
-        // Sacked bytes that the cumulative ACK has moved over.
+        // Sacked bytes that the cumulative ACK has passed.
         let departed = (self.sacked_total + ack.sacked_bytes).saturating_sub(board.sacked_bytes());
         self.sacked_total = board.sacked_bytes();
         if self.id <= board.first() {
@@ -71,7 +69,7 @@ impl HoleCursor {
         }
     }
 
-    /// Past the segment on which it stands, sacked or not.
+    /// Moves past the segment on which it stands, sacked or not.
     pub(super) fn step(&mut self, board: &Scoreboard) {
         if let Some(segment) = board.get(self.id) {
             if segment.reported == Reported::Sacked {
@@ -81,7 +79,7 @@ impl HoleCursor {
         }
     }
 
-    /// Past sacked segments, up to the next hole.
+    /// Moves past sacked segments, up to the next hole.
     pub(super) fn skip_sacked(&mut self, board: &Scoreboard) {
         if board.sacked_segments() == 0 {
             return;
@@ -94,7 +92,7 @@ impl HoleCursor {
         }
     }
 
-    /// Past everything up to and including `id`, and on to the next hole.
+    /// Moves past everything up to and including `id`, and on to the next hole.
     pub(super) fn pass(&mut self, id: SegmentId, board: &Scoreboard) {
         while self.id <= id && self.id < board.end() {
             self.step(board);
@@ -102,38 +100,38 @@ impl HoleCursor {
         self.skip_sacked(board);
     }
 
-    /// The segment on which it stands; the end of what is outstanding if there is none.
+    /// Returns the segment on which it stands; the end of what is outstanding if there is none.
     pub(super) const fn id(&self) -> SegmentId {
         self.id
     }
 
-    /// The segment on which it stands, if that is a hole that begins before `limit`.
+    /// Returns the segment on which it stands, if that is a hole that begins before `limit`.
     pub(super) fn hole<'a>(&self, board: &'a Scoreboard, limit: u64) -> Option<&'a Segment> {
         board
             .get(self.id)
             .filter(|s| s.reported == Reported::Missing && s.start < limit)
     }
 
-    /// Offset at which it stands.
+    /// Returns the offset at which it stands.
     pub(super) fn offset(&self, board: &Scoreboard) -> u64 {
         if self.id == board.first() {
-            // Where it stands as long as nothing is lost, and cheaper to know.
+            // It stands there as long as nothing is lost, and this is cheaper.
             return board.una();
         }
         board.get(self.id).map_or(board.nxt(), |s| s.start)
     }
 
-    /// Sacked bytes at and above it.
+    /// Returns the number of sacked bytes at and above it.
     pub(super) fn sacked_above(&self, board: &Scoreboard) -> u64 {
         board.sacked_bytes() - self.sacked_below
     }
 
-    /// Bytes below it that are outstanding and not sacked.
+    /// Returns the number of bytes below it that are outstanding and not sacked.
     pub(super) fn missing_below(&self, board: &Scoreboard) -> u64 {
         self.offset(board) - board.una() - self.sacked_below
     }
 
-    /// Bytes at and above it that are outstanding and not sacked.
+    /// Returns the number of bytes at and above it that are outstanding and not sacked.
     pub(super) fn missing_above(&self, board: &Scoreboard) -> u64 {
         board.nxt() - self.offset(board) - self.sacked_above(board)
     }

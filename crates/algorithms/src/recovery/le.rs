@@ -1,11 +1,10 @@
 //! LE, *Loss rEsilience*: recovery by the order of transmission, without a recovery phase.
 //!
-//! Kang, Park, Mo, "Implementation and evaluation of a new TCP loss recovery architecture",
-//! EURASIP JWCN 2012:149.
+//! Kang, Park, Mo, "Implementation and evaluation of a new TCP loss recovery architecture", EURASIP JWCN 2012:149.
 //!
-//! WAITLIST holds what is in flight in the order in which it was sent, RTXLIST what is known to
-//! be lost; see `two_lists.rs`. An ACK belongs to the transmission X that caused
-//! it, and counts once against every unacknowledged transmission that is not newer than X:
+//! WAITLIST holds the segments in flight in the order in which they were sent, RTXLIST the segments known to be lost;
+//! see `two_lists.rs`. An ACK belongs to the transmission X that caused it, and counts once against every
+//! unacknowledged transmission that is not newer than X:
 //!
 //! ```text
 //! dupCnt = number of ACKs since it was sent whose X is not older       (§2.2.1)
@@ -15,56 +14,53 @@
 //! RTO:     set by a transmission into an empty pipe, reset by an advance of the cumulative ACK
 //! ```
 //!
-//! Against its neighbours: SACK and FACK count what is *above* a hole, so a retransmission that
-//! is lost is never found; LE and RACK-TLP count what was sent *later*, so it is. RACK waits for
-//! a time to pass, LE for a number of ACKs. Neither Momentary nor LE freezes the window, but
-//! Momentary still has one loss episode at a time; LE has none. In flight is exact even when
-//! most of a window is gone, so the ACK clock runs on: that is LE's whole point.
+//! The neighbours: SACK and FACK count segments *above* a hole, so they never find a lost retransmission. LE and
+//! RACK-TLP count segments sent *later*, so they do. RACK waits for a time to pass, LE for a number of ACKs. Neither
+//! Momentary nor LE freezes the window, but Momentary still has one loss episode at a time; LE has none. The count of
+//! bytes in flight is exact even when most of a window is lost, so the ACK clock continues: this is the main point of
+//! LE.
 //!
 //! # Why there is no scan
 //!
-//! The rule as written scans WAITLIST on every ACK. It need not. Number the ACKs that count.
-//! Stamp a transmission with *(its value, ACKs counted before it)*, where the value is its TSval
-//! or its order, and ACK number n with *(value of its X, n)*. Values never decrease with the
-//! order of sending.
+//! The rule as written scans WAITLIST on every ACK. This is not necessary. Number the ACKs that count. Stamp a
+//! transmission with *(its value, ACKs counted before it)*, where the value is its TSval or its order, and ACK number n
+//! with *(value of its X, n)*. Values never decrease with the order of sending.
 //!
-//! **A transmission e is lost exactly if the k-th largest ACK stamp so far exceeds its own**, in
-//! lexicographic order, k being `dup_threshold`. For an ACK raises e's dupCnt if and only if
-//! e was on WAITLIST when it came and value(X) ≥ value(e). If value(X) > value(e), X was sent
-//! after e, so e had been sent when the ACK came: the first component decides, rightly. If the
-//! values are equal, e had been sent if and only if n > ACKs counted before e: the second
-//! component decides, rightly. So dupCnt(e) is the number of ACK stamps above e's stamp, and that
-//! is at least k if and only if the k-th largest is above it. (What is acknowledged never comes
-//! back, so an e that is still unacknowledged was so at every ACK.) ∎
+//! **A transmission e is lost exactly if the k-th largest ACK stamp so far exceeds its own**, in lexicographic order,
+//! where k is `dup_threshold`. Proof: an ACK raises e's dupCnt if and only if e was on WAITLIST when it came and
+//! value(X) ≥ value(e). If value(X) > value(e), X was sent after e, so e had been sent when the ACK came: the first
+//! component decides, correctly. If the values are equal, e had been sent if and only if n > ACKs counted before e: the
+//! second component decides, correctly. So dupCnt(e) is the number of ACK stamps above e's stamp, and that is at least
+//! k if and only if the k-th largest is above it. (An acknowledged transmission never comes back, so an e that is still
+//! unacknowledged was unacknowledged at every ACK.) ∎
 //!
-//! Stamps never decrease along WAITLIST, so the lost ones are always a prefix of it: look at its
-//! head until it is not lost. ACK stamps mostly arrive in ascending order; one that is late is
-//! inserted from the back among the k that are kept. With that, everything is amortised O(1).
+//! Stamps never decrease along WAITLIST, so the lost transmissions are always a prefix of it: take from its head until
+//! one is not lost. ACK stamps mostly arrive in ascending order; a late one is inserted from the back among the k that
+//! are kept. With that, everything is amortised O(1).
 //!
-//! Nothing in this asks for a constant k: dupCnt(e) is a matter of stamps alone, and the rule
-//! holds at every ACK with the k of the moment, *the k-th newest transmission acknowledged*. So
-//! `threshold = adaptive`, which raises k with the reordering seen (§2.3.4's future work,
-//! `le/reordering.rs`), costs the same: as many stamps are kept as k may become. What was judged
-//! lost before k rose stays lost; k falls only when a timeout has emptied WAITLIST.
+//! The argument does not need a constant k: dupCnt(e) depends on stamps alone, and the rule holds at every ACK with the
+//! k of the moment, *the k-th newest transmission acknowledged*. So `threshold = adaptive`, which raises k with the
+//! reordering seen (§2.3.4's future work, `le/reordering.rs`), costs the same: the number of stamps kept is the
+//! greatest k allowed. What was judged lost before k rose stays lost; k falls only when a timeout has emptied WAITLIST.
 //!
 //! # Readings
 //! - Every acknowledged entry leaves WAITLIST, older than X or not (§4.3 rather than §2.2.1).
 //! - `first_retransmit`: §2.2.2 sends while in flight < cwnd. The proof of the observation
 //!   in §2.2.4 needs more: the third duplicate ACK sends the head of RTXLIST *while* it cuts
-//!   the window. Without that, three survivors in the middle of a window leave in flight above
-//!   the new window, nothing is sent, no ACK comes, and the timer must help.
+//!   the window. Without that, three survivors in the middle of a window leave the bytes in flight above
+//!   the new window, nothing is sent, no ACK comes, and only the timer helps.
 //! - `opening`: §3.3.1 replaces the loss recovery of Reno and nothing else, so the window opens
-//!   as Reno's does, with ACKs that advance the cumulative acknowledgment. That no period is
-//!   set apart for recovery (§2.2.3) may be taken to mean that every ACK that delivers something
+//!   as Reno's does, with ACKs that advance the cumulative acknowledgment. Since there is no
+//!   separate period for recovery (§2.2.3), one can also read that every ACK that delivers something
 //!   opens it: `delivery`. The ACK that begins a loss event does not.
-//! - `dup_count`: what §2.2.1 counts by the order of transmission, the kernel code of §4.3 counts
-//!   by the sequence number (`sequence`, `le/by_sequence.rs`). There the echoed order (§4.2) times
-//!   segments and judges none of them.
-//! - `rto_timer`: §2.2.4 restarts the timer when the cumulative ACK advances, and by nothing else
+//! - `dup_count`: §2.2.1 counts by the order of transmission, the kernel code of §4.3 by the
+//!   sequence number (`sequence`, `le/by_sequence.rs`). There the echoed order (§4.2) is used to time
+//!   segments and not to judge them.
+//! - `rto_timer`: §2.2.4 restarts the timer when the cumulative ACK advances, and at no other time
 //!   while something is in flight. As LE sends on while a segment is repaired, that may take several
-//!   round trips: a timer that a retransmission of the first segment restarts is a parameter.
+//!   round trips; a timer that a retransmission of the first segment restarts is an option.
 //! - "An RTT" is the smoothed one. A timeout is a reduction too.
-//! - To a peer that declines SACK LE is another, which counts duplicate ACKs (§4.3):
+//! - For a peer that declines SACK, LE is a different algorithm, which counts duplicate ACKs (§4.3):
 //!   `le/without_sack.rs`.
 
 use alloc::boxed::Box;
@@ -94,16 +90,16 @@ use self::by_sequence::{BySequence, DupCount, SEQUENCE_ORDER};
 use self::reordering::{Decay, Reordering, ThresholdRule};
 use self::without_sack::WithoutSack;
 
-/// The rule: three later transmissions were acknowledged (LE §2.2.1).
+/// Rule of three acknowledged later transmissions (LE §2.2.1).
 pub const TRANSMISSION_ORDER: LossRule = LossRule::new(&RuleWords {
     name: "order",
     meaning: "later transmissions acknowledged",
 });
 
-/// How the transmission that caused an ACK is found.
+/// Method to find the transmission that caused an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Cause {
-    // §4.2's alternative: the last sent of it.
+    // §4.2's alternative: the last sent of those it reports.
     /// from what the ACK reports for the first time
     Inferred,
     // §2.2.1.
@@ -114,16 +110,16 @@ enum Cause {
     OrderEcho,
 }
 
-/// What the first retransmission of a loss event waits for.
+/// Condition for the first retransmission of a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum FirstRetransmit {
-    /// nothing: it goes out as the window is cut
+    /// none: it leaves as the window is cut
     Immediate,
     /// room in the window
     Window,
 }
 
-/// Which ACKs open the window.
+/// ACKs that open the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Opening {
     /// all that deliver something, duplicate or not
@@ -142,7 +138,7 @@ impl Opening {
     }
 }
 
-/// A point in the order of sending, or the reach of an ACK into it; compared in this order.
+/// Point in the order of sending, or the point up to which an ACK reaches; compared in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stamp {
     /// TSval (unwrapped) or order of the transmission.
@@ -151,14 +147,14 @@ struct Stamp {
     acks: u64,
 }
 
-/// What LE remembers of a segment's last transmission.
+/// Tag of a segment's last transmission.
 #[derive(Clone, Copy, Debug)]
 struct Tag {
     stamp: Stamp,
     timestamp: Option<u32>,
 }
 
-/// The largest stamps of ACKs so far, ascending.
+/// Largest stamps of ACKs so far, ascending.
 #[derive(Clone, Debug)]
 struct LargestStamps {
     stamps: VecDeque<Stamp>,
@@ -166,7 +162,7 @@ struct LargestStamps {
 }
 
 impl LargestStamps {
-    /// Keeps the `kept` largest: the greatest threshold that will be asked for.
+    /// Keeps the `kept` largest: the greatest threshold that will be used.
     fn new(kept: usize) -> Self {
         Self {
             stamps: VecDeque::new(),
@@ -182,40 +178,40 @@ impl LargestStamps {
         }
     }
 
-    /// How many are larger than `stamp`, of those that are kept.
+    /// Returns how many of the kept stamps are larger than `stamp`.
     fn above(&self, stamp: Stamp) -> usize {
         self.stamps.len() - self.stamps.partition_point(|&s| s <= stamp)
     }
 
-    /// The `k`-th largest, if there were as many.
+    /// Returns the `k`-th largest, if there were as many.
     fn kth(&self, k: usize) -> Option<Stamp> {
         let index = self.stamps.len().checked_sub(k)?;
         self.stamps.get(index).copied()
     }
 }
 
-/// The recovery. See the [module](self).
+/// LE's recovery. See the [module](self).
 #[derive(Debug)]
 pub struct Le {
     cause: Cause,
     first_retransmit: FirstRetransmit,
     opening: Opening,
     rto_timer: RtoPolicy,
-    /// The threshold in force.
+    /// Threshold in force.
     dup_threshold: usize,
-    /// What counts, if it is not the order of transmission.
+    /// Count by sequence number, if it is not by the order of transmission.
     by_sequence: Option<Box<BySequence>>,
-    /// What raises it, if it adapts.
+    /// Reordering seen, if the threshold adapts.
     reordering: Option<Box<Reordering>>,
     lists: TwoLists<Tag>,
     largest: LargestStamps,
     acks: u64,
-    /// The value of the last transmission.
+    /// Value of the last transmission.
     last_value: Option<u64>,
-    /// The value of the last ACK's X.
+    /// Value of the last ACK's X.
     last_cause: Option<u64>,
     last_loss_time: Option<Instant>,
-    /// The next retransmission goes out whatever the window says.
+    /// The next retransmission leaves whatever the window says.
     fast_retransmit: bool,
 }
 
@@ -251,7 +247,7 @@ impl Le {
         }
     }
 
-    /// The value of a transmission: it never decreases.
+    /// Returns the value of a transmission: it never decreases.
     fn value(&self, sent: &Sent) -> u64 {
         match (self.cause, sent.timestamp) {
             (Cause::Timestamp, Some(timestamp)) => match self.last_value {
@@ -262,7 +258,7 @@ impl Le {
         }
     }
 
-    /// The value of the transmission that caused the ACK; `None` if it cannot be told.
+    /// Returns the value of the transmission that caused the ACK; `None` if it is unknown.
     fn value_of_cause(&self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<u64> {
         let echoed = match self.cause {
             Cause::Timestamp => self.echoed_value(ack),
@@ -270,7 +266,7 @@ impl Le {
             Cause::Inferred => None,
         };
         if let Some(value) = echoed {
-            // A window update repeats an echo though nothing arrived.
+            // A window update repeats an echo although nothing arrived.
             let repeated = ack.delivered.is_empty() && self.last_cause == Some(value);
             return (!repeated).then_some(value);
         }
@@ -280,7 +276,7 @@ impl Le {
         self.inferred_value(ack, view)
     }
 
-    /// The echoed timestamp as a value; `None` if it was never sent.
+    /// Returns the echoed timestamp as a value; `None` if it was never sent.
     fn echoed_value(&self, ack: &AckFacts<'_>) -> Option<u64> {
         let last = self.last_value?;
         let behind = (last as u32).wrapping_sub(ack.timestamp_echo?);
@@ -290,8 +286,8 @@ impl Le {
         last.checked_sub(u64::from(behind))
     }
 
-    /// An ACK that reports a transmission for the first time was caused by it or by a later
-    /// one: take the last sent of those it reports.
+    /// Returns the value of the last sent of the transmissions that the ACK reports for the first time: one of them, or
+    /// a later one, caused it.
     fn inferred_value(&self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<u64> {
         let values = ack.delivered.iter().filter_map(|delivered| {
             let tag = self.lists.tag(delivered.id)?;
@@ -301,8 +297,8 @@ impl Le {
         values.max()
     }
 
-    /// Raises the threshold, if it adapts, to what the ACK tells of reordering. To be called
-    /// before the ACK is counted.
+    /// Raises the threshold, if it adapts, by the reordering that the ACK shows. Must be called before the ACK is
+    /// counted.
     fn adapt(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         let Some(reordering) = &mut self.reordering else {
             return;
@@ -314,12 +310,12 @@ impl Le {
         });
         self.dup_threshold = self.dup_threshold.max(least);
         if view.scoreboard.is_empty() {
-            // Whatever is sent from now on is newer than all of them.
+            // All later transmissions are newer than these.
             self.largest.stamps.clear();
         }
     }
 
-    /// By which rule it judges.
+    /// Returns the rule by which it judges.
     const fn rule(&self) -> LossRule {
         match self.by_sequence {
             None => TRANSMISSION_ORDER,
@@ -327,7 +323,7 @@ impl Le {
         }
     }
 
-    /// Moves every lost transmission to RTXLIST; answers with the first.
+    /// Moves every lost transmission to RTXLIST, and returns the first.
     fn find_lost(&mut self, view: &View<'_>) -> Option<SegmentId> {
         if let Some(by_sequence) = &mut self.by_sequence {
             let mut found = None;
@@ -357,7 +353,7 @@ impl Le {
         found
     }
 
-    /// Whether a loss found now begins a loss event (§2.2.3).
+    /// Returns `true` if a loss found now begins a loss event (§2.2.3).
     fn begins_event(&self, view: &View<'_>) -> bool {
         let rtt = view.rtt.srtt().unwrap_or_default();
         self.last_loss_time
@@ -427,7 +423,7 @@ impl Recovery for Le {
         }
     }
 
-    /// No echo names what was cut: it is all lost, and its stamps are those of the future.
+    /// No echo names the segments that were cut: they are all lost, and their stamps are those of future transmissions.
     fn on_cut(&mut self, view: &View<'_>) {
         let unsent = Tag {
             stamp: Stamp {
@@ -455,8 +451,8 @@ impl Recovery for Le {
         self.fast_retransmit = false;
     }
 
-    /// What a timeout took for lost is in flight again. What the order of transmissions says stands,
-    /// as the ACKs that say so have not changed: there is no recovery to leave.
+    /// The segments that a timeout took for lost are in flight again. The judgement by the order of transmission stays, as the ACKs
+    /// have not changed: there is no recovery to leave.
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         if spurious.after == Reduction::Timeout {
             let by_timer = |rule| rule == LossRule::TIMEOUT;
@@ -466,7 +462,7 @@ impl Recovery for Le {
         Reversal::Done(None)
     }
 
-    // Asked for each segment, by `allowance`.
+    // `allowance` calls it for each segment.
     #[inline(always)]
     fn lost_bytes(&self) -> Option<u64> {
         Some(self.lists.judged_bytes())
@@ -498,27 +494,28 @@ impl Recovery for Le {
 /// LE's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct LeParameters {
-    /// how the transmission that caused an ACK is found
+    /// method to find the transmission that caused an ACK
     #[parameter(
-        source = "LE §2.2.1, §4.2; `inferred` is the only one that needs no help of the peer",
+        basic,
+        source = "LE §2.2.1, §4.2; `inferred` is the only one that needs no help from the peer",
         default = Cause::Inferred,
     )]
     cause: Cause,
     #[embed]
     counting: DupThreshold,
-    /// against which transmissions an ACK counts
+    /// transmissions against which an ACK counts
     #[parameter(
         source = "LE §2.2.1; §4.3, the code in Linux 2.6.17, has `sequence`",
         default = DupCount::Order,
     )]
     dup_count: DupCount,
-    /// what the first retransmission of a loss event waits for
+    /// condition for the first retransmission of a loss event
     #[parameter(
         source = "LE §2.2.4, the proof of the observation; §2.2.2 would be `window`",
         default = FirstRetransmit::Immediate,
     )]
     first_retransmit: FirstRetransmit,
-    /// which ACKs open the window
+    /// ACKs that open the window
     #[parameter(
         source = "LE §3.3.1 replaces Reno's loss recovery and nothing else, and Reno's window opens \
                   with new ACKs",
@@ -530,13 +527,14 @@ struct LeParameters {
         default = RtoPolicy::Advance,
     )))]
     timer: RtoTimerParameters,
-    /// whether `dup_threshold` is all there is, or where it begins (dup_count = order)
+    /// use of `dup_threshold`: fixed, or a start value (dup_count = order)
     #[parameter(
+        basic,
         source = "LE §2.2.1; §2.3.4 proposes a variable one",
         default = ThresholdRule::Fixed,
     )]
     threshold: ThresholdRule,
-    /// how far it may grow (threshold = adaptive)
+    /// greatest value of an adaptive threshold (threshold = adaptive)
     #[parameter(
         source = "Linux, sysctl tcp_max_reordering",
         range = 1..=1000,
@@ -544,7 +542,7 @@ struct LeParameters {
         default = 300,
     )]
     threshold_max: u32,
-    /// what makes it fall back to `dup_threshold` (threshold = adaptive)
+    /// event that returns the threshold to `dup_threshold` (threshold = adaptive)
     #[parameter(source = "Linux, tcp_enter_loss", default = Decay::Timeout)]
     threshold_decay: Decay,
 }
@@ -561,7 +559,7 @@ fn needs(parameters: &LeParameters) -> Needs {
     }
 }
 
-/// LE in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("le", file!())
@@ -572,7 +570,7 @@ pub fn entry() -> Entry<dyn Recovery> {
         .needs(needs)
         .linux(Linux::missing("with SACK it has RACK-TLP").near("rack"))
         .without_sack(
-            "le, whose duplicate ACKs stand for the oldest transmissions",
+            "le, which attributes duplicate ACKs to the oldest transmissions",
             |parameters, _| Box::new(WithoutSack::new(parameters)),
         )
         .build(|parameters, _| Box::new(Le::new(parameters)))

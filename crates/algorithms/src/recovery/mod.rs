@@ -1,4 +1,4 @@
-//! The plug-ins of the axis `recovery`.
+//! Plug-ins of the axis `recovery`.
 
 pub use duplicate_acks::DUPLICATE_ACKS;
 

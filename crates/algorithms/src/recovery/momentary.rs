@@ -1,9 +1,9 @@
-//! Momentary: no recovery phase; halve once, and go on with additive increase.
+//! Momentary: no recovery phase; halve once, and continue with additive increase.
 //!
-//! J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm: A New Look at the Traditional
-//! Problem of TCP, IEICE Trans. Commun. E92-B(12), 2009, algorithms 1 and 2. What is lost and
-//! what the window does are decoupled: after three duplicate ACKs the holes below the forward ACK
-//! are lost, the window is halved, and from then on it slides and grows as if they had arrived.
+//! J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm: A New Look at the Traditional Problem of TCP, IEICE
+//! Trans. Commun. E92-B(12), 2009, algorithms 1 and 2. Loss detection and the window are decoupled: after three
+//! duplicate ACKs the holes below the forward ACK are lost, the window is halved, and from then on it slides and grows
+//! as if they had arrived.
 //!
 //! ```text
 //! moment_ack  normal mode: the cumulative ACK;   recovery mode: the forward ACK
@@ -14,24 +14,23 @@
 //! ends        when everything outstanding at the loss is cumulatively acknowledged
 //! ```
 //!
-//! `retransmit` is what has been resent and is not acknowledged in any way. There is no fast
-//! retransmit beside the window: the third duplicate ACK moves `moment_ack` to the forward ACK at
-//! once (the example of figure 2 needs it), and what goes out then is what the halved window has
-//! room for. In normal mode the first two duplicate ACKs release one new segment each (figure
-//! 3(d): "2 + 3").
+//! `retransmit` is the data that has been retransmitted and is neither acknowledged nor sacked. There is no fast
+//! retransmit beyond the window: the third duplicate ACK moves `moment_ack` to the forward ACK at once (the example of
+//! figure 2 needs it), and then the halved window decides what is sent. In normal mode the first two duplicate ACKs
+//! release one new segment each (figure 3(d): "2 + 3").
 //!
 //! Readings of what the paper leaves open:
 //! - A segment first sent after the loss was detected may be lost, too, before recovery mode ends.
 //!   It is a new loss event, found as the first was, by three ACKs that report something above it,
-//!   and halves the window again; as it takes a round trip to hear of it, at most once in each
-//!   (`new_loss = halve`). `new_loss = ignore` resends it and lets the window be.
+//!   and halves the window again. As the report takes a round trip, there is at most one in each
+//!   (`new_loss = halve`). `new_loss = ignore` retransmits it and leaves the window unchanged.
 //! - A lost retransmission is found by the timer only.
-//! - After a timeout everything outstanding is lost, recovery mode ends, what is sacked is not
-//!   resent, and no loss event begins before all of it is acknowledged.
+//! - After a timeout everything outstanding is lost, recovery mode ends, sacked segments are not
+//!   retransmitted, and no loss event begins before all of it is acknowledged.
 //!
-//! Against its neighbours: FACK slides its window by the same forward ACK, but needs no three
-//! duplicate ACKs, sends nothing before the loss is detected, and does not let the window grow
-//! before the end. SACK takes a hole for lost only if enough above it is sacked.
+//! The neighbours: FACK slides its window by the same forward ACK, but does not wait for three duplicate ACKs, sends
+//! nothing before the loss is detected, and does not let the window grow before the end. SACK takes a hole for lost
+//! only if enough above it is sacked.
 //!
 //! Cost: two cursors that only move forward (`hole_cursor`); amortised O(1).
 
@@ -50,7 +49,7 @@ use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::shared::{DupThreshold, LimitedTransmit};
 use crate::catalog::{Choice, Context, Entry, Linux, Needs, Parameters, Switch};
 
-/// The rule: a hole below the forward ACK after three duplicate ACKs (Momentary §3.1).
+/// Rule of a hole below the forward ACK after three duplicate ACKs (Momentary §3.1).
 pub const HOLE_BELOW_FORWARD_ACK: LossRule = LossRule::new(&RuleWords {
     name: "hole",
     meaning: "hole below the forward ACK",
@@ -65,23 +64,23 @@ struct Momentary {
     new_loss: NewLoss,
     rto_timer: RtoPolicy,
     mode: Mode,
-    /// The next hole to resend: what is missing below it is `retransmit`.
+    /// Next hole to retransmit: the missing bytes below it are `retransmit`.
     holes: HoleCursor,
-    /// The first segment that is not sacked and belongs to no loss event yet.
+    /// First segment that is not sacked and belongs to no loss event yet.
     fresh: HoleCursor,
-    /// ACKs that reported something above `fresh` since it is where it is: in normal mode, the
-    /// duplicate ACKs.
+    /// Number of ACKs that reported something above `fresh` at its present position: in normal mode, the duplicate
+    /// ACKs.
     reports: u32,
-    /// Everything outstanding at the last timeout ends here; it is all lost.
+    /// End of what was outstanding at the last timeout; it is all lost.
     rto_edge: u64,
 }
 
-/// What a loss among segments first sent after the loss event is.
+/// Meaning of a loss among segments first sent after the loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum NewLoss {
     /// a new loss event, at most one per round trip
     Halve,
-    /// part of the same: resent, and the window let be
+    /// part of the same event: retransmitted, and the window unchanged
     Ignore,
 }
 
@@ -89,7 +88,7 @@ enum NewLoss {
 enum Mode {
     Normal,
     Recovery {
-        /// What was outstanding at the loss event ends here.
+        /// End of what was outstanding at the loss event.
         until: u64,
     },
 }
@@ -110,12 +109,12 @@ impl Momentary {
         }
     }
 
-    /// Whether everything that was outstanding at the last timeout is acknowledged.
+    /// Returns `true` if everything that was outstanding at the last timeout is acknowledged.
     fn past_timeout(&self, board: &Scoreboard) -> bool {
         board.una() >= self.rto_edge
     }
 
-    /// The left edge of the sliding window.
+    /// Returns the left edge of the sliding window.
     fn moment_ack(&self, board: &Scoreboard) -> u64 {
         match self.mode {
             Mode::Recovery { .. } => board.forward_ack(),
@@ -124,7 +123,7 @@ impl Momentary {
         }
     }
 
-    /// Below this holes are to be resent.
+    /// Returns the offset below which holes are to be retransmitted.
     fn resend_limit(&self, board: &Scoreboard) -> u64 {
         let recovery = match (self.mode, self.new_loss) {
             (Mode::Normal, _) => 0,
@@ -134,7 +133,7 @@ impl Momentary {
         recovery.max(self.rto_edge)
     }
 
-    /// Bytes that limited transmit adds to the window (RFC 3042 §2).
+    /// Returns the bytes that limited transmit adds to the window (RFC 3042 §2).
     fn limited_transmit_bytes(&self, board: &Scoreboard) -> u64 {
         let normal = self.mode == Mode::Normal && self.past_timeout(board);
         if !normal || self.limited_transmit == Switch::Off {
@@ -143,7 +142,7 @@ impl Momentary {
         u64::from(self.reports.min(self.dup_threshold - 1)) * u64::from(self.smss)
     }
 
-    /// Counts the ACK if it reports something above the first segment of no loss event.
+    /// Counts the ACK if it reports something above the first segment that belongs to no loss event.
     fn count_report(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         let before = self.fresh.id();
         self.fresh.on_ack(ack, board);
@@ -159,7 +158,7 @@ impl Momentary {
         }
     }
 
-    /// A loss event, if enough ACKs have reported something above a hole.
+    /// Returns a loss event, if enough ACKs have reported something above a hole.
     fn detect(&mut self, board: &Scoreboard) -> Option<LossEvent> {
         let repeated = self.mode != Mode::Normal && self.new_loss == NewLoss::Ignore;
         if self.reports < self.dup_threshold || repeated || !self.past_timeout(board) {
@@ -179,7 +178,7 @@ impl Recovery for Momentary {
         if sent.segment.transmissions > 1 {
             self.holes.pass(sent.id, view.scoreboard);
             if let Mode::Recovery { until } = &mut self.mode {
-                // Only `ignore` resends beyond it: the mode lasts until that is repaired, too.
+                // Only `ignore` retransmits beyond it: the mode lasts until that is repaired, too.
                 *until = (*until).max(sent.segment.end());
             }
         }
@@ -195,7 +194,7 @@ impl Recovery for Momentary {
             rto: self.rto_timer.on_ack(ack),
             ..Outcome::default()
         };
-        // Algorithm 1: in recovery mode the increase comes first, and so the last ACK has it.
+        // Algorithm 1: in recovery mode the increase comes first, so the last ACK has it, too.
         outcome.growth = match self.mode {
             Mode::Recovery { .. } if ack.kind != AckKind::Other => Growth::EveryAck,
             Mode::Normal if ack.acked_bytes > 0 => Growth::Acked,
@@ -223,7 +222,7 @@ impl Recovery for Momentary {
         self.reports = 0;
     }
 
-    /// Recovery mode ends, and a loss among what a timeout took for lost is a new one.
+    /// Recovery mode ends, and a loss among the segments that a timeout took for lost is a new one.
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         let board = view.scoreboard;
         self.mode = Mode::Normal;
@@ -279,8 +278,8 @@ struct MomentaryParameters {
     counting: DupThreshold,
     #[embed]
     limited_transmit: LimitedTransmit,
-    /// what a loss among segments first sent after a loss event is
-    #[parameter(source = "left open by the paper; our reading", default = NewLoss::Halve)]
+    /// meaning of a loss among segments first sent after a loss event
+    #[parameter(basic, source = "left open by the paper; our reading", default = NewLoss::Halve)]
     new_loss: NewLoss,
     #[embed(change(rto_timer(default(
         rfc = RtoPolicy::Advance,
@@ -290,11 +289,11 @@ struct MomentaryParameters {
     timer: RtoTimerParameters,
 }
 
-/// The catalog's entry.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("momentary", file!())
-        .summary("no recovery phase: halve once, slide by the forward ACK, go on increasing")
+        .summary("no recovery phase: halve once, slide by the forward ACK, keep increasing")
         .citation(
             "J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm, IEICE Trans. \
              Commun. E92-B(12), 2009",

@@ -1,13 +1,13 @@
 //! NewReno: fast recovery that lasts until everything outstanding at the loss is acknowledged.
 //!
-//! RFC 6582 §3.2 (Hoe, SIGCOMM 1996). It begins as Reno does, with `recover` = SND.NXT. An ACK
-//! below `recover` is *partial*: it points at the next lost segment, which is sent again at once,
-//! one per round trip. An ACK of `recover` or more is *full* and ends the recovery.
+//! RFC 6582 §3.2 (Hoe, SIGCOMM 1996). It begins as Reno does, with `recover` = SND.NXT. An ACK below `recover` is
+//! *partial*: it points at the next lost segment, which is retransmitted at once, one per round trip. An ACK of
+//! `recover` or more is *full* and ends the recovery.
 //!
 //! ```text
 //! third duplicate ACK   inflation = 3 SMSS              in flight = FlightSize − inflation
-//! more of them          inflation += SMSS               (see `reno` for why cwnd is left alone)
-//! partial ACK           inflation −= acked              (below zero, if it comes to that)
+//! more of them          inflation += SMSS               (see `reno` for why cwnd is unchanged)
+//! partial ACK           inflation −= acked              (may fall below zero)
 //!                       inflation += SMSS               if acked ≥ SMSS
 //! full ACK              inflation = 0, and cwnd = min(cwnd, …):
 //!   full_ack = alg1     FlightSize + SMSS,              then the same ACK opens the window
@@ -16,17 +16,15 @@
 //!              keep     cwnd,                           then the same ACK opens the window
 //! ```
 //!
-//! FlightSize is what is outstanding after the ACK. Where it is nothing, alg2 leaves one segment,
-//! and a receiver that delays ACKs makes the sender wait for it: draft-nishida-newreno-
-//! modification §4 shows three ways to get there and proposes alg3, which RFC 6582 adopted. RFC
-//! and draft write ssthresh where this file has cwnd. After a loss taken for congestion the two
-//! are one, but for ns-2's arithmetic (`full_ack_from`); after any other the response may have
-//! set them apart, and it is cwnd that was inflated.
+//! FlightSize is the data outstanding after the ACK. If it is zero, alg2 leaves one segment, and a receiver that delays
+//! ACKs makes the sender wait for it: draft-nishida-newreno- modification §4 shows three ways to get there and proposes
+//! alg3, which RFC 6582 adopted. RFC and draft write ssthresh where this file has cwnd. After a loss taken for
+//! congestion the two are equal, except for ns-2's arithmetic (`full_ack_from`). After any other loss the response may
+//! have set them to different values, and cwnd is the one that was inflated.
 //!
-//! Against its neighbours: Reno leaves at the first new ACK. SACK recoveries see all holes at once
-//! and repair more than one per round trip. `variant` says what partial ACKs do to the timer:
-//! slow-but-steady goes on however many round trips it takes, impatient gives up for slow start
-//! if many segments were lost (RFC 6582 §4).
+//! The neighbours: Reno leaves fast recovery at the first new ACK. SACK recoveries see all holes at once and repair
+//! more than one per round trip. `variant` is the effect of partial ACKs on the timer: slow-but-steady continues
+//! however many round trips it takes, impatient gives up for slow start if many segments were lost (RFC 6582 §4).
 
 use alloc::boxed::Box;
 
@@ -42,7 +40,7 @@ use super::go_back_n::GoBackN;
 use super::reno::TimerParameters;
 use crate::catalog::{Choice, Context, Entry, Linux, Parameters};
 
-/// The rule: a partial acknowledgment points at it (RFC 6582 §3.2).
+/// Rule of a partial acknowledgment that points at the segment (RFC 6582 §3.2).
 pub const PARTIAL_ACK: LossRule = LossRule::new(&RuleWords {
     name: "partial",
     meaning: "partial ACK",
@@ -55,36 +53,36 @@ pub(super) struct NewReno {
     dup_acks: DuplicateAcks,
     resend: GoBackN,
     recovery: Option<FastRecovery>,
-    /// The retransmission that is due at once, and why.
+    /// Retransmission that is due at once, and its reason.
     retransmit: Option<(SegmentId, LossRule)>,
     smss: i64,
 }
 
-/// The state of fast recovery.
+/// State of fast recovery.
 #[derive(Clone, Copy, Debug)]
 struct FastRecovery {
-    /// Bytes by which the window is inflated; negative if partial ACKs deflated it beyond.
+    /// Bytes by which the window is inflated; negative if partial ACKs deflated it further.
     inflation: i64,
     partial_acks: u32,
     /// New segments sent since the last ACK.
     burst: u64,
-    /// The window before a partial ACK deflated it, in bytes.
+    /// Window before a partial ACK deflated it, in bytes.
     deflated_from: Option<f64>,
 }
 
-/// The parameters.
+/// Parameters.
 #[derive(Clone, Copy, Debug)]
 struct Policy {
     variant: Variant,
     full_ack: FullAck,
     full_ack_from: FullAckFrom,
     deflation: Deflation,
-    /// New segments at most per ACK in fast recovery.
+    /// Greatest number of new segments per ACK in fast recovery.
     burst_max: u64,
     at_fast_retransmit: RtoTimer,
 }
 
-/// Which partial ACKs restart the retransmission timer (RFC 6582 §4).
+/// Partial ACKs that restart the retransmission timer (RFC 6582 §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Variant {
     /// the first of a recovery
@@ -93,7 +91,7 @@ pub enum Variant {
     SlowButSteady,
 }
 
-/// What a full ACK makes of the window. See the [module](self).
+/// Window after a full ACK. See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum FullAck {
     /// FlightSize + SMSS, and the same ACK opens it
@@ -102,30 +100,30 @@ pub enum FullAck {
     Alg2,
     /// max(FlightSize, SMSS) + SMSS
     Alg3,
-    /// it stays, and the same ACK opens it
+    /// unchanged, and the same ACK opens it
     Keep,
 }
 
-/// Where a full ACK that sets the window anew starts from.
+/// Start value of a full ACK that sets the window anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum FullAckFrom {
-    /// ssthresh, as it is written; no less of it than two segments, and what was deflated comes back
+    /// ssthresh as written: at least two segments, and deflation is reversed
     Ssthresh,
     /// cwnd as it is
     Cwnd,
 }
 
-/// What shrinks when a partial ACK covers more than the inflation.
+/// Quantity that shrinks when a partial ACK covers more than the inflation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Deflation {
-    /// it goes below zero until the recovery ends
+    /// the inflation, below zero until the recovery ends
     Inflation,
-    /// the window itself, for good
+    /// the window itself, permanently
     Window,
 }
 
 impl FullAck {
-    /// The bound on cwnd in bytes, if there is one.
+    /// Returns the bound on cwnd in bytes, if there is one.
     fn limit(self, flight_size: u64, smss: u64) -> Option<f64> {
         let limit = match self {
             Self::Alg1 | Self::Alg2 => flight_size + smss,
@@ -135,11 +133,11 @@ impl FullAck {
         Some(limit as f64)
     }
 
-    /// The least that cwnd is before that bound, in bytes, where the full ACK sets it anew.
+    /// Returns the least cwnd before that bound, in bytes, if the full ACK sets it anew.
     ///
-    /// The draft, and ns-2 with `exit_recovery_fix_`, start from ssthresh. In ns-2's arithmetic
-    /// cwnd may have fallen below it: by deflation, and because two segments are the least of
-    /// ssthresh and not of cwnd, so that half of three is 2 and 1.5.
+    /// The draft, and ns-2 with `exit_recovery_fix_`, start from ssthresh. In ns-2's arithmetic cwnd may have fallen
+    /// below it: by deflation, and because the minimum of two segments applies to ssthresh and not to cwnd, so that
+    /// half of three is 2 and 1.5.
     fn restores(
         self,
         from: FullAckFrom,
@@ -154,7 +152,7 @@ impl FullAck {
         Some(recovery.deflated_from.map_or(least, |cwnd| cwnd.max(least)))
     }
 
-    /// Whether the same ACK opens the window.
+    /// Returns the growth on the same ACK.
     fn growth(self) -> Growth {
         match self {
             Self::Alg1 | Self::Keep => Growth::Acked,
@@ -164,7 +162,7 @@ impl FullAck {
 }
 
 impl NewReno {
-    /// One with these parameters.
+    /// Builds the algorithm with these parameters.
     pub(super) fn new(parameters: &NewRenoParameters, context: &Context) -> Self {
         Self {
             policy: Policy::new(parameters),
@@ -176,36 +174,35 @@ impl NewReno {
         }
     }
 
-    /// Everything outstanding is to be sent again in order, in place of fast recovery
-    /// (`bulk_repeat`).
+    /// Begins to retransmit everything outstanding in order, in place of fast recovery (`bulk_repeat`).
     pub(super) fn resend_all(&mut self, rule: LossRule, view: &View<'_>) {
         self.recovery = None;
         self.retransmit = None;
         self.resend.begin(view, rule);
     }
 
-    /// Takes note of an ACK while everything is sent again; it is no sign of a loss.
+    /// Notes an ACK while everything is retransmitted; it is no sign of a loss.
     pub(super) fn note_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         self.resend.on_ack(view);
         self.dup_acks.reveal_loss(ack);
     }
 
-    /// Bytes in flight while everything is sent again.
+    /// Returns the bytes in flight while everything is retransmitted.
     pub(super) fn resent_bytes(&self, view: &View<'_>) -> u64 {
         self.resend.flight_size(view)
     }
 
-    /// What is to be sent next while everything is sent again, if that is not done.
+    /// Returns the next segment while everything is retransmitted, if that is not finished.
     pub(super) fn next_resent(&self) -> Option<Next> {
         self.resend.next()
     }
 
-    /// Sends the first unacknowledged segment again; returns its length.
+    /// Retransmits the first unacknowledged segment.
     fn retransmit_first(&mut self, rule: LossRule, view: &View<'_>) {
         self.retransmit = Some((view.scoreboard.first(), rule));
     }
 
-    /// RFC 6582 §3.2 step 2.
+    /// Begins fast recovery (RFC 6582 §3.2 step 2).
     fn enter(&mut self, view: &View<'_>) -> Outcome {
         self.dup_acks.begin_event(view);
         self.recovery = Some(FastRecovery {
@@ -222,7 +219,7 @@ impl NewReno {
         }
     }
 
-    /// An ACK of new data (RFC 6582 §3.2 step 3).
+    /// Handles an ACK of new data (RFC 6582 §3.2 step 3).
     fn advance(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
         self.retransmit = None;
         let Some(recovery) = self.recovery.take() else {
@@ -342,7 +339,7 @@ impl Recovery for NewReno {
         self.recovery.map_or(0, |recovery| recovery.inflation)
     }
 
-    // Asked for each segment, by `allowance`.
+    // `allowance` calls it for each segment.
     #[inline(always)]
     fn in_flight(&self, view: &View<'_>) -> u64 {
         let flight = self.resend.flight_size(view);
@@ -392,8 +389,9 @@ pub struct NewRenoParameters {
     duplicates: DuplicateAckParameters,
     #[embed]
     timer: TimerParameters,
-    /// which partial ACKs restart the retransmission timer
+    /// partial ACKs that restart the retransmission timer
     #[parameter(
+        basic,
         source = "RFC 6582 §3.2 step 3 and §4; ns-2 newreno_changes1_; Linux restarts it on every \
                   ACK that advances",
         default(
@@ -403,21 +401,22 @@ pub struct NewRenoParameters {
         ),
     )]
     variant: Variant,
-    /// what the full ACK makes of cwnd when it ends the recovery
+    /// cwnd after the full ACK that ends the recovery
     #[parameter(
+        basic,
         source = "RFC 6582 §3.2 step 3 (alg3); draft-nishida-newreno-modification; ns-2 \
                   exit_recovery_fix_ 0 and Linux tcp_end_cwnd_reduction (keep)",
         default(rfc = FullAck::Alg3, linux = FullAck::Keep, ns2 = FullAck::Keep),
     )]
     full_ack: FullAck,
-    /// what alg1, alg2 and alg3 start from
+    /// start value of alg1, alg2 and alg3
     #[parameter(
         source = "draft-nishida-newreno-modification §6 and ns-2 exit_recovery_fix_ (ssthresh); they differ in \
                   ns-2's arithmetic alone",
         default = FullAckFrom::Ssthresh,
     )]
     full_ack_from: FullAckFrom,
-    /// what shrinks when a partial ACK covers more than the inflation
+    /// quantity that shrinks when a partial ACK covers more than the inflation
     #[parameter(
         source = "RFC 6582 §3.2 step 3; ns-2 partial window deflation",
         default(
@@ -427,7 +426,7 @@ pub struct NewRenoParameters {
         ),
     )]
     deflation: Deflation,
-    /// new segments at most per ACK during the recovery
+    /// greatest number of new segments per ACK during the recovery
     #[parameter(
         source = "ns-2 allows 2; RFC 6582 does not limit them",
         range = 1..=BURST_UNLIMITED,
@@ -450,7 +449,7 @@ impl Policy {
     }
 }
 
-/// NewReno in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("newreno", file!())
@@ -458,7 +457,7 @@ pub fn entry() -> Entry<dyn Recovery> {
         .citation("RFC 6582")
         .linux(
             Linux::missing(
-                "what Linux does where a peer declines SACK; to turn SACK off for all (net.ipv4.tcp_sack=0) is no way to choose a sender",
+                "with SACK it has RACK-TLP, without it NewReno; turning SACK off for all connections (net.ipv4.tcp_sack=0) is no way to choose a sender",
             )
             .near("rack"),
         )

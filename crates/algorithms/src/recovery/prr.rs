@@ -1,10 +1,9 @@
-//! Proportional Rate Reduction: how much may leave on each ACK of a fast recovery.
+//! Proportional Rate Reduction: the number of bytes that may leave on each ACK of a fast recovery.
 //!
-//! Mathis, Cardwell, Cheng, Dukkipati, "Proportional Rate Reduction (PRR)", RFC 9937 (§6), which
-//! replaces RFC 6937.
+//! Mathis, Cardwell, Cheng, Dukkipati, "Proportional Rate Reduction (PRR)", RFC 9937 (§6), which replaces RFC 6937.
 //!
-//! A window that is cut at once stops the ACK clock until in flight has fallen below it: half a
-//! round trip of silence, then a burst. PRR spreads the reduction over the round trip instead:
+//! A window that is cut at once stops the ACK clock until the bytes in flight have fallen below it: half a round trip
+//! of silence, then a burst. PRR spreads the reduction over the round trip instead:
 //!
 //! ```text
 //! in flight > ssthresh:  sndcnt = ⌈prr_delivered · ssthresh / RecoverFS⌉ − prr_out
@@ -14,36 +13,36 @@
 //! nothing sent yet:      at least SMSS, for the fast retransmission
 //! ```
 //!
-//! A SafeACK advances SND.UNA without further losses. RFC 6937 left the choice between the two
-//! bounds to the implementer; RFC 9937 lets SafeACK choose ACK by ACK.
+//! A SafeACK advances SND.UNA without further losses. RFC 6937 left the choice between the two bounds to the
+//! implementer; RFC 9937 lets SafeACK choose ACK by ACK.
 //!
-//! Not a recovery but a part of one: [`Prr`] lives from the beginning of a fast recovery to its
-//! end and answers `Recovery::allowance`. It is *asked* after every transmission, where the RFC
-//! computes `cwnd = in flight + sndcnt` once per ACK; each segment sent raises `prr_out` and in
-//! flight alike, and what was in flight at the ACK chooses the formula, so both allow the same. The sender's window is already the reduced one, so it
-//! plays ssthresh's part, and at the end of recovery nothing is left to be set.
+//! PRR is not a recovery but a part of one: [`Prr`] lives from the beginning of a fast recovery to its end and answers
+//! `Recovery::allowance`. The RFC computes `cwnd = in flight + sndcnt` once per ACK; here `sndcnt` is computed after
+//! every transmission. Each segment sent raises `prr_out` and the bytes in flight by the same amount, and the bytes in
+//! flight at the ACK choose the formula, so both allow the same. The sender's window is already the reduced one, so it
+//! takes ssthresh's role, and at the end of recovery nothing is left to be set.
 
-/// Which bound applies while in flight is at or below ssthresh.
+/// Bound that applies while the bytes in flight are at or below ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// SSRB on a SafeACK, CRB otherwise (RFC 9937).
     SafeAck,
-    /// Always the conservative one: never more than was delivered (RFC 6937's PRR-CRB).
+    /// Always the conservative bound: never more than was delivered (RFC 6937's PRR-CRB).
     Conservative,
-    /// Always the slow-start one: one segment more than was delivered (RFC 6937's PRR-SSRB).
+    /// Always the slow-start bound: one segment more than was delivered (RFC 6937's PRR-SSRB).
     SlowStart,
 }
 
-/// Whether an ACK advanced SND.UNA and told of no further loss.
+/// Progress that an ACK reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It did: a SafeACK.
+    /// SND.UNA advanced, and no further loss was found: a SafeACK.
     Safe,
-    /// It did not.
+    /// Any other.
     Unsafe,
 }
 
-/// The state of one fast recovery. See the [module](self).
+/// State of one fast recovery. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Prr {
     bound: Bound,
@@ -51,16 +50,16 @@ pub struct Prr {
     recover_fs: u64,
     prr_delivered: u64,
     prr_out: u64,
-    /// `prr_out` when the last ACK came.
+    /// `prr_out` when the last ACK arrived.
     prr_out_at_ack: u64,
-    /// DeliveredData of the last ACK, and whether it was a SafeACK.
+    /// DeliveredData of the last ACK, and `Safe` if it was a SafeACK.
     delivered_data: u64,
     progress: Progress,
 }
 
 impl Prr {
-    /// A fast recovery begins. `recover_fs` (RecoverFS) is the data, in bytes, that was sent and
-    /// not known to have arrived before the ACK that began it.
+    /// Begins a fast recovery. `recover_fs` (RecoverFS) is the data, in bytes, that was sent and not known to have
+    /// arrived before the ACK that began it.
     #[must_use]
     pub fn new(bound: Bound, smss: u32, recover_fs: u64) -> Self {
         Self {
@@ -75,8 +74,8 @@ impl Prr {
         }
     }
 
-    /// An ACK of the recovery came in, the one that began it included. `delivered_data` are the
-    /// bytes that it reported for the first time.
+    /// Takes an ACK of the recovery; the first is the one that began it. `delivered_data` is the number of bytes that
+    /// it reported for the first time.
     pub fn on_ack(&mut self, delivered_data: u64, progress: Progress) {
         self.prr_delivered += delivered_data;
         self.prr_out_at_ack = self.prr_out;
@@ -84,17 +83,17 @@ impl Prr {
         self.progress = progress;
     }
 
-    /// `bytes` were sent, new or again.
+    /// Notes that `bytes` were sent, new or retransmitted.
     pub fn on_sent(&mut self, bytes: u32) {
         self.prr_out += u64::from(bytes);
     }
 
-    /// Bytes that may still be sent before the next ACK (sndcnt, less what it has already
-    /// given), with `in_flight` bytes in flight now and `ssthresh` as the window to end at.
+    /// Returns the bytes that may still be sent before the next ACK (sndcnt, less what was sent since the last ACK),
+    /// with `in_flight` bytes in flight now and `ssthresh` as the window to end at.
     #[must_use]
     pub fn sndcnt(&self, ssthresh: u64, in_flight: u64) -> u64 {
         let given = self.prr_out - self.prr_out_at_ack;
-        // What was in flight when the ACK came says which of the two it is, for all that it lets go.
+        // The bytes in flight when the ACK arrived choose the formula for everything that it releases.
         let sndcnt = if in_flight.saturating_sub(given) > ssthresh {
             // 128 bits: a product of two window sizes. Rounded up to whole segments, as in the
             // RFC's examples and in Linux: less than one is not sent anyway.
@@ -129,12 +128,12 @@ mod tests {
 
     const SMSS: u32 = 1000;
 
-    /// Runs the first round trip of a recovery of 20 segments, counted in segments: which ACKs
-    /// send something, and what is in flight after each. `lost` are missing from the front.
+    /// Runs the first round trip of a recovery of 20 segments, counted in segments; returns the ACKs that send
+    /// something, and the bytes in flight after each. `lost` are missing from the front.
     fn first_round(bound: Bound, lost: u64) -> (Vec<u64>, Vec<u64>) {
         let ssthresh = 10;
-        // Limited transmit has sent two more for the first two duplicate ACKs; the third one
-        // begins the recovery, and makes all the missing known as lost.
+        // Limited transmit has sent two more for the first two duplicate ACKs; the third begins the recovery, and marks
+        // all missing segments as lost.
         let mut in_flight = 20 + 2 - 3 - lost;
         let mut prr = Prr::new(bound, SMSS, 20_000);
         let (mut sends, mut pipe) = (Vec::new(), Vec::new());
@@ -156,9 +155,8 @@ mod tests {
 
     #[test]
     fn the_first_segment_opens_no_other_formula() {
-        // A pace has let nothing out while nine of ten were delivered; three are in flight, as many
-        // as the window holds. One goes in any case, and that four are in flight now does not make
-        // the share of what was delivered due.
+        // Pacing has released nothing while nine of ten were delivered; three are in flight, as many as the window
+        // holds. One is sent in any case; that four are in flight now does not release the share of the delivered data.
         let mut prr = Prr::new(Bound::SafeAck, SMSS, 10_000);
         for _ in 0..9 {
             prr.on_ack(1000, Progress::Unsafe);
@@ -166,17 +164,16 @@ mod tests {
         assert_eq!(prr.sndcnt(3000, 3000), 1000);
         prr.on_sent(SMSS);
         assert_eq!(prr.sndcnt(3000, 4000), 0);
-        // With the next ACK it is.
+        // The next ACK does.
         prr.on_ack(0, Progress::Unsafe);
         assert_eq!(prr.sndcnt(3000, 4000), 2000);
     }
 
     #[test]
     fn after_one_loss_every_second_ack_sends_until_half_is_left() {
-        // RFC 6937 §3.1's first example, which RFC 9937's formulas leave as it is: of segments
-        // 0 to 19 number 0 is lost. ACK 3 sends the retransmission, then every second one new
-        // data. After the retransmission 19 are in flight; 7 of the 16 ACKs after it send, which
-        // leaves 19 − 16 + 7 = 10, and that is ssthresh.
+        // RFC 6937 §3.1's first example, which RFC 9937's formulas do not change: of segments 0 to 19 number 0 is lost.
+        // ACK 3 sends the retransmission, then every second ACK new data. After the retransmission 19 are in flight; 7
+        // of the 16 ACKs after it send, which leaves 19 − 16 + 7 = 10, and that is ssthresh.
         for bound in [Bound::SafeAck, Bound::Conservative, Bound::SlowStart] {
             let (sends, pipe) = first_round(bound, 1);
             assert_eq!(sends, [3, 5, 7, 9, 11, 13, 15, 17], "{bound:?}");
@@ -186,18 +183,18 @@ mod tests {
 
     #[test]
     fn after_a_burst_of_losses_the_bounds_differ() {
-        // RFC 6937 §3.1's second example: 0 to 14 are lost, ACKs 15 to 19 come back; 22 sent,
-        // 3 delivered and 15 lost leave 4 in flight at ACK 17, below ssthresh.
-        // Conservatively each of the three ACKs sends one: 4 + 1 = 5, and it stays there.
+        // RFC 6937 §3.1's second example: 0 to 14 are lost, ACKs 15 to 19 arrive; 22 sent, 3 delivered and 15 lost
+        // leave 4 in flight at ACK 17, below ssthresh. With the conservative bound each of the three ACKs sends one: 4
+        // + 1 = 5, and it stays there.
         let (sends, pipe) = first_round(Bound::Conservative, 15);
         assert_eq!((sends, pipe), (vec![17, 18, 19], vec![5, 5, 5]));
-        // With slow start each sends two.
+        // With the slow start bound each sends two.
         let (sends, pipe) = first_round(Bound::SlowStart, 15);
         assert_eq!((sends, pipe), (vec![17, 17, 18, 18, 19, 19], vec![6, 7, 8]));
     }
 
     #[test]
-    fn a_safe_ack_lets_one_segment_more_go() {
+    fn a_safe_ack_releases_one_segment_more() {
         let mut prr = Prr::new(Bound::SafeAck, SMSS, 20_000);
         prr.on_ack(1000, Progress::Unsafe);
         assert_eq!(prr.sndcnt(10_000, 4_000), 1000);

@@ -1,11 +1,11 @@
-//! RACK-TLP: loss by the time of transmission, and a probe for the tail. Today's standard.
+//! RACK-TLP: loss detection by the time of transmission, and a probe for tail loss. Today's standard.
 //!
-//! Cheng, Cardwell, Dukkipati, Jha, "The RACK-TLP Loss Detection Algorithm for TCP", RFC 8985;
-//! the window in recovery is RFC 9937's, see [`prr`](super::prr).
+//! Cheng, Cardwell, Dukkipati, Jha, "The RACK-TLP Loss Detection Algorithm for TCP", RFC 8985; the window in recovery
+//! is RFC 9937's, see [`prr`](super::prr).
 //!
-//! Let RACK.segment be the most recently *sent* segment that is known to have arrived, and
-//! RACK.rtt how long that took. What was sent before it and is neither here nor overdue by more
-//! than the reordering window is on its way; the rest is lost (§6.2 step 5):
+//! Let RACK.segment be the most recently *sent* segment that is known to have arrived, and RACK.rtt its round-trip
+//! time. A segment sent before it that has not arrived is lost as soon as it is overdue by more than the reordering
+//! window (§6.2 step 5):
 //!
 //! ```text
 //! lost:  sent before RACK.segment, and  sent_at + RACK.rtt + reo_wnd ≤ now
@@ -13,26 +13,24 @@
 //! RTO:   the first segment, and all whose deadline has passed, whatever arrived (§6.3)
 //! ```
 //!
-//! Against its neighbours: SACK counts segments above a hole, LE counts ACKs of later
-//! transmissions, RACK asks for one later transmission and some time. Like LE, and unlike SACK,
-//! it finds lost retransmissions; unlike LE it has a recovery phase, in which the window is cut
-//! once and frozen.
+//! The neighbours: SACK counts segments above a hole, LE counts ACKs of later transmissions, RACK needs one later
+//! transmission and some time. Like LE, and unlike SACK, it finds lost retransmissions; unlike LE it has a recovery
+//! phase, in which the window is cut once and frozen.
 //!
-//! **Cost.** The RFC scans all segments sent before RACK.segment. Here they are taken off the
-//! list of transmissions, once, into a queue of suspects in the same order; all wait equally
-//! long, so the front is lost first and the back determines the timer. Both ends shed what has
-//! arrived meanwhile: amortised O(1) per ACK at any window.
+//! **Cost.** The RFC scans all segments sent before RACK.segment. Here they are taken off the list of transmissions,
+//! once, into a queue of suspects in the same order; all wait equally long, so the front is lost first and the back
+//! determines the timer. Segments that have arrived meanwhile leave at both ends: amortised O(1) per ACK at any window.
 //!
 //! Differences from the RFC's letter:
 //! - The engine numbers transmissions, so that number stands for the pair (xmit_ts, end_seq).
-//! - Of several segments that one ACK reports, RACK.rtt is that of the last sent, even if what was
-//!   sent later had arrived before: the RFC looks at them in the order in which they were sent, and
-//!   takes the last. Linux looks at what is sacked first and at what is acknowledged after that,
+//! - Of several segments that one ACK reports, RACK.rtt is that of the last sent, even if a segment
+//!   sent later had arrived before: the RFC examines them in the order in which they were sent, and
+//!   takes the last. Linux examines the sacked segments first and then the acknowledged ones,
 //!   each in the order of the stream, and takes the last (`rtt_of`).
 //! - Linux's timers count in ticks (`timer_tick`).
-//! - min_RTT is the connection's least sample, not a windowed one.
+//! - min_RTT is the connection's minimum sample, not a windowed one.
 //! - A probe is not scheduled when §7.3 would not send it, so it does not delay the RTO.
-//! - What is lost is resent in the order in which it was found; the RFC says nothing of it.
+//! - Lost segments are retransmitted in the order in which they were found; the RFC does not specify it.
 //! - Lost retransmissions do not cut the window again within a recovery (as in Linux).
 
 use alloc::boxed::Box;
@@ -57,7 +55,7 @@ use super::two_lists::{Transmission, TwoLists};
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Context, Entry, InLinux, Needs, Parameters, Switch};
 
-/// The rule: a segment sent sufficiently later was delivered (RFC 8985 §6.2).
+/// Rule of a delivered segment that was sent sufficiently later (RFC 8985 §6.2).
 pub const OVERTAKEN: LossRule = LossRule::new(&RuleWords {
     name: "rack",
     meaning: "later segment delivered (RACK)",
@@ -66,7 +64,7 @@ pub const OVERTAKEN: LossRule = LossRule::new(&RuleWords {
 #[cfg(test)]
 mod tests;
 
-/// Where the connection stands.
+/// Phase of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
@@ -93,20 +91,20 @@ struct MostRecent {
     rtt: Duration,
 }
 
-/// What a round of loss detection found.
+/// Result of a round of loss detection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     first: Option<SegmentId>,
     bytes: u64,
 }
 
-/// The recovery. See the [module](self).
+/// RACK-TLP's recovery. See the [module](self).
 #[derive(Debug)]
 pub struct RackTlp {
     smss: u32,
-    /// In flight with the TSval of each, and lost.
+    /// Segments in flight with the TSval of each, and lost segments.
     lists: TwoLists<Option<u32>>,
-    /// In flight, sent before RACK.segment, but not overdue yet; in order of transmission.
+    /// Segments in flight, sent before RACK.segment, but not overdue yet; in order of transmission.
     suspects: VecDeque<Transmission>,
     most_recent: Option<MostRecent>,
     reordering: ReorderingWindow,
@@ -120,11 +118,11 @@ pub struct RackTlp {
     prr: Option<Prr>,
     /// `None` without probes.
     tlp: Option<Tlp>,
-    /// What a probe repaired: a loss that is not reported yet.
+    /// Loss that a probe repaired and that is not reported yet.
     unanswered: Option<Tail>,
-    /// The next retransmission goes out whatever the window says.
+    /// The next retransmission leaves whatever the window says.
     fast_retransmit: bool,
-    /// How the window may grow on the ACK that ends a recovery.
+    /// Growth of the window on the ACK that ends a recovery.
     growth_at_exit: Growth,
 }
 
@@ -173,13 +171,12 @@ impl RackTlp {
         }
     }
 
-    /// Whether nothing is being repaired.
+    /// Returns `true` if nothing is being repaired.
     const fn is_calm(&self) -> bool {
         matches!(self.phase, Phase::Open | Phase::Reducing { .. })
     }
 
-    /// Advances RACK.segment (§6.2 step 2). To be called while the tags of what was delivered
-    /// are still there.
+    /// Advances RACK.segment (§6.2 step 2). Must be called while the tags of the delivered segments still exist.
     fn update_most_recent(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         let certain = ack.delivered.iter().filter(|delivered| {
             let once = delivered.segment.transmissions == 1;
@@ -201,7 +198,7 @@ impl RackTlp {
         });
     }
 
-    /// Finds what is lost and sets the reordering timer for what may be (§6.2 step 5).
+    /// Finds lost segments and sets the reordering timer for those that may be lost (§6.2 step 5).
     fn detect_losses(&mut self, view: &View<'_>) -> Found {
         self.reordering_timer = None;
         let mut found = Found::default();
@@ -264,8 +261,7 @@ impl RackTlp {
         Some(LossEvent::of(segment, OVERTAKEN))
     }
 
-    /// Ends a recovery whose point SND.UNA has reached; answers with how the window may grow on
-    /// this ACK.
+    /// Ends a recovery whose point SND.UNA has reached; returns the growth of the window on this ACK.
     fn leave_recovery(&mut self, ack: &AckFacts<'_>) -> (Growth, Exit) {
         let (point, growth, exit) = match self.phase {
             Phase::Open => return (Growth::Acked, Exit::No),
@@ -289,8 +285,8 @@ impl RackTlp {
         }
     }
 
-    /// The probe's outcome (RFC 8985 §7.4): a loss event if it repaired a loss in secret. It waits
-    /// until something is outstanding: half of nothing is no window.
+    /// Returns the probe's outcome (RFC 8985 §7.4): a loss event if it repaired a loss unnoticed. The event waits until
+    /// something is outstanding: half of nothing is no window.
     fn judge_probe(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<LossEvent> {
         let tlp = self.tlp.as_mut()?;
         if let Verdict::RepairedLoss(tail) = tlp.on_ack(ack) {
@@ -303,8 +299,8 @@ impl RackTlp {
         Some(LossEvent::repaired(id, segment, LossRule::PROBE))
     }
 
-    /// Sets, or cancels, the probe timer (§7.2): anew if the retransmission timer is restarted or
-    /// new data has left, and expires at `rto_at`.
+    /// Sets or cancels the probe timer (§7.2): it is set anew if the retransmission timer, which expires at `rto_at`,
+    /// is restarted or new data has left.
     fn schedule_probe(&mut self, view: &View<'_>, rto_at: Option<Instant>) {
         let calm = self.is_calm();
         let Some(tlp) = &mut self.tlp else {
@@ -333,12 +329,12 @@ impl RackTlp {
     }
 }
 
-/// When the retransmission timer expires if it is started now.
+/// Returns the expiry of the retransmission timer if it is started now.
 fn restarted(view: &View<'_>) -> Instant {
     view.now + view.rtt.rto()
 }
 
-/// Whether a transmission should have been acknowledged by now, `wait` after it left.
+/// Returns `true` if a transmission should have been acknowledged by now, `wait` after it left.
 fn is_overdue(sent: Transmission, wait: Duration, view: &View<'_>) -> bool {
     let segment = view.scoreboard.get(sent.id);
     segment.is_some_and(|segment| segment.sent_at + wait <= view.now)
@@ -367,7 +363,7 @@ impl Recovery for RackTlp {
             return RtoTimer::Restart;
         }
         if !repeated {
-            // It does not run yet for the first segment outstanding.
+            // The timer does not run yet for the first outstanding segment.
             let rto_at = view.rto_at.unwrap_or_else(|| restarted(view));
             self.schedule_probe(view, Some(rto_at));
         }
@@ -426,7 +422,7 @@ impl Recovery for RackTlp {
         self.phase = Phase::Reducing { point: board.nxt() };
     }
 
-    /// What is too long for the path does not arrive, whenever it was sent.
+    /// A segment that is too long for the path does not arrive, whenever it was sent.
     fn on_cut(&mut self, view: &View<'_>) {
         self.lists.cut(view.scoreboard, None);
         self.on_rto(view);
@@ -451,9 +447,9 @@ impl Recovery for RackTlp {
         self.detect_losses(view);
     }
 
-    /// What is in flight again is looked at anew: what is overdue all the same begins a recovery of
-    /// its own, as in Linux, where an undone connection is open when losses are identified. That a
-    /// late segment was taken for lost is a sign of reordering (Linux, `tcp_try_undo_partial`).
+    /// Segments that are in flight again are examined anew: if one is overdue after all, it begins a recovery of its
+    /// own, as in Linux, where an undone connection is open when losses are identified. A late segment that was taken
+    /// for lost is a sign of reordering (Linux, `tcp_try_undo_partial`).
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         if self.phase == Phase::Open {
             return Reversal::Done(None);
@@ -494,7 +490,7 @@ impl Recovery for RackTlp {
             let before = self.prr.is_some();
             expiry.loss = self.enter_recovery(found, 0, view);
             if let Some(prr) = self.prr.as_mut().filter(|_| before && found.bytes > 0) {
-                // No ACK will come for what is lost: a segment's worth, as in Linux.
+                // No ACK will arrive for the lost segment: it counts as a segment delivered, as in Linux.
                 prr.on_ack(u64::from(self.smss), Progress::Unsafe);
             }
         }
@@ -506,7 +502,7 @@ impl Recovery for RackTlp {
         expiry
     }
 
-    // Asked for each segment, by `allowance`.
+    // `allowance` calls it for each segment.
     #[inline(always)]
     fn lost_bytes(&self) -> Option<u64> {
         Some(self.lists.judged_bytes())
@@ -548,8 +544,8 @@ impl Recovery for RackTlp {
                 },
             };
         }
-        // New data that SACKs make room for is limited transmit: it does not count in FlightSize
-        // when the window is cut (RFC 5681 §3.2 step 2).
+        // New data that SACKs make room for is limited transmit: it does not count in FlightSize when the window is cut
+        // (RFC 5681 §3.2 step 2).
         let early = self.is_calm() && view.scoreboard.sacked_segments() > 0;
         Next::New {
             why: if early {
@@ -566,7 +562,7 @@ impl Recovery for RackTlp {
     }
 }
 
-/// Of several segments that one ACK reports, which RACK.rtt is of.
+/// Segment whose time is RACK.rtt, if one ACK reports several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum RttOf {
     /// the one sent last
@@ -576,7 +572,7 @@ enum RttOf {
 }
 
 impl RttOf {
-    /// Whether `other` comes after `one`.
+    /// Returns `true` if `other` comes after `one`.
     fn ranks(self, one: &Delivered, other: &Delivered) -> bool {
         let cumulative = |d: &Delivered| d.by == DeliveredBy::Cumulative;
         match self {
@@ -586,7 +582,7 @@ impl RttOf {
     }
 }
 
-/// What paces the window reduction, and how far it may catch up.
+/// Pacing of the window reduction, and its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Reduction {
     /// PRR; the bound is SSRB on a SafeACK, else CRB
@@ -595,20 +591,21 @@ enum Reduction {
     Crb,
     /// PRR with the slow start reduction bound
     Ssrb,
-    /// nothing: the window is cut at once
+    /// none: the window is cut at once
     Off,
 }
 
 /// RACK-TLP's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct RackParameters {
-    /// how long an overtaken segment may still be on its way
+    /// time by which an overtaken segment may still be late
     #[parameter(
+        basic,
         source = "RFC 8985 §6.2 step 4; Linux sysctl tcp_recovery",
         default = Rule::Adaptive,
     )]
     reo_wnd: Rule,
-    /// the reordering window's step as a share of the least RTT
+    /// step of the reordering window as a share of the least RTT
     #[parameter(source = "RFC 8985 §6.2 step 4", range = 0.0..=1.0, default = 0.25)]
     reo_wnd_share: f64,
     /// recoveries without a DSACK after which the reordering window is one step again
@@ -621,15 +618,15 @@ struct RackParameters {
     reo_wnd_persist: u64,
     #[embed]
     counting: DupThreshold,
-    /// of several segments that an ACK reports, which one's age is RACK.rtt
+    /// segment whose age is RACK.rtt, if an ACK reports several
     #[parameter(
         source = "RFC 8985 §6.2 step 2; linux: tcp_rack_advance",
         default(rfc = RttOf::LastSent, linux = RttOf::LastInStream, ns2 = RttOf::LastSent),
     )]
     rtt_of: RttOf,
-    /// tick of the reordering and the probe timer, which are set in whole ticks and two more
+    /// tick of the reordering and probe timers, which are set in whole ticks plus two
     #[parameter(
-        source = "RFC 8985 §6.2 step 5 and §7.2 know no ticks; \
+        source = "RFC 8985 §6.2 step 5 and §7.2 have no ticks; \
                   linux: usecs_to_jiffies, TCP_TIMEOUT_MIN_US, HZ = 1000",
         default(
             rfc = Duration::ZERO,
@@ -640,19 +637,19 @@ struct RackParameters {
     timer_tick: Duration,
     #[embed]
     timer: RtoTimerParameters,
-    /// let the window grow on the ACK that ends a recovery
+    /// growth of the window on the ACK that ends a recovery
     #[parameter(
         source = "rfc: RFC 5681 §3.2 step 6 sets cwnd to ssthresh; linux: tcp_cong_control",
         default(rfc = Switch::Off, linux = Switch::On, ns2 = Switch::Off),
     )]
     growth_at_exit: Switch,
-    /// what paces the window reduction, and how far it may catch up
-    #[parameter(source = "RFC 9937 §6.2", default = Reduction::SafeAck)]
+    /// pacing of the window reduction, and its bound
+    #[parameter(basic, source = "RFC 9937 §6.2", default = Reduction::SafeAck)]
     prr: Reduction,
     /// tail loss probes
-    #[parameter(source = "RFC 8985 §7", default = Switch::On)]
+    #[parameter(basic, source = "RFC 8985 §7", default = Switch::On)]
     tlp: Switch,
-    /// by how much the receiver may delay the ACK of a lone segment
+    /// time by which the receiver may delay the ACK of a lone segment
     #[parameter(
         source = "RFC 8985 §7.2, which leaves the value open: RFC 9000 §18.2; \
                   Linux takes its minimum RTO",
@@ -665,12 +662,12 @@ struct RackParameters {
     max_ack_delay: Duration,
 }
 
-/// What Linux does on every connection with SACK: RACK since 4.4, alone since 4.18; TLP since 3.10; PRR
+/// Returns the state in Linux: on every connection with SACK, RACK since 4.4, alone since 4.18; TLP since 3.10; PRR
 /// since 3.2. Since 6.17 it has no other recovery for them (`tcp_recovery` without 0x1 does nothing).
 fn linux() -> InLinux {
     let recovery = || Place::sysctl("net.ipv4.tcp_recovery");
     let probes = || Place::sysctl("net.ipv4.tcp_early_retrans");
-    InLinux::always("RACK-TLP with PRR: what Linux does with SACK, as its default since 4.18")
+    InLinux::always("RACK-TLP with PRR, Linux's default with SACK since 4.18")
         .usual(Place::sysctl("net.ipv4.tcp_sack"), "1")
         .usual(recovery(), "1")
         .usual(probes(), "3")
@@ -683,7 +680,7 @@ fn linux() -> InLinux {
         ))
 }
 
-/// RACK-TLP in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("rack", file!())

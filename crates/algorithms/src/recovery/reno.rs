@@ -1,8 +1,8 @@
 //! Reno: fast retransmit and fast recovery.
 //!
-//! RFC 5681 §3.2 (4.3BSD-Reno, 1990). On the third duplicate ACK the first unacknowledged segment
-//! is sent again and the window falls to `ssthresh`. From then on every duplicate ACK says that
-//! one segment has left the network, and may be replaced; the first ACK that advances ends it.
+//! RFC 5681 §3.2 (4.3BSD-Reno, 1990). On the third duplicate ACK the first unacknowledged segment is retransmitted and
+//! the window falls to `ssthresh`. From then on every duplicate ACK shows that one segment has left the network, and
+//! may be replaced; the first ACK that advances ends the recovery.
 //!
 //! ```text
 //! RFC 5681                              here
@@ -13,20 +13,20 @@
 //! next new ACK: cwnd = ssthresh         inflation = 0
 //! ```
 //!
-//! It is the same arithmetic, but the window stays what the control made it.
+//! It is the same arithmetic, but the window stays as the control set it.
 //!
-//! The last line makes a difference where a response has set `cwnd` and `ssthresh` apart (methods 1
-//! and 11 to 17 of Park et al.). `deflation = window` leaves what the response chose; `threshold` sets
-//! `cwnd` to `ssthresh`, as the RFC's words are; `inflated` is 4.4BSD's way (`tcp_input.c`): the
-//! inflated window stays unless it is above `ssthresh`. After TCP's own response the three are one.
+//! The last line makes a difference if a response has set `cwnd` and `ssthresh` to different values (methods 1 and 11
+//! to 17 of Park et al.). `deflation = window` leaves the response's window; `threshold` sets `cwnd` to `ssthresh`, as
+//! the RFC says; `inflated` is 4.4BSD's way (`tcp_input.c`): the inflated window stays unless it is above `ssthresh`.
+//! After TCP's own response the three are equal.
 //!
-//! Against its neighbours: Tahoe empties the pipe after each loss. NewReno stays in recovery until
-//! everything outstanding at the loss is acknowledged; Reno leaves at the first new ACK, so that
-//! a second loss in the same window needs three more duplicate ACKs, and halves again, or
-//! needs the timer. With `careful=on` (ns-2's default) it is always the timer.
+//! The neighbours: Tahoe empties the pipe after each loss. NewReno stays in recovery until everything outstanding at
+//! the loss is acknowledged. Reno leaves at the first new ACK, so a second loss in the same window needs three more
+//! duplicate ACKs, and halves the window again, or needs the timer. With `careful=on` (ns-2's default) it is always the
+//! timer.
 //!
-//! `inflation=off` leaves what is in flight at FlightSize: nothing new leaves until the retransmission
-//! is acknowledged.
+//! With `inflation=off` the bytes in flight are FlightSize: nothing new leaves until the retransmission is
+//! acknowledged.
 
 use alloc::boxed::Box;
 
@@ -46,9 +46,9 @@ struct Reno {
     resend: GoBackN,
     /// Bytes by which the window is inflated; `None` outside fast recovery.
     inflation: Option<u64>,
-    /// The fast retransmit that is due.
+    /// Fast retransmit that is due.
     retransmit: Option<SegmentId>,
-    /// By how much each duplicate ACK inflates it.
+    /// Bytes by which each duplicate ACK inflates it.
     per_duplicate: u64,
     at_fast_retransmit: RtoTimer,
     at_exit: Growth,
@@ -56,7 +56,7 @@ struct Reno {
 }
 
 impl Reno {
-    /// RFC 5681 §3.2 steps 2 and 3.
+    /// Begins fast recovery (RFC 5681 §3.2 steps 2 and 3).
     fn enter(&mut self, view: &View<'_>) -> Outcome {
         let first = view.scoreboard.first();
         self.dup_acks.begin_event(view);
@@ -72,7 +72,7 @@ impl Reno {
         }
     }
 
-    /// An ACK of new data; if it ends the recovery, deflation is all there is to do (RFC 5681
+    /// Handles an ACK of new data. If it ends the recovery, the window is deflated and nothing else is done (RFC 5681
     /// §3.2 step 6).
     fn advance(&mut self, view: &View<'_>) -> Outcome {
         self.retransmit = None;
@@ -95,7 +95,7 @@ impl Reno {
         }
     }
 
-    /// The window in bytes that a recovery leaves behind, unless it is the one that it has.
+    /// Returns the window in bytes after a recovery, if it differs from the present one.
     fn deflated(&self, inflation: u64, view: &View<'_>) -> Option<f64> {
         let window = view.window;
         match self.deflation {
@@ -175,12 +175,12 @@ impl Recovery for Reno {
     }
 }
 
-/// What a fast retransmit does to the retransmission timer.
+/// Effect of a fast retransmit on the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum FastRetransmitTimer {
-    /// it runs on
+    /// none: it continues to run
     Keep,
-    /// it starts anew
+    /// it restarts
     Restart,
 }
 
@@ -193,10 +193,10 @@ impl From<FastRetransmitTimer> for RtoTimer {
     }
 }
 
-/// What the window becomes when the recovery ends.
+/// Window after the recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Deflation {
-    /// what the control or the response made it
+    /// the window that the control or the response set
     Window,
     /// `ssthresh`
     Threshold,
@@ -204,10 +204,10 @@ enum Deflation {
     Inflated,
 }
 
-/// The parameter of Reno and those that come from it.
+/// Parameter of Reno and of the recoveries derived from it.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct TimerParameters {
-    /// what a fast retransmit does to the retransmission timer
+    /// effect of a fast retransmit on the retransmission timer
     #[parameter(
         source = "RFC 6298 §5 restarts it on new ACKs only; Linux and ns-2 restart it",
         default(
@@ -229,19 +229,19 @@ struct RenoParameters {
     duplicates: DuplicateAckParameters,
     #[embed]
     timer: TimerParameters,
-    /// the ACK that ends the recovery also opens the window
+    /// growth of the window on the ACK that ends the recovery
     #[parameter(
-        source = "RFC 5681 §3.2 step 6 sets the window and no more; Linux and ns-2 open it too",
+        source = "RFC 5681 §3.2 step 6 only sets the window; Linux and ns-2 open it too",
         default(rfc = Switch::Off, linux = Switch::On, ns2 = Switch::On),
     )]
     exit_growth: Switch,
-    /// duplicate ACKs inflate the window: each lets a segment out in the place of the one that arrived
+    /// inflation of the window by duplicate ACKs: each releases a segment in place of the one that arrived
     #[parameter(
         source = "RFC 5681 §3.2 steps 3 and 4; the ns-2 module of Westwood's authors has none",
         default = Switch::On,
     )]
     inflation: Switch,
-    /// what the window becomes when the recovery ends; one and the same after TCP's own response
+    /// window after the recovery; all choices are equal after TCP's own response
     #[parameter(
         source = "window: ours; threshold: RFC 5681 §3.2 step 6 to the letter; inflated: 4.4BSD",
         default = Deflation::Window,
@@ -249,7 +249,7 @@ struct RenoParameters {
     deflation: Deflation,
 }
 
-/// Reno in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("reno", file!())
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn one_loss_is_recovered_within_a_round_trip() {
-        // 0 of 8 is lost; seven duplicate ACKs for 1…7, two for what limited transmit sends.
+        // 0 of 8 is lost; seven duplicate ACKs for 1…7, and two for the segments of limited transmit.
         let mut t = Setup::new(entry()).window(8.0).start(100);
         assert_eq!(t.receive(100, ack(0)), "limited:8");
         assert_eq!(t.receive(101, ack(0)), "limited:9");
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(t.receive(106, ack(0)), "new:10");
         assert_eq!(t.receive(200, ack(0)), "new:11");
         assert_eq!(t.receive(201, ack(0)), "new:12");
-        // The new ACK deflates: 10, 11 and 12 are out, one more fits into 4.
+        // The new ACK deflates the window: 10, 11 and 12 are in flight, one more fits into 4.
         assert_eq!(t.receive(202, ack(10)), "new:13");
         assert_eq!((t.cwnd(), t.in_flight()), (4.0, 4.0));
         assert_eq!(t.receive(206, ack(11)), "new:14");
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn without_inflation_nothing_new_leaves_before_the_next_new_ack() {
-        // The same as above, but for what the duplicate ACKs let out.
+        // The same as above, without the segments that the duplicate ACKs release.
         let mut t = Setup::new(entry())
             .set("inflation", "off")
             .window(8.0)
@@ -347,7 +347,7 @@ mod tests {
         for ms in 103..109 {
             assert_eq!(t.receive(ms, ack(0)), "");
         }
-        // Everything is acknowledged: four at once.
+        // Everything is acknowledged: four leave at once.
         assert_eq!(t.receive(200, ack(10)), "new:10 new:11 new:12 new:13");
         assert_eq!((t.cwnd(), t.in_flight()), (4.0, 4.0));
     }
@@ -373,8 +373,8 @@ mod tests {
         let mut t = start("off");
         assert_eq!(t.receive(212, ack(2)), "dupacks:2");
         assert_eq!(t.sender().stats().loss_events, 2);
-        // FlightSize is 16 with what the inflation let out: its half is more than the window was.
-        // RFC 5681 says so; ns-2 and Linux halve cwnd.
+        // FlightSize is 16 with the segments that the inflation released: its half is more than the window was. RFC
+        // 5681 says so; ns-2 and Linux halve cwnd.
         assert_eq!(t.cwnd(), 8.0);
 
         let mut t = start("on");
@@ -408,8 +408,8 @@ mod tests {
         t.receive(100, ack(0));
         t.receive(101, ack(0));
         assert_eq!(t.receive(102, ack(0)), "dupacks:0");
-        // However many duplicates follow, 0 is not sent again before the timer; each is a new
-        // segment instead.
+        // However many duplicate ACKs follow, 0 is not retransmitted before the timer; each releases a new segment
+        // instead.
         for ms in 200..210 {
             assert!(!t.receive(ms, ack(0)).contains(":0"));
         }
@@ -418,10 +418,10 @@ mod tests {
         assert_eq!((t.cwnd(), t.in_flight()), (1.0, 1.0));
     }
 
-    /// 0 of 8 is lost, the response sets `cwnd` to one segment and `ssthresh` to 65,535 bytes, and nine
-    /// duplicate ACKs come before the ACK that advances.
+    /// 0 of 8 is lost, the response sets `cwnd` to one segment and `ssthresh` to 65,535 bytes, and nine duplicate ACKs
+    /// arrive before the ACK that advances.
     #[test]
-    fn what_a_response_leaves_apart_ends_as_the_deflation_says() {
+    fn the_deflation_sets_the_window_after_a_response() {
         for (deflation, left) in [("window", 1.0), ("inflated", 10.0), ("threshold", 65.535)] {
             let mut t = Setup::new(entry())
                 .set("deflation", deflation)
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn it_sends_what_ns2_sends() {
+    fn it_sends_the_same_packets_as_ns2() {
         agrees_with_ns2(Setup::new(entry()), "reno");
     }
 }

@@ -1,20 +1,19 @@
-//! RACK's reordering window: how long a segment that was overtaken may still be on its way
-//! (RFC 8985 §6.2, steps 3 and 4).
+//! RACK's reordering window: the time by which an overtaken segment may still be late (RFC 8985 §6.2, steps 3 and 4).
 //!
 //! ```text
 //! reo_wnd = min(reo_wnd_mult · min_RTT · 1/4, SRTT)
 //!         = 0   while no reordering has been seen, once in recovery or DupThresh are sacked
 //! ```
 //!
-//! A DSACK shows that a retransmission was needless, so the multiplier grows by one, at most once
-//! per round trip; after 16 recoveries without one it falls back to 1.
+//! A DSACK shows that a retransmission was spurious, so the multiplier grows by one, at most once per round trip; after
+//! 16 recoveries without one it falls back to 1.
 
 use dupack_tcp::facts::{AckFacts, View};
 use dupack_tcp::time::Duration;
 
 use crate::catalog::Choice;
 
-/// What determines the window.
+/// Rule for the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub(super) enum Rule {
     /// a share of the least RTT, more after each DSACK
@@ -22,26 +21,26 @@ pub(super) enum Rule {
     // The multiplier stays 1 (0x2 in Linux's sysctl `tcp_recovery`).
     /// a share of the least RTT
     Static,
-    /// no time at all
+    /// zero
     None,
 }
 
-/// Whether fast or RTO recovery is in progress.
+/// `Yes` if fast or RTO recovery is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recovering {
     Yes,
     No,
 }
 
-/// The state behind the window. See the [module](self).
+/// State of the window. See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct ReorderingWindow {
     pub(super) rule: Rule,
-    /// The share of the least round-trip time that the multiplier is applied to (1/4).
+    /// Share of the minimum round-trip time that the multiplier is applied to (1/4).
     pub(super) share: f64,
     /// Sacked segments that make a loss while no reordering has been seen.
     pub(super) dup_threshold: u64,
-    /// Recoveries without a DSACK after which the multiplier falls back.
+    /// Number of recoveries without a DSACK after which the multiplier falls back.
     pub(super) persist_recoveries: u64,
     seen: bool,
     /// RACK.fack: the byte after the highest one known to have arrived.
@@ -67,9 +66,9 @@ impl ReorderingWindow {
         }
     }
 
-    /// Looks for reordering in what an ACK reports (step 3): a segment sent once, below what had
-    /// arrived before. An ACK does not tell in which order its news arrived, so news is compared
-    /// with what earlier ACKs had reported, not with each other.
+    /// Looks for reordering in the report of an ACK (step 3): a segment sent once, below one that had arrived before.
+    /// An ACK does not show the order in which its segments arrived, so they are compared with the reports of earlier
+    /// ACKs, not with each other.
     pub(super) fn observe(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         let overtaken = ack
             .delivered
@@ -79,7 +78,7 @@ impl ReorderingWindow {
         self.fack = self.fack.max(view.scoreboard.forward_ack());
     }
 
-    /// A segment taken for lost has arrived after others that were sent later.
+    /// Notes that a segment taken for lost has arrived after others that were sent later.
     pub(super) fn overtaken(&mut self) {
         self.seen = true;
     }
@@ -96,7 +95,7 @@ impl ReorderingWindow {
         }
     }
 
-    /// A fast or RTO recovery ended.
+    /// Notes that a fast or RTO recovery ended.
     pub(super) fn recovery_ended(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -104,7 +103,7 @@ impl ReorderingWindow {
         }
     }
 
-    /// The window now (the second half of step 4).
+    /// Returns the window now (the second half of step 4).
     pub(super) fn now(&self, recovering: Recovering, view: &View<'_>) -> Duration {
         let enough = view.scoreboard.sacked_segments() >= self.dup_threshold;
         let at_once = !self.seen && (recovering == Recovering::Yes || enough);
@@ -132,25 +131,25 @@ mod tests {
         ReorderingWindow::new(rule, 0.25, 3, 16)
     }
 
-    /// A path of 100 ms on which 1 to 10 are outstanding, and nothing is left to send.
+    /// Returns a path of 100 ms on which 1 to 10 are outstanding, and nothing is left to send.
     fn path() -> Timeline {
         let mut t = Setup::new(rack::entry()).window(11.0).start(11);
         t.receive(100, ack(1));
         t
     }
 
-    /// What a plug-in sees of it.
+    /// Returns the view of a plug-in on it.
     fn shown(t: &Timeline) -> View<'_> {
         let sender = t.sender();
         view(at(200), sender.scoreboard(), sender.window(), sender.rtt())
     }
 
-    /// The window in milliseconds, with nothing sacked.
+    /// Returns the window in milliseconds, with nothing sacked.
     fn millis(window: &ReorderingWindow, recovering: Recovering) -> u64 {
         window.now(recovering, &shown(&path())).as_nanos() / 1_000_000
     }
 
-    /// An ACK of everything before segment `una`, with a DSACK or none.
+    /// Passes an ACK of everything before segment `una`, with or without a DSACK.
     fn adapt(window: &mut ReorderingWindow, una: u64, dsack: Option<(u64, u64)>) {
         let mut facts = ack_facts(at(200));
         (facts.una, facts.dsack) = (una * 1000, dsack);
@@ -192,7 +191,7 @@ mod tests {
         adapt(&mut w, 1, DSACK);
         ended(&mut w, 15);
         assert_eq!(millis(&w, Recovering::No), 50);
-        // Another DSACK: the count begins anew.
+        // Another DSACK: the count starts over.
         adapt(&mut w, 11, DSACK);
         ended(&mut w, 15);
         assert_eq!(millis(&w, Recovering::No), 75);
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_may_be_that_nothing_widens_it_or_that_there_is_none() {
+    fn the_window_may_be_static_or_zero() {
         for (rule, wanted) in [(Rule::Static, 25), (Rule::None, 0)] {
             let mut w = window(rule);
             w.overtaken();
@@ -227,8 +226,8 @@ mod tests {
     }
 
     #[test]
-    fn reordering_is_what_was_sent_once_and_comes_below_what_had_come() {
-        // 5 had come before this segment does.
+    fn reordering_is_a_segment_sent_once_below_an_earlier_arrival() {
+        // 5 had arrived before this segment does.
         let seen = |number: u64, transmissions: u32| {
             let mut w = window(Rule::Adaptive);
             let mut t = path();

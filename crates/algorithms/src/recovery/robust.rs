@@ -1,48 +1,47 @@
-//! Robust Recovery: it counts duplicate ACKs by the round trip, and so sees without SACKs that
-//! more was lost while it was repairing.
+//! Robust Recovery: it counts duplicate ACKs by the round trip, and so detects without SACKs that more segments were
+//! lost during the repair.
 //!
-//! H. Wang, K. G. Shin, "Robust TCP congestion recovery", ICDCS 2001; Journal of High Speed
-//! Networks 13(2), 2004; after Hwang, Yoo, Yoo (Momentary) §2. A window with several losses
-//! costs NewReno a round trip for each, in which it goes by a window that it inflates
-//! and deflates by guesswork. Robust Recovery goes by returning ACKs instead. `actnum` is the
-//! number of new segments in flight, and `ndup` the number of duplicate ACKs in this round trip;
-//! a round trip ends with the ACK of a retransmission.
+//! H. Wang, K. G. Shin, "Robust TCP congestion recovery", ICDCS 2001; Journal of High Speed Networks 13(2), 2004; after
+//! Hwang, Yoo, Yoo (Momentary) §2. A window with several losses costs NewReno a round trip for each, and in that time
+//! it depends on a window that it inflates and deflates by estimates. Robust Recovery depends on returning ACKs
+//! instead. `actnum` is the number of new segments in flight, and `ndup` the number of duplicate ACKs in this round
+//! trip; a round trip ends with the ACK of a retransmission.
 //!
 //! ```text
 //! retreat   the first round trip: one new segment for every two duplicate ACKs
 //!           ends with actnum = new segments sent in it
 //! probe     every further one: one new segment for every duplicate ACK
-//!           ends (partial ACK) with the next lost segment sent again, and
+//!           ends (partial ACK) with the retransmission of the next lost segment, and
 //!             ndup ≥ actnum    all arrived: actnum = new segments sent + 1
 //!             ndup < actnum    more was lost: actnum = ndup, and the exit moves to SND.NXT;
-//!                              not so if the ACK covers all that was sent before the round trip
+//!                              not so if the ACK covers everything sent before the round trip
 //! exit      an ACK of everything up to the exit: cwnd = actnum, congestion avoidance
 //! ```
 //!
-//! The one more segment goes out with the partial ACK; a shortfall shrinks the window to what
-//! arrived and is not halved once more, as it is no new event but the same one going on.
+//! The additional segment leaves with the partial ACK. A shortfall shrinks the window to the number of segments that
+//! arrived; it is not halved again, as the loss event is still the same one.
 //!
-//! Against its neighbours: NewReno has the same partial ACKs, but fixed at the beginning where
-//! the recovery ends, so that a loss among new segments needs three more duplicate ACKs, or the
-//! timer. SACK and FACK see every hole and repair several per round trip. The weak point
-//! (Momentary §2): a lost ACK looks like a lost segment, and no ACK means no new segment.
+//! The neighbours: NewReno has the same partial ACKs, but fixes the end of the recovery at its beginning, so a loss
+//! among new segments needs three more duplicate ACKs, or the timer. SACK and FACK see every hole and repair several
+//! per round trip. The weakness (Momentary §2): a lost ACK looks like a lost segment, and without an ACK no new segment
+//! is sent.
 //!
-//! Readings (the papers' own text was not at hand):
-//! - cwnd is set by the control at the loss, and bounds `actnum` throughout: in flight, as the
-//!   window admits it, is `actnum` − ndup + sent. What was outstanding at the loss does not
-//!   count in the first round trip; it is on its way out.
-//! - The retreat halves because the window is halved. After a loss that leaves the window what
-//!   it was (the link's, with response `1`; a fixed window) a segment is sent for each duplicate
-//!   ACK. Segments sent by limited transmit left in exchange for one each, and are taken off.
-//! - In the probe sub-phase the window grows as in congestion avoidance, by whatever the control
-//!   makes of an ACK, so that there is room for the additional segment. It does not grow while a
+//! Readings (the papers' own text was not available):
+//! - cwnd is set by the control at the loss, and bounds `actnum` throughout: the bytes in flight, as the
+//!   window admits them, are `actnum` − ndup + sent. What was outstanding at the loss does not
+//!   count in the first round trip; it is leaving the network.
+//! - The retreat halves because the window is halved. After a loss that leaves the window unchanged
+//!   (the link's, with response `1`; a fixed window) a segment is sent for each duplicate
+//!   ACK. Each segment sent by limited transmit has already used one duplicate ACK, and is subtracted.
+//! - In the probe sub-phase the window grows as in congestion avoidance, by the increase of the control
+//!   for an ACK, so that there is room for the additional segment. It does not grow while a
 //!   shortfall has left it below ssthresh: that would be slow start.
-//! - `actnum` at the exit and after a shortfall leaves cwnd two segments at least, as RFC 5681 §3.1
-//!   does: one alone would wait for a delayed ACK. ssthresh is the control's, so an exit below it
-//!   is followed by slow start up to it, as after NewReno's full ACK.
-//! - Lost ACKs make a shortfall as lost segments do; where the ACK that ends the round trip
-//!   covers everything that could have been missing, they are told apart.
-//! - A timeout is answered as NewReno answers it; partial ACKs restart the timer.
+//! - `actnum` at the exit and after a shortfall leaves cwnd at least two segments, as RFC 5681 §3.1
+//!   does: a single one would wait for a delayed ACK. ssthresh is the control's, so slow start up to it
+//!   follows an exit below it, as after NewReno's full ACK.
+//! - Lost ACKs make a shortfall just as lost segments do; if the ACK that ends the round trip
+//!   covers everything that could have been missing, the two are told apart.
+//! - A timeout is answered as in NewReno; partial ACKs restart the timer.
 //!
 //! Cost: counters, O(1).
 
@@ -62,7 +61,7 @@ use super::newreno::PARTIAL_ACK;
 use super::reno::TimerParameters;
 use crate::catalog::{Context, Entry, Linux, Parameters};
 
-/// What the window is left at least, in segments (RFC 5681 §3.1).
+/// Least window in segments (RFC 5681 §3.1).
 const LEAST_WINDOW: u64 = 2;
 
 /// Robust Recovery. See the [module](self).
@@ -73,36 +72,36 @@ struct Robust {
     dup_acks: DuplicateAcks,
     resend: GoBackN,
     recovery: Option<Rounds>,
-    /// The retransmission that is due at once, and why.
+    /// Retransmission that is due at once, and its reason.
     retransmit: Option<(SegmentId, LossRule)>,
 }
 
-/// A recovery, counted by round trips. All counts are of segments.
+/// Recovery in round trips. All counts are of segments.
 #[derive(Clone, Copy, Debug)]
 struct Rounds {
     phase: Phase,
-    /// Duplicate ACKs in this round trip.
+    /// Number of duplicate ACKs in this round trip.
     ndup: u64,
-    /// New segments sent in it.
+    /// Number of new segments sent in it.
     sent: u64,
     /// The recovery ends when everything up to here is acknowledged.
     exit: u64,
-    /// SND.NXT when the round trip began: the ACK that ends it covers what was sent before, as
-    /// far as that was not lost.
+    /// SND.NXT when the round trip began. The ACK that ends the round trip covers everything sent before, as far as it
+    /// was not lost.
     edge: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The first round trip: so many duplicate ACKs make room for a segment.
+    /// The first round trip: this number of duplicate ACKs makes room for a segment.
     Retreat { per_segment: u64 },
-    /// Any other: `actnum` at its beginning, and how many segments may be sent besides one for
-    /// each duplicate ACK.
+    /// Any other: `actnum` at its beginning, and the number of segments that may be sent in addition to one for each
+    /// duplicate ACK.
     Probe { actnum: u64, bonus: u64 },
 }
 
 impl Rounds {
-    /// `actnum` as it is now.
+    /// Returns `actnum` as it is now.
     fn in_flight(&self) -> u64 {
         match self.phase {
             Phase::Retreat { .. } => self.sent,
@@ -110,7 +109,7 @@ impl Rounds {
         }
     }
 
-    /// New segments that the ACKs of this round trip have yet to release.
+    /// Returns the number of new segments that the ACKs of this round trip have yet to release.
     fn credit(&self) -> u64 {
         let released = match self.phase {
             Phase::Retreat { per_segment } => self.ndup / per_segment,
@@ -119,7 +118,7 @@ impl Rounds {
         released.saturating_sub(self.sent)
     }
 
-    /// The number of duplicate ACKs, if there were fewer than segments sent a round trip ago.
+    /// Returns the number of duplicate ACKs, if there were fewer than segments sent a round trip ago.
     fn shortfall(&self) -> Option<u64> {
         match self.phase {
             Phase::Probe { actnum, .. } if self.ndup < actnum => Some(self.ndup),
@@ -127,7 +126,7 @@ impl Rounds {
         }
     }
 
-    /// The next round trip begins.
+    /// Begins the next round trip.
     fn turn(&mut self, bonus: u64, view: &View<'_>) {
         self.phase = Phase::Probe {
             actnum: self.sent,
@@ -151,7 +150,7 @@ impl Robust {
         }
     }
 
-    /// Sends the first unacknowledged segment again; returns its length.
+    /// Retransmits the first unacknowledged segment; returns its length.
     fn retransmit_first(&mut self, rule: LossRule, view: &View<'_>) {
         self.retransmit = Some((view.scoreboard.first(), rule));
     }
@@ -174,7 +173,7 @@ impl Robust {
         }
     }
 
-    /// An ACK of new data.
+    /// Handles an ACK of new data.
     fn advance(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
         self.retransmit = None;
         let Some(mut rounds) = self.recovery.take() else {
@@ -214,7 +213,7 @@ impl Robust {
         }
     }
 
-    /// The window in bytes that `actnum` stands for.
+    /// Returns the window in bytes that `actnum` stands for.
     fn window_of(&self, actnum: u64) -> f64 {
         (actnum.max(LEAST_WINDOW) * self.smss) as f64
     }
@@ -224,7 +223,7 @@ impl Recovery for Robust {
     fn on_sent(&mut self, sent: &Sent, _: &View<'_>) -> RtoTimer {
         self.resend.on_sent(sent);
         match &mut self.recovery {
-            // It takes the place of the segment that was lost.
+            // It replaces the lost segment.
             _ if self.retransmit.is_some_and(|(id, _)| id == sent.id) => self.retransmit = None,
             Some(rounds) => rounds.sent += 1,
             None => {}
@@ -278,7 +277,7 @@ impl Recovery for Robust {
         }
     }
 
-    /// In a recovery whole segments only: it counts nothing less.
+    /// In a recovery, whole segments only, as it counts no smaller units.
     fn allowance(&self, view: &View<'_>) -> u64 {
         let cwnd = view.window.whole_bytes();
         match self.recovery {
@@ -325,11 +324,11 @@ struct RobustParameters {
     timer: TimerParameters,
 }
 
-/// Robust Recovery in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("robust", file!())
-        .summary("NewReno by counting: duplicate ACKs per round trip tell of further losses")
+        .summary("NewReno by counting: duplicate ACKs per round trip show further losses")
         .citation(
             "H. Wang and K. G. Shin, Robust TCP Congestion Recovery, Journal of High Speed \
              Networks 13(2), 2004",

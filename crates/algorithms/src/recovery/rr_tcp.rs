@@ -1,32 +1,31 @@
 //! RR-TCP: SACK with a threshold that follows the reordering seen.
 //!
-//! M. Zhang, B. Karp, S. Floyd, L. Peterson, "RR-TCP: a reordering-robust TCP with DSACK", ICNP
-//! 2003; LE §2.3.4 names it. Three duplicate ACKs are too few where packets overtake each other.
-//! RR-TCP keeps a histogram of how far segments came late, and counts up to that percentile of
-//! it that avoids a wanted share of false alarms:
+//! M. Zhang, B. Karp, S. Floyd, L. Peterson, "RR-TCP: a reordering-robust TCP with DSACK", ICNP 2003; LE §2.3.4 names
+//! it. Three duplicate ACKs are too few if packets overtake each other. RR-TCP keeps a histogram of how late segments
+//! arrived, and takes the percentile of it that avoids a given share of false alarms:
 //!
 //! ```text
-//! a segment comes late by d segments:    histogram[d] + 1
+//! a segment is late by d segments:       histogram[d] + 1
 //! threshold = least k with  (lengths below k) / (all lengths) ≥ share,     3 ≤ k ≤ threshold_max
 //! ```
 //!
-//! What is lost, in flight and sent next is RFC 6675's (`sack`), with that threshold instead of 3.
-//! Until it is reached each SACK lets a new segment out, as far as the window has room.
+//! Lost segments, bytes in flight and the next transmission are RFC 6675's (`sack`), with that threshold instead of 3.
+//! Until it is reached each SACK releases a new segment, as far as the window has room.
 //!
-//! A segment came late if it is reported below what was sacked before, and was sent once; or if it was
-//! sent again, and a DSACK tells that both transmissions arrived. The window that a false alarm has
-//! cut is given back by the control, as a DSACK tells it, too: `undo_dsack = on`.
+//! A segment was late if it is reported below data that was sacked before, and was sent once; or if it was
+//! retransmitted, and a DSACK shows that both transmissions arrived. The control restores the window that a false alarm
+//! has cost when a DSACK shows it: `undo_dsack = on`.
 //!
-//! Against LE with `threshold = adaptive`: that one goes by the longest delay and counts ACKs in the
-//! order of transmission; this one goes by a percentile and counts segments in the order of the data.
+//! LE with `threshold = adaptive` uses the longest delay and counts ACKs in the order of transmission; RR-TCP uses a
+//! percentile and counts segments in the order of the data.
 //!
-//! Readings (the paper's own text was not at hand):
+//! Readings (the paper's own text was not available):
 //! - `d` is the distance in segments to the highest that was sacked before.
-//! - The threshold never exceeds what is outstanding but one: more duplicate ACKs cannot come.
+//! - The threshold never exceeds the number of outstanding segments minus one: more duplicate ACKs cannot arrive.
 //! - Not built: the cost model that moves `share` by the timeouts and idle times it causes, and its
 //!   sampling of round trips.
 //!
-//! Cost: amortised O(1) for an ACK; O(`threshold_max`) when a segment came late.
+//! Cost: amortised O(1) for an ACK; O(`threshold_max`) when a segment was late.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -40,7 +39,7 @@ use dupack_tcp::undo::{Reversal, Spurious};
 use super::sack::{Rfc6675, Rfc6675Parameters};
 use crate::catalog::{Context, Entry, Linux, Needs, Parameters};
 
-/// Repaired segments of which a DSACK may still tell, as in `le/reordering.rs`.
+/// Number of repaired segments that are remembered for a DSACK, as in `le/reordering.rs`.
 const REMEMBERED: usize = 16;
 
 /// RR-TCP. See the [module](self).
@@ -48,25 +47,26 @@ const REMEMBERED: usize = 16;
 struct RrTcp {
     sack: Rfc6675,
     lateness: Lateness,
-    /// What was sent again and arrived: from, to, and by how many segments it was late then.
+    /// Segments that were retransmitted and arrived: start, end, and the number of segments by which each was late
+    /// then.
     repaired: VecDeque<(u64, u64, usize)>,
-    /// The byte after the highest that was sacked, before the ACK.
+    /// Byte after the highest that was sacked, before the ACK.
     highest: u64,
 }
 
-/// By how many segments others came late, and the threshold that this asks for.
+/// Number of segments by which others were late, and the threshold that this asks for.
 #[derive(Debug)]
 struct Lateness {
     share: f64,
     least: u32,
     threshold: u32,
-    /// How many segments came late by as many as the place in this list says.
+    /// Number of segments by the number of segments by which they were late.
     histogram: Vec<u64>,
     lengths: u64,
 }
 
 impl Lateness {
-    /// Thresholds from `least` to `most`.
+    /// Returns one with thresholds from `least` to `most`.
     fn new(share: f64, least: u32, most: u32) -> Self {
         Self {
             share,
@@ -77,7 +77,7 @@ impl Lateness {
         }
     }
 
-    /// A segment came late by `length` segments.
+    /// Counts a segment that was late by `length` segments.
     fn count(&mut self, length: usize) {
         let longest = self.histogram.len() - 1;
         self.histogram[length.min(longest)] += 1;
@@ -105,7 +105,7 @@ impl RrTcp {
         }
     }
 
-    /// Takes in what an ACK tells of reordering.
+    /// Takes the reordering that an ACK shows.
     fn observe(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         let board = view.scoreboard;
         let edge = board.id_at(self.highest);
@@ -183,16 +183,17 @@ impl Recovery for RrTcp {
 struct RrTcpParameters {
     #[embed]
     sack: Rfc6675Parameters,
-    /// share of the late segments seen that would have been no false alarm
+    /// share of the late segments seen that would have caused no false alarm
     #[parameter(
-        source = "Zhang et al. 2003 have a percentile; which is our choice",
+        basic,
+        source = "Zhang et al. 2003 use a percentile; the value is our choice",
         range = 0.0..=1.0,
         default = 0.9,
     )]
     share: f64,
-    /// how far the threshold may grow
+    /// greatest threshold
     #[parameter(
-        source = "Linux, sysctl tcp_max_reordering; that there is a bound is ours",
+        source = "Linux, sysctl tcp_max_reordering; the bound is ours",
         range = 1..=1000,
         unit = "segments",
         default = 300,
@@ -200,11 +201,11 @@ struct RrTcpParameters {
     threshold_max: u32,
 }
 
-/// RR-TCP in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("rr-tcp", file!())
-        .summary("SACK whose threshold is a percentile of how far segments came late")
+        .summary("SACK whose threshold is a percentile of the lateness of segments")
         .citation("M. Zhang, B. Karp, S. Floyd and L. Peterson, RR-TCP, ICNP 2003")
         .needs(|_| Needs::SACK.and_dsack())
         .linux(Linux::missing("with SACK it has RACK-TLP").near("rack"))

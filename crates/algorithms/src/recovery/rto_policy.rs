@@ -1,29 +1,27 @@
-//! Which events restart the retransmission timer, as the SACK-based recoveries may choose it.
+//! Events that restart the retransmission timer, as a choice of the SACK-based recoveries.
 
 use dupack_tcp::facts::{AckFacts, Sent, View};
 use dupack_tcp::recovery::RtoTimer;
 
 use crate::catalog::{Choice, Parameters};
 
-/// What restarts the retransmission timer besides an advancing cumulative ACK, which always
-/// does (RFC 6298 §5.3).
+/// Events that restart the retransmission timer. An advancing cumulative ACK always does (RFC 6298 §5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum RtoPolicy {
-    /// only an advancing cumulative ACK restarts it
+    /// an advancing cumulative ACK only
     Advance,
-    /// resending the first outstanding segment does too
+    /// also a retransmission of the first outstanding segment
     Head,
-    /// resending any segment does too
+    /// also a retransmission of any segment
     Retransmission,
-    /// every ACK does, duplicate or not
+    /// also every ACK, duplicate or not
     EveryAck,
 }
 
-/// The parameter of the SACK-based recoveries. Those whose original does something else in ns-2
-/// change the default.
+/// Parameter of the SACK-based recoveries. Those whose original differs in ns-2 change the default.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct RtoTimerParameters {
-    /// what restarts the retransmission timer
+    /// events that restart the retransmission timer
     #[parameter(
         source = "RFC 6298 §5.3; RFC 6675 §6; Linux tcp_output.c; ns-2.35",
         default(rfc = RtoPolicy::Advance, linux = RtoPolicy::Head, ns2 = RtoPolicy::Advance),
@@ -32,7 +30,7 @@ pub struct RtoTimerParameters {
 }
 
 impl RtoPolicy {
-    /// What an ACK does to the timer.
+    /// Returns the effect of an ACK on the timer.
     pub(super) const fn on_ack(self, ack: &AckFacts<'_>) -> RtoTimer {
         if ack.acked_bytes > 0 || matches!(self, Self::EveryAck) {
             RtoTimer::Restart
@@ -41,7 +39,7 @@ impl RtoPolicy {
         }
     }
 
-    /// What a transmission does to the timer.
+    /// Returns the effect of a transmission on the timer.
     pub(super) fn on_sent(self, sent: &Sent, view: &View<'_>) -> RtoTimer {
         let again = sent.segment.transmissions > 1;
         let restarts = match self {

@@ -1,9 +1,8 @@
 //! SACK: the standard's conservative recovery from selective acknowledgments.
 //!
-//! RFC 6675 (2012). The sender estimates how much is in the network, its `pipe`, and sends
-//! whenever `cwnd − pipe ≥ 1 SMSS`; what it sends, `NextSeg` decides. With `lost(s)` for
-//! "[`DupThresh`](super::shared::DupThreshold) separate runs of sacked data, or more than
-//! `(DupThresh − 1) · SMSS` sacked bytes, lie above s" (`IsLost`, §4):
+//! RFC 6675 (2012). The sender estimates the data in the network, its `pipe`, and sends whenever `cwnd − pipe ≥ 1
+//! SMSS`; `NextSeg` chooses the segment. With `lost(s)` for "[`DupThresh`](super::shared::DupThreshold) separate runs
+//! of sacked data, or more than `(DupThresh − 1) · SMSS` sacked bytes, lie above s" (`IsLost`, §4):
 //!
 //! ```text
 //! pipe = Σ over s not sacked:  (1 if not lost(s))  +  (1 if s ≤ HighRxt)             SetPipe
@@ -11,24 +10,22 @@
 //! NextSeg:  1  the lowest hole above HighRxt, if it is lost
 //!           2  new data
 //!           3  the lowest hole above HighRxt and below the highest SACK
-//!           4  once per recovery, the highest hole: a rescue, so that some ACK comes back
+//!           4  once per recovery, the highest hole: a rescue, so that an ACK is returned
 //! ```
 //!
-//! A recovery begins when `DupThresh` ACKs in a row brought news of sacked data, or when the
-//! first outstanding segment is lost; it halves the window, which then stays as it is until
-//! everything outstanding at the beginning (`RecoveryPoint`) is cumulatively acknowledged. Until
-//! a recovery begins, limited transmit comes of itself, as every SACK makes room in `pipe`.
-//! After a timeout (§5.1) everything outstanding counts as lost, what is sacked is not resent,
-//! and no recovery begins before all of it is acknowledged.
+//! A recovery begins when `DupThresh` ACKs in a row reported new sacked data, or when the first outstanding segment is
+//! lost. It halves the window, which then does not change until everything outstanding at the beginning
+//! (`RecoveryPoint`) is cumulatively acknowledged. Until a recovery begins, limited transmit needs no rule of its own,
+//! as every SACK makes room in `pipe`. After a timeout (§5.1) everything outstanding counts as lost, sacked segments
+//! are not retransmitted, and no recovery begins before all of it is acknowledged.
 //!
-//! Its neighbours: `fall-floyd` (`sack_fall_floyd`), its ancestor, counts `pipe` by ACKs
-//! and resends any hole at once; FACK takes every hole below the highest SACK for lost, and so
-//! needs no `pipe`; RACK judges by time instead of counting. Like FACK's, its lost
-//! retransmissions wait for the timer.
+//! The neighbours: `fall-floyd` (`sack_fall_floyd`), its ancestor, counts `pipe` by ACKs and retransmits any hole at
+//! once. FACK takes every hole below the highest SACK for lost, and so needs no `pipe`. RACK judges by time instead of
+//! counting. As with FACK, lost retransmissions wait for the timer.
 //!
-//! Cost: `pipe` and `lost` are read off two cursors that only move forward
-//! (`hole_cursor`, `lost_below`): amortised O(1) per segment and ACK at any window. The
-//! definitions above, word for word, are the reference in this file's tests.
+//! Cost: `pipe` and `lost` are read off two cursors that only move forward (`hole_cursor`, `lost_below`): amortised
+//! O(1) per segment and ACK at any window. The definitions above, word for word, are the reference in this file's
+//! tests.
 
 mod lost_below;
 #[cfg(test)]
@@ -51,21 +48,21 @@ use super::sack_fall_floyd::{FallFloyd, FallFloydParameters};
 use super::shared::{DupThreshold, LimitedTransmit, SACKED_ABOVE};
 use crate::catalog::{Choice, Context, Entry, Linux, Needs, Parameters, Switch};
 
-/// The recovery of RFC 6675.
+/// Recovery of RFC 6675.
 #[derive(Debug)]
 pub(super) struct Rfc6675 {
     smss: u32,
     dup_threshold: u32,
-    /// Whether the first duplicate ACKs release new data (RFC 3042).
+    /// `On` if the first duplicate ACKs release new data (RFC 3042).
     limited_transmit: Switch,
-    /// Whether `NextSeg` has its rule 4.
+    /// `On` if `NextSeg` has its rule 4.
     rescue_allowed: Switch,
     rto_timer: RtoPolicy,
     phase: Phase,
-    /// DupAcks: ACKs in a row that brought news of sacked data.
+    /// DupAcks: number of ACKs in a row that reported new sacked data.
     dup_acks: u32,
     lost: LostBelow,
-    /// `HighRxt`: below the cursor every hole has been resent.
+    /// `HighRxt`: below the cursor every hole has been retransmitted.
     high_rxt: HoleCursor,
     /// `RescueRxt`, as the offset after it: rule 4 applies once SND.UNA is beyond it.
     rescue_rxt: u64,
@@ -73,28 +70,28 @@ pub(super) struct Rfc6675 {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// No loss known of.
+    /// No known loss.
     Open,
     /// Loss recovery (§5).
     Recovery {
         /// `RecoveryPoint`, as the offset after it.
         until: u64,
-        /// The fast retransmit of step 4.3.
+        /// Fast retransmit of step 4.3.
         head: Head,
     },
     /// After a timeout (§5.1).
     AfterRto {
-        /// What was outstanding at the timeout ends here.
+        /// End of what was outstanding at the timeout.
         until: u64,
     },
 }
 
-/// The fast retransmit, which needs no room in `pipe`.
+/// Fast retransmit, which needs no room in `pipe`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Head {
-    /// It has yet to go out, for this reason.
+    /// It has yet to leave, for this reason.
     Due(LossRule),
-    /// It has gone out.
+    /// It has left.
     Sent,
 }
 
@@ -115,19 +112,18 @@ impl Rfc6675 {
         }
     }
 
-    /// Whether the hole `id` is lost.
+    /// Returns `true` if the hole `id` is lost.
     pub(super) fn is_lost(&self, id: SegmentId) -> bool {
         self.lost.contains(id)
     }
 
-    /// From now on as many duplicate ACKs, or what stands for them, make a loss. What was lost stays
-    /// so.
+    /// Sets the number of duplicate ACKs, or their equivalent, that make a loss. Segments that were lost stay lost.
     pub(super) fn set_dup_threshold(&mut self, dup_threshold: u32) {
         self.dup_threshold = dup_threshold;
         self.lost.set_threshold(dup_threshold, self.smss);
     }
 
-    /// What was outstanding when the recovery in progress began ends here.
+    /// Returns the end of what was outstanding when the recovery in progress began.
     pub(super) fn recovery_point(&self) -> Option<u64> {
         match self.phase {
             Phase::Recovery { until, .. } => Some(until),
@@ -135,15 +131,15 @@ impl Rfc6675 {
         }
     }
 
-    /// The recovery in progress is to last until everything outstanding now is acknowledged.
+    /// Extends the recovery in progress until everything outstanding now is acknowledged.
     pub(super) fn extend_recovery(&mut self, board: &Scoreboard) {
         if let Phase::Recovery { until, .. } = &mut self.phase {
             *until = board.nxt();
         }
     }
 
-    /// An ACK outside loss recovery (§5, before step 1). §2 counts every ACK with news of
-    /// sacked data as a duplicate, even one that advances SND.UNA.
+    /// Handles an ACK outside loss recovery (§5, before step 1). §2 counts every ACK with new sacked data as a
+    /// duplicate, even one that advances SND.UNA.
     fn on_ack_open(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) -> Option<LossEvent> {
         if ack.sacked_bytes == 0 {
             return None;
@@ -159,8 +155,8 @@ impl Rfc6675 {
         }
     }
 
-    /// Step 4: enters loss recovery. Not so if no hole lies below a SACK, which only a receiver
-    /// that takes SACKs back can bring about: the timer will see to that.
+    /// Step 4: enters loss recovery, unless no hole lies below a SACK. This happens only with a receiver that withdraws
+    /// SACKs, and the timer handles it.
     fn enter(&mut self, rule: LossRule, board: &Scoreboard) -> Option<LossEvent> {
         let first = self.high_rxt.rewind_below(board, board.forward_ack())?;
         self.rescue_rxt = first.end();
@@ -171,7 +167,7 @@ impl Rfc6675 {
         Some(LossEvent::of(self.high_rxt.id(), rule))
     }
 
-    /// `NextSeg`, with the fast retransmit before it.
+    /// `NextSeg`, preceded by the fast retransmit.
     fn next_seg(&self, until: u64, head: Head, view: &View<'_>) -> Next {
         let board = view.scoreboard;
         let id = self.high_rxt.id();
@@ -195,8 +191,8 @@ impl Rfc6675 {
         self.rescue(view).unwrap_or(NEW_DATA)
     }
 
-    /// Rule 4. The search for the highest hole is not amortised by a cursor: it is made only if
-    /// what it finds can be sent, and so once per recovery.
+    /// Rule 4. The search for the highest hole is not amortised by a cursor. It runs only if the hole can be sent, and
+    /// so once per recovery.
     fn rescue(&self, view: &View<'_>) -> Option<Next> {
         let board = view.scoreboard;
         let allowed = self.rescue_allowed == Switch::On
@@ -230,7 +226,7 @@ impl Recovery for Rfc6675 {
     fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
         match sent.why {
             SendReason::Rescue => {
-                // It leaves HighRxt alone, and there is no second one before RecoveryPoint.
+                // A rescue leaves HighRxt alone, and there is no second one before RecoveryPoint.
                 if let Phase::Recovery { until, .. } = self.phase {
                     self.rescue_rxt = until;
                 }
@@ -260,7 +256,7 @@ impl Recovery for Rfc6675 {
         }
         match self.phase {
             Phase::Recovery { until, .. } => {
-                // Step A. The window stays as it is on this ACK, too.
+                // Step A. The window does not change on this ACK, either.
                 if ack.una >= until {
                     self.phase = Phase::Open;
                     self.high_rxt.rewind(board);
@@ -291,8 +287,8 @@ impl Recovery for Rfc6675 {
         self.high_rxt.rewind(view.scoreboard);
     }
 
-    /// After a timeout everything is judged anew. What is lost by `IsLost` stays so in any case, and
-    /// begins a recovery of its own if it is the first segment: otherwise nobody would resend it.
+    /// After a timeout everything is judged anew. A segment that is lost by `IsLost` stays lost, and begins a recovery
+    /// of its own if it is the first segment: otherwise it would not be retransmitted.
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         if self.phase == Phase::Open {
             return Reversal::Done(None);
@@ -311,7 +307,7 @@ impl Recovery for Rfc6675 {
         }
     }
 
-    // Asked for each segment, by `allowance`.
+    // `allowance` calls it for each segment.
     #[inline(always)]
     fn in_flight(&self, view: &View<'_>) -> u64 {
         self.lost.not_lost_bytes(view.scoreboard) + self.high_rxt.missing_below(view.scoreboard)
@@ -353,7 +349,7 @@ impl Recovery for Rfc6675 {
     }
 }
 
-/// How what is in flight is counted, and with it the whole recovery.
+/// Count of the bytes in flight, and with it the whole recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Pipe {
     /// from the scoreboard, by SetPipe and IsLost
@@ -363,7 +359,7 @@ enum Pipe {
     FallFloyd,
 }
 
-/// What RFC 6675's recovery is told, by itself or as a part.
+/// Parameters of RFC 6675's recovery, by itself or as a part.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct Rfc6675Parameters {
     #[embed]
@@ -372,6 +368,7 @@ pub struct Rfc6675Parameters {
     pub(super) limited_transmit: LimitedTransmit,
     /// one rescue retransmission per recovery (not with pipe = fall-floyd)
     #[parameter(
+        basic,
         source = "RFC 6675 §4, NextSeg rule 4; Linux has the tail loss probe instead",
         default(rfc = Switch::On, linux = Switch::Off, ns2 = Switch::On),
     )]
@@ -384,8 +381,9 @@ pub struct Rfc6675Parameters {
 /// SACK's parameters, for both of its recoveries.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct SackParameters {
-    /// how what is in flight is counted, and with it the whole recovery
+    /// count of the bytes in flight, and with it the whole recovery
     #[parameter(
+        basic,
         source = "RFC 6675; ns-2.35's Sack1",
         default(rfc = Pipe::Rfc6675, linux = Pipe::Rfc6675, ns2 = Pipe::FallFloyd),
     )]
@@ -408,7 +406,7 @@ fn build(parameters: &SackParameters, context: &Context) -> Box<dyn Recovery> {
     }
 }
 
-/// The catalog's entry.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("sack", file!())
@@ -420,8 +418,8 @@ pub fn entry() -> Entry<dyn Recovery> {
         .needs(|_| Needs::SACK)
         .linux(
             Linux::missing(
-                "RACK-TLP took its place in 4.18; net.ipv4.tcp_recovery=0 brought it back until 6.16, \
-                 and does nothing since 6.17",
+                "RACK-TLP replaced it in 4.18; net.ipv4.tcp_recovery=0 brought it back until 6.16, \
+                 and has no effect since 6.17",
             )
             .near("rack"),
         )

@@ -1,9 +1,8 @@
-//! SACK as Fall and Floyd had it in 1996, and as ns-2's `Sack1` has it: the variant
-//! `pipe = fall-floyd` of [`super::sack`].
+//! SACK as in Fall and Floyd 1996 and in ns-2's `Sack1`: the variant `pipe = fall-floyd` of [`super::sack`].
 //!
-//! K. Fall and S. Floyd, Simulation-based Comparisons of Tahoe, Reno and SACK TCP, CCR 26(3),
-//! 1996; details from the behaviour of ns-2.35. Outside recovery it is Reno. The third duplicate
-//! ACK halves the window and resends the first segment; from then on the sender keeps a count:
+//! K. Fall and S. Floyd, Simulation-based Comparisons of Tahoe, Reno and SACK TCP, CCR 26(3), 1996; details from the
+//! behaviour of ns-2.35. Outside recovery it is Reno. The third duplicate ACK halves the window and retransmits the
+//! first segment; from then on the sender keeps a count:
 //!
 //! ```text
 //! at the third duplicate ACK   pipe = FlightSize − 3 SMSS
@@ -15,15 +14,14 @@
 //!                            else new data
 //! ```
 //!
-//! Against RFC 6675, its heir: a count by ACKs does not know that lost segments have left the
-//! network, so a burst of losses empties the ACK clock before `pipe` is down to the window, and
-//! the timer must help: seven losses out of eleven do that. On the other hand a hole is resent as
-//! soon as one SACK lies above it, without waiting for three. A hole is resent once per recovery;
-//! should that be lost, too, only the timer finds out.
+//! Unlike RFC 6675, its successor, a count by ACKs does not know that lost segments have left the network, so a burst
+//! of losses empties the ACK clock before `pipe` is down to the window, and the timer must help: seven losses out of
+//! eleven do that. On the other hand a hole is retransmitted as soon as one SACK lies above it, without waiting for
+//! three. A hole is retransmitted once per recovery; if that is lost, too, only the timer finds it.
 //!
-//! After a timeout ns-2 forgets what was sacked and resends everything in order, go-back-N;
-//! `after_rto = holes` leaves out what is sacked. No fast retransmit follows before more than
-//! what was outstanding at the timeout is acknowledged.
+//! After a timeout ns-2 forgets the SACKs and retransmits everything in order, go-back-N; `after_rto = holes` leaves
+//! out the sacked segments. No fast retransmit follows before more than what was outstanding at the timeout is
+//! acknowledged.
 //!
 //! Cost: a count and cursors that only move forward; amortised O(1).
 
@@ -41,7 +39,7 @@ use super::newreno;
 use super::shared::{self, DupThreshold, SACKED_ABOVE};
 use crate::catalog::{Choice, Context, Parameters};
 
-/// The recovery with a counted pipe.
+/// Recovery with a counted pipe.
 #[derive(Debug)]
 pub(super) struct FallFloyd {
     smss: u64,
@@ -50,14 +48,14 @@ pub(super) struct FallFloyd {
     partial_ack: PartialAck,
     after_rto: AfterRto,
     phase: Phase,
-    /// Duplicate ACKs in a row that brought news of sacked data.
+    /// Number of duplicate ACKs in a row that reported new sacked data.
     dup_acks: u32,
     duplicates: Duplicates,
-    /// The end of what was outstanding at the last timeout, until a recovery is over.
+    /// End of what was outstanding at the last timeout, until a recovery is over.
     careful: Option<u64>,
-    /// In recovery, the next hole to resend; after a timeout, the next segment.
+    /// In recovery, the next hole to retransmit; after a timeout, the next segment.
     cursor: HoleCursor,
-    /// With `partial_ack = resend`, the next segment that a partial ACK resends.
+    /// With `partial_ack = resend`, the next segment that a partial ACK retransmits.
     partial_cursor: HoleCursor,
 }
 
@@ -66,39 +64,39 @@ enum LimitedTransmit {
     Off,
     /// No duplicate ACK is waiting to release a segment.
     Idle,
-    /// One is.
+    /// A duplicate ACK is waiting to release a segment.
     Due,
 }
 
-/// What a partial ACK does.
+/// Effect of a partial ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum PartialAck {
-    /// it takes two segments off the pipe
+    /// two segments less in the pipe
     Deflate,
-    /// it resends the next two segments not sacked, at once
+    /// retransmission of the next two segments not sacked, at once
     Resend,
 }
 
-/// What a timeout makes the sender resend.
+/// Segments that the sender retransmits after a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum AfterRto {
-    /// everything outstanding, even what is sacked
+    /// everything outstanding, including sacked segments
     GoBackN,
-    /// what is not sacked
+    /// segments that are not sacked
     Holes,
 }
 
-/// What this recovery is told beside what RFC 6675's is told, too.
+/// Parameters of this recovery in addition to RFC 6675's.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct FallFloydParameters {
-    /// what a partial ACK does (pipe = fall-floyd)
+    /// effect of a partial ACK (pipe = fall-floyd)
     #[parameter(
         source = "Fall and Floyd 1996 and ns-2's partial_ack_ false (its default), or true, as in the \
                   Momentary paper's figure 3(b)",
         default = PartialAck::Deflate,
     )]
     partial_ack: PartialAck,
-    /// what a timeout makes the sender resend (pipe = fall-floyd)
+    /// segments that the sender retransmits after a timeout (pipe = fall-floyd)
     #[parameter(
         source = "ns-2.35; RFC 6675 §5.1",
         default(rfc = AfterRto::Holes, linux = AfterRto::Holes, ns2 = AfterRto::GoBackN),
@@ -106,7 +104,7 @@ pub struct FallFloydParameters {
     after_rto: AfterRto,
 }
 
-/// Whether duplicate ACKs mean anything: not from a timeout to the next advance.
+/// Meaning of duplicate ACKs: they are ignored from a timeout to the next advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Duplicates {
     Counted,
@@ -119,27 +117,27 @@ enum Phase {
     Recovery {
         /// Ends when this much is acknowledged.
         until: u64,
-        /// Bytes believed to be in flight; below zero if more ACKs came than that, which lets
-        /// more than the window out (ns-2.35 `tcp-sack1.cc`, `recv`: `--pipe_`).
+        /// Bytes believed to be in flight; below zero if more ACKs arrived than that, which releases more than the
+        /// window (ns-2.35 `tcp-sack1.cc`, `recv`: `--pipe_`).
         pipe: i64,
-        /// What may be sent on this ACK.
+        /// Segments that this ACK may release.
         turn: Turn,
-        /// Whether there has been a partial ACK.
+        /// `Seen` after the first partial ACK.
         partial: Partial,
     },
-    /// Everything outstanding is being resent, up to the cursor so far.
+    /// Everything outstanding is being retransmitted; the cursor marks the progress.
     Resending,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
-    /// The fast retransmit.
+    /// Fast retransmit.
     FastRetransmit,
     /// Nothing more: the ACK that starts a recovery releases only the fast retransmit.
     Over,
-    /// So many segments at once, for a partial ACK.
+    /// Number of segments at once, for a partial ACK.
     Partial(u8),
-    /// What the pipe leaves room for.
+    /// Segments that the pipe has room for.
     Fill,
 }
 
@@ -175,7 +173,7 @@ impl FallFloyd {
         }
     }
 
-    /// An ACK outside recovery.
+    /// Handles an ACK outside recovery.
     fn on_ack_open(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) -> Outcome {
         if self.limited_transmit == LimitedTransmit::Due {
             self.limited_transmit = LimitedTransmit::Idle;
@@ -210,7 +208,7 @@ impl FallFloyd {
         }
         let hole = self.cursor.rewind_below(board, board.forward_ack());
         if hole.is_none() {
-            // Only a receiver that takes SACKs back can do this; the timer will see to it.
+            // This happens only with a receiver that withdraws SACKs; the timer handles it.
             return Outcome::default();
         }
         let departed = i64::from(self.dup_threshold) * self.smss as i64;
@@ -228,7 +226,7 @@ impl FallFloyd {
         }
     }
 
-    /// An ACK in recovery.
+    /// Handles an ACK in recovery.
     fn on_ack_recovery(&mut self, ack: &AckFacts<'_>) -> Outcome {
         let smss = self.smss as i64;
         let Phase::Recovery {
@@ -249,8 +247,8 @@ impl FallFloyd {
             outcome.exit = Exit::Recovery;
             return outcome;
         }
-        // Every ACK counts, also one without news: what a needless retransmission comes to
-        // (ns-2.35 tcp-sack1.cc, recv).
+        // Every ACK counts, also one without new information, such as that of a spurious retransmission (ns-2.35
+        // tcp-sack1.cc, recv).
         *pipe -= smss;
         if *turn != Turn::FastRetransmit {
             *turn = Turn::Fill;
@@ -277,7 +275,7 @@ impl FallFloyd {
         outcome
     }
 
-    /// After a timeout, whether the cursor has come to the end.
+    /// After a timeout, ends the retransmission if the cursor has reached its end.
     fn end_resending(&mut self, board: &Scoreboard) {
         if self.phase != Phase::Resending {
             return;
@@ -290,7 +288,7 @@ impl FallFloyd {
         }
     }
 
-    /// Outside recovery: the next segment, new or, after a timeout, not.
+    /// Returns the next segment outside recovery: a new one or, after a timeout, a retransmission.
     fn next_in_order(&self, view: &View<'_>) -> Next {
         let (reason, clearance) = if self.dup_acks == 0 {
             (SendReason::NewData, Clearance::Window)
@@ -313,8 +311,8 @@ impl FallFloyd {
         }
     }
 
-    /// A duplicate ACK releases one segment, if it lies within the window enlarged by a segment
-    /// per duplicate (RFC 3042 §2).
+    /// Returns `true` if a duplicate ACK may release one segment: it must lie within the window enlarged by a segment
+    /// per duplicate ACK (RFC 3042 §2).
     fn limited_transmit_fits(&self, view: &View<'_>) -> bool {
         let enlarged = view.window.whole_bytes() + u64::from(self.dup_acks) * self.smss;
         let len = match self.phase {
@@ -435,8 +433,8 @@ impl Recovery for FallFloyd {
                 why,
                 clearance,
             },
-            // ns-2.35 sends new data on a partial ACK whatever the pipe says, and sends it twice
-            // (tcp-sack1.cc, partial_ack_action): that is not followed.
+            // ns-2.35 sends new data on a partial ACK whatever the pipe says, and sends it twice (tcp-sack1.cc,
+            // partial_ack_action). We do not follow this.
             None => Next::New {
                 why: SendReason::NewData,
                 clearance: Clearance::Window,
@@ -461,14 +459,14 @@ mod tests {
         Setup::new(sack::entry()).set("pipe", "fall-floyd")
     }
 
-    /// Ten segments out, of which 0 is lost; 1 to 3 have come, and limited transmit has sent 10 and
-    /// 11.
+    /// Returns a timeline with ten segments in flight, of which 0 is lost; 1 to 3 have arrived, and limited transmit
+    /// has sent 10 and 11.
     fn entered(setup: Setup) -> Timeline {
         let mut t = setup.window(10.0).ssthresh(2.0).start(100);
         assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:10");
         assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:11");
         assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0");
-        // FlightSize of 12 less three. The timer starts anew: 102 ms and a second.
+        // FlightSize of 12 less three. The timer restarts: 102 ms and a second.
         assert_eq!((t.cwnd(), t.in_flight()), (5.0, 9.0));
         assert_eq!(t.rto_at(), Some(1102));
         t
@@ -477,17 +475,17 @@ mod tests {
     #[test]
     fn every_ack_takes_a_segment_off_the_pipe() {
         let mut t = entered(fall_floyd());
-        // 9 less 4 leaves no room in a window of 5; the next does.
+        // 9 less 4 leaves no room in a window of 5; the next ACK does.
         for end in 5..=8 {
             assert_eq!(t.receive(98 + u64::from(end), ack(0).sack(1, end)), "");
         }
         assert_eq!(t.in_flight(), 5.0);
         assert_eq!(t.receive(107, ack(0).sack(1, 9)), "new:12");
         assert_eq!(t.receive(108, ack(0).sack(1, 10)), "new:13");
-        // Also one that tells nothing new.
+        // This includes an ACK without new information.
         assert_eq!(t.receive(109, ack(0).sack(1, 10)), "new:14");
         assert_eq!(t.in_flight(), 5.0);
-        // Up to 11 everything is acknowledged: 12 to 14 are out, and it is over.
+        // Up to 11 everything is acknowledged: 12 to 14 are in flight, and the recovery is over.
         assert_eq!(t.receive(203, ack(12)), "new:15 new:16");
         assert_eq!((t.cwnd(), t.in_flight()), (5.0, 5.0));
         assert_eq!(t.sender().stats().recoveries, 1);
@@ -504,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_that_sacks_nothing_new_is_none() {
+    fn an_ack_that_sacks_nothing_new_is_no_duplicate() {
         let setup = fall_floyd().configure(|c| c.duplicate_ack = DuplicateAckRule::AckNumberOnly);
         let mut t = setup.window(10.0).ssthresh(2.0).start(100);
         assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:10");
@@ -513,7 +511,7 @@ mod tests {
         }
     }
 
-    /// 5 is lost, too: 6 to 9 come, and the pipe has room for the hole.
+    /// Returns a timeline in which 5 is lost, too: 6 to 9 arrive, and the pipe has room for the hole.
     fn second_hole(setup: Setup) -> Timeline {
         let mut t = entered(setup);
         assert_eq!(t.receive(103, ack(0).sack(1, 5)), "");
@@ -530,7 +528,7 @@ mod tests {
     fn a_hole_below_a_sack_goes_before_new_data_and_once() {
         let mut t = second_hole(fall_floyd());
         assert_eq!(t.receive(200, ack(0).sack(6, 11).sack(1, 5)), "new:12");
-        // A partial ACK takes two off: of a pipe of 5, and the timer starts anew.
+        // A partial ACK takes two off a pipe of 5, and the timer restarts.
         assert_eq!(t.receive(202, ack(5).sack(6, 11)), "new:13 new:14");
         assert_eq!(t.rto_at(), Some(1202));
         assert_eq!(t.sender().stats().retransmissions, 2);
@@ -540,7 +538,7 @@ mod tests {
     fn a_partial_ack_may_resend_two_at_once() {
         let mut t = second_hole(fall_floyd().set("partial_ack", "resend"));
         assert_eq!(t.receive(200, ack(0).sack(6, 11).sack(1, 5)), "new:12");
-        // 5 again, and 11, which nobody has sacked; of the pipe it takes nothing.
+        // 5 again, and 11, which is not sacked; the pipe does not change.
         let before = t.in_flight();
         let sent = t.receive(202, ack(5).sack(6, 11)).to_owned();
         let numbers: Vec<&str> = sent
@@ -551,7 +549,7 @@ mod tests {
         assert_eq!(t.in_flight(), before);
     }
 
-    /// Six are out and 2 is sacked; the timer expires, and 0 arrives.
+    /// Returns a timeline with six segments in flight, of which 2 is sacked; the timer expires, and 0 arrives.
     fn timed_out(setup: Setup) -> Timeline {
         let mut t = setup.window(6.0).ssthresh(2.0).start(100);
         t.receive(100, ack(0).sack(2, 3));
@@ -560,8 +558,8 @@ mod tests {
     }
 
     #[test]
-    fn after_a_timeout_what_is_sacked_is_left_out_or_not() {
-        // 2 lies before the cursor, and so counts as in flight.
+    fn after_a_timeout_sacked_segments_are_skipped_or_not() {
+        // 2 lies below the cursor, and so counts as in flight.
         let mut t = timed_out(fall_floyd());
         assert_eq!(t.receive(1200, ack(1).sack(2, 3)), "rto:1");
         assert_eq!(t.in_flight(), 2.0);
@@ -571,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn no_recovery_begins_before_more_than_what_timed_out_is_acknowledged() {
+    fn no_recovery_begins_before_more_than_the_timed_out_data_is_acknowledged() {
         // One SACK is enough here. 0 to 5 were outstanding at the timeout.
         let setup = fall_floyd().set_value("dup_threshold", Value::Integer(1));
         let mut t = timed_out(setup);

@@ -1,5 +1,5 @@
-//! Whatever can go wrong on a path and in a peer, at random, with a check of what every recovery
-//! owes the sender; for the tests of the SACK-based recoveries.
+//! Random faults on a path and in a peer, with a check of every recovery's duties towards the sender; for the tests of
+//! the SACK-based recoveries.
 
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
@@ -35,7 +35,7 @@ impl Response for Nothing {
     }
 }
 
-/// The recovery of `entry` with the defaults of `dialect`, but for `settings`.
+/// Returns the recovery of `entry` with the defaults of `dialect`, except for `settings`.
 pub(super) fn build(
     entry: &Entry<dyn Recovery>,
     dialect: Dialect,
@@ -49,7 +49,7 @@ pub(super) fn build(
     entry.build(&values, &Context::new(SMSS))
 }
 
-/// A sender under ns-2's rules, but for what `change` does.
+/// Returns a sender under ns-2's rules, except for the effect of `change`.
 pub(super) fn sender(
     recovery: Box<dyn Recovery>,
     change: impl FnOnce(&mut SenderConfig),
@@ -77,7 +77,7 @@ pub(super) fn sender(
     Sender::new(config, stack)
 }
 
-/// A generator of deterministic chances (Vigna's SplitMix64).
+/// Generator of deterministic chances (Vigna's SplitMix64).
 #[derive(Debug)]
 pub(super) struct Chance(u64);
 
@@ -94,19 +94,19 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.draw() % bound
     }
 
-    /// Whether something happens that does so `percent` times in a hundred.
+    /// Returns `true` `percent` times in a hundred.
     pub(super) fn happens(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 }
 
-/// A receiver with every vice: it forgets what it has sacked, takes and reports parts of
-/// segments, reports its blocks in any order, and closes its window.
+/// Receiver with every fault: it forgets what it has sacked, takes and reports parts of segments, reports its blocks in
+/// any order, and closes its window.
 #[derive(Debug)]
 struct Peer {
     received: Vec<bool>,
@@ -178,19 +178,19 @@ impl Peer {
     }
 }
 
-/// Whether a sacked segment may be sent again.
+/// Permission to retransmit sacked segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SackedSegments {
     StayUnsent,
     MayBeResent,
 }
 
-/// Carries some data over a path that loses, repeats and reorders in both directions, to a peer
-/// as bad, with segments of all sizes; checks that all arrives, and that only outstanding
-/// segments are resent, and sacked ones only if they may be.
+/// Carries some data over a path that loses, duplicates and reorders in both directions, to a faulty peer, with
+/// segments of all sizes. Checks that all of it arrives, that only outstanding segments are retransmitted, and sacked
+/// ones only if they may be.
 ///
 /// # Panics
-/// If a check fails, or nothing will ever happen again.
+/// If a check fails, or if no event is left.
 pub(super) fn storm(recovery: Box<dyn Recovery>, seed: u64, sacked: SackedSegments) {
     let mut storm = Storm::new(recovery, seed, sacked);
     for _ in 0..200_000 {
@@ -204,7 +204,7 @@ pub(super) fn storm(recovery: Box<dyn Recovery>, seed: u64, sacked: SackedSegmen
     panic!("seed {seed}: no end: {:?}", storm.sender);
 }
 
-/// The sender, the peer, and what is under way between them.
+/// Sender, peer, and the packets between them.
 struct Storm {
     seed: u64,
     chance: Chance,
@@ -214,7 +214,7 @@ struct Storm {
     peer: Peer,
     now: Instant,
     written: u64,
-    /// When it arrives, where it begins, and how long it is.
+    /// Arrival time, start and length.
     data: Vec<(Instant, u64, u32)>,
     acks: Vec<(Instant, Ack)>,
 }
@@ -249,7 +249,7 @@ impl Storm {
         }
     }
 
-    /// Sometimes, and always if the sender has nothing to do, the application writes something.
+    /// Writes data for the application: sometimes, and always if the sender has nothing to do.
     fn write(&mut self) {
         let left = Self::BYTES - self.written;
         if left > 0 && (self.sender.is_done() || self.chance.happens(30)) {
@@ -273,7 +273,7 @@ impl Storm {
         }
     }
 
-    /// 50 ms, and `percent` times in a hundred up to `late_ms` more.
+    /// Returns 50 ms, and `percent` times in a hundred up to `late_ms` more.
     fn delay(&mut self, percent: u64, late_ms: u64) -> Duration {
         let late = if self.chance.happens(percent) {
             self.chance.below(late_ms)

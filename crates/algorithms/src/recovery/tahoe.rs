@@ -1,18 +1,17 @@
 //! Tahoe: fast retransmit, then slow start from one segment.
 //!
-//! The first recovery that did not wait for the timer (4.3BSD-Tahoe; Jacobson, *Congestion
-//! Avoidance and Control*, SIGCOMM 1988; Fall & Floyd, *Simulation-based Comparisons of Tahoe,
-//! Reno, and SACK TCP*, CCR 1996, §2). On the third duplicate ACK:
+//! The first recovery that did not wait for the timer (4.3BSD-Tahoe; Jacobson, *Congestion Avoidance and Control*,
+//! SIGCOMM 1988; Fall & Floyd, *Simulation-based Comparisons of Tahoe, Reno, and SACK TCP*, CCR 1996, §2). On the third
+//! duplicate ACK:
 //!
 //! ```text
-//! ssthresh = what the control makes of the window,  cwnd = 1 SMSS
+//! ssthresh = the control's reduction,  cwnd = 1 SMSS
 //! everything outstanding is resent from SND.UNA as slow start permits (go-back-N)
 //! ```
 //!
-//! Several losses in a window cost it nothing extra, since it resends everything up to where the
-//! cumulative ACK jumps; the price is an empty pipe after every loss. Reno differs by what
-//! follows the fast retransmit: it keeps half the window and the ACK clock. A timeout is treated
-//! alike by both.
+//! Several losses in a window cost it nothing extra, since it retransmits everything up to the point to which the
+//! cumulative ACK jumps; the price is an empty pipe after every loss. Reno differs after the fast retransmit: it keeps
+//! half the window and the ACK clock. Both treat a timeout in the same way.
 //!
 //! A response to wireless loss can choose Tahoe's `ssthresh`, but never its window.
 
@@ -35,8 +34,8 @@ struct Tahoe {
 }
 
 impl Tahoe {
-    /// The third duplicate ACK. Everything outstanding counts as lost: in flight is nothing, so
-    /// the window of one segment admits the fast retransmit itself.
+    /// Handles the third duplicate ACK. Everything outstanding counts as lost: nothing is in flight, so the window of
+    /// one segment admits the fast retransmit itself.
     fn restart(&mut self, view: &View<'_>) -> Outcome {
         self.dup_acks.begin_event(view);
         self.resend.begin(view, DUPLICATE_ACKS);
@@ -105,13 +104,13 @@ impl Recovery for Tahoe {
 #[derive(Clone, Copy, Debug, Parameters)]
 struct TahoeParameters {
     #[embed(change(careful(
-        source = "RFC 6582 §3.2 step 2; without it Tahoe takes the echo of its own repetitions for \
+        source = "RFC 6582 §3.2 step 2; without it Tahoe takes the echo of its own retransmissions for \
                   losses (ns-2 bugFix_)",
     )))]
     duplicates: DuplicateAckParameters,
 }
 
-/// Tahoe in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("tahoe", file!())
@@ -169,7 +168,7 @@ mod tests {
                 .start(100);
             assert_eq!(t.wait(1000), "rto:0");
             t.receive(1100, ack(4));
-            // The receiver had 4, 5 and 6 as well but its ACKs were late: three duplicates.
+            // The receiver had 4, 5 and 6 as well but its ACKs were late: three duplicate ACKs.
             t.receive(1101, ack(7));
             t.receive(1102, ack(7));
             t.receive(1103, ack(7));

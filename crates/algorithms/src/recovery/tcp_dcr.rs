@@ -1,26 +1,24 @@
-//! TCP-DCR: a loss is answered later, so that a segment that is only late may come.
+//! TCP-DCR: the answer to a loss is delayed, so that a segment that is only late may arrive.
 //!
-//! S. Bhandarkar, N. E. Sadry, A. L. N. Reddy, N. H. Vaidya, "TCP-DCR: a novel protocol for tolerating
-//! wireless channel errors", IEEE Transactions on Mobile Computing 4(5), 2005; LE §1 names it. The
-//! first duplicate ACK starts a delay of about one round trip. What fills the hole meanwhile, the
-//! link's own repair or a packet that was overtaken, ends it; then nothing was lost. Otherwise fast
-//! retransmit and recovery come as ever, later:
+//! S. Bhandarkar, N. E. Sadry, A. L. N. Reddy, N. H. Vaidya, "TCP-DCR: a novel protocol for tolerating wireless channel
+//! errors", IEEE Transactions on Mobile Computing 4(5), 2005; LE §1 names it. The first duplicate ACK starts a delay of
+//! about one round trip. If the hole is filled meanwhile, by the link's own repair or by a packet that was overtaken,
+//! the delay ends and nothing was lost. Otherwise fast retransmit and recovery follow as usual, but later:
 //!
 //! ```text
 //! first SACK above a hole        wait until now + delay · SRTT
-//! the hole is filled             nothing happened; if another is left, the wait begins anew
-//! the wait is over               RFC 6675's rules hold, with whatever was counted
+//! the hole is filled             no loss; if another hole is left, the wait restarts
+//! the wait is over               RFC 6675's rules apply, with the counts so far
 //! ```
 //!
-//! Meanwhile every SACK lets a new segment out, so that the ACK clock runs. What is lost, in flight and
-//! sent next is RFC 6675's (`sack`) otherwise.
+//! Meanwhile every SACK releases a new segment, so that the ACK clock runs. Otherwise, lost segments, bytes in flight
+//! and the next transmission are RFC 6675's (`sack`).
 //!
-//! Against RR-TCP, which waits for as many segments as it has seen come late, this waits for a time, and
-//! learns nothing; against RACK, which waits for a time per segment, it waits for four times as long,
-//! and answers the holes of a window together.
+//! RR-TCP waits for as many segments as it has seen late; TCP-DCR waits for a time, and learns nothing. RACK waits for
+//! a time per segment; TCP-DCR waits four times as long, and answers the holes of a window together.
 //!
-//! Readings (the paper's own text was not at hand):
-//! - The delay is looked at as ACKs come. Without ACKs the retransmission timer decides.
+//! Readings (the paper's own text was not available):
+//! - The delay is checked when ACKs arrive. Without ACKs the retransmission timer decides.
 //! - It is counted from the first SACK above the first hole.
 //!
 //! Cost: RFC 6675's; amortised O(1).
@@ -40,9 +38,9 @@ use crate::catalog::{Context, Entry, Linux, Needs, Parameters};
 struct TcpDcr {
     sack: Rfc6675,
     dup_threshold: u32,
-    /// The wait, in smoothed round-trip times.
+    /// Duration of the wait in smoothed round-trip times.
     delay: f64,
-    /// Since when something is sacked above the first hole.
+    /// Time since which something is sacked above the first hole.
     since: Option<Instant>,
 }
 
@@ -56,7 +54,7 @@ impl TcpDcr {
         }
     }
 
-    /// Whether the wait for the first hole is over.
+    /// Returns `true` if the wait for the first hole is over.
     fn is_over(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> bool {
         if view.scoreboard.sacked_segments() == 0 {
             self.since = None;
@@ -77,7 +75,7 @@ impl Recovery for TcpDcr {
     }
 
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
-        // A recovery under way goes on by the usual rules.
+        // A recovery in progress continues by the usual rules.
         let usual = self.is_over(ack, view) || self.sack.recovery_point().is_some();
         self.sack
             .set_dup_threshold(if usual { self.dup_threshold } else { u32::MAX });
@@ -115,8 +113,9 @@ impl Recovery for TcpDcr {
 struct TcpDcrParameters {
     #[embed]
     sack: Rfc6675Parameters,
-    /// how long the answer waits, in smoothed round-trip times
+    /// delay of the answer in smoothed round-trip times
     #[parameter(
+        basic,
         source = "Bhandarkar et al. 2005: about one round trip",
         range = 0.0..=100.0,
         unit = "SRTT",
@@ -125,7 +124,7 @@ struct TcpDcrParameters {
     delay: f64,
 }
 
-/// TCP-DCR in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("tcp-dcr", file!())

@@ -1,9 +1,8 @@
-//! TCP-PR: no duplicate ACK means a loss, time alone does.
+//! TCP-PR: time alone, and no duplicate ACK, makes a loss.
 //!
-//! S. Bohacek, J. Hespanha, J. Lee, C. Lim, K. Obraczka, "TCP-PR: TCP for persistent packet
-//! reordering", ICDCS 2003; LE §1 names it. Where packets overtake each other all the time, the order
-//! of ACKs says nothing. TCP-PR bounds the round trip from above instead, and takes for lost what is out
-//! for longer:
+//! S. Bohacek, J. Hespanha, J. Lee, C. Lim, K. Obraczka, "TCP-PR: TCP for persistent packet reordering", ICDCS 2003; LE
+//! §1 names it. If packets overtake each other all the time, the order of ACKs says nothing. TCP-PR bounds the round
+//! trip from above instead, and takes a segment for lost that is in flight for longer:
 //!
 //! ```text
 //! ACK of a segment, after the time r:   ewrtt = max(α^(1/cwnd) · ewrtt, r)           cwnd in segments
@@ -11,18 +10,18 @@
 //! reduce: once for all that was in flight when a loss was found
 //! ```
 //!
-//! The bound follows the longest round trip at once and forgets it by α per window. What is sent
-//! first, and what is in flight, is LE's: two lists in the order of transmission (`two_lists`); the
-//! oldest transmission is due first, so that one timer does.
+//! The bound follows the longest round trip at once and forgets it by α per window. The next transmission and the bytes
+//! in flight are LE's: two lists in the order of transmission (`two_lists`); the oldest transmission is due first, so
+//! one timer is enough.
 //!
-//! Against RACK-TLP, which waits for a quarter of the least round trip beyond the last one, this waits for
-//! β of the longest, learns of no other sign, and so repairs a loss late.
+//! RACK-TLP waits for a quarter of the minimum round trip beyond the last one; TCP-PR waits for β of the longest and
+//! uses no other sign, and so repairs a loss late.
 //!
-//! Readings (the paper's own text was not at hand):
-//! - SACK tells what has arrived; a cumulative ACK would leave all above a hole in flight.
-//! - What the paper does when most of a window is lost is left to the retransmission timer, and so is what
-//!   was sent again: that timer backs off, where the bound would flood a peer that is gone.
-//! - Before there is a sample nothing is lost but by that timer.
+//! Readings (the paper's own text was not available):
+//! - SACK shows what has arrived; a cumulative ACK would leave everything above a hole in flight.
+//! - The paper's action when most of a window is lost is left to the retransmission timer, and so are
+//!   retransmissions: that timer backs off, while the bound would flood a peer that is gone.
+//! - Before there is a sample only that timer finds losses.
 //!
 //! Cost: amortised O(1).
 
@@ -40,10 +39,10 @@ use super::rto_policy::{RtoPolicy, RtoTimerParameters};
 use super::two_lists::TwoLists;
 use crate::catalog::{Context, Entry, Linux, Needs, Parameters};
 
-/// The rule: it is out for longer than any round trip takes (TCP-PR).
+/// Rule of a segment that is in flight for longer than any round trip takes (TCP-PR).
 pub const TOO_LONG: LossRule = LossRule::new(&RuleWords {
     name: "overdue",
-    meaning: "longer out than any round trip",
+    meaning: "longer in flight than any round trip",
 });
 
 /// TCP-PR. See the [module](self).
@@ -55,11 +54,11 @@ struct TcpPr {
     rto_timer: RtoPolicy,
     /// TSval of the last transmission of each segment.
     lists: TwoLists<Option<u32>>,
-    /// The bound on the round trip, in seconds.
+    /// Bound on the round trip, in seconds.
     ewrtt: Option<f64>,
-    /// The last transmission so far.
+    /// Order of the last transmission so far.
     last_order: u64,
-    /// What was sent up to here belongs to the last loss event.
+    /// Order up to which transmissions belong to the last loss event.
     event_order: u64,
     timer: Option<Instant>,
 }
@@ -79,7 +78,7 @@ impl TcpPr {
         }
     }
 
-    /// Takes the round-trip times that an ACK tells.
+    /// Takes the round-trip times that an ACK shows.
     fn sample(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         let segments = (view.window.cwnd / self.smss).max(1.0);
         for delivered in ack.delivered {
@@ -93,14 +92,13 @@ impl TcpPr {
         }
     }
 
-    /// When the last transmission of `segment` is overdue; what was sent again never is.
+    /// Returns the time when the last transmission of `segment` is overdue; `None` for a retransmission.
     fn due(&self, segment: &Segment) -> Option<Instant> {
         let bound = Duration::from_secs_f64(self.ewrtt? * self.beta);
         (segment.transmissions == 1).then(|| segment.sent_at + bound)
     }
 
-    /// Moves everything overdue to RTXLIST, and sets the timer for what is next; answers with the loss
-    /// that begins an event.
+    /// Moves everything overdue to RTXLIST, and sets the timer for the next one; returns the loss that begins an event.
     fn find_lost(&mut self, view: &View<'_>) -> Option<SegmentId> {
         let mut event = None;
         self.timer = None;
@@ -206,11 +204,11 @@ impl Recovery for TcpPr {
 /// TCP-PR's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct TcpPrParameters {
-    /// what is left of the bound on the round trip after a window
-    #[parameter(source = "Bohacek et al. 2003", range = 0.0..=1.0, default = 0.995)]
+    /// share of the bound on the round trip that remains after a window
+    #[parameter(basic, source = "Bohacek et al. 2003", range = 0.0..=1.0, default = 0.995)]
     alpha: f64,
-    /// how many such round trips a segment may be out
-    #[parameter(source = "Bohacek et al. 2003", range = 1.0..=100.0, default = 3.0)]
+    /// greatest time of a segment in flight, in such round trips
+    #[parameter(basic, source = "Bohacek et al. 2003", range = 1.0..=100.0, default = 3.0)]
     beta: f64,
     #[embed(change(rto_timer(
         source = "RFC 6298 §5.3",
@@ -219,11 +217,13 @@ struct TcpPrParameters {
     timer: RtoTimerParameters,
 }
 
-/// TCP-PR in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Recovery> {
     Entry::recovery("tcp-pr", file!())
-        .summary("what is out for longer than any round trip is lost; duplicate ACKs mean nothing")
+        .summary(
+            "a segment in flight longer than any round trip is lost; duplicate ACKs mean nothing",
+        )
         .citation("S. Bohacek, J. Hespanha, J. Lee, C. Lim and K. Obraczka, TCP-PR, ICDCS 2003")
         .needs(|_| Needs::SACK)
         .linux(Linux::missing("with SACK it has RACK-TLP").near("rack"))

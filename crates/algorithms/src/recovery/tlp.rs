@@ -1,8 +1,8 @@
-//! TLP, the tail loss probe: makes the receiver speak when the last ACKs of a flight stay away
-//! (RFC 8985 §7).
+//! TLP, the tail loss probe: it makes the receiver send an ACK when the last ACKs of a flight are missing (RFC 8985
+//! §7).
 //!
-//! When the tail of a flight is lost no ACK comes, and RACK has nothing to go by until the
-//! retransmission timer expires. The probe timer is shorter:
+//! When the tail of a flight is lost no ACK arrives, and RACK has no information until the retransmission timer
+//! expires. The probe timer is shorter:
 //!
 //! ```text
 //! PTO = 2 · SRTT                     (1 s before there is an SRTT)
@@ -10,31 +10,30 @@
 //!       at most what is left of the retransmission timer               (§7.2)
 //! ```
 //!
-//! Linux's timers have ticks: 2 · SRTT is rounded up to whole ones, and where it does not wait for a
-//! delayed ACK it waits for two more.
+//! Linux's timers have ticks: 2 · SRTT is rounded up to whole ones, plus two if it does not wait for a delayed ACK.
 //!
-//! It then sends one segment beyond the window: new data, or else the last segment again (§7.3).
-//! The SACK or ACK that this elicits lets RACK find the losses. If the probe was a repetition and
-//! the only loss was the one that it repaired, nothing else would show it, so §7.4 looks for the
-//! DSACK that a needless probe would cause: without one the loss is answered as any other.
+//! TLP then sends one segment beyond the window: new data, or else the last segment again (§7.3). The SACK or ACK that
+//! this elicits lets RACK find the losses. If the probe was a retransmission and the only loss was the one that it
+//! repaired, nothing else would show the loss, so §7.4 looks for the DSACK that a spurious probe would cause: without
+//! one the loss is answered as any other.
 //!
-//! Not a recovery but a part of RACK-TLP; see [`rack`](super::rack) for the rest.
+//! TLP is not a recovery but a part of RACK-TLP; see [`rack`](super::rack) for the rest.
 
 use dupack_tcp::facts::{AckFacts, Sent, View};
 use dupack_tcp::scoreboard::{Segment, SegmentId};
 use dupack_tcp::time::{Duration, Instant};
 
-/// The probe timeout before there is a round-trip sample (RFC 8985 §7.2).
+/// Probe timeout before there is a round-trip sample (RFC 8985 §7.2).
 const PTO_WITHOUT_SRTT: Duration = Duration::from_secs(1);
 
-/// A segment as it stood before it was sent again as a probe.
+/// Segment as it was before it was retransmitted as a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tail {
     pub(super) id: SegmentId,
     pub(super) segment: Segment,
 }
 
-/// What a probe carried.
+/// Content of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProbeKind {
     /// New data.
@@ -43,7 +42,7 @@ enum ProbeKind {
     Repeat(Tail),
 }
 
-/// A probe whose outcome is not known yet.
+/// Probe whose outcome is not known yet.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     /// SND.NXT after it (TLP.end_seq).
@@ -51,17 +50,17 @@ struct Probe {
     kind: ProbeKind,
 }
 
-/// What an ACK says of the probe.
+/// Report of an ACK on the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Nothing that matters.
+    /// Nothing relevant.
     Nothing,
-    /// It repaired a loss that nobody else will notice: that of this segment.
+    /// The probe repaired a loss of this segment that nothing else will show.
     RepairedLoss(Tail),
 }
 
-/// Two ticks after the first that is no earlier than `at`, counted from `now`: the first cannot be
-/// relied on, as the present one may be nearly over (Linux's TCP_TIMEOUT_MIN_US).
+/// Returns the time two ticks after the first tick that is no earlier than `at`, counted from `now`: the first one is
+/// not reliable, as the present tick may be nearly over (Linux's TCP_TIMEOUT_MIN_US).
 pub(super) fn in_ticks(tick: Duration, now: Instant, at: Instant) -> Instant {
     let tick_nanos = tick.as_nanos();
     if tick_nanos == 0 {
@@ -71,19 +70,19 @@ pub(super) fn in_ticks(tick: Duration, now: Instant, at: Instant) -> Instant {
     now + tick.saturating_mul(ticks.saturating_add(2))
 }
 
-/// The probe timer and the probe. See the [module](self).
+/// Probe timer and probe. See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Tlp {
     max_ack_delay: Duration,
     tick: Duration,
-    /// When the probe is due.
+    /// Time when the probe is due.
     pto_at: Option<Instant>,
     /// The timer has expired and the probe has not left yet.
     due: bool,
-    /// The last segment as it stood when the timer expired.
+    /// Last segment as it was when the timer expired.
     tail: Option<Tail>,
     probe: Option<Probe>,
-    /// A round-trip sample was taken since the last probe: only then there is another (§7.3).
+    /// `true` if a round-trip sample was taken since the last probe: only then there is another (§7.3).
     sampled: bool,
 }
 
@@ -100,7 +99,7 @@ impl Tlp {
         }
     }
 
-    /// Sets the probe timer anew (§7.2). `rto_at` is when the retransmission timer expires.
+    /// Sets the probe timer anew (§7.2). `rto_at` is the expiry of the retransmission timer.
     pub(super) fn schedule(&mut self, view: &View<'_>, rto_at: Instant) {
         self.cancel();
         if self.probe.is_some() || !self.sampled || view.scoreboard.is_empty() {
@@ -115,13 +114,13 @@ impl Tlp {
         self.pto_at = Some(pto_at.min(rto_at));
     }
 
-    /// No probe for now.
+    /// Cancels the probe.
     pub(super) fn cancel(&mut self) {
         self.pto_at = None;
         self.due = false;
     }
 
-    /// A recovery begins: it will find what there is to find (§7.1).
+    /// Resets the state at the beginning of a recovery, which finds any loss (§7.1).
     pub(super) fn reset(&mut self) {
         self.cancel();
         self.probe = None;
@@ -131,7 +130,7 @@ impl Tlp {
         self.pto_at
     }
 
-    /// Time has passed; whether the timer expired.
+    /// Returns `true` if the timer has expired.
     pub(super) fn expire(&mut self, view: &View<'_>) -> bool {
         if self.pto_at.is_none_or(|at| at > view.now) {
             return false;
@@ -146,12 +145,12 @@ impl Tlp {
         true
     }
 
-    /// Whether a probe is to be sent.
+    /// Returns `true` if a probe is to be sent.
     pub(super) const fn is_due(&self) -> bool {
         self.due
     }
 
-    /// The probe left, and SND.NXT is `nxt` after it.
+    /// Notes that the probe left, and that SND.NXT is `nxt` after it.
     pub(super) fn sent(&mut self, sent: &Sent, nxt: u64) {
         self.cancel();
         let (id, segment) = (sent.id, sent.segment);

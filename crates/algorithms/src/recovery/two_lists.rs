@@ -1,21 +1,18 @@
-//! Two lists: what is in flight, in order of transmission, and what is lost, in order of
-//! detection (LE §2.1).
+//! Two lists: the segments in flight, in order of transmission, and the lost segments, in order of detection (LE §2.1).
 //!
-//! A scoreboard in sequence order cannot say which of two segments was sent later once one of
-//! them was sent twice. LE's two lists can: a transmission is appended to WAITLIST; when it is
-//! judged lost it moves to the end of RTXLIST; what is resent goes to the end of WAITLIST again.
-//! RACK's time-ordered list (RFC 8985 §5.2) is the first of the two. *Who* is lost is the
-//! caller's judgement.
+//! A scoreboard in sequence order does not show which of two segments was sent later once one of them was sent twice.
+//! LE's two lists do: a transmission is appended to WAITLIST; when it is judged lost it moves to the end of RTXLIST; a
+//! retransmission goes to the end of WAITLIST again. RACK's time-ordered list (RFC 8985 §5.2) is the first of the two.
+//! The caller judges which segments are lost.
 //!
 //! ```text
 //! in flight = outstanding − sacked − lost            (bytes; exact, and O(1))
 //! ```
 //!
-//! **Cost.** Every operation is amortised O(1). Entries are deleted lazily: one of WAITLIST counts
-//! only while its segment is outstanding, unsacked, not lost, and was not sent again since. Dead
-//! entries are dropped when they reach the front. What is lost is a prefix of WAITLIST, so behind
-//! its head there is at most one entry for each segment (two for one that was probed with): at
-//! most as many as are outstanding, and were when the head was sent.
+//! **Cost.** Every operation is amortised O(1). Entries are deleted lazily: one of WAITLIST counts only while its
+//! segment is outstanding, unsacked, not lost, and was not retransmitted since. Dead entries are dropped when they
+//! reach the front. The lost segments are a prefix of WAITLIST, so behind its head there is at most one entry for each
+//! segment (two for one that was used as a probe): at most as many as are outstanding, and were when the head was sent.
 
 use alloc::collections::VecDeque;
 use core::fmt::Debug;
@@ -23,28 +20,28 @@ use core::fmt::Debug;
 use dupack_tcp::facts::{LossRule, Sent};
 use dupack_tcp::scoreboard::{Delivered, Reported, Scoreboard, Segment, SegmentId};
 
-/// One transmission.
+/// Transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transmission {
-    /// Of which segment.
+    /// Segment.
     pub(crate) id: SegmentId,
-    /// Its place in the order of all transmissions.
+    /// Position in the order of all transmissions.
     pub(crate) order: u64,
 }
 
-/// WAITLIST and RTXLIST, with a tag of the caller's on every outstanding segment's last
-/// transmission. See the [module](self).
+/// WAITLIST and RTXLIST, with a tag of the caller's on every outstanding segment's last transmission. See the
+/// [module](self).
 #[derive(Clone, Debug)]
 pub(crate) struct TwoLists<T> {
     waiting: VecDeque<Transmission>,
     lost: VecDeque<SegmentId>,
-    /// One for every outstanding segment, in sequence order.
+    /// One slot for every outstanding segment, in sequence order.
     slots: VecDeque<Slot<T>>,
-    /// The number of the segment that the first slot belongs to.
+    /// Number of the segment of the first slot.
     first: u64,
-    /// What is on RTXLIST.
+    /// Bytes on RTXLIST.
     lost_bytes: u64,
-    /// What was ever put there.
+    /// Bytes that were ever put there.
     judged_bytes: u64,
 }
 
@@ -54,16 +51,16 @@ struct Slot<T> {
     lost: Option<Lost>,
 }
 
-/// A segment on RTXLIST.
+/// Segment on RTXLIST.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     rule: LossRule,
-    /// Its length as it stands in `lost_bytes`.
+    /// Length that is counted in `lost_bytes`.
     len: u32,
 }
 
 impl<T: Copy + Debug> TwoLists<T> {
-    /// Two empty lists, for a connection that has sent nothing yet.
+    /// Returns two empty lists, for a connection that has sent nothing yet.
     pub(crate) fn new() -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -75,7 +72,7 @@ impl<T: Copy + Debug> TwoLists<T> {
         }
     }
 
-    /// A transmission went out: to the end of WAITLIST, and off RTXLIST if it was there.
+    /// Notes a transmission: it goes to the end of WAITLIST, and leaves RTXLIST if it was there.
     pub(crate) fn sent(&mut self, sent: &Sent, tag: T, scoreboard: &Scoreboard) {
         let repeated = sent.segment.transmissions > 1;
         if repeated {
@@ -106,7 +103,7 @@ impl<T: Copy + Debug> TwoLists<T> {
         }
     }
 
-    /// An ACK reported segments for the first time: they leave both lists.
+    /// Removes from both lists the segments that an ACK reported for the first time.
     pub(crate) fn delivered(&mut self, delivered: &[Delivered], scoreboard: &Scoreboard) {
         for segment in delivered {
             self.unmark(segment.id);
@@ -124,7 +121,7 @@ impl<T: Copy + Debug> TwoLists<T> {
         self.tidy(scoreboard);
     }
 
-    /// Moves a segment to the end of RTXLIST; answers with its length, 0 if it is not in flight.
+    /// Moves a segment to the end of RTXLIST; returns its length, 0 if it is not in flight.
     pub(crate) fn condemn(
         &mut self,
         id: SegmentId,
@@ -149,21 +146,20 @@ impl<T: Copy + Debug> TwoLists<T> {
         len
     }
 
-    /// What is outstanding was cut into other segments, with other ids: both lists start over from
-    /// the scoreboard, and everything unsacked is lost. The last transmission of each has `tag`.
+    /// Starts both lists over from the scoreboard, after what is outstanding was cut into other segments with other
+    /// ids: everything unsacked is lost. The last transmission of each has `tag`.
     pub(crate) fn cut(&mut self, scoreboard: &Scoreboard, tag: T) {
         self.first = scoreboard.first().0;
         self.slots.clear();
-        // What was lost before is found once more.
+        // What was lost before is found again.
         self.judged_bytes -= self.lost_bytes;
         self.slots
             .resize(scoreboard.len(), Slot { tag, lost: None });
         self.time_out(scoreboard, |_, _| true);
     }
 
-    /// Starts both lists over from the scoreboard, after a timeout: everything unsacked of which
-    /// `is_lost` holds, and everything that was lost before, is lost now, in sequence order; the
-    /// rest is in flight.
+    /// Starts both lists over from the scoreboard, after a timeout. All unsacked segments for which `is_lost` holds,
+    /// and all that were lost before, are lost now, in sequence order; the rest is in flight.
     pub(crate) fn time_out(
         &mut self,
         scoreboard: &Scoreboard,
@@ -201,8 +197,8 @@ impl<T: Copy + Debug> TwoLists<T> {
             .sort_unstable_by_key(|t| t.order);
     }
 
-    /// Takes back every judgement for which `is_acquitted` holds of its rule: those segments are in
-    /// flight again, and WAITLIST starts over from the scoreboard.
+    /// Withdraws every judgement whose rule `is_acquitted` accepts: those segments are in flight again, and WAITLIST
+    /// starts over from the scoreboard.
     pub(crate) fn acquit(
         &mut self,
         scoreboard: &Scoreboard,
@@ -240,18 +236,18 @@ impl<T: Copy + Debug> TwoLists<T> {
         });
     }
 
-    /// Bytes in flight: exactly what is on WAITLIST.
+    /// Returns the bytes in flight: exactly those on WAITLIST.
     pub(crate) fn in_flight(&self, scoreboard: &Scoreboard) -> u64 {
         let outstanding = scoreboard.flight_size() - scoreboard.sacked_bytes();
         outstanding.saturating_sub(self.lost_bytes)
     }
 
-    /// Bytes of transmissions ever judged lost, whether they are still on RTXLIST or not.
+    /// Returns the bytes of transmissions ever judged lost, whether they are still on RTXLIST or not.
     pub(crate) const fn judged_bytes(&self) -> u64 {
         self.judged_bytes
     }
 
-    /// The head of WAITLIST: the oldest transmission in flight.
+    /// Returns the head of WAITLIST: the oldest transmission in flight.
     pub(crate) fn oldest(&self) -> Option<Transmission> {
         self.waiting.front().copied()
     }
@@ -269,19 +265,19 @@ impl<T: Copy + Debug> TwoLists<T> {
         Some(oldest)
     }
 
-    /// The head of RTXLIST, and why it is lost.
+    /// Returns the head of RTXLIST, and the rule by which it is lost.
     pub(crate) fn next_lost(&self) -> Option<(SegmentId, LossRule)> {
         let id = *self.lost.front()?;
         Some((id, self.slot(id)?.lost?.rule))
     }
 
-    /// The tag of a segment's last transmission, if it was outstanding at the last call of
+    /// Returns the tag of a segment's last transmission, if it was outstanding at the last call of
     /// [`delivered`](Self::delivered).
     pub(crate) fn tag(&self, id: SegmentId) -> Option<T> {
         self.slot(id).map(|slot| slot.tag)
     }
 
-    /// Whether a transmission is in flight: not acknowledged, not lost, and not sent again.
+    /// Returns `true` if a transmission is in flight: not acknowledged, not lost, and not repeated.
     pub(crate) fn is_in_flight(&self, sent: Transmission, scoreboard: &Scoreboard) -> bool {
         let current = scoreboard
             .get(sent.id)
@@ -289,7 +285,7 @@ impl<T: Copy + Debug> TwoLists<T> {
         current && (self.lost_bytes == 0 || !self.is_lost(sent.id))
     }
 
-    /// What is on WAITLIST.
+    /// Returns the transmissions on WAITLIST.
     #[cfg(test)]
     pub(crate) fn waiting<'a>(
         &'a self,
@@ -299,13 +295,13 @@ impl<T: Copy + Debug> TwoLists<T> {
         self.waiting.iter().filter(live).map(|t| t.id)
     }
 
-    /// What is on RTXLIST.
+    /// Returns the segments on RTXLIST.
     #[cfg(test)]
     pub(crate) fn lost(&self) -> impl Iterator<Item = SegmentId> + '_ {
         self.lost.iter().copied().filter(|&id| self.is_lost(id))
     }
 
-    /// Entries kept, dead ones included.
+    /// Returns the number of entries, dead ones included.
     #[cfg(test)]
     pub(crate) fn entries(&self) -> usize {
         self.waiting.len().max(self.lost.len())
@@ -327,7 +323,7 @@ impl<T: Copy + Debug> TwoLists<T> {
 
     #[inline]
     fn unmark(&mut self, id: SegmentId) {
-        // Mostly nothing is lost, and nobody need look.
+        // Most of the time nothing is lost, and the check can be skipped.
         if self.lost_bytes > 0
             && let Some(lost) = self.slot_mut(id).and_then(|s| s.lost.take())
         {
@@ -359,7 +355,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lost_is_not_lost_again() {
+    fn a_lost_segment_is_not_lost_again() {
         let board = testing::outstanding(3, Instant::ZERO);
         let mut lists = TwoLists::new();
         for (id, segment) in board.iter_from(board.first()) {
@@ -388,7 +384,7 @@ mod tests {
         // The timeout finds the other two.
         lists.time_out(&board, |_, _| true);
         assert_eq!(lists.judged_bytes(), 3 * u64::from(SMSS));
-        // Another transmission of the first is lost, too; being acquitted does not count.
+        // Another transmission of the first is lost, too; an acquittal does not count.
         let mut again = *board.get(SegmentId(0)).expect("it is outstanding");
         again.transmissions = 2;
         lists.sent(
@@ -400,7 +396,7 @@ mod tests {
         assert_eq!(lists.judged_bytes(), 4 * u64::from(SMSS));
         lists.acquit(&board, |_| true);
         assert_eq!(lists.judged_bytes(), 4 * u64::from(SMSS));
-        // What is cut was not judged before, or had been.
+        // A cut judges all segments; those that were on RTXLIST count once.
         lists.condemn(SegmentId(2), LossRule::PROBE, &board);
         lists.cut(&board, ());
         assert_eq!(lists.judged_bytes(), 7 * u64::from(SMSS));

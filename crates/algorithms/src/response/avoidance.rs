@@ -1,23 +1,22 @@
-//! Methods 21 to 27: a window of one's choice, and congestion avoidance from there.
+//! Methods 21 to 27: a chosen window, and congestion avoidance from there.
 //!
-//! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in
-//! wireless networks", Table 1, second part, and §4.1.
+//! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless networks", Table
+//! 1, second part, and §4.1.
 //!
 //! ```text
 //! cwnd = one of seven (`window_choice`),  ssthresh = cwnd
 //! ```
 //!
-//! From there on the window grows by one segment per round trip, however small it is: method 21,
-//! one segment, is the paper's best as losses become frequent, and does the least harm where the
-//! loss was congestion after all (§4.3). [`slow_start`](super::slow_start) has the same windows
-//! and doubles from them; method 23 differs from [`previous`](super::previous) in that it leaves
-//! slow start.
+//! From there on the window grows by one segment per round trip, however small it is. Method 21, one segment, is the
+//! paper's best as losses become frequent, and does the least harm if the loss was congestion after all (§4.3).
+//! [`slow_start`](super::slow_start) has the same windows and doubles from them; method 23 differs from
+//! [`previous`](super::previous) in that it leaves slow start.
 //!
-//! Table 1 leaves the cells of `ssthresh` blank in this part. Reading: §4.1 says that method 21 sets
-//! both variables to one segment, and that methods 21 to 27 enter congestion avoidance, so all seven
-//! set both to the same (`ssthresh = cwnd`). A blank cell can also mean that the method leaves
-//! `ssthresh` alone: then it is what TCP's own response has just made of it (`tcp`), or what it was
-//! before the loss (`before`). Below either, the window grows in slow start.
+//! Table 1 leaves the cells of `ssthresh` blank in this part. Reading: §4.1 says that method 21 sets both variables to
+//! one segment, and that methods 21 to 27 enter congestion avoidance, so all seven set both to the same value
+//! (`ssthresh = cwnd`). A blank cell can also mean that the method leaves `ssthresh` alone: then it is the value that
+//! TCP's own response has just set (`tcp`), or the value before the loss (`before`). Below either value, the window
+//! grows in slow start.
 
 use alloc::boxed::Box;
 
@@ -31,23 +30,23 @@ use super::window_choice::{
 };
 use crate::catalog::{Choice, Entry, Parameters};
 
-/// What the blank cells of Table 1 stand for.
+/// Meaning of the blank cells of Table 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Threshold {
-    /// the window that was chosen: congestion avoidance begins at once
+    /// the chosen window: congestion avoidance begins at once
     Cwnd,
-    /// what TCP's own response makes of it
+    /// the threshold after TCP's own response
     Tcp,
-    /// what it was before the loss
+    /// the threshold before the loss
     Before,
 }
 
-/// The parameters of a method: those of its choice, and one that all have.
+/// Parameters of a method: those of its choice, and one that all methods have.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct AvoidanceParameters<M: Method> {
     #[embed]
     method: M,
-    /// the slow start threshold after the loss
+    /// slow start threshold after the loss
     #[parameter(
         source = "Park et al., Table 1 leaves it blank; §4.1 says for method 21: as cwnd",
         default = Threshold::Cwnd,
@@ -67,7 +66,7 @@ fn method<M: Method>(name: &'static str, summary: &'static str) -> Entry<dyn Res
         })
 }
 
-/// Method 21: cwnd becomes one segment.
+/// Method 21: sets cwnd to one segment.
 #[must_use]
 pub fn method_21() -> Entry<dyn Response> {
     method::<OneSegment>(
@@ -76,7 +75,7 @@ pub fn method_21() -> Entry<dyn Response> {
     )
 }
 
-/// Method 22: cwnd becomes what TCP would make of it.
+/// Method 22: sets cwnd to the window after TCP's response.
 #[must_use]
 pub fn method_22() -> Entry<dyn Response> {
     method::<AsTcp>(
@@ -85,7 +84,7 @@ pub fn method_22() -> Entry<dyn Response> {
     )
 }
 
-/// Method 23: cwnd stays as it was.
+/// Method 23: leaves cwnd unchanged.
 #[must_use]
 pub fn method_23() -> Entry<dyn Response> {
     method::<AsBefore>(
@@ -94,7 +93,7 @@ pub fn method_23() -> Entry<dyn Response> {
     )
 }
 
-/// Method 24: cwnd becomes its average so far.
+/// Method 24: sets cwnd to its average so far.
 #[must_use]
 pub fn method_24() -> Entry<dyn Response> {
     method::<AverageSoFar>(
@@ -103,7 +102,7 @@ pub fn method_24() -> Entry<dyn Response> {
     )
 }
 
-/// Method 25: cwnd becomes its maximum so far.
+/// Method 25: sets cwnd to its maximum so far.
 #[must_use]
 pub fn method_25() -> Entry<dyn Response> {
     method::<GreatestSoFar>(
@@ -112,7 +111,7 @@ pub fn method_25() -> Entry<dyn Response> {
     )
 }
 
-/// Method 26: cwnd becomes the sender's buffer.
+/// Method 26: sets cwnd to the sender's buffer.
 #[must_use]
 pub fn method_26() -> Entry<dyn Response> {
     method::<SendersBuffer>(
@@ -121,7 +120,7 @@ pub fn method_26() -> Entry<dyn Response> {
     )
 }
 
-/// Method 27: cwnd becomes the bandwidth-delay product.
+/// Method 27: sets cwnd to the bandwidth-delay product.
 #[must_use]
 pub fn method_27() -> Entry<dyn Response> {
     method::<BandwidthDelayProduct>(

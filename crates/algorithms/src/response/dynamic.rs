@@ -1,49 +1,46 @@
-//! The dynamic response: no less than before where the queue is the connection's own, TCP's answer and
-//! slower growth where others fill it.
+//! The dynamic response: at least the window before the loss if the connection itself fills the queue, TCP's response
+//! and slower growth if others fill it.
 //!
-//! Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless
-//! networks", §5, name a response that reacts to the network as future work; this one is ours.
+//! Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless networks", §5, name a
+//! response that reacts to the network as future work; this one is ours.
 //!
-//! The paper finds no method that is the best everywhere, and its two groups of scenarios ask for
-//! opposites: alone on a lossy path it pays to give nothing up, for the queue harms nobody and a
-//! small window has no duplicate ACKs to find the next loss by; among other flows the window fills
-//! the buffer that all share. What tells the two apart is how the round-trip time follows the
-//! connection's own window. Alone, twice the packets in flight wait twice as long; among others it
-//! hardly matters what one of them does.
+//! The paper finds no method that is best everywhere, and its two groups of scenarios require opposite responses. Alone
+//! on a lossy path it pays not to reduce the window: the queue harms nobody, and a small window has too few duplicate
+//! ACKs to detect the next loss. Among other flows the window fills the buffer that all of them share. The two cases
+//! differ in how the round-trip time follows the connection's own window. Alone, twice the packets in flight wait twice
+//! as long; among others the window of one flow hardly matters.
 //!
 //! ```text
 //! share = cov(flight, RTT) / var(flight) · mean(flight) / mean(RTT)
 //! needed = the larger of least and room · losses per segment · RTO / SRTT
 //! share ≥ own, or not known:  cwnd = max(cwnd, needed), ssthresh = max(ssthresh, needed)
-//! otherwise:                  what TCP would do, and until the next loss a window that grows by
+//! otherwise:                  TCP's response, and until the next loss a window that grows by
 //!                             `growth` of TCP's increase
 //! ```
 //!
-//! `share` is the part of the round-trip time that goes up and down with what the connection has in
-//! flight: 1 if RTT is proportional to it, 0 if the two have nothing to do with each other. Means and
-//! (co)variances are exponentially weighted, so an ACK costs O(1).
+//! `share` is the part of the round-trip time that rises and falls with the connection's data in flight: 1 if RTT is
+//! proportional to it, 0 if the two are unrelated. Means and (co)variances are exponentially weighted, so an ACK costs
+//! O(1).
 //!
-//! With `needed` at its least the first answer is [method 1](super::previous), the paper's best over
-//! many hops. What is needed are duplicate ACKs, to find the next loss by, or it waits for the timer.
-//! The least window brings them: one segment lost, three that bring duplicate ACKs, and three more
-//! that may be lost, or their ACKs. The more is lost, and the more round trips a timeout lasts, the
-//! more it pays to have in flight. With a least timeout of 200 ms that is enough to be ahead of the
-//! paper's methods; with one of 1 s and more than a tenth lost end to end it is not: larger
-//! windows are better there (`dupack papers responding`).
+//! With `needed` at its least, the first answer is [method 1](super::previous), the paper's best over many hops. The
+//! window has to bring enough duplicate ACKs to detect the next loss; otherwise the connection waits for the timer. The
+//! least window does so: one lost segment, three that cause duplicate ACKs, and three more that may be lost, or whose
+//! ACKs may be lost. The more segments are lost, and the more round trips a timeout lasts, the more it pays to have in
+//! flight. With a minimum timeout of 200 ms this response is ahead of the paper's methods; with 1 s and an end-to-end
+//! loss of more than a tenth it is not: larger windows are better there (`dupack papers responding`).
 //!
-//! Where others fill the queue none of the paper's windows after a loss is better than TCP's by more
-//! than 0.3 % (group C there): the channel is full whatever one of them does. What is left to win is
-//! what is sent in vain, and that is less if the windows grow more slowly into the full queue: hence
-//! `growth`, which the paper's methods do not have. All that is won in group C is won by it: Reno
-//! with a tenth of its increase (`reno/reno(increase=0.1)`) does as well. It is polite: beside flows of
-//! standard TCP (`c-mixed.toml` there) it gets much less than its share.
+//! If others fill the queue, none of the paper's windows after a loss is better than TCP's by more than 0.3 % (group C
+//! there): the channel is full whatever one of them does. Only spurious transmissions can be saved, and there are fewer
+//! if the windows grow more slowly into the full queue. `growth`, which the paper's methods do not have, serves this
+//! purpose. It is the reason for the whole gain in group C: Reno with a tenth of its increase
+//! (`reno/reno(increase=0.1)`) does as well. It is polite: beside flows of standard TCP (`c-mixed.toml` there) it gets
+//! much less than its share.
 //!
-//! [`veno`](crate::differentiation::veno) and the others that hold RTT against its minimum cannot say
-//! whose queue it is, and a flow that starts when the queue is full never sees the true minimum;
-//! `share` needs no minimum.
+//! [`veno`](crate::differentiation::veno) and the others that compare RTT with its minimum cannot tell who fills the
+//! queue, and a flow that starts when the queue is full never sees the true minimum. `share` needs no minimum.
 //!
-//! On a path with a large bandwidth-delay product and no queue at all, RTT does not follow the window
-//! either: `share` is 0 and the answer is TCP's.
+//! On a path with a large bandwidth-delay product and no queue at all, RTT does not follow the window either: `share`
+//! is 0 and the answer is TCP's.
 
 use alloc::boxed::Box;
 
@@ -54,20 +51,20 @@ use dupack_tcp::window::Window;
 
 use crate::catalog::{Context, Entry, Parameters};
 
-/// The weight of one interval between losses in its mean: as in RFC 6298 §2 for SRTT.
+/// Weight of one interval between losses in the mean interval: as for SRTT in RFC 6298 §2.
 const INTERVAL_GAIN: f64 = 1.0 / 8.0;
 
-/// The parameters of the dynamic response.
+/// Parameters of the dynamic response.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct DynamicParameters {
-    /// share of the RTT that must follow the own window for the queue to be its own
+    /// share of the RTT that must follow the connection's window if the queue is its own
     #[parameter(
         source = "ours: it is 1 alone and at most 1/2 among equal flows",
         range = 0.0..=10.0,
         default = 0.5,
     )]
     own: f64,
-    /// least window after a loss while the queue is its own or nobody's known
+    /// least window after a loss if the queue is the connection's own or its owner is unknown
     #[parameter(
         source = "ours: one lost, three for duplicate ACKs, three that may be lost",
         range = 1.0..=1e6,
@@ -75,7 +72,7 @@ struct DynamicParameters {
         default = 7.0,
     )]
     least: f64,
-    /// window after a loss, over the losses per segment and the timeout in round trips
+    /// window after a loss, per loss per segment and round trip of the timeout
     #[parameter(
         source = "ours: chosen on groups W and C of the study",
         range = 0.0..=1e6,
@@ -83,7 +80,7 @@ struct DynamicParameters {
         default = 30.0,
     )]
     room: f64,
-    /// share of TCP's increase in congestion avoidance where others fill the queue
+    /// share of TCP's increase in congestion avoidance if others fill the queue
     #[parameter(source = "ours", range = 0.0..=1.0, default = 0.1)]
     growth: f64,
     /// weight of one RTT sample
@@ -93,23 +90,23 @@ struct DynamicParameters {
         default = 0.001,
     )]
     gain: f64,
-    /// RTT samples before which the share is not known
+    /// RTT samples before the share is known
     #[parameter(source = "ours", range = 2..=1_000_000, unit = "samples", default = 20)]
     samples: u64,
 }
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Response> {
     Entry::response("dynamic", file!())
-        .summary("the window before if RTT follows the own window, else as TCP with slower growth")
+        .summary("the previous window if RTT follows the connection's window, else TCP with slower growth")
         .citation(
             "ours; the future work of Park et al., A comparative study on responding methods, §5",
         )
         .build(|parameters, context| Box::new(Dynamic::new(parameters, context)))
 }
 
-/// Whose queue it is, as far as is known.
+/// Owner of the queue, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Queue {
     Unknown,
@@ -130,7 +127,7 @@ struct Dynamic {
     gain: f64,
     /// Samples before the share is known.
     least_samples: u64,
-    /// As it was at the last loss.
+    /// Owner of the queue at the last loss.
     queue: Queue,
     moments: Moments,
     /// Bytes acknowledged since the last loss.
@@ -159,22 +156,22 @@ impl Dynamic {
         }
     }
 
-    /// A loss ends the interval since the one before.
+    /// Ends the interval since the loss before.
     fn end_interval(&mut self) {
         let last = core::mem::take(&mut self.acked);
         let mean = |mean: f64| mean + INTERVAL_GAIN * (last - mean);
         self.interval = Some(self.interval.map_or(last, mean));
     }
 
-    /// The window in bytes that brings the next loss to light in time.
+    /// Returns the window in bytes that brings enough duplicate ACKs to detect the next loss.
     fn needed(&self) -> f64 {
         let interval = self.interval.unwrap_or(0.0) / self.smss;
-        // More than a loss per segment is none to extrapolate to.
+        // A rate of more than one loss per segment is not extrapolated.
         let needed = self.room / interval.max(1.0) * self.timeout;
         needed.max(self.least) * self.smss
     }
 
-    /// Whose queue it is, by the share of the RTT that follows the own window.
+    /// Returns the owner of the queue, by the share of the RTT that follows the connection's own window.
     fn whose(&self) -> Queue {
         if self.moments.samples < self.least_samples {
             return Queue::Unknown;
@@ -194,7 +191,7 @@ impl Response for Dynamic {
             self.timeout = view.rtt.rto().as_secs_f64() / srtt.as_secs_f64();
         }
         if let Some(rtt) = ack.rtt {
-            // While a hole keeps SND.UNA where it is, FlightSize is more than what is in the network.
+            // While a hole holds SND.UNA back, FlightSize is more than the data in the network.
             let flight = (ack.prior_flight_unlimited as f64).min(view.window.cwnd);
             self.moments.take(flight, rtt, self.gain);
         }
@@ -225,8 +222,8 @@ impl Response for Dynamic {
     }
 }
 
-/// Exponentially weighted means and (co)variances of what is in flight, in bytes, and of the
-/// round-trip time, in seconds.
+/// Exponentially weighted means and (co)variances of the data in flight, in bytes, and of the round-trip time, in
+/// seconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moments {
     samples: u64,
@@ -237,7 +234,7 @@ struct Moments {
 }
 
 impl Moments {
-    /// The first samples weigh the same, so that the start is a plain mean.
+    /// Takes a sample. The first samples weigh the same, so that the average starts as a plain mean.
     fn take(&mut self, flight: f64, rtt: Duration, gain: f64) {
         self.samples += 1;
         let gain = gain.max(1.0 / self.samples as f64);
@@ -248,8 +245,8 @@ impl Moments {
         self.covariance = (1.0 - gain) * (self.covariance + gain * off * late);
     }
 
-    /// The elasticity of the round-trip time with respect to what is in flight; none while that has
-    /// not changed.
+    /// Returns the elasticity of the round-trip time with respect to the data in flight; `None` as long as that is
+    /// constant.
     fn share(&self) -> Option<f64> {
         let varies = self.variance > 0.0 && self.rtt > 0.0;
         varies.then(|| self.covariance / self.variance * self.flight / self.rtt)
@@ -264,13 +261,13 @@ mod tests {
     use crate::recovery::newreno;
     use crate::testing::{Setup, ack};
 
-    /// What TCP would do.
+    /// TCP's response.
     const CONGESTION: Window = Window {
         cwnd: 5000.0,
         ssthresh: 5000.0,
     };
 
-    /// After `samples` samples: windows of 5 to 14 segments in turn, each with the RTT in ms that
+    /// Returns a response after `samples` samples: windows of 5 to 14 segments in turn, each with the RTT in ms that
     /// `rtt` gives, and 100 segments acknowledged since the last loss.
     fn after(samples: u64, rtt: impl Fn(u64) -> u64) -> Dynamic {
         let parameters = typed::parameters(Dialect::Rfc, &[]).expect("defaults");
@@ -289,14 +286,14 @@ mod tests {
         response.respond(&loss_facts(0, 10), CONGESTION)
     }
 
-    /// What it was before the loss of [`answer`].
+    /// Returns the window before the loss of [`answer`].
     fn before() -> Window {
         loss_facts(0, 10).window
     }
 
     #[test]
     fn a_queue_of_its_own_is_kept() {
-        // 3 ms a segment and nothing else: all of RTT follows the window.
+        // 3 ms per segment and nothing else: all of RTT follows the window.
         let response = after(100, |segments| 3 * segments);
         assert!((response.moments.share().unwrap() - 1.0).abs() < 1e-9);
         assert_eq!(answer(response), before());
@@ -325,12 +322,12 @@ mod tests {
 
     #[test]
     fn a_queue_of_others_makes_it_tcp() {
-        // Of 60 ms + 3 ms a segment, at 9.5 segments on average, 28.5 ms of 88.5 follow the window.
+        // With 60 ms + 3 ms per segment and 9.5 segments on average, 28.5 ms of 88.5 follow the window.
         let response = after(100, |segments| 3 * segments + 60);
         let share = response.moments.share().unwrap();
         assert!((share - 28.5 / 88.5).abs() < 0.01, "{share}");
         assert_eq!(answer(response), CONGESTION);
-        // And if it makes no difference at all.
+        // The window makes no difference at all.
         assert_eq!(answer(after(100, |_| 90)), CONGESTION);
     }
 
@@ -351,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_never_changed_tells_nothing() {
+    fn a_window_that_never_changed_shows_nothing() {
         let mut response = after(0, |_| 0);
         for _ in 0..60 {
             let rtt = Duration::from_millis(40);
@@ -361,14 +358,14 @@ mod tests {
         assert_eq!(answer(response), CONGESTION);
     }
 
-    /// The sender makes `growth` of TCP's increase, and only in congestion avoidance.
+    /// The sender grows by `growth` of TCP's increase, and only in congestion avoidance.
     #[test]
     fn the_sender_grows_by_the_share_until_the_next_loss() {
         let setup = Setup::new(newreno::entry())
             .set("full_ack", "keep")
             .answered_by(entry());
         let mut t = setup.window(4.0).start(1000);
-        // Three round trips of 100 ms in slow start, whatever is in flight: others' queue.
+        // Three round trips of 100 ms in slow start, whatever is in flight: others fill the queue.
         let mut next = 0;
         for (round, window) in [(1, 4), (2, 8), (3, 16)] {
             for _ in 0..window {
@@ -377,7 +374,7 @@ mod tests {
             }
         }
         assert_eq!((next, t.cwnd()), (28, 32.0));
-        // 28 is lost, and everything sent before the fast retransmit comes at once thereafter.
+        // 28 is lost, and after the fast retransmit everything sent before it arrives at once.
         for ms in 0..3 {
             t.receive(400 + ms, ack(next));
         }

@@ -1,7 +1,7 @@
-//! The fourth axis: what the window becomes after a loss that was not congestion.
+//! The fourth axis: the window after a loss that was not congestion.
 //!
-//! The methods of Park et al., Table 1; in a stack a method goes by its number there. Two families
-//! of seven share their choice of the window ([`window_choice`]).
+//! These are the methods of Park et al., Table 1; the name of a method in a stack is its number there. Two families of
+//! seven methods share their choice of the window ([`window_choice`]).
 
 pub mod avoidance;
 pub mod dynamic;

@@ -1,11 +1,11 @@
-//! Method 1: the window stays what it was before the loss.
+//! Method 1: the window before the loss stays.
 //!
-//! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in
-//! wireless networks", Table 1. It is what the differentiation algorithms that the paper
-//! compares take for granted (§4.1), and its best method over many hops.
+//! Table 1 of M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless networks".
+//! The differentiation algorithms that the paper compares assume this response (§4.1), and it is the paper's best method
+//! over many hops.
 //!
-//! `cwnd` and `ssthresh` are both restored: unlike method 13, slow start is not entered, and
-//! unlike method 23, `ssthresh` does not become the window.
+//! `cwnd` and `ssthresh` are both restored: unlike method 13 it does not enter slow start, and unlike method 23 it does
+//! not set `ssthresh` to the window.
 
 use alloc::boxed::Box;
 
@@ -15,11 +15,11 @@ use dupack_tcp::window::Window;
 
 use crate::catalog::Entry;
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Response> {
     Entry::response("1", file!())
-        .summary("method 1 (`previous`): cwnd and ssthresh as they were before the loss")
+        .summary("method 1 (`previous`): cwnd and ssthresh before the loss")
         .citation("Park et al., A comparative study on responding methods, Table 1")
         .alias("previous")
         .build(|(), _| Box::new(Previous))

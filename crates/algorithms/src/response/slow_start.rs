@@ -1,19 +1,18 @@
-//! Methods 11 to 17: a window of one's choice, and slow start from there.
+//! Methods 11 to 17: a chosen window, and slow start from there.
 //!
-//! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in
-//! wireless networks", Table 1, first part, and §4.1.
+//! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless networks", Table
+//! 1, first part, and §4.1.
 //!
 //! ```text
 //! ssthresh = 65535 bytes,  cwnd = one of seven (`window_choice`)
 //! ```
 //!
-//! What the loss said of the path is forgotten: the window doubles per round trip until it has
-//! passed the greatest that TCP could announce without scaling. In the paper all seven lose
-//! against TCP's own response (§4.3). [`avoidance`](super::avoidance) has the same windows, and
-//! goes on from them one segment per round trip.
+//! The response ignores what the loss says about the path: the window doubles per round trip until it has passed the
+//! largest window that TCP can announce without scaling. In the paper all seven are worse than TCP's own response
+//! (§4.3). [`avoidance`](super::avoidance) has the same windows, and grows from them by one segment per round trip.
 //!
-//! Reading: 65535 is meant as "the max value", but stays the number that it is (`ssthresh`); a
-//! window chosen above it goes on in congestion avoidance.
+//! Reading: 65535 is meant as "the max value", but is used as this number (`ssthresh`); a chosen window above it grows
+//! in congestion avoidance.
 
 use alloc::boxed::Box;
 
@@ -27,12 +26,12 @@ use super::window_choice::{
 };
 use crate::catalog::{Entry, Parameters};
 
-/// The parameters of a method: those of its choice, and one that all have.
+/// Parameters of a method: those of its choice, and one that all methods have.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct SlowStartParameters<M: Method> {
     #[embed]
     method: M,
-    /// the slow start threshold after the loss
+    /// slow start threshold after the loss
     #[parameter(
         source = "Park et al., Table 1",
         range = 1..=1 << 30,
@@ -54,7 +53,7 @@ fn method<M: Method>(name: &'static str, summary: &'static str) -> Entry<dyn Res
         })
 }
 
-/// Method 11: cwnd becomes one segment.
+/// Method 11: sets cwnd to one segment.
 #[must_use]
 pub fn method_11() -> Entry<dyn Response> {
     method::<OneSegment>(
@@ -63,7 +62,7 @@ pub fn method_11() -> Entry<dyn Response> {
     )
 }
 
-/// Method 12: cwnd becomes what TCP would make of it.
+/// Method 12: sets cwnd to the window after TCP's response.
 #[must_use]
 pub fn method_12() -> Entry<dyn Response> {
     method::<AsTcp>(
@@ -72,7 +71,7 @@ pub fn method_12() -> Entry<dyn Response> {
     )
 }
 
-/// Method 13: cwnd stays as it was.
+/// Method 13: leaves cwnd unchanged.
 #[must_use]
 pub fn method_13() -> Entry<dyn Response> {
     method::<AsBefore>(
@@ -81,7 +80,7 @@ pub fn method_13() -> Entry<dyn Response> {
     )
 }
 
-/// Method 14: cwnd becomes its average so far.
+/// Method 14: sets cwnd to its average so far.
 #[must_use]
 pub fn method_14() -> Entry<dyn Response> {
     method::<AverageSoFar>(
@@ -90,7 +89,7 @@ pub fn method_14() -> Entry<dyn Response> {
     )
 }
 
-/// Method 15: cwnd becomes its maximum so far.
+/// Method 15: sets cwnd to its maximum so far.
 #[must_use]
 pub fn method_15() -> Entry<dyn Response> {
     method::<GreatestSoFar>(
@@ -99,7 +98,7 @@ pub fn method_15() -> Entry<dyn Response> {
     )
 }
 
-/// Method 16: cwnd becomes the sender's buffer.
+/// Method 16: sets cwnd to the sender's buffer.
 #[must_use]
 pub fn method_16() -> Entry<dyn Response> {
     method::<SendersBuffer>(
@@ -108,7 +107,7 @@ pub fn method_16() -> Entry<dyn Response> {
     )
 }
 
-/// Method 17: cwnd becomes the bandwidth-delay product.
+/// Method 17: sets cwnd to the bandwidth-delay product.
 #[must_use]
 pub fn method_17() -> Entry<dyn Response> {
     method::<BandwidthDelayProduct>(
@@ -121,7 +120,7 @@ pub fn method_17() -> Entry<dyn Response> {
 #[derive(Clone, Debug)]
 struct SlowStart {
     choice: WindowChoice,
-    /// In bytes.
+    /// Threshold in bytes.
     ssthresh: f64,
 }
 

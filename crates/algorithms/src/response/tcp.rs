@@ -1,10 +1,10 @@
 //! Method 0: the response of TCP itself, as if the loss had been congestion.
 //!
-//! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in
-//! wireless networks", Table 1.
+//! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless networks", Table
+//! 1.
 //!
-//! The null object of this axis. With a loss differentiation before it, it measures how well
-//! that judges while the sender behaves as it always did.
+//! The null object of this axis. Together with a loss differentiation, it measures how accurate the differentiation is
+//! while the sender behaves as without it.
 
 use alloc::boxed::Box;
 
@@ -14,7 +14,7 @@ use dupack_tcp::window::Window;
 
 use crate::catalog::{Entry, InLinux};
 
-/// The entry in the catalog.
+/// Returns the entry in the catalog.
 #[must_use]
 pub fn entry() -> Entry<dyn Response> {
     Entry::response("0", file!())
@@ -22,7 +22,7 @@ pub fn entry() -> Entry<dyn Response> {
         .citation("Park et al., A comparative study on responding methods, Table 1")
         .alias("tcp")
         .linux(InLinux::always(
-            "what Linux does: its congestion control answers every loss",
+            "Linux's congestion control answers every loss",
         ))
         .build(|(), _| Box::new(Tcp))
 }

@@ -1,25 +1,23 @@
 //! The seven windows that Park et al. try after a loss that was the link's (Table 1).
 //!
 //! ```text
-//! x1  one segment                     x5  the greatest cwnd so far
-//! x2  what TCP would make of cwnd     x6  the sender's buffer
-//! x3  cwnd as it was                  x7  bandwidth-delay product
-//! x4  the average of cwnd
+//! x1  one segment                     x5  maximum of cwnd so far
+//! x2  cwnd after TCP's response       x6  the sender's buffer
+//! x3  cwnd before the loss            x7  bandwidth-delay product
+//! x4  average of cwnd
 //! ```
 //!
-//! x is 1 in [`slow_start`](super::slow_start) and 2 in [`avoidance`](super::avoidance), which
-//! differ in `ssthresh` alone. The sender bounds whatever is chosen here: by its own greatest
-//! window, and what leaves it by the peer's.
+//! x is 1 in [`slow_start`](super::slow_start) and 2 in [`avoidance`](super::avoidance), which differ only in
+//! `ssthresh`. The sender bounds the chosen window by its own largest window, and the data that leaves by the peer's
+//! window.
 //!
 //! The paper names the seven and defines none. Readings:
-//! - The average is over the ACKs of the connection, each with the window that it found
-//!   (`average = mean`): the plain sense of the word, and what one adds up in a simulator.
-//!   `average = ewma` forgets: every ACK counts for `gain`.
-//! - The greatest window is that of the whole connection, the first slow start included.
-//! - The buffer is one that just admits the paper's greatest window: 48 packets (§4.2).
-//! - The bandwidth is what the ACKs tell, counted round by round (`Bandwidth`); the delay is
-//!   the least round-trip time, so that the product leaves the queue out. Before there is a
-//!   sample, TCP's response stands in.
+//! - The average is over the ACKs of the connection, each with the window in force when it arrived (`average = mean`): this is
+//!   the plain sense of the word, and simple to add up in a simulator. `average = ewma` forgets: every ACK counts for `gain`.
+//! - The maximum is over the whole connection, the first slow start included.
+//! - The buffer just admits the paper's largest window: 48 packets (§4.2).
+//! - The bandwidth comes from the ACKs, round by round (`Bandwidth`); the delay is the minimum round-trip time, so that the
+//!   product leaves the queue out. Before there is a sample, TCP's response is used.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -30,9 +28,9 @@ use dupack_tcp::window::Window;
 
 use crate::catalog::{Choice, Context, Parameters};
 
-/// How a method chooses the window: its parameters, and what they make.
+/// Choice of the window by a method: its parameters, and the choice that they make.
 pub(super) trait Method: Parameters {
-    /// The choice, for a connection.
+    /// Returns the choice, for a connection.
     fn choice(&self, context: &Context) -> WindowChoice;
 }
 
@@ -46,7 +44,7 @@ impl Method for OneSegment {
     }
 }
 
-/// What TCP would make of it (methods 12 and 22).
+/// Window after TCP's response (methods 12 and 22).
 #[derive(Clone, Copy, Debug, Parameters)]
 pub(super) struct AsTcp {}
 
@@ -56,7 +54,7 @@ impl Method for AsTcp {
     }
 }
 
-/// What it was (methods 13 and 23).
+/// Window before the loss (methods 13 and 23).
 #[derive(Clone, Copy, Debug, Parameters)]
 pub(super) struct AsBefore {}
 
@@ -66,7 +64,7 @@ impl Method for AsBefore {
     }
 }
 
-/// How the average is taken.
+/// Kind of average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Averaging {
     /// over all ACKs of the connection
@@ -75,10 +73,10 @@ enum Averaging {
     Ewma,
 }
 
-/// The average so far (methods 14 and 24).
+/// Average so far (methods 14 and 24).
 #[derive(Clone, Copy, Debug, Parameters)]
 pub(super) struct AverageSoFar {
-    /// how cwnd is averaged
+    /// kind of average of cwnd
     #[parameter(source = "left open by Park et al.; our reading", default = Averaging::Mean)]
     average: Averaging,
     /// weight of one ACK, with average = ewma
@@ -102,7 +100,7 @@ impl Method for AverageSoFar {
     }
 }
 
-/// The greatest so far (methods 15 and 25).
+/// Maximum so far (methods 15 and 25).
 #[derive(Clone, Copy, Debug, Parameters)]
 pub(super) struct GreatestSoFar {}
 
@@ -112,12 +110,12 @@ impl Method for GreatestSoFar {
     }
 }
 
-/// The sender's buffer (methods 16 and 26).
+/// Sender's buffer (methods 16 and 26).
 #[derive(Clone, Copy, Debug, Parameters)]
 pub(super) struct SendersBuffer {
     /// the sender's buffer
     #[parameter(
-        source = "our reading of Park et al. §4.2: what their greatest window, 48 packets, takes",
+        source = "our reading of Park et al. §4.2: the size of their largest window, 48 packets",
         range = 1..=1_000_000,
         unit = "segments",
         default = 48,
@@ -131,10 +129,10 @@ impl Method for SendersBuffer {
     }
 }
 
-/// The bandwidth-delay product (methods 17 and 27).
+/// Bandwidth-delay product (methods 17 and 27).
 #[derive(Clone, Copy, Debug, Parameters)]
 pub(super) struct BandwidthDelayProduct {
-    /// which of the delivery rates of the last `rounds` round trips is the bandwidth
+    /// bandwidth, by the delivery rates of the last `rounds` round trips
     #[parameter(
         source = "left open by Park et al.; our reading, after BBR (Cardwell et al. 2016)",
         default = Pick::Max,
@@ -148,7 +146,7 @@ pub(super) struct BandwidthDelayProduct {
         default = 10,
     )]
     rounds: u64,
-    /// the delay in the bandwidth-delay product
+    /// delay in the bandwidth-delay product
     #[parameter(
         source = "left open by Park et al.; our reading: the path without its queue",
         default = Delay::Min,
@@ -162,25 +160,25 @@ impl Method for BandwidthDelayProduct {
     }
 }
 
-/// A choice of the window, with what it has to remember. Windows in bytes.
+/// Choice of the window, with its state. Windows in bytes.
 #[derive(Clone, Debug)]
 pub(super) enum WindowChoice {
-    /// So many bytes.
+    /// Number of bytes.
     Fixed(f64),
-    /// What TCP would do.
+    /// TCP's response.
     Tcp,
-    /// What it was.
+    /// Window before the loss.
     Previous,
-    /// The average so far.
+    /// Average so far.
     Average(Average),
-    /// The greatest so far.
+    /// Maximum so far.
     Maximum(f64),
     /// Bandwidth times delay.
     BandwidthDelay(Bandwidth, Delay),
 }
 
 impl WindowChoice {
-    /// A full segment has `to` bytes from now on, not `from`.
+    /// Changes the size of a full segment from `from` to `to` bytes.
     pub(super) fn resize(&mut self, from: u32, to: u32) {
         match self {
             Self::Fixed(bytes) => *bytes *= f64::from(to) / f64::from(from),
@@ -189,7 +187,7 @@ impl WindowChoice {
         }
     }
 
-    /// An ACK came in, and found this window.
+    /// Takes an ACK, and the window in force when it arrived.
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         match self {
             Self::Average(average) => average.take(view.window.cwnd),
@@ -199,7 +197,7 @@ impl WindowChoice {
         }
     }
 
-    /// The window for a loss to which TCP's response would be `congestion`.
+    /// Returns the window for a loss to which TCP's response would be `congestion`.
     pub(super) fn cwnd(&self, loss: &LossFacts, congestion: Window) -> f64 {
         match self {
             Self::Fixed(bytes) => *bytes,
@@ -223,7 +221,7 @@ impl WindowChoice {
     }
 }
 
-/// An average of the windows that ACKs found.
+/// Average of the windows in force when ACKs arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Average {
     Mean { sum: f64, acks: u64 },
@@ -243,7 +241,7 @@ impl Average {
         }
     }
 
-    /// Nothing before the first ACK.
+    /// Returns the average; `None` before the first ACK.
     fn value(&self) -> Option<f64> {
         match *self {
             Self::Mean { acks: 0, .. } => None,
@@ -253,7 +251,7 @@ impl Average {
     }
 }
 
-/// Which delay the bandwidth is multiplied with.
+/// Delay by which the bandwidth is multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub(super) enum Delay {
     /// the least round-trip time
@@ -262,31 +260,30 @@ pub(super) enum Delay {
     Smoothed,
 }
 
-/// Which of the rates is the bandwidth.
+/// Rate that is taken for the bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Pick {
-    /// the greatest: what the path could carry
+    /// the greatest rate: what the path could carry
     Max,
-    /// their mean: what it did carry
+    /// the mean rate: what the path did carry
     Mean,
 }
 
-/// The bandwidth, from what ACKs report as delivered, in bytes per second.
+/// Bandwidth, from the data that ACKs report as delivered, in bytes per second.
 ///
-/// A round lasts at least one SRTT and ends with an ACK; its rate is what was delivered in it
-/// over the time that it took. Without SACK a duplicate ACK stands for one segment, which is
-/// taken off the advance that follows: what arrived above a hole counts when it arrived, and
-/// not once more, all at once, when the hole is filled.
+/// A round lasts at least one SRTT and ends with an ACK; its rate is the delivered data over its duration. Without SACK
+/// a duplicate ACK stands for one segment, which is subtracted from the advance that follows: data above a hole counts
+/// when it arrives, and not a second time, all at once, when the hole is filled.
 #[derive(Clone, Debug)]
 pub(super) struct Bandwidth {
     smss: u64,
     pick: Pick,
-    /// Rates of the last rounds, in a ring; empty places hold nothing.
+    /// Rates of the last rounds, in a ring that is not yet full at first.
     rates: Vec<f64>,
-    /// Rounds so far.
+    /// Number of rounds so far.
     finished: usize,
     begin: Option<Instant>,
-    /// Bytes in this round.
+    /// Bytes delivered in this round.
     delivered: u64,
     /// Bytes that duplicate ACKs stood for and no advance has covered yet.
     announced: u64,
@@ -323,7 +320,7 @@ impl Bandwidth {
         self.delivered = 0;
     }
 
-    /// Bytes that arrived, as far as this ACK tells, and no earlier one.
+    /// Returns the bytes that this ACK is the first to report as delivered.
     fn news(&mut self, ack: &AckFacts<'_>) -> u64 {
         if ack.kind == AckKind::Duplicate && ack.delivered_bytes == 0 {
             self.announced += self.smss;
@@ -334,7 +331,7 @@ impl Bandwidth {
         ack.delivered_bytes.saturating_sub(known)
     }
 
-    /// The estimate; 0 before a round has ended.
+    /// Returns the estimate; 0 before a round has ended.
     fn rate(&self) -> f64 {
         let known = &self.rates[..self.finished.min(self.rates.len())];
         match self.pick {

@@ -1,9 +1,8 @@
-//! Packet for packet against ns-2.35.
+//! Comparison with ns-2.35, packet for packet.
 //!
-//! `peers/ns2/oracle-momentary.csv` is what ns-2's own senders did in the setting of figures 3
-//! and 4 of *momentary*: 1 Mbit/s, 200 ms, `ssthresh` 10, the first transmissions of packets 24 to
-//! 30 lost. The sender here runs in the same setting, reduced to one link, and has to send the
-//! same packets in the same order with the same window.
+//! `validation/peers/ns2/oracle-momentary.csv` is the log of ns-2's own senders in the setting of figures 3 and 4 of *momentary*:
+//! 1 Mbit/s, 200 ms, `ssthresh` 10, the first transmissions of packets 24 to 30 lost. The sender here runs in the same
+//! setting, reduced to one link, and has to send the same packets in the same order with the same window.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,14 +16,14 @@ use dupack_tcp::window::WindowRounding;
 use super::{Aimd, SMSS, Setup};
 use crate::catalog::Dialect;
 
-/// A packet that was sent: its number, and the window at that time in packets.
+/// Packet that was sent: its number, and the window at that time in packets.
 type Sent = (u64, f64);
 
-/// What the log says that ns-2's `recovery` sent. Packet 0 is the SYN, and left out.
+/// Returns the packets that ns-2's `recovery` sent. Packet 0 is the SYN, and is left out.
 fn log_of(recovery: &str) -> Vec<Sent> {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../peers/ns2/oracle-momentary.csv"
+        "/../../validation/peers/ns2/oracle-momentary.csv"
     );
     let text = fs::read_to_string(path).expect("the log is in the repository");
     let mut cwnd = 0.0;
@@ -44,7 +43,7 @@ fn log_of(recovery: &str) -> Vec<Sent> {
     sent
 }
 
-/// What `setup` sends in ten seconds of the same setting.
+/// Returns the packets that `setup` sends in ten seconds of the same setting.
 fn replay(setup: Setup) -> Vec<Sent> {
     let smss = f64::from(SMSS);
     let mut loopback = setup
@@ -60,7 +59,7 @@ fn replay(setup: Setup) -> Vec<Sent> {
             c.rtt.sampling = RttSampling::OnePerWindow;
         })
         .loopback(Path {
-            // The bottleneck's 98 ms, both access links, and what these add per packet.
+            // The bottleneck's 98 ms, both access links, and the transmission times that they add per packet.
             delay: Duration::from_micros(101_000),
             // 1040 bytes at 1 Mbit/s.
             transmission: Duration::from_micros(8320),
@@ -79,7 +78,7 @@ fn replay(setup: Setup) -> Vec<Sent> {
 /// Checks that `setup`, under ns-2's rules, sends what ns-2's `recovery` sent.
 ///
 /// # Panics
-/// At the first packet that differs, showing both logs around it.
+/// If a packet differs: the message shows both logs around the first one.
 pub(crate) fn agrees_with_ns2(setup: Setup, recovery: &str) {
     let theirs = log_of(recovery);
     let ours = replay(setup);

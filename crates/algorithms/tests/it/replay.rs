@@ -1,5 +1,5 @@
-//! A replay that is fed the packets of our own sender learns what the sender learnt, whatever its
-//! stack; and no packet, however wild, makes it panic.
+//! A replay that is fed the packets of our own sender learns what the sender learned, whatever its stack; and no
+//! packet, however malformed, makes it panic.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -22,8 +22,8 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
 
 const SMSS: u32 = 1000;
 
-/// What an ACK told, without what only the sender can know (what limited it, and which of its
-/// segments were limited transmit).
+/// Facts of an ACK, without those that only the sender can know (what limited it, and which of its segments were
+/// limited transmit).
 #[derive(Clone, Debug, PartialEq)]
 struct Learnt {
     una: u64,
@@ -60,10 +60,10 @@ impl Learnt {
     }
 }
 
-/// A loss event: when, by which rule, and the first byte that is lost.
+/// Loss event: its time, its rule, and the first byte that is lost.
 type Event = (Instant, LossRule, u64);
 
-/// Writes down what the sender's plug-ins are told.
+/// Recorder of the facts that the sender's plug-ins receive.
 #[derive(Debug)]
 struct Recorder {
     differentiation: Box<dyn Differentiation>,
@@ -92,7 +92,7 @@ impl Differentiation for Recorder {
     }
 }
 
-/// What passes the sender's end of the path.
+/// Packet that passes the sender's end of the path.
 #[derive(Clone, Debug)]
 enum Passed {
     Sent(DataSegment),
@@ -113,8 +113,8 @@ impl Random {
     }
 }
 
-/// The log of a transfer of 400 segments over a path that loses one packet in twenty, delays some
-/// and repeats some, and its loss events.
+/// Returns the log of a transfer of 400 segments over a path that loses one packet in twenty, delays some and
+/// duplicates some, and its loss events.
 fn log(stack: &StackSpec, dialect: Dialect, seed: u64) -> (Vec<(Instant, Passed)>, Vec<Event>) {
     let needs = stack.needs(dialect);
     let mut built = stack.build(dialect, &Context::new(SMSS));
@@ -158,7 +158,7 @@ fn log(stack: &StackSpec, dialect: Dialect, seed: u64) -> (Vec<(Instant, Passed)
             sender.next_timeout(),
             receiver.next_timeout(),
         ];
-        now = first(&due).expect("something is still to happen").max(now);
+        now = first(&due).expect("an event is left").max(now);
         if data_at.is_some_and(|at| at <= now) {
             let index = data.iter().position(|(at, _)| *at <= now);
             let (_, segment) = data
@@ -183,7 +183,7 @@ fn log(stack: &StackSpec, dialect: Dialect, seed: u64) -> (Vec<(Instant, Passed)
     (log, events)
 }
 
-/// What a recovery says that is told of each event of a replay.
+/// Recovery that receives each event of a replay, and the losses that it finds.
 #[derive(Debug)]
 struct Shadow {
     recovery: Box<dyn Recovery>,
@@ -231,7 +231,7 @@ fn replay(
 }
 
 #[test]
-fn a_replay_of_our_own_packets_learns_what_the_sender_learnt() {
+fn a_replay_of_our_own_packets_learns_what_the_sender_learned() {
     for stack in CATALOG.stacks_by_pairs() {
         for dialect in Dialect::ALL {
             for seed in 0..3 {
@@ -252,7 +252,7 @@ fn a_replay_of_our_own_packets_learns_what_the_sender_learnt() {
 
 #[test]
 fn a_recovery_in_its_shadow_calls_the_same_segments_lost() {
-    // Those whose judgement is a matter of ACKs alone, and not of the window or of timers.
+    // Recoveries whose judgement depends on ACKs alone, and not on the window or on timers.
     let mut found = 0;
     for recovery in ["reno", "sack", "fack", "momentary", "le"] {
         let stack = StackSpec::parse(&format!("{recovery}/reno"), &CATALOG).expect("a stack");
@@ -286,7 +286,7 @@ fn no_packet_is_too_wild() {
         let mut replay = Replay::new(config, limits);
         let mut now = Instant::ZERO;
         for _ in 0..2000 {
-            // Time may stand still, and run backwards.
+            // Time may stand still or run backwards.
             now = Instant::from_nanos(now.as_nanos() + random.below(1000))
                 - Duration::from_nanos(100);
             let mut near = || {
@@ -338,7 +338,7 @@ fn no_packet_is_too_wild() {
     }
 }
 
-/// A replay that begins at number 5000 of the stream, with SACK.
+/// Returns a replay that begins at number 5000 of the stream, with SACK.
 fn from_the_middle() -> Replay {
     let stack = StackSpec::parse("sack/reno", &CATALOG).expect("a stack");
     let mut config = sender_config(Dialect::Rfc, SMSS, &stack.needs(Dialect::Rfc));
@@ -367,7 +367,7 @@ fn at(ms: u64) -> Instant {
 }
 
 #[test]
-fn what_was_not_seen_is_said_and_times_nothing() {
+fn unseen_segments_are_reported_and_time_nothing() {
     let mut replay = from_the_middle();
     // 5000 to 6999 are not in the capture.
     let sending = replay.sent(at(0), &segment(7000, 1000)).expect("usable");
@@ -379,7 +379,7 @@ fn what_was_not_seen_is_said_and_times_nothing() {
     let heard = replay.acknowledged(at(50), &ack(9000)).expect("usable");
     assert_eq!((heard.unseen_bytes, heard.facts.acked_bytes), (1000, 4000));
     assert_eq!(heard.facts.rtt, None);
-    // An ACK from before the capture began, and one of another stream.
+    // An ACK from before the beginning of the capture, and one of another stream.
     assert_eq!(
         replay
             .acknowledged(at(51), &ack(4000))
@@ -402,7 +402,7 @@ fn a_large_segment_is_cut_up_and_repeated_in_parts() {
     let sending = replay.sent(at(0), &segment(5000, 3500)).expect("usable");
     let lens: Vec<u32> = sending.sent.iter().map(|s| s.segment.len).collect();
     assert_eq!(lens, [1000, 1000, 1000, 500]);
-    // Part of the third, and the fourth; then the rest of a segment that goes on.
+    // Part of the third segment, and the fourth; then the rest of a segment that continues beyond it.
     let again = replay.sent(at(10), &segment(7500, 1000)).expect("usable");
     let ids: Vec<u64> = again.sent.iter().map(|s| s.id.0).collect();
     assert_eq!((again.kind, ids), (SendingKind::Repeat, vec![2, 3]));
@@ -411,7 +411,7 @@ fn a_large_segment_is_cut_up_and_repeated_in_parts() {
 }
 
 #[test]
-fn a_dsack_shows_which_repetition_was_needless() {
+fn a_dsack_shows_which_retransmission_was_spurious() {
     let mut replay = from_the_middle();
     replay.sent(at(0), &segment(5000, 2000)).expect("usable");
     replay.sent(at(300), &segment(5000, 1000)).expect("usable");
@@ -433,7 +433,7 @@ fn a_dsack_shows_which_repetition_was_needless() {
         (needless.start, needless.end, needless.sent_at),
         (0, 1000, at(300))
     );
-    // It is told once.
+    // It is reported once.
     assert!(
         replay
             .acknowledged(at(391), &dsack)
@@ -441,7 +441,7 @@ fn a_dsack_shows_which_repetition_was_needless() {
             .needless
             .is_none()
     );
-    // What is acknowledged and sent again is needless on the face of it.
+    // A retransmission of acknowledged data is spurious on the face of it.
     let kind = replay
         .sent(at(400), &segment(5000, 1000))
         .expect("usable")
@@ -450,7 +450,7 @@ fn a_dsack_shows_which_repetition_was_needless() {
 }
 
 #[test]
-fn what_an_ack_sacks_beyond_what_was_seen_was_sent() {
+fn data_sacked_beyond_the_seen_data_was_sent() {
     let sacking = |start, end| {
         let mut replay = from_the_middle();
         replay.sent(at(0), &segment(5000, 1000)).expect("usable");
@@ -463,7 +463,7 @@ fn what_an_ack_sacks_beyond_what_was_seen_was_sent() {
         (heard.unseen_bytes, heard.facts.sacked_bytes)
     };
     assert_eq!(sacking(7000, 8000), (2000, 1000));
-    // No receiver sacks what it acknowledges, or nothing.
+    // No receiver sacks what it acknowledges, or an empty range.
     assert_eq!(sacking(6000, 8000), (0, 0));
     assert_eq!(sacking(8000, 7000), (0, 0));
 }

@@ -1,4 +1,4 @@
-//! Functions of what is true or false.
+//! Functions of truth values.
 
 use super::{Call, Outcome};
 use crate::operate::wanted;
@@ -7,7 +7,7 @@ use crate::value::{List, ListKind, Value};
 use crate::verdict::Verdict;
 
 impl Call<'_> {
-    /// How many are true, in all or from the first on.
+    /// Counts the true items: all of them (`count`), or those before the first false one (`leading`).
     pub(super) fn counted(&self) -> Outcome {
         let mut truths = Vec::new();
         for leaf in self.one()?.leaves() {
@@ -25,7 +25,7 @@ impl Call<'_> {
         } as f64))
     }
 
-    /// The names of the items that are true; of lists in a list, of each its own.
+    /// Returns the names of the true items; in a list of lists, separately for each inner list.
     pub(super) fn which(&self, of: &Value) -> Outcome {
         let Value::List(list) = of else {
             return Err(Fault::new(self.span_of(0), wanted("a list", of)));

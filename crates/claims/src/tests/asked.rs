@@ -1,12 +1,12 @@
-//! What a rule asks about.
+//! Tests of the cells that a rule asks about.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
-/// LE's and SACK's runs at 5 %, and no others: what is shown beside the verdict does not count.
+/// Only LE's and SACK's runs at 5 % count; the text beside the verdict does not.
 #[test]
-fn a_rule_asks_about_cells() {
+fn a_rule_asks_only_about_its_cells() {
     let claim = "[[claim]]\nid = \"x\"\nstatement = \"y\"\nrule = \"as it is said\"\n\
                  holds_if = \"goodput[LE, loss = 5%] > goodput[SACK, loss = 5%]\"\n\
                  found = \"{goodput[SACK, loss = 0%]}\"\n";
@@ -17,9 +17,9 @@ fn a_rule_asks_about_cells() {
     assert!(!asked.pools);
 }
 
-/// What is pooled of one quantity has the weights that it had.
+/// Pooling the samples of one quantity does not change their weights.
 #[test]
-fn a_rule_that_pools_several_quantities_says_so() {
+fn pooling_several_quantities_is_recorded() {
     let results = results();
     for (pooled, pools) in [("goodput[LE]", true), ("goodput[LE, loss = 5%]", false)] {
         let claim = format!(

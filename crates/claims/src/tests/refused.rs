@@ -1,8 +1,8 @@
-//! What cannot be judged: runs that are missing, numbers that are none, and what nobody should write.
+//! Tests of inputs that cannot be judged: missing runs, numbers that are not finite, invalid rules.
 
 use super::*;
 
-/// What the error about a file with this end says, and the text that it points at.
+/// Returns the error about a file that ends with `end`, and the text that the error points at.
 fn refused(end: &str) -> (String, String) {
     let source = source(end);
     let plan = source.parse().and_then(|experiment| {
@@ -19,20 +19,20 @@ fn refused(end: &str) -> (String, String) {
     (format!("{}; {help}", complaint.message), pointed.to_owned())
 }
 
-/// As `TEXT` has it, with more definitions.
+/// Returns the error about `TEXT` with one more definition.
 fn defining(line: &str) -> (String, String) {
     refused(&format!("{line}\n"))
 }
 
 #[test]
-fn nothing_is_settled_while_runs_are_missing() {
+fn no_claim_is_decided_while_runs_are_missing() {
     let claims = "[[claim]]\nid = \"x\"\nstatement = \"x\"\nholds_if = 'all(gain(LE) > 1)'\n";
     let (rules, mut results) = (rules(claims).unwrap(), results());
     assert_eq!(
         rules.judge_results(&results)[0].finding.verdict,
         Verdict::Holds
     );
-    // Every cell still has two seeds, and they would do.
+    // Every cell still has two seeds, which would be enough.
     results.runs.retain(|run| run.seed != 3);
     let finding = &rules.judge_results(&results)[0].finding;
     assert_eq!(finding.verdict, Verdict::CannotBeTold);
@@ -44,7 +44,7 @@ fn nothing_is_settled_while_runs_are_missing() {
 }
 
 #[test]
-fn what_is_not_finite_decides_nothing() {
+fn numbers_that_are_not_finite_decide_nothing() {
     for rule in [
         "0/0 > 0",
         "not (0/0 > 0)",
@@ -71,14 +71,14 @@ fn what_is_not_finite_decides_nothing() {
         (pointed.as_str(), said.contains("too large")),
         ("1e400", true)
     );
-    // Ones cancel in what is planned: what stands beside them is checked all the same.
+    // The planned values are all 1 and cancel; the other side is checked all the same.
     let (_, said) =
         wrong("1 / (mean(goodput[LE, loss = 5%]) - mean(goodput[SACK, loss = 5%])) > LE");
-    assert!(said.contains("`>` does not go with"), "{said}");
+    assert!(said.contains("cannot apply `>`"), "{said}");
 }
 
 #[test]
-fn long_chains_end_and_do_not_break_the_stack() {
+fn long_chains_do_not_overflow_the_stack() {
     for sign in ["+", "and", "-", "or"] {
         let chain = |terms| vec!["1"; terms].join(&format!(" {sign} "));
         let fault = crate::parse::parse(&chain(20_000)).unwrap_err();
@@ -88,7 +88,7 @@ fn long_chains_end_and_do_not_break_the_stack() {
     holds(&format!("{} = 900", vec!["1"; 900].join(" + ")));
     let dots = "x.".repeat(20_000);
     assert!(crate::parse::parse(&dots).is_err());
-    // Through definitions, each of which is deep.
+    // Definitions that use one another, each of them deep.
     let open = "(1 + ".repeat(40);
     let close = ")".repeat(40);
     let mut text = "d0 = \"1\"\n".to_owned();
@@ -116,7 +116,7 @@ fn a_rule_that_takes_too_long_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn an_error_names_the_remedy() {
+fn an_error_says_what_to_write_instead() {
     for (rule, place, part) in [
         (
             "goodput[SACK, path.loss > 0%] > 1",
@@ -126,12 +126,12 @@ fn an_error_names_the_remedy() {
         (
             "path.goodput[SACK] > 1",
             "path",
-            "this file has one experiment",
+            "this file has a single experiment",
         ),
         (
             "which_largest(each s in both: mean(goodput[s, loss = 0%])) > 3",
             "",
-            "`>` does not go with",
+            "cannot apply `>`",
         ),
         (
             "max(value(points, \"path.lss\")) > 1",
@@ -146,7 +146,7 @@ fn an_error_names_the_remedy() {
         (
             "paper.goodput[SACK, loss = 0%] > 1",
             "",
-            "only claims.toml of a paper",
+            "only `[[printed]]`",
         ),
         ("SACK + 1 > 1", "SACK + 1", "goodput[NAME]"),
         ("true + 1 > 1", "true + 1", "with `and`"),
@@ -164,7 +164,7 @@ fn an_error_names_the_remedy() {
     for format in ["zz", "16", "+", ""] {
         let (said, pointed) = refused(&claim(&format!("found = \"{{1:{format}}} %\"")));
         assert!(
-            said.contains("no way to write numbers") && said.contains("`:+1`"),
+            said.contains("invalid number format") && said.contains("`:+1`"),
             "{said}"
         );
         assert_eq!(pointed, format);
@@ -172,29 +172,32 @@ fn an_error_names_the_remedy() {
 }
 
 #[test]
-fn names_that_no_rule_can_use_are_refused() {
+fn invalid_names_are_refused() {
     for (line, part) in [
-        ("\"f(x\" = \"x\"", "is not closed"),
-        ("\"f(x,x)\" = \"x\"", "two inputs called `x`"),
-        ("\"f()\" = \"1\"", "is no name"),
-        ("\"f g\" = \"1\"", "is no name"),
-        ("\"\" = \"1\"", "is no name"),
-        ("SACK = \"1\"", "a stack in `[names]` called `SACK`"),
-        ("goodput = \"1\"", "a measure called `goodput`"),
-        ("flow_goodput = \"1\"", "a measure called"),
-        ("points = \"1\"", "is no name"),
+        ("\"f(x\" = \"x\"", "unclosed parenthesis"),
+        (
+            "\"f(x,x)\" = \"x\"",
+            "two inputs of `f(x,x)` are called `x`",
+        ),
+        ("\"f()\" = \"1\"", "is not a valid name"),
+        ("\"f g\" = \"1\"", "is not a valid name"),
+        ("\"\" = \"1\"", "is not a valid name"),
+        (
+            "SACK = \"1\"",
+            "a stack in `[names]` is already called `SACK`",
+        ),
+        ("goodput = \"1\"", "a measure is already called `goodput`"),
+        ("flow_goodput = \"1\"", "a measure is already called"),
+        ("points = \"1\"", "is not a valid name"),
         (
             "f = \"1\"\n\"f(x)\" = \"x\"",
-            "another definition called `f`",
+            "another definition is already called `f`",
         ),
         ("f = \"godput[SACK]\"", "did you mean `goodput`"),
         ("\"f(x)\" = \"maen(x)\"", "did you mean `mean`"),
-        (
-            "\"f(x)\" = \"each s in x: gain(ss)\"",
-            "`ss` is not known here",
-        ),
+        ("\"f(x)\" = \"each s in x: gain(ss)\"", "unknown name `ss`"),
         ("f = \"goodput[SAK]\"", "did you mean `SACK`"),
-        ("f = \"other.goodput[SACK]\"", "no experiment `other`"),
+        ("f = \"other.goodput[SACK]\"", "unknown experiment `other`"),
     ] {
         let (said, pointed) = defining(line);
         assert!(said.contains(part), "{line}: {said}");
@@ -209,18 +212,23 @@ fn names_that_no_rule_can_use_are_refused() {
         let rules = Rules::new(&experiment.vocabulary(), &[], &source, &Catalog::builtin());
         let said = rules.expect_err(name).to_string();
         assert!(
-            said.contains("no rule can write") && !said.contains('\u{1b}'),
+            said.contains("invalid name") && !said.contains('\u{1b}'),
             "{said}"
         );
     }
     for id in ["", "a\\nb", "a\\u001bb"] {
         let claim = format!("[[claim]]\nid = \"{id}\"\nstatement = \"x\"\nholds_if = \"1 > 0\"\n");
-        assert!(refused(&claim).0.contains("a name on one line"), "{id}");
+        assert!(
+            refused(&claim)
+                .0
+                .contains("must be a non-empty name on one line"),
+            "{id}"
+        );
     }
 }
 
 #[test]
-fn lists_say_what_is_whose() {
+fn items_of_lists_are_shown_after_their_names() {
     for (rule, found) in [
         ("{which(goodput[SACK] > 1.5)}", "loss 0%, loss 1%"),
         (
@@ -248,7 +256,9 @@ fn lists_say_what_is_whose() {
 fn the_schema_and_the_checks_of_a_claim_agree() {
     let schema = dupack_lab::experiment::json_schema();
     let claim = &schema["$defs"]["Claim"];
-    let required = claim["required"].as_array().expect("fields are required");
+    let required = claim["required"]
+        .as_array()
+        .expect("the schema lists required fields");
     let whole = ["id = \"x\"", "statement = \"x\"", "holds_if = \"1 > 0\""];
     for line in whole {
         let field = line.split(' ').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The terminal that shows the bars, and how much room there is in a line of it.
+//! The terminal that shows the bars, and the room on its lines.
 
 use std::io;
 
@@ -7,32 +7,32 @@ use indicatif::{ProgressDrawTarget, TermLike};
 
 use crate::output::{Keep, escaped};
 
-/// How much of a bar's words a line has room for.
+/// Room for the words of a bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// For all, and so many columns for what is being done.
+    /// For everything, including the current work.
     Wide {
-        /// Columns for what is being done.
+        /// Columns for the current work.
         message: usize,
     },
-    /// For how many runs are done.
+    /// For the number of completed runs.
     Narrow,
-    /// For the two numbers alone.
+    /// Only for the two numbers.
     Least,
 }
 
-/// A message and the longest words beside it, `12345/12345 runs, about 90 min left`, leave the bar a
-/// few columns from here on.
+/// Minimum width for a message and the longest words beside it, `12345/12345 runs, about 90 min left`, with a few
+/// columns for the bar.
 const WIDE_COLUMNS: usize = 56;
 
-/// The same for `12345/12345 runs` alone.
+/// Minimum width for `12345/12345 runs` alone.
 const NARROW_COLUMNS: usize = 28;
 
-/// What the words and the shortest bar take beside the message.
+/// Width of the words and the shortest bar beside the message.
 const BESIDE_MESSAGE: usize = 44;
 
 impl Room {
-    /// In a line of the terminal; all of it where there is none, as nothing is drawn.
+    /// Returns the room on a line of the terminal. Without a terminal it is unlimited because nothing is drawn.
     pub fn of_the_terminal() -> Self {
         let term = Term::stderr();
         match term.is_term() {
@@ -43,7 +43,7 @@ impl Room {
         }
     }
 
-    /// In a line of so many columns.
+    /// Returns the room on a line of this width.
     const fn of(columns: usize) -> Self {
         match columns {
             WIDE_COLUMNS.. => Self::Wide {
@@ -54,7 +54,7 @@ impl Room {
         }
     }
 
-    /// How many columns what is being done may take.
+    /// Returns the number of columns for the current work.
     pub const fn message(self) -> usize {
         match self {
             Self::Wide { message } => message,
@@ -63,7 +63,8 @@ impl Room {
     }
 }
 
-/// The first `columns` letters of `text`, control characters escaped, the last of them `…` if that is not all.
+/// Returns the first `columns` characters of `text`, with control characters escaped. The last one is `…` if text was
+/// cut off.
 pub fn cut(text: &str, columns: usize) -> String {
     let text = escaped(text, Keep::Nothing);
     if text.chars().count() <= columns {
@@ -73,7 +74,7 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept.chain(std::iter::once('…').take(columns)).collect()
 }
 
-/// Where bars are drawn: nowhere, if no one is looking.
+/// Returns the target of bars, which is hidden without a terminal.
 pub fn target() -> ProgressDrawTarget {
     let term = Term::buffered_stderr();
     match term.is_term() {
@@ -82,12 +83,12 @@ pub fn target() -> ProgressDrawTarget {
     }
 }
 
-/// The terminal, as wide as it says. `console` takes every terminal that does not say how high it is,
-/// as those of `script` and `expect`, for one of 80 columns.
+/// The terminal with its actual width. `console` assumes 80 columns for every terminal without a known height, such as
+/// those of `script` and `expect`.
 #[derive(Debug)]
 struct Screen(Term);
 
-/// The columns of the terminal.
+/// Returns the columns of the terminal.
 fn columns(term: &Term) -> u16 {
     match crossterm::terminal::size() {
         Ok((columns, _)) if columns > 0 => columns,
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
     use crate::progress::Bar;
 
-    /// A terminal of so many columns that keeps what it is given.
+    /// A terminal of this width that records its output.
     #[derive(Clone, Debug)]
     struct Kept(u16, Arc<Mutex<Vec<String>>>);
 
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_one_line_at_any_width() {
+    fn bars_are_one_line_at_any_width() {
         let long = "a sender whose name has rather more letters than most";
         for columns in 20..=200 {
             for what in ["compare", long] {
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_says_so() {
+    fn cut_text_has_an_ellipsis() {
         assert_eq!(cut("compare", 7), "compare");
         assert_eq!(cut("compare", 6), "compa…");
         assert_eq!(cut("compare", 0), "");

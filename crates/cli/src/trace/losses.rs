@@ -1,4 +1,4 @@
-//! Whether the runs came to the losses that were asked for.
+//! Check that the runs reached the requested losses.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ use miette::{Result, miette};
 
 use super::{Done, Run, Setting, TraceArgs};
 
-/// What became of the losses by list that may have met nothing although the run came to them.
+/// Record of the listed losses that may have matched nothing although the run reached them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Met {
-    /// How often each packet was sent whose second or later transmission is to be lost.
+    /// Number of transmissions of each packet whose second or later transmission is to be lost.
     sent: BTreeMap<u64, u32>,
-    /// The packets whose transmissions are counted: from the first to the last of each rule.
+    /// Packets whose transmissions are counted: the first and the last of each rule.
     counted: Vec<(u64, u64)>,
-    /// When something was lost by list.
+    /// Times of listed losses.
     lost: Vec<Instant>,
-    /// The outages in which that is asked.
+    /// Outages for which these times are recorded.
     outages: Vec<(Instant, Instant)>,
 }
 
 impl Met {
-    /// Nothing yet, of the lists of `experiment`.
+    /// Returns an empty record for the lists of `experiment`.
     pub(super) fn none(experiment: &Experiment) -> Self {
         let mut this = Self::default();
         for rule in experiment.path.iter().flat_map(|path| &path.drop) {
@@ -43,7 +43,7 @@ impl Met {
         this
     }
 
-    /// Why `rule` met nothing, if it did not.
+    /// Returns the reason why `rule` matched nothing, if it matched nothing.
     fn nothing(&self, rule: &DropRule, name: &str) -> Option<String> {
         match *rule {
             DropRule::Data {
@@ -68,7 +68,7 @@ impl Met {
             DropRule::Time { from, until } => {
                 let inside = at(from)..at(until);
                 let met = self.lost.iter().any(|time| inside.contains(time));
-                (!met).then(|| format!("nothing of {name} came to the link then"))
+                (!met).then(|| format!("no packet of {name} was on the link at that time"))
             }
             _ => None,
         }
@@ -90,7 +90,7 @@ impl Onlooker for Met {
                 cause: DropCause::Script,
                 ..
             } => {
-                // One of each outage is enough.
+                // One loss per outage suffices.
                 let open = |(from, until): &(Instant, Instant)| {
                     let inside = *from..*until;
                     inside.contains(&event.at) && !self.lost.iter().any(|at| inside.contains(at))
@@ -108,8 +108,8 @@ fn at(time: Delay) -> Instant {
     Instant::ZERO + Duration::from_nanos(time.as_nanos())
 }
 
-/// An error if a rule of the command line names only what came after the end of a run; a warning
-/// where that is true of a part of it, or of a rule of the file, or where a rule met nothing.
+/// Returns an error if a rule of the command line applies only after the end of a run. Prints a warning if this holds
+/// for a part of the rule or for a rule of the file, or if a rule matched nothing.
 pub(super) fn check(
     args: &TraceArgs,
     setting: &Setting,
@@ -125,42 +125,42 @@ pub(super) fn check(
             match account.reach.beyond(rule, account.end) {
                 None => {
                     if let Some(why) = done.met.nothing(rule, &run.name) {
-                        say!("warning: `--drop {rule}` met nothing: {why}");
+                        say!("warning: `--drop {rule}` matched nothing: {why}");
                     }
                 }
                 Some(Unreached::All) => {
                     let help = format!(
-                        "name what comes before, or make the run longer with --duration; {} has the files of the run, but no figure",
+                        "name packets before the end, or extend the run with --duration; {} has the files of the run, but no figure",
                         folder.path().display()
                     );
                     let end = end_of(&run.name, rule, account);
                     return Err(miette!(
                         help = help,
-                        "`--drop {rule}` lies beyond the run: {end}"
+                        "`--drop {rule}` is beyond the end of the run: {end}"
                     ));
                 }
                 Some(Unreached::End) => {
                     let end = end_of(&run.name, rule, account);
-                    say!("warning: the end of `--drop {rule}` lies beyond the run: {end}");
+                    say!("warning: the end of `--drop {rule}` is beyond the end of the run: {end}");
                 }
             }
         }
         for rule in of_file.clone() {
             if account.reach.beyond(rule, account.end).is_some() {
                 let end = end_of(&run.name, rule, account);
-                say!("warning: the file's loss `{rule}` lies beyond the run: {end}");
+                say!("warning: the file's loss `{rule}` is beyond the end of the run: {end}");
             } else if let Some(why) = done.met.nothing(rule, &run.name) {
-                say!("warning: the file's loss `{rule}` met nothing: {why}");
+                say!("warning: the file's loss `{rule}` matched nothing: {why}");
             }
         }
     }
     Ok(())
 }
 
-/// Where a run ended, in what the rule counts.
+/// Returns the end of a run in the units of the rule.
 fn end_of(name: &str, rule: &DropRule, account: &Account) -> String {
     let last = |what: &str, count: u64| match count.checked_sub(1) {
-        Some(last) => format!(", and {what} {last} was the last sent"),
+        Some(last) => format!(", and the last {what} sent was {last}"),
         None => format!(", and no {what} was sent"),
     };
     let last = match rule {
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_transmission_that_never_was_meets_nothing() {
+    fn missing_transmissions_match_nothing() {
         let met = Met {
             sent: [(12, 2), (13, 1), (14, 3)].into(),
             ..Met::default()
@@ -191,7 +191,10 @@ mod tests {
             ),
             ("12-14#3", None),
             ("12", None),
-            ("1s..2s", Some("nothing of it came to the link then")),
+            (
+                "1s..2s",
+                Some("no packet of it was on the link at that time"),
+            ),
         ] {
             let parsed: DropRule = rule.parse().unwrap();
             assert_eq!(met.nothing(&parsed, "it").as_deref(), why, "{rule}");

@@ -1,4 +1,4 @@
-//! What is traced: the experiment that the flags describe, or one from a file.
+//! The setting of a trace: the experiment that the flags describe, or one from a file.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -16,7 +16,7 @@ use miette::{Result, miette};
 use super::TraceArgs;
 use crate::flags::{Given, whole_path};
 
-/// The options of [`TraceArgs`] whose place the file takes.
+/// Options of [`TraceArgs`] that a file replaces.
 pub(super) const NOT_WITH_A_FILE: [&str; 12] = [
     "loss",
     "burst_loss",
@@ -32,16 +32,16 @@ pub(super) const NOT_WITH_A_FILE: [&str; 12] = [
     "segment",
 ];
 
-/// What is traced.
+/// The setting of a trace.
 pub(super) struct Setting {
     pub experiment: Experiment,
     pub source: Source,
     pub seed: u64,
-    /// What is said of the point, if the file has several.
+    /// Label of the point, if the file has several.
     point: String,
-    /// The file's own text, to be checked as it stands.
+    /// The file's own experiment, to be checked unchanged.
     file: Option<(Experiment, Source)>,
-    /// What the reader should know of what was taken from the file.
+    /// Remarks on the values taken from the file.
     pub remarks: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ impl Setting {
             let help = labels.collect::<Vec<String>>().join("\n");
             return Err(miette!(
                 help = help,
-                "the file has no point {number}; it has {}",
+                "the file has no point {number}; it has {} points",
                 points.len()
             ));
         };
@@ -87,7 +87,7 @@ impl Setting {
         if points.len() > 1 && args.point.is_none() {
             let (count, label) = (points.len(), point.label());
             remarks.push(format!(
-                "the file has {count} points; this is the first, {label} (--point 1 to {count} chooses)"
+                "the file has {count} points; this is the first, {label} (choose with --point 1 to {count})"
             ));
         }
         let mut e = Experiment::clone(&point.experiment);
@@ -95,7 +95,7 @@ impl Setting {
         let seed = seed.unwrap_or(DEFAULT_SEED);
         e.seeds = Seeds::List(vec![seed]);
         e.duration = args.duration.unwrap_or(e.duration);
-        // Nothing is measured here that a warm-up could spoil.
+        // Nothing is measured, so no warm-up is necessary.
         e.warm_up = Delay::default();
         let stacks = stacks(args);
         if !stacks.is_empty() {
@@ -107,7 +107,7 @@ impl Setting {
             link.trace = link.trace.as_ref().map(from_root);
         }
         let mut source = Source::of_flags(&e);
-        source.name = format!("{}, as it is traced", own.name);
+        source.name = format!("{}, as traced", own.name);
         Ok(Self {
             experiment: e,
             source,
@@ -118,8 +118,8 @@ impl Setting {
         })
     }
 
-    /// A plan of one run for each stack. A file must be sound as it stands, so that its mistakes
-    /// are pointed at in its own text.
+    /// Returns a plan with one run for each stack. The unchanged file must be valid, so that errors point into its own
+    /// text.
     pub fn plan(&self, catalog: &Catalog) -> Result<Plan> {
         if let Some((whole, own)) = &self.file {
             Plan::new(whole.clone(), own, catalog)?;
@@ -138,7 +138,7 @@ impl Setting {
         }
     }
 
-    /// Under which conditions its runs are, whose effective parameters are those of `plan`.
+    /// Returns the conditions of the runs, with the effective parameters of `plan`.
     pub fn subtitle(&self, plan: &Plan) -> String {
         let setting = trace::setting(&self.experiment, plan.parameters(), self.seed);
         match self.point.as_str() {
@@ -148,10 +148,10 @@ impl Setting {
     }
 }
 
-/// The seed if none is said.
+/// Default seed.
 const DEFAULT_SEED: u64 = 1;
 
-/// Simulated time of a run that no file describes, if nothing is said.
+/// Default simulated time of a run without a file.
 const DEFAULT_DURATION: Delay = Delay::from_nanos(10_000_000_000);
 
 fn stacks(args: &TraceArgs) -> Vec<String> {
@@ -166,8 +166,8 @@ fn add_drops(args: &TraceArgs, file: &Path, e: &mut Experiment) -> Result<()> {
         None if args.drop.is_empty() => {}
         None => {
             return Err(miette!(
-                help = "write `drop = [\"24-30\"]` to the link that is to lose them",
-                "`--drop` is for the bottleneck of a [path], and {} has none",
+                help = "add `drop = [\"24-30\"]` to the link that should lose the packets",
+                "`--drop` applies to the bottleneck of a [path], but {} has none",
                 file.display()
             ));
         }
@@ -175,7 +175,7 @@ fn add_drops(args: &TraceArgs, file: &Path, e: &mut Experiment) -> Result<()> {
     Ok(())
 }
 
-/// Has the path lose what the rules name: data on the way there, ACKs on the way back.
+/// Adds losses to the path: of data in the forward direction, of ACKs in the reverse direction.
 fn lose(path: &mut LinkOptions, rules: &[DropRule]) {
     let is_ack = |rule: &&DropRule| matches!(rule, DropRule::Ack { .. });
     path.drop.extend(rules.iter().filter(|rule| !is_ack(rule)));
@@ -186,8 +186,8 @@ fn lose(path: &mut LinkOptions, rules: &[DropRule]) {
     }
 }
 
-/// One bottleneck between access links of 10 Mbit/s and 1 ms, as in the Momentary paper's figure
-/// 3, or faster ones if the bottleneck is, and shorter ones if the path is.
+/// Returns the experiment of the flags: one bottleneck between access links of 10 Mbit/s and 1 ms, as in figure 3 of
+/// the Momentary paper. Faster bottlenecks have faster access links, and shorter paths have shorter ones.
 fn of_flags(args: &TraceArgs) -> Experiment {
     let mut e = Experiment::new(stacks(args));
     e.title = format!("{}, packet by packet", e.stacks.join(", "));
@@ -225,7 +225,7 @@ fn of_flags(args: &TraceArgs) -> Experiment {
     e
 }
 
-/// Puts `experiment` on the path of a file.
+/// Applies a path file to `experiment`.
 fn on_path(file: &PathFile, args: &TraceArgs, experiment: &mut Experiment) {
     experiment.access = None;
     file.apply(experiment);
@@ -235,7 +235,7 @@ fn on_path(file: &PathFile, args: &TraceArgs, experiment: &mut Experiment) {
     }
 }
 
-/// What is traced where nobody says.
+/// Default values of a trace.
 struct Usual {
     buffer: Option<Room>,
     segment: Option<ByteCount>,
@@ -244,8 +244,9 @@ struct Usual {
 }
 
 impl Usual {
-    /// As in the Momentary paper's figure 3 in the dialect of its simulator. Elsewhere as the dialect has it, but
-    /// slow start ends before the queue is full: the first losses are those that were asked for.
+    /// Returns the values of figure 3 of the Momentary paper in the dialect of its simulator. The other dialects have
+    /// their own defaults, except that slow start ends before the queue is full, so that the requested losses are the
+    /// first ones.
     fn of(dialect: Dialect) -> Self {
         match dialect {
             Dialect::Ns2 => Self {
@@ -264,17 +265,17 @@ impl Usual {
     }
 }
 
-/// `plan` of the flags, whose parameters tell what was given from defaults, and from what is always so.
+/// Returns the `plan` of the flags, whose parameters distinguish given values from defaults and built-in values.
 pub(super) fn say_what_was_given(plan: Plan, given: &Given) -> Plan {
     given
         .mark(plan, &DEFAULTS)
         .not_given("access.rate", "built in")
         .not_given("access.delay", "built in")
-        .not_given("path.delay", "what --delay leaves for the bottleneck")
+        .not_given("path.delay", "remainder of --delay for the bottleneck")
 }
 
-/// The flags that always have a value, and what they set in the experiment. The delay is not among
-/// them, as the access links have a part of it.
+/// Flags that always have a value, and the keys of the experiment that they set. The delay is not among them because
+/// the access links have a part of it.
 const DEFAULTS: [(&str, &[&str]); 5] = [
     ("rate", &["path.rate"]),
     ("loss", &["path.loss"]),
@@ -283,10 +284,10 @@ const DEFAULTS: [(&str, &[&str]); 5] = [
     ("seed", &["seeds"]),
 ];
 
-/// So fast that the access links never hold up what the bottleneck lets through.
+/// Returns the rate of the access links, which is high enough that they never delay the traffic of the bottleneck.
 fn access_rate(args: &TraceArgs) -> Rate {
     const LEAST: u64 = 10_000_000;
-    /// What a recorded link may deliver is not known before it is read.
+    /// The rate of a recorded link is unknown before the file is read.
     const BESIDE_A_TRACE: u64 = 1_000_000_000;
     let rate = match args.trace {
         Some(_) => BESIDE_A_TRACE,
@@ -298,9 +299,9 @@ fn access_rate(args: &TraceArgs) -> Rate {
 /// Flows, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Flows {
-    /// Every one.
+    /// All flows.
     All,
-    /// These, by their numbers.
+    /// These flows, by their numbers.
     These(Vec<usize>),
 }
 
@@ -313,7 +314,10 @@ impl FromStr for Flows {
         }
         let number = |part: &str| match part.trim().parse::<usize>() {
             Ok(number) if number > 0 => Ok(number),
-            _ => Err(format!("`{}` is no flow: write 1, 1,3 or all", part.trim())),
+            _ => Err(format!(
+                "invalid flow `{}`: expected 1, 1,3 or all",
+                part.trim()
+            )),
         };
         let mut numbers = text.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
         numbers.sort_unstable();
@@ -323,16 +327,16 @@ impl FromStr for Flows {
 }
 
 impl Flows {
-    /// Their places from 0 among so many flows.
+    /// Returns their indices from 0 among `count` flows.
     pub fn among(&self, count: usize) -> Result<Vec<usize>, String> {
         match self {
             Self::All if count > MOST_FOLLOWED => Err(format!(
-                "there are {count} flows, and {MOST_FOLLOWED} are the most that figures have room for: name them with --follow"
+                "there are {count} flows, but figures have room for {MOST_FOLLOWED}: name the flows with --follow"
             )),
             Self::All => Ok((0..count).collect()),
             Self::These(numbers) => match numbers.iter().find(|&&number| number > count) {
                 Some(number) => Err(format!(
-                    "there is no flow {number} to follow: the flows are 1 to {count}"
+                    "there is no flow {number}: the flows are 1 to {count}"
                 )),
                 None => Ok(numbers.iter().map(|number| number - 1).collect()),
             },
@@ -340,7 +344,7 @@ impl Flows {
     }
 }
 
-/// The most flows that `all` follows.
+/// Maximum number of flows that `all` traces.
 const MOST_FOLLOWED: usize = 12;
 
 #[cfg(test)]
@@ -348,7 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flows_are_counted_from_1_and_those_that_are_not_there_are_named() {
+    fn flows_are_counted_from_1_and_missing_ones_named() {
         let flows: Flows = "3, 1,1".parse().unwrap();
         assert_eq!(flows.among(3), Ok(vec![0, 2]));
         assert!(flows.among(2).unwrap_err().contains("no flow 3"));

@@ -16,10 +16,10 @@ fn printed(output: &Output) -> String {
     text(&output.stdout)
 }
 
-/// Real packets in a second's runs: the kernel's sender has a card of them alone, a stack both, and each of them
-/// reads back as a baseline.
+/// Runs of about a second on real packets: a kernel's sender has a card of real packets only, a stack of both kinds,
+/// and each card is valid as a baseline.
 #[test]
-fn a_kernels_sender_has_a_card_of_real_packets() {
+fn kernel_senders_have_cards_of_real_packets() {
     let folder = Folder::new("evaluate-wire");
     let suite = folder.path().join("suite");
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/evaluation");
@@ -77,8 +77,7 @@ fn a_kernels_sender_has_a_card_of_real_packets() {
         .join("ours/wire-high-loss-simulated/experiment.toml");
     assert!(!fs::read_to_string(simulated).unwrap().contains("kernel:"));
 
-    // Sound runs are kept; of those whose path did not keep its time there may be none here. Of which suite it is
-    // the folder knows.
+    // Sound runs are kept, but there may be none here if paths were late. The folder knows its suite.
     let again = evaluate(folder.path(), &["--resume", "kernel"]);
     assert!(again.status.success(), "{}", errors(&again));
     let other = card(&["kernel:no_such", "--out", "none"]);

@@ -1,5 +1,5 @@
-//! `dupack send` and `dupack receive` as their users meet them: whole streams, wrong arguments,
-//! streams that fail, and what is left behind when they are ended from outside.
+//! `dupack send` and `dupack receive` for their users: whole streams, invalid arguments, streams that fail, and the
+//! state after they are ended from outside.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -15,10 +15,10 @@ use crate::leftovers::devices;
 use dupack_wire::host::Pattern;
 use dupack_wire::namespace::Namespace;
 
-/// The length of a stream.
+/// Length of a stream.
 const BYTES: usize = 2_000_000;
 
-/// How long a stream may stand still.
+/// Maximum time without progress of a stream.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn command(args: &[&str]) -> Command {
@@ -27,7 +27,7 @@ fn command(args: &[&str]) -> Command {
     command
 }
 
-/// A namespace of its own; `None`, which is said loudly, where there can be none.
+/// Returns a new namespace, or `None` with a loud message if this is impossible.
 fn namespace() -> Option<Namespace> {
     match Namespace::new("kernel") {
         Ok(namespace) => Some(namespace),
@@ -39,14 +39,14 @@ fn namespace() -> Option<Namespace> {
 }
 
 #[test]
-fn wrong_arguments_are_named_with_their_remedy() {
+fn invalid_arguments_have_errors_with_remedies() {
     const FORM: &str = "write HOST:PORT";
     for (args, parts) in [
         (&["send", "10.97.0.1"][..], ["<HOST:PORT>", FORM]),
         (&["send", "10.97.0.1:99999"], ["1 to 65535", FORM]),
         (&["send", "10.97.0.1:0"], ["1 to 65535", FORM]),
         (&["send", "fd97::1:80"], ["<HOST:PORT>", FORM]),
-        (&["send", ":80"], ["no host", FORM]),
+        (&["send", ":80"], ["host is missing", FORM]),
         (
             &["send", "no..such..host:80"],
             ["no..such..host", "cannot find"],
@@ -73,7 +73,7 @@ fn wrong_arguments_are_named_with_their_remedy() {
 }
 
 #[test]
-fn a_cause_is_told_once() {
+fn causes_are_printed_once() {
     let Some(kernel) = namespace() else { return };
     let args = ["receive", "80", "--tun", "a-name-that-is-too-long"];
     let output = kernel.run(move || command(&args).output()).unwrap();
@@ -83,12 +83,12 @@ fn a_cause_is_told_once() {
     assert_eq!(errors.matches("too long").count(), 1, "{errors}");
 }
 
-/// Connects to a host that comes up; `None` if it has ended.
+/// Connects to a host that is starting. Returns `None` if it has ended.
 fn connect(child: &mut Child, to: &str) -> Option<TcpStream> {
     until(child, || TcpStream::connect(to).ok())
 }
 
-/// Accepts a connection; `None` if who should make it has ended.
+/// Accepts a connection. Returns `None` if the child that should make it has ended.
 fn accept(child: &mut Child, listener: &TcpListener) -> Option<TcpStream> {
     listener.set_nonblocking(true).unwrap();
     let stream = until(child, || Some(listener.accept().ok()?.0))?;
@@ -96,7 +96,7 @@ fn accept(child: &mut Child, listener: &TcpListener) -> Option<TcpStream> {
     Some(stream)
 }
 
-/// A connection with the child, which is tried until it is there or the child has ended.
+/// Returns a connection with the child, or `None` if the child has ended. Repeats `attempt` until then.
 fn until(child: &mut Child, mut attempt: impl FnMut() -> Option<TcpStream>) -> Option<TcpStream> {
     let mut stream = None;
     let is_settled = comes_true(|| {
@@ -114,7 +114,7 @@ fn until(child: &mut Child, mut attempt: impl FnMut() -> Option<TcpStream>) -> O
     stream
 }
 
-/// Waits for its end, and ends it if that does not come.
+/// Waits for the end of the child, and kills it if it does not end.
 fn finish(mut child: Child) -> Output {
     if !comes_true(|| child.try_wait().unwrap().is_some()) {
         child.kill().unwrap();
@@ -123,14 +123,14 @@ fn finish(mut child: Child) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Bytes that depend on the seed.
+/// Returns bytes that depend on the seed.
 fn pattern(seed: u64) -> Vec<u8> {
     let mut bytes = vec![0; BYTES];
     Pattern::new(seed).fill(&mut bytes);
     bytes
 }
 
-/// Writes and ends one stream, and meanwhile reads the other to its end.
+/// Writes and ends one stream, and at the same time reads the other to its end.
 fn converse(mut stream: TcpStream, bytes: Vec<u8>) -> Vec<u8> {
     let mut out = stream.try_clone().unwrap();
     let writer = thread::spawn(move || {
@@ -144,7 +144,7 @@ fn converse(mut stream: TcpStream, bytes: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_is_sent_while_another_comes() {
+fn files_are_sent_and_received_at_the_same_time() {
     let Some(kernel) = namespace() else { return };
     let folder = Folder::new("send");
     let (input, output) = (folder.path().join("in"), folder.path().join("out"));
@@ -166,12 +166,15 @@ fn a_file_is_sent_while_another_comes() {
     assert_eq!(ended.status.code(), Some(0), "{errors}");
     let summary = format!("finished: sent {BYTES} bytes, received {BYTES} bytes");
     assert!(errors.contains(&summary), "{errors}");
-    assert!(received == Some(pattern(1)), "what it sends");
-    assert!(fs::read(output).unwrap() == pattern(2), "what it writes");
+    assert!(received == Some(pattern(1)), "data that it sends");
+    assert!(
+        fs::read(output).unwrap() == pattern(2),
+        "data that it writes"
+    );
 }
 
 #[test]
-fn a_stream_is_received_whole() {
+fn streams_are_received_completely() {
     let Some(kernel) = namespace() else { return };
     let folder = Folder::new("receive");
     let output = folder.path().join("out");
@@ -191,10 +194,13 @@ fn a_stream_is_received_whole() {
     let summary = format!("finished: sent 0 bytes, received {BYTES} bytes");
     assert!(errors.contains(&summary), "{errors}");
     assert_eq!(received, Some(Vec::new()), "it sends nothing");
-    assert!(fs::read(output).unwrap() == pattern(3), "what it writes");
+    assert!(
+        fs::read(output).unwrap() == pattern(3),
+        "data that it writes"
+    );
 }
 
-/// Begins to send or receive a stream without end in a namespace of its own.
+/// Begins to send or receive an endless stream in its own namespace.
 fn begin(kernel: &Namespace, role: Role) -> (Child, Option<TcpStream>) {
     let job = move || {
         let listener = TcpListener::bind("0.0.0.0:5001").unwrap();
@@ -233,7 +239,7 @@ fn is_there(kernel: &Namespace) -> bool {
 }
 
 #[test]
-fn an_interrupted_one_resets_its_connection_and_leaves_nothing() {
+fn interrupted_endpoints_reset_their_connection_and_leave_no_remains() {
     for role in ROLES {
         let Some(kernel) = namespace() else { return };
         let (child, stream) = begin(&kernel, role);
@@ -248,7 +254,7 @@ fn an_interrupted_one_resets_its_connection_and_leaves_nothing() {
         let errors = errors(&output);
         assert_eq!(output.status.code(), Some(130), "{errors}");
         assert!(errors.contains("aborted: "), "{errors}");
-        // Its peer hears of it at once, and not after the time that it waits for a lost one.
+        // The peer notices it at once, instead of after its timeout.
         let error = stream.unwrap().read_to_end(&mut Vec::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionReset);
         assert!(comes_true(|| !is_there(&kernel)));
@@ -256,7 +262,7 @@ fn an_interrupted_one_resets_its_connection_and_leaves_nothing() {
 }
 
 #[test]
-fn a_killed_one_leaves_nothing() {
+fn killed_endpoints_leave_no_remains() {
     for role in ROLES {
         let Some(kernel) = namespace() else { return };
         let (mut child, stream) = begin(&kernel, role);
@@ -273,9 +279,9 @@ fn a_killed_one_leaves_nothing() {
     }
 }
 
-/// The peer must not take what it has for the whole, and the user neither.
+/// Neither the peer nor the user may mistake a part for the whole.
 #[test]
-fn an_input_that_cannot_be_read_is_no_end() {
+fn unreadable_input_is_no_end_of_a_stream() {
     let Some(kernel) = namespace() else { return };
     let job = || {
         let _listener = TcpListener::bind("0.0.0.0:5001").unwrap();
@@ -295,13 +301,13 @@ fn an_input_that_cannot_be_read_is_no_end() {
 }
 
 #[test]
-fn an_output_that_cannot_be_written_is_an_error() {
+fn unwritable_output_is_an_error() {
     let Some(kernel) = namespace() else { return };
     let job = || {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut child = command(&["receive", "5001"]).stdout(full).spawn().unwrap();
         if let Some(mut stream) = connect(&mut child, "10.97.0.2:5001") {
-            // It may be reset while this is under way.
+            // The connection may be reset meanwhile.
             let _ = stream.write_all(b"a line\n");
             let _ = stream.shutdown(Shutdown::Write);
             let _ = stream.read(&mut [0]);

@@ -1,14 +1,24 @@
-//! Tests that use the wall clock: they run alone.
-
-#[path = "../../../packet/tests/analysers/mod.rs"]
-mod analysers;
-#[path = "../common/mod.rs"]
-mod common;
-#[path = "../../../wire/tests/leftovers/mod.rs"]
-mod leftovers;
+//! Tests that use the wall clock. They run alone.
+#![cfg(target_os = "linux")]
 
 mod card;
 mod endpoint;
 mod shell;
 mod shell_end;
 mod testbed;
+
+use dupack_testing::{analysers, leftovers};
+
+/// Support for these tests.
+mod common {
+    use std::process::Command;
+
+    pub use dupack_testing::command::*;
+
+    /// Returns the command with these arguments.
+    pub fn dupack(args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dupack"));
+        command.args(args);
+        command
+    }
+}

@@ -1,5 +1,4 @@
-//! `dupack shell` as its users meet it: rate, delay and loss of the path as programs see them, and
-//! exit codes.
+//! `dupack shell` for its users: rate, delay and loss of the path as seen by programs, and exit codes.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -9,10 +8,10 @@ use std::process::{Command, Output, Stdio};
 
 use crate::common::{self, Folder, skipped, text};
 
-/// So late may packets be: whether the machine keeps up is no matter of these tests.
+/// Generous lateness of packets: these tests do not depend on the speed of the machine.
 const GENEROUS: [&str; 2] = ["--tolerance", "10s"];
 
-/// Sends as much as its first argument says to who connects, and ends.
+/// Sends the number of bytes in its first argument to a client, and ends.
 const SOURCE: &str = "import socket,sys
 s=socket.create_server(('0.0.0.0',5001))
 c,_=s.accept()
@@ -20,7 +19,7 @@ c.sendall(bytes(int(sys.argv[1])))
 c.shutdown(socket.SHUT_WR)
 c.recv(1)";
 
-/// Reads from the source until it ends, and prints the bytes and the time since the handshake.
+/// Reads from the source to its end, and prints the number of bytes and the time since the handshake.
 const SINK: &str = "import socket,time
 c=socket.create_connection(('server',5001))
 begun=time.monotonic()
@@ -31,12 +30,12 @@ while True:
     n+=len(d)
 print(n,time.monotonic()-begun)";
 
-/// Waits for one connection after the other.
+/// Accepts one connection after the other.
 const ACCEPTOR: &str = "import socket
 s=socket.create_server(('0.0.0.0',5001))
 while True: s.accept()";
 
-/// Times five handshakes and prints the shortest.
+/// Times five handshakes, and prints the shortest.
 const HANDSHAKES: &str = "import socket,time
 def once():
     begun=time.monotonic()
@@ -44,14 +43,14 @@ def once():
     return time.monotonic()-begun
 print(min(once() for _ in range(5)))";
 
-/// The command with these arguments.
+/// Returns the command with these arguments.
 pub fn shell(args: &[&str]) -> Command {
     let mut command = common::dupack(&["shell"]);
     command.args(args);
     command
 }
 
-/// A shell with a server and a command in Python, which is given in a file.
+/// Runs a shell with a server and a command in Python, each given as a file.
 fn python(folder: &Path, flags: &str, [server, client]: [&str; 2], server_args: &str) -> Output {
     for (name, program) in [("server.py", server), ("client.py", client)] {
         fs::write(folder.join(name), program).unwrap();
@@ -74,7 +73,7 @@ fn has_python() -> bool {
     found
 }
 
-/// The numbers of the report's line that begins so: to the command, and from it.
+/// Returns the numbers of the report's line that begins with `begin`: to the command, and from it.
 fn row(report: &str, begin: &str) -> Vec<f64> {
     let line = report
         .lines()
@@ -86,7 +85,7 @@ fn row(report: &str, begin: &str) -> Vec<f64> {
 }
 
 #[test]
-fn a_download_has_the_rate_of_the_link() {
+fn downloads_have_the_rate_of_the_link() {
     if !has_python() {
         return;
     }
@@ -101,7 +100,7 @@ fn a_download_has_the_rate_of_the_link() {
     let said = text(&output.stdout);
     let (bytes, seconds) = said.trim().split_once(' ').expect("two numbers");
     assert_eq!(bytes, "2000000");
-    // Of 1500 bytes on the wire 1448 are payload.
+    // Of 1500 bytes on the wire, 1448 are payload.
     let link = 8.0 * 1448.0 / 1500.0;
     let goodput = 16.0 / seconds.parse::<f64>().unwrap();
     assert!(
@@ -111,12 +110,12 @@ fn a_download_has_the_rate_of_the_link() {
     let told = row(&report, "goodput, Mbit/s");
     assert!((told[0] / link - 1.0).abs() < 0.05, "{report}");
     assert_eq!(row(&report, "payload, MB"), [2.0, 0.0], "{report}");
-    let waits = row(&report, "most");
+    let waits = row(&report, "max");
     assert!(waits[0] > 10.0 && waits[0] < 160.0, "{report}");
 }
 
 #[test]
-fn a_round_trip_takes_the_delays_of_both_ways() {
+fn round_trips_take_the_delays_of_both_directions() {
     if !has_python() {
         return;
     }
@@ -132,7 +131,7 @@ fn a_round_trip_takes_the_delays_of_both_ways() {
 }
 
 #[test]
-fn losses_are_seen_where_they_are_set_and_told_by_their_cause() {
+fn losses_occur_where_they_are_set_and_are_reported_by_cause() {
     if !has_python() {
         return;
     }
@@ -154,7 +153,7 @@ fn losses_are_seen_where_they_are_set_and_told_by_their_cause() {
             counts[2 - 2 * lossy],
         );
         assert!(lost > 0.0 && none == 0.0, "{report}");
-        // Of a thousand data packets, or of the ACKs of them.
+        // Of a thousand data packets, or of their ACKs.
         assert!((1.0..12.0).contains(&share), "{report}");
     }
 }
@@ -217,10 +216,10 @@ fn a_recorded_trace_is_followed() {
 }
 
 #[test]
-fn a_reader_that_is_gone_does_not_change_the_exit_code() {
+fn closed_pipes_do_not_change_the_exit_code() {
     let mut command = shell(&["--", "sh", "-c", "sleep 1; exit 5"]);
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    // The reading end is closed before there is a report.
+    // The reading end is closed before the report.
     drop(child.stderr.take());
     let code = child.wait().unwrap().code();
     if code == Some(125) {
@@ -232,7 +231,7 @@ fn a_reader_that_is_gone_does_not_change_the_exit_code() {
 }
 
 #[test]
-fn a_path_file_is_taken_and_its_lines_are_pointed_at() {
+fn path_files_are_applied_and_errors_point_into_them() {
     let folder = Folder::new("shell-file");
     let file = folder.path().join("lte.toml");
     let path = "[path]\nrate = \"3Mbit/s\"\ndelay = \"12ms\"\nqueue = \"fq_codel\"\n";
@@ -268,7 +267,7 @@ fn a_path_file_is_taken_and_its_lines_are_pointed_at() {
 }
 
 #[test]
-fn the_exit_code_is_the_commands_or_says_whose_it_is() {
+fn exit_codes_are_those_of_the_command_or_distinct() {
     let code = |args: &[&str]| shell(args).output().unwrap();
     let output = code(&["--", "sh", "-c", "exit 7"]);
     if skipped(&output) {
@@ -293,7 +292,7 @@ fn the_exit_code_is_the_commands_or_says_whose_it_is() {
 }
 
 #[test]
-fn the_congestion_control_is_that_of_every_connection() {
+fn the_congestion_control_applies_to_every_connection() {
     let read = "cat /proc/sys/net/ipv4/tcp_congestion_control";
     let server = format!("{read} >&2; exec python3 -m http.server 2>/dev/null");
     let args = [
@@ -316,7 +315,7 @@ fn the_congestion_control_is_that_of_every_connection() {
 }
 
 #[test]
-fn captures_are_kept_at_both_ends() {
+fn captures_are_written_at_both_ends() {
     let folder = Folder::new("shell-pcap");
     let args = [
         "--pcap",
@@ -344,7 +343,7 @@ fn captures_are_kept_at_both_ends() {
 }
 
 #[test]
-fn a_host_outside_is_reached_through_the_far_end() {
+fn hosts_outside_are_reachable_through_the_far_end() {
     if !has_python() {
         return;
     }
@@ -386,7 +385,7 @@ fn a_host_outside_is_reached_through_the_far_end() {
 }
 
 #[test]
-fn the_command_gets_its_callers_files_and_no_others() {
+fn the_command_gets_only_the_files_of_its_caller() {
     let list = ["sh", "-c", "ls /proc/self/fd | wc -l"];
     let output = shell(&["--"]).args(list).output().unwrap();
     if skipped(&output) {
@@ -397,14 +396,14 @@ fn the_command_gets_its_callers_files_and_no_others() {
 }
 
 #[test]
-fn an_ordinary_user_has_a_shell_and_stays_who_they_are() {
+fn ordinary_users_have_a_shell_and_keep_their_identity() {
     const NOBODY: &str = "65534";
     let is_root = Command::new("id").arg("-u").output().unwrap();
     if text(&is_root.stdout) != "0\n" || !has_python() {
-        // Whoever is not root asks the same with every other test.
+        // Without root, every other test checks the same.
         return;
     }
-    // The program may lie where others may not look.
+    // Other users may not have access to the program's folder.
     let folder = Folder::new("shell-user");
     let program = folder.path().join("dupack");
     fs::copy(env!("CARGO_BIN_EXE_dupack"), &program).unwrap();

@@ -1,4 +1,4 @@
-//! `dupack shell` when it ends: signals, exit, and that nothing is left behind.
+//! The end of `dupack shell`: signals, exit, and no remains.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -12,7 +12,7 @@ use crate::leftovers::{Namespaces, devices};
 use crate::shell::shell;
 
 #[test]
-fn who_interrupts_a_wait_for_the_server_starts_no_command() {
+fn interrupting_the_wait_for_the_server_starts_no_command() {
     let folder = Folder::new("shell-wait");
     let (mark, ran) = (folder.path().join("server"), folder.path().join("command"));
     let server = format!("echo > {}; exec sleep 60", mark.display());
@@ -37,7 +37,7 @@ fn who_interrupts_a_wait_for_the_server_starts_no_command() {
     assert!(!ran.exists());
 }
 
-/// Starts a shell whose command writes a file when it runs, and waits for that.
+/// Starts a shell whose command writes a file when it runs, and waits for the file.
 fn begun(folder: &Path, name: &str, flags: &[&str], command: &str) -> Option<Child> {
     let mark = folder.join(name);
     let script = format!("echo > {}; {command}", mark.display());
@@ -63,7 +63,7 @@ fn begun(folder: &Path, name: &str, flags: &[&str], command: &str) -> Option<Chi
     None
 }
 
-/// Processes whose arguments hold `mark`.
+/// Returns the number of processes whose arguments contain `mark`.
 fn processes(mark: &str) -> usize {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -71,10 +71,10 @@ fn processes(mark: &str) -> usize {
 }
 
 #[test]
-fn five_that_are_killed_leave_nothing() {
+fn five_killed_shells_leave_no_remains() {
     let folder = Folder::new("shell-killed");
     let before = devices();
-    // A number that is nobody else's, to know the processes by.
+    // A unique number that identifies the processes.
     let mark = format!("{}", 70_000_000 + std::process::id());
     let server = format!("sleep {mark} & exec python3 -m http.server 2>/dev/null");
     let command = format!("(setsid sleep {mark} &); nohup sleep {mark} & sleep {mark}; true");
@@ -111,7 +111,7 @@ fn five_that_are_killed_leave_nothing() {
 }
 
 #[test]
-fn a_signal_reaches_the_command_and_all_it_started_ends() {
+fn signals_reach_the_command_and_end_its_processes() {
     let folder = Folder::new("shell-signal");
     let mark = format!("{}", 60_000_000 + std::process::id());
     let command = format!("trap 'exit 9' INT; sleep {mark} & wait; wait");
@@ -119,7 +119,7 @@ fn a_signal_reaches_the_command_and_all_it_started_ends() {
         return;
     };
     assert!(comes_true(|| processes(&mark) >= 2));
-    // The trap is set before the sleep is started, which takes a moment.
+    // The trap is set before the sleep starts, which takes a moment.
     sleep(Duration::from_millis(100));
     interrupt(&shell);
     assert_eq!(shell.wait().unwrap().code(), Some(9));
@@ -139,7 +139,7 @@ fn others_join_by_name_and_end_with_the_shell() {
     ) else {
         return;
     };
-    // The door is opened as the command starts.
+    // The port is opened as the command starts.
     let address = |output: &Output| text(&output.stdout);
     let joined = || {
         shell(&[
@@ -169,7 +169,7 @@ fn others_join_by_name_and_end_with_the_shell() {
     ];
     let mut killed = shell(&sleeping).spawn().unwrap();
     let mut left = shell(&sleeping).spawn().unwrap();
-    // Two that join, each with what started them, and the shells' own lines.
+    // Two shells that join, each with its parent processes, and the command lines of the shells.
     assert!(comes_true(|| processes(&mark) >= 8));
     killed.kill().unwrap();
     killed.wait().unwrap();

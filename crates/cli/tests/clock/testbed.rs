@@ -1,5 +1,4 @@
-//! `dupack testbed` as its users meet it: a small run, wrong flags, and what is left behind by
-//! a run that is ended from outside.
+//! `dupack testbed` for its users: a small run, invalid flags, and the state after a run is ended from outside.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -15,7 +14,7 @@ use crate::common;
 use crate::common::{Folder, comes_true, skipped, text};
 use crate::leftovers::{Namespaces, devices};
 
-/// So late may packets be where a test has other questions than whether the machine keeps up.
+/// Generous lateness of packets in tests that do not depend on the speed of the machine.
 const GENEROUS: &str = "10s";
 
 fn command(folder: &Path, args: &[&str]) -> Command {
@@ -24,10 +23,11 @@ fn command(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// A run is made anew so often at most: that a machine kept up is no matter of these tests, and a busy one may not.
+/// Maximum number of attempts per run: these tests do not depend on the speed of the machine, and a busy machine may be
+/// late.
 const ATTEMPTS: usize = 4;
 
-/// Runs the command, with `out` for its folder, until no run of it is worth nothing.
+/// Runs the command, with `out` as its folder, until all of its runs are valid.
 fn trusted(folder: &Path, args: &[&str]) -> Output {
     let mut left = ATTEMPTS;
     loop {
@@ -41,7 +41,7 @@ fn trusted(folder: &Path, args: &[&str]) -> Output {
 }
 
 #[test]
-fn a_small_run_gives_table_report_and_the_simulator_beside_it() {
+fn small_runs_give_a_table_a_report_and_the_simulator_beside_it() {
     let folder = Folder::new("small");
     let args = [
         "--loss",
@@ -93,7 +93,7 @@ fn a_small_run_gives_table_report_and_the_simulator_beside_it() {
 }
 
 #[test]
-fn a_receive_window_bounds_goodput() {
+fn the_receive_window_limits_the_goodput() {
     let folder = Folder::new("window");
     let args = "--loss 0 --senders sack/reno,kernel:reno --bytes 600kB --repeat 1 --receive-window 10000B --out out";
     let mut args: Vec<&str> = args.split(' ').collect();
@@ -105,7 +105,7 @@ fn a_receive_window_bounds_goodput() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let goodputs = column(folder.path(), "goodput_mbit_s");
     assert_eq!(goodputs.len(), 2, "{goodputs:?}");
-    // A window of 10 kB in a round trip of 20 ms, and a busy machine takes longer.
+    // A window of 10 kB per round-trip time of 20 ms, or longer on a busy machine.
     let most = 10_000.0 * 8.0 / 0.020 / 1e6;
     for goodput in &goodputs {
         assert!(*goodput < most && *goodput > most / 8.0, "{goodputs:?}");
@@ -136,7 +136,7 @@ fn an_application_pauses() {
 }
 
 #[test]
-fn a_policer_drops_what_is_faster() {
+fn policers_drop_packets_above_the_rate() {
     let folder = Folder::new("policer");
     let args = "--rate 20Mbit/s --policer 2Mbit/s --burst 20kB --loss 0 --senders kernel:reno --bytes 400kB --repeat 1 \
                 --out out";
@@ -148,12 +148,12 @@ fn a_policer_drops_what_is_faster() {
     }
     assert!(output.status.success(), "{}", text(&output.stderr));
     let goodput = column(folder.path(), "goodput_mbit_s")[0];
-    // What it holds at first comes on top.
+    // Its initial tokens come on top.
     assert!(goodput < 2.2 && goodput > 2.0 / 8.0, "{goodput}");
     assert!(column(folder.path(), "retransmissions")[0] > 0.0);
 }
 
-/// A measure of every run whose report is in `out`.
+/// Returns a measure of every run from the report in `out`.
 fn column(folder: &Path, measure: &str) -> Vec<f64> {
     let runs = fs::read_to_string(folder.join("out/runs.csv")).unwrap();
     let mut lines = runs.lines().map(|line| line.split(',').collect::<Vec<_>>());
@@ -178,7 +178,7 @@ fn a_recorded_trace_and_reordering() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let goodput = column(folder.path(), "goodput_mbit_s")[0];
     assert!(goodput < 6.0 && goodput > 6.0 / 8.0, "{goodput}");
-    // Five packets overtake one that is held back: it is taken for lost, and nothing is.
+    // Five packets overtake the delayed packet, which is considered lost although none is.
     assert_eq!(column(folder.path(), "queue_drops"), [0.0]);
     assert_eq!(column(folder.path(), "link_losses"), [0.0]);
     let resent = column(folder.path(), "retransmissions")[0];
@@ -189,7 +189,7 @@ fn a_recorded_trace_and_reordering() {
 }
 
 #[test]
-fn a_failed_run_spoils_none_that_is_done() {
+fn failed_runs_do_not_affect_completed_ones() {
     let folder = Folder::new("failed");
     let args = "--rate 2Mbit/s --loss 0 --senders kernel:reno,sack/reno --bytes 100kB --repeat 5 \
                 --pcap captures --out out";
@@ -200,8 +200,7 @@ fn a_failed_run_spoils_none_that_is_done() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The folder must be empty at first. The last run, which begins seconds after it is made, finds
-    // its file in its way.
+    // The folder must be empty at first. The last run, which begins seconds later, finds a conflicting file.
     let captures = folder.path().join("captures");
     comes_true(|| captures.is_dir() || child.try_wait().unwrap().is_some());
     let taken = "sack-reno_loss-0_5.sender.pcapng";
@@ -217,13 +216,13 @@ fn a_failed_run_spoils_none_that_is_done() {
         assert!(errors.contains(part), "{part} in {errors}");
     }
     assert_eq!(column(folder.path(), "goodput_mbit_s").len(), 9);
-    assert!(text(&output.stdout).contains("The answer, and what it costs"));
+    assert!(text(&output.stdout).contains("The answer and its cost"));
     let report = fs::read_to_string(folder.path().join("out/report.html")).unwrap();
     assert!(report.contains(taken) && report.contains("1 of 10 runs are missing"));
 }
 
 #[test]
-fn without_a_run_to_be_trusted_there_is_no_answer() {
+fn without_trustworthy_runs_there_is_no_answer() {
     let folder = Folder::new("doubted");
     let args =
         "--loss 0,1% --senders sack/reno,le/reno --bytes 30kB --repeat 1 --tolerance 1ns --out out";
@@ -290,7 +289,7 @@ fn captures_and_ipv6() {
         }
     }
 
-    // What is there is not overwritten, and nothing is left of the attempt.
+    // Existing files are not overwritten, and the attempt leaves no remains.
     let again = command(folder.path(), &args).output().unwrap();
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again.stderr).contains("--pcap"));
@@ -298,7 +297,7 @@ fn captures_and_ipv6() {
 }
 
 #[test]
-fn what_cannot_be_is_said_and_leaves_no_folder() {
+fn impossible_runs_are_errors_without_a_folder() {
     let folder = Folder::new("wrong");
     for (args, part) in [
         (vec!["--senders", "sack/nonsense"], "nonsense"),
@@ -334,8 +333,7 @@ fn what_cannot_be_is_said_and_leaves_no_folder() {
     }
 }
 
-/// Begins a run without end and waits until its two namespaces are there; `None` if there can
-/// be none.
+/// Begins an endless run and waits for its two namespaces. Returns `None` if they are impossible.
 fn begin(folder: &Path) -> Option<(Child, Namespaces)> {
     let args = ["--loss", "0", "--senders", "kernel:cubic", "--bytes", "1GB"];
     let mut child = command(folder, &args)
@@ -358,13 +356,13 @@ fn begin(folder: &Path) -> Option<(Child, Namespaces)> {
         panic!("it makes no namespaces");
     }
     assert!(found.are_in_use());
-    // In the middle of the transfer.
+    // During the transfer.
     sleep(Duration::from_millis(300));
     Some((child, found))
 }
 
 #[test]
-fn a_killed_run_leaves_nothing() {
+fn killed_runs_leave_no_remains() {
     let folder = Folder::new("killed");
     let before = devices();
     let Some((mut child, namespaces)) = begin(folder.path()) else {
@@ -377,7 +375,7 @@ fn a_killed_run_leaves_nothing() {
 }
 
 #[test]
-fn an_interrupted_run_says_so_and_leaves_nothing() {
+fn interrupted_runs_print_a_message_and_leave_no_remains() {
     let folder = Folder::new("interrupted");
     let before = devices();
     let Some((child, namespaces)) = begin(folder.path()) else {
@@ -386,14 +384,14 @@ fn an_interrupted_run_says_so_and_leaves_nothing() {
     common::interrupt(&child);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("nothing to show"));
+    assert!(text(&output.stderr).contains("no results"));
     assert!(!folder.path().join("dupack-out").exists());
     assert!(comes_true(|| !namespaces.are_in_use()));
     assert_eq!(devices(), before);
 }
 
 #[test]
-fn senders_that_are_together_share_by_their_round_trips() {
+fn senders_together_share_by_their_round_trips() {
     let folder = Folder::new("together");
     let args = [
         "--together",
@@ -433,7 +431,7 @@ fn senders_that_are_together_share_by_their_round_trips() {
         .map(|line| line.split(',').map(str::to_owned).collect())
         .collect();
     let goodput = |row: usize| rows[row][4].parse::<f64>().unwrap();
-    // Of two Reno flows the one with twenty times the round trip gets the less.
+    // Of two Reno flows, the one with twenty times the round-trip time gets less.
     assert!(
         goodput(0) > 2.0 * goodput(1) && goodput(1) > 0.0,
         "{rows:?}"
@@ -442,6 +440,6 @@ fn senders_that_are_together_share_by_their_round_trips() {
     let seen: Vec<f64> = { latency.lines().nth(1).unwrap().split(',').skip(2) }
         .map(|cell| cell.parse().unwrap())
         .collect();
-    // 10 ms without a queue; a queue of 30 packets of 1500 bytes takes 45 ms.
+    // 10 ms without a queue. A queue of 30 packets of 1500 bytes takes 45 ms.
     assert!(seen[0] >= 9.9 && seen[1] > seen[0], "{latency}");
 }

@@ -1,5 +1,5 @@
-//! The recipes in `examples/clusters` do what they say, as far as that can be seen without a cluster: what a
-//! scheduler would run is run here, with what it would set in the environment.
+//! The recipes in `examples/clusters` work, as far as this can be tested without a cluster: the commands of a scheduler
+//! are run here, with its environment variables.
 #![cfg(unix)]
 
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ fn recipe(name: &str) -> PathBuf {
     recipes.join(name).canonicalize().unwrap()
 }
 
-/// A folder with an experiment, and its result as one machine writes it.
+/// Returns a folder with an experiment, and its result on one machine.
 fn place(name: &str) -> Folder {
     let place = Folder::new(name);
     fs::write(place.path().join("experiment.toml"), FILE).unwrap();
@@ -39,7 +39,7 @@ fn succeeds(place: &Folder, mut command: Command) {
     assert!(output.status.success(), "{}", errors(&output));
 }
 
-/// What `shards` are together is what one machine writes.
+/// Checks that the merged `shards` equal the result of one machine.
 fn merges(place: &Folder, shards: &[String]) {
     let shards = shards.iter().map(String::as_str);
     let words: Vec<&str> = ["merge", "--out", "all"]
@@ -51,9 +51,9 @@ fn merges(place: &Folder, shards: &[String]) {
 }
 
 #[test]
-fn every_task_of_the_slurm_array_does_its_shard() {
+fn every_task_of_the_slurm_array_runs_its_shard() {
     let place = place("slurm");
-    // In any order, and one of them twice, as where a task is put into the queue again.
+    // In any order, and one of them twice, as if a task was queued again.
     for task in ["2", "3", "1", "3"] {
         let mut script = Command::new("sh");
         script
@@ -66,10 +66,10 @@ fn every_task_of_the_slurm_array_does_its_shard() {
 }
 
 #[test]
-fn every_pod_of_the_kubernetes_job_does_its_shard() {
+fn every_pod_of_the_kubernetes_job_runs_its_shard() {
     let place = place("kubernetes");
     let job = fs::read_to_string(recipe("kubernetes.yaml")).unwrap();
-    // What stands folded below `>-`, which is the last of the command.
+    // The folded text after `>-`, which is the end of the command.
     let (_, command) = job.split_once(">-\n").unwrap();
     let (command, _) = command.split_once("resources:").unwrap();
     let data = place.path().display().to_string();
@@ -86,10 +86,10 @@ fn every_pod_of_the_kubernetes_job_does_its_shard() {
 }
 
 #[test]
-fn snakemake_does_all_shards_and_merges_them() {
+fn snakemake_runs_all_shards_and_merges_them() {
     if Command::new("snakemake").arg("--version").output().is_err() {
-        // Not `eprintln`, which the harness keeps to itself when a test passes.
-        let said = "\n*** SKIPPED: snakemake is not installed, so examples/clusters/Snakefile is not tried";
+        // Not `eprintln`, which the test harness hides if a test passes.
+        let said = "\n*** SKIPPED: snakemake is not installed, so examples/clusters/Snakefile is not tested";
         let _ = writeln!(std::io::stderr(), "{said}");
         return;
     }
@@ -100,7 +100,7 @@ fn snakemake_does_all_shards_and_merges_them() {
         .arg(recipe("Snakefile"))
         .args(["--cores", "2", "--config"]);
     command.args(["file=experiment.toml", "shards=3", "out=all"]);
-    // What it keeps for itself stays here.
+    // Its own cache stays here.
     command.env("XDG_CACHE_HOME", place.path());
     succeeds(&place, command);
     assert!(files(&place.path().join("all")) == files(&place.path().join("whole")));

@@ -1,4 +1,4 @@
-//! The command as its users meet it: files, exit codes, messages.
+//! The command for its users: files, exit codes, messages.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -25,13 +25,13 @@ const QUICK: [&str; 9] = [
 ];
 
 #[test]
-fn compare_leaves_a_report_and_its_experiment_can_be_repeated() {
+fn compare_writes_a_report_and_its_experiment_can_be_repeated() {
     let folder = Folder::new("compare");
     let output = dupack(folder.path(), &QUICK);
     assert!(output.status.success(), "{}", errors(&output));
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(
-        table.contains("★ le/westwood") && table.contains("The answer, and what it costs"),
+        table.contains("★ le/westwood") && table.contains("The answer and its cost"),
         "{table}"
     );
     let made = folder.path().join("dupack-out/compare");
@@ -72,9 +72,9 @@ fn compare_leaves_a_report_and_its_experiment_can_be_repeated() {
     );
 }
 
-/// The case for which goodput alone is no answer: LE over Westwood, ten flows on one queue.
+/// The case for which goodput alone is misleading: LE over Westwood with ten flows on one queue.
 #[test]
-fn what_starves_or_wastes_has_a_warning_and_no_star() {
+fn harmful_and_wasteful_stacks_have_a_warning_and_no_star() {
     let folder = Folder::new("starves");
     let file = "stacks = [\"sack/reno\", \"le/westwood\", \"rack/cubic\", \"newreno/reno\"]\n\
                 dialect = \"linux\"\nseeds = 3\nduration = \"20s\"\n[path]\nrate = \"10Mbit/s\"\n\
@@ -103,14 +103,14 @@ fn what_starves_or_wastes_has_a_warning_and_no_star() {
     assert!(table.contains("Harm was not measured"), "{table}");
     assert!(
         table.contains("! le/westwood"),
-        "it wastes all the same: {table}"
+        "it is wasteful all the same: {table}"
     );
 }
 
 #[test]
-fn every_seed_sees_another_part_of_a_trace_and_the_output_says_which() {
+fn every_seed_uses_another_part_of_a_trace_and_the_output_lists_them() {
     let folder = Folder::new("recorded");
-    // An opportunity every 2 ms for 50 s, then one every 20 ms for 50 s; ACKs have one every ms.
+    // An opportunity every 2 ms for 50 s, then one every 20 ms for 50 s. ACKs have one every ms.
     let down = (1..=25_000).map(|n| n * 2);
     let down = down.chain((1..=2500).map(|n| 50_000 + n * 20));
     let lines = |times: &mut dyn Iterator<Item = u32>| -> String {
@@ -129,11 +129,11 @@ fn every_seed_sees_another_part_of_a_trace_and_the_output_says_which() {
     assert!(output.status.success(), "{}", errors(&output));
     let table = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
     assert!(
-        table.contains("a.down: every run sees 10 s of its 100 s, from"),
+        table.contains("a.down: every run uses 10 s of its 100 s, starting at"),
         "{table}"
     );
     assert!(
-        table.contains("a.up (ACKs): every run sees 10 s of its 90 s"),
+        table.contains("a.up (ACKs): every run uses 10 s of its 90 s"),
         "{table}"
     );
     let made = folder.path().join("dupack-out/compare");
@@ -146,7 +146,7 @@ fn every_seed_sees_another_part_of_a_trace_and_the_output_says_which() {
         .collect();
     assert_eq!(begins.len(), 3, "{traces}");
     assert_ne!(begins[0], begins[1]);
-    assert!(read("report.html").contains("every run sees 10 s of its 100 s"));
+    assert!(read("report.html").contains("every run uses 10 s of its 100 s"));
     assert!(read("results.json").contains(&format!("\"from_s\": {}", begins[1])));
 }
 
@@ -181,7 +181,7 @@ fn identical_runs_have_no_star() {
     for marked in ["★ sack", "★ le", "≈ sack", "≈ le"] {
         assert!(!table.contains(marked), "{table}");
     }
-    // Two flows start at times of their own, so that there is something to tell apart.
+    // Two flows have random start times, so the runs differ.
     args.extend(["--flows", "2"]);
     let output = dupack(folder.path(), &args);
     let table = String::from_utf8_lossy(&output.stdout);
@@ -203,7 +203,7 @@ fn results_are_never_overwritten() {
 }
 
 #[test]
-fn mistakes_are_named_with_their_remedy() {
+fn errors_have_remedies() {
     let folder = Folder::new("mistakes");
     let file = |text: &str| std::fs::write(folder.path().join("bad.toml"), text).unwrap();
     for (args, part) in [
@@ -258,12 +258,12 @@ fn mistakes_are_named_with_their_remedy() {
     );
     assert!(
         !folder.path().join("dupack-out").exists(),
-        "nothing was begun"
+        "nothing was started"
     );
 }
 
 #[test]
-fn tshark_and_tcptrace_read_what_trace_captures() {
+fn tshark_and_tcptrace_read_captures_of_trace() {
     let folder = Folder::new("capture");
     for (stack, out) in [
         ("sack/reno", "sack"),
@@ -285,7 +285,7 @@ fn tshark_and_tcptrace_read_what_trace_captures() {
             };
             let count = |label: &str| connection[label].0.parse::<u64>().unwrap();
             assert!(count("unique bytes sent") > 100_000, "{stack}");
-            // Seven are dropped by name.
+            // Seven are listed losses.
             assert!(count("rexmt data pkts") >= 7, "{stack}");
         }
     }
@@ -327,7 +327,7 @@ fn trace_writes_its_files() {
     }
 }
 
-/// A trace that never ends by itself.
+/// A trace that does not end by itself.
 #[cfg(unix)]
 const ENDLESS: [&str; 6] = [
     "trace",
@@ -340,7 +340,7 @@ const ENDLESS: [&str; 6] = [
 
 #[cfg(unix)]
 #[test]
-fn trace_writes_while_it_runs_and_ends_its_files_at_ctrl_c() {
+fn trace_writes_while_it_runs_and_completes_its_files_at_ctrl_c() {
     let folder = Folder::new("endless");
     let out = folder.path().join("dupack-out/trace");
     let child = common::dupack(&ENDLESS)
@@ -371,10 +371,9 @@ fn trace_writes_while_it_runs_and_ends_its_files_at_ctrl_c() {
 
 #[cfg(unix)]
 #[test]
-fn a_trace_for_which_there_is_no_room_says_so() {
+fn a_full_disk_is_an_error_of_trace() {
     let folder = Folder::new("no-room");
-    // No file may become longer than this many blocks, and writes beyond fail instead of ending
-    // the process.
+    // Limits the length of files to this many blocks. Writes beyond fail instead of ending the process.
     let limited = "trap '' XFSZ; ulimit -f 200; exec \"$@\"";
     let output = Command::new("sh")
         .args(["-c", limited, "sh", env!("CARGO_BIN_EXE_dupack")])
@@ -391,7 +390,7 @@ fn a_trace_for_which_there_is_no_room_says_so() {
 }
 
 #[test]
-fn a_figure_that_turns_out_to_show_nothing_is_named_and_the_files_are_there() {
+fn empty_figures_are_errors_but_the_files_exist() {
     let folder = Folder::new("nothing");
     let args = [
         "trace",
@@ -406,8 +405,8 @@ fn a_figure_that_turns_out_to_show_nothing_is_named_and_the_files_are_there() {
     let output = dupack(folder.path(), &args);
     assert_eq!(output.status.code(), Some(2));
     let message = errors(&output);
-    assert!(message.contains("shows nothing"), "{message}");
-    assert!(message.contains("out has all but the figure"), "{message}");
+    assert!(message.contains("would be empty"), "{message}");
+    assert!(message.contains("out has everything but the"), "{message}");
     assert!(folder.path().join("out/packets.csv").is_file());
 }
 
@@ -434,8 +433,7 @@ fn the_catalog_and_the_schema_print() {
     assert!(json["properties"]["stacks"].is_object());
 }
 
-/// Every file below `folder` with what it holds, without journals, and without the lines that
-/// tell CPU times.
+/// Returns every file below `folder` with its contents, without journals and without lines that contain CPU times.
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut out = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -460,7 +458,7 @@ fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 #[cfg(unix)]
 #[test]
-fn papers_go_on_after_ctrl_c_and_after_a_crash() {
+fn papers_continue_after_ctrl_c_and_after_a_crash() {
     let folder = Folder::new("resume");
     let quick = ["papers", "newreno-smooth", "--quick", "--jobs", "1"];
     let journal = folder.path().join("half/newreno-smooth/tables/runs.jsonl");
@@ -468,7 +466,7 @@ fn papers_go_on_after_ctrl_c_and_after_a_crash() {
         let text = std::fs::read_to_string(&journal).unwrap_or_default();
         text.matches('\n').count()
     };
-    // Starts the command, and waits for `more` runs than there were.
+    // Starts the command, and waits for `more` additional runs.
     let begin = |args: &[&str], more: usize| {
         let before = lines();
         let mut child = common::dupack(args)
@@ -486,7 +484,7 @@ fn papers_go_on_after_ctrl_c_and_after_a_crash() {
     common::interrupt(&child);
     let stopped = child.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130), "{}", errors(&stopped));
-    let line = "go on with: dupack papers --resume half --jobs 1";
+    let line = "continue with: dupack papers --resume half --jobs 1";
     assert!(errors(&stopped).contains(line), "{}", errors(&stopped));
 
     let resume = ["papers", "--resume", "half", "--jobs", "1"];
@@ -506,7 +504,7 @@ fn papers_go_on_after_ctrl_c_and_after_a_crash() {
     }
     let resumed = dupack(folder.path(), &resume);
     assert!(resumed.status.success(), "{}", errors(&resumed));
-    assert!(errors(&resumed).contains("were done before"));
+    assert!(errors(&resumed).contains("were completed before"));
     let whole = dupack(folder.path(), &[&quick[..], &["--out", "whole"]].concat());
     assert!(whole.status.success(), "{}", errors(&whole));
     assert_eq!(resumed.stdout, whole.stdout);
@@ -533,11 +531,11 @@ fn papers_are_listed_with_their_systems() {
     let one = dupack(folder.path(), &["papers", "momentary", "--list"]);
     let text = String::from_utf8_lossy(&one.stdout).into_owned();
     assert!(text.contains("momentary/reno in figure3.toml"), "{text}");
-    assert!(!folder.path().join("dupack-out").exists(), "nothing is run");
+    assert!(!folder.path().join("dupack-out").exists(), "nothing runs");
 }
 
 #[test]
-fn every_flow_of_every_seed_is_followed_if_that_is_asked_for() {
+fn every_flow_of_every_seed_is_recorded_on_request() {
     let folder = Folder::new("flows");
     let file = "stacks = [\"rack/cubic\", \"rack/reno\"]\nseeds = 3\nduration = \"4s\"\n[path]\nrate = \"10Mbit/s\"\n\
                 delay = \"20ms\"\n[[flows]]\nname = \"near\"\ncount = 2\n[[flows]]\nname = \"video\"\nstack = \"rack/reno\"\n";
@@ -561,7 +559,7 @@ fn every_flow_of_every_seed_is_followed_if_that_is_asked_for() {
         .skip(1)
         .map(|line| line.split(',').collect())
         .collect();
-    // The mean over the intervals of a flow is its goodput, as far as what arrived was in order in the end.
+    // The mean over the intervals of a flow is its goodput, except for data that was not in order at the end.
     for line in read("flows.csv").lines().skip(1) {
         let flow: Vec<&str> = line.split(',').collect();
         let own: Vec<f64> = { rows.iter() }

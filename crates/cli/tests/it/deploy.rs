@@ -1,4 +1,4 @@
-//! What can be turned on in Linux, as the command says it.
+//! Deployment in Linux, as printed by the command.
 
 use crate::common::{Folder, dupack, errors, text};
 
@@ -9,7 +9,7 @@ fn printed(args: &[&str]) -> String {
 }
 
 #[test]
-fn a_whole_stack_is_taken_by_stacks() {
+fn stacks_accepts_a_whole_stack() {
     let commands = printed(&["stacks", "rack/cubic"]);
     assert!(commands.contains("sysctl -w net.ipv4.tcp_congestion_control=cubic"));
     let missing = printed(&["stacks", "le/westwood"]);
@@ -23,7 +23,55 @@ fn a_whole_stack_is_taken_by_stacks() {
 }
 
 #[test]
-fn only_what_is_deployable_is_compared() {
+fn usual_parameters_are_listed_and_all_on_request() {
+    let list = printed(&["stacks"]);
+    assert!(list.contains("fast_convergence = on") && !list.contains("css_rounds"));
+    assert!(list.contains(" more\n"), "{list}");
+    let all = printed(&["stacks", "--all"]);
+    assert!(all.contains("css_rounds = 5") && !all.contains(" more\n"));
+    let cubic = printed(&["stacks", "cubic"]);
+    assert!(cubic.contains("more parameters: `dupack stacks cubic --all`"));
+    let all = printed(&["stacks", "cubic", "--all"]);
+    assert!(all.contains("css_rounds = 5") && all.lines().count() > cubic.lines().count());
+    let json = printed(&["stacks", "cubic", "--json"]);
+    assert!(json.contains("\"css_rounds\""));
+
+    let explain = [
+        "compare",
+        "--stacks",
+        "rack/cubic(css_rounds=3)",
+        "--explain",
+    ];
+    let short = printed(&explain);
+    assert!(
+        short.contains("css_rounds") && short.contains("reo_wnd"),
+        "{short}"
+    );
+    assert!(
+        !short.contains("endpoints") && !short.contains("css_limit"),
+        "{short}"
+    );
+    assert!(
+        short.contains("more parameters have their defaults"),
+        "{short}"
+    );
+    let all = printed(&[&explain[..], &["--all"]].concat());
+    assert!(
+        all.contains("endpoints") && all.contains("css_limit"),
+        "{all}"
+    );
+    let trace = printed(&["trace", "rack/cubic", "--explain"]);
+    assert!(
+        trace.contains("more parameters have their defaults"),
+        "{trace}"
+    );
+    let alone = dupack(&["compare", "--all"]).output().unwrap();
+    assert_eq!(alone.status.code(), Some(2));
+    assert!(errors(&alone).contains("--explain"), "{}", errors(&alone));
+}
+
+#[test]
+fn only_deployable_stacks_are_compared() {
     let folder = Folder::new("deployable");
     let out = folder.path().join("out").display().to_string();
     let flags = [
@@ -50,7 +98,7 @@ fn only_what_is_deployable_is_compared() {
     assert_eq!(json["stacks"].as_array().unwrap().len(), 1);
     assert_eq!(json["linux"][0]["deployable"], true);
     let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
-    assert!(page.contains("Turning it on"));
+    assert!(page.contains("Deployment in Linux"));
 
     let none = [
         "compare",

@@ -1,4 +1,4 @@
-//! `dupack diagnose` on captures that `dupack trace` wrote, and on what is no capture.
+//! `dupack diagnose` on captures of `dupack trace`, and on files that are no captures.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,8 @@ fn succeeds(folder: &Path, args: &[&str]) -> String {
     text(&output.stdout)
 }
 
-/// What it says that cannot be done: nothing is printed, and the exit code is 2. Its lines are broken anywhere.
+/// Returns the error of an impossible command, which prints nothing and has the exit code 2. Its line breaks are
+/// arbitrary.
 fn fails(folder: &Path, args: &[&str]) -> String {
     let output = run(folder, args);
     assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -29,7 +30,7 @@ fn fails(folder: &Path, args: &[&str]) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A capture of a flow that loses packets 24 to 30, and 200 at its second transmission as well.
+/// Returns a capture of a flow that loses packets 24 to 30, and also the second transmission of packet 200.
 fn capture(folder: &Path) -> PathBuf {
     let drops = ["--drop", "24-30", "--drop", "200", "--drop", "200#2"];
     let mut args = vec!["trace", "sack/reno", "--dialect", "rfc", "--out", "traced"];
@@ -42,7 +43,7 @@ fn capture(folder: &Path) -> PathBuf {
 const FILE: &str = "traced/flow.pcapng";
 
 #[test]
-fn a_lossy_transfer_is_told_on_one_screen_of_any_width() {
+fn a_lossy_transfer_fits_one_screen_of_any_width() {
     let folder = Folder::new("told");
     capture(folder.path());
     let told = succeeds(folder.path(), &["diagnose", "--no-what-if", FILE]);
@@ -78,7 +79,7 @@ fn a_lossy_transfer_is_told_on_one_screen_of_any_width() {
 }
 
 #[test]
-fn standard_input_is_read_as_a_file_is() {
+fn standard_input_is_read_like_a_file() {
     let folder = Folder::new("stdin");
     let file = capture(folder.path());
     let from_file = succeeds(folder.path(), &["diagnose", "--no-what-if", FILE]);
@@ -90,25 +91,25 @@ fn standard_input_is_read_as_a_file_is() {
         .unwrap();
     assert!(output.status.success(), "{}", errors(&output));
     assert_eq!(text(&output.stdout), from_file);
-    // With a report there are no figures, and that is said.
+    // The report has no figures, and a note says so.
     let mut command = dupack(&["diagnose", "--no-what-if", "-", "--out", "report"]);
     let command = command.current_dir(folder.path());
     let output = command
         .stdin(Stdio::from(File::open(&file).unwrap()))
         .output()
         .unwrap();
-    assert!(errors(&output).contains("cannot be read a second time"));
+    assert!(errors(&output).contains("cannot be read twice"));
     let page = fs::read_to_string(folder.path().join("report/report.html")).unwrap();
     assert!(!page.contains("<svg"), "no figure");
     let refused = fails(
         folder.path(),
         &["diagnose", "--no-what-if", "-", "--annotate", "x.pcapng"],
     );
-    assert!(refused.contains("standard input can be read once"));
+    assert!(refused.contains("standard input can be read only once"));
 }
 
 #[test]
-fn numbers_for_programs_say_what_the_sender_did() {
+fn numbers_for_programs_describe_the_sender() {
     let folder = Folder::new("json");
     capture(folder.path());
     let json = succeeds(
@@ -123,7 +124,7 @@ fn numbers_for_programs_say_what_the_sender_did() {
     let sum: f64 = limits.values().filter_map(Value::as_f64).sum();
     let duration = stream["duration_s"].as_f64().unwrap();
     assert!((sum - duration).abs() < 1e-6, "{sum} of {duration}");
-    // Seven packets were lost in a row, one twice: nine repairs, and what a timeout sends besides.
+    // Seven packets were lost in a row, one of them twice: nine retransmissions, and those of a timeout.
     let again = stream["sent_again"]["segments"].as_u64().unwrap();
     assert!((9..40).contains(&again), "{again}");
     let lost_again = stream["sent_again"]["lost_again"].as_u64().unwrap();
@@ -139,7 +140,7 @@ fn numbers_for_programs_say_what_the_sender_did() {
 }
 
 #[test]
-fn a_report_has_figures_and_tables_and_overwrites_nothing() {
+fn reports_have_figures_and_tables_and_overwrite_nothing() {
     let folder = Folder::new("report");
     capture(folder.path());
     let args = ["diagnose", "--no-what-if", FILE, "--out", "report"];
@@ -165,7 +166,7 @@ fn a_report_has_figures_and_tables_and_overwrites_nothing() {
 }
 
 #[test]
-fn comments_say_what_each_packet_was_and_the_copy_is_diagnosed_alike() {
+fn comments_describe_each_packet_and_the_copy_has_the_same_findings() {
     let folder = Folder::new("annotate");
     capture(folder.path());
     let args = [
@@ -194,11 +195,11 @@ fn comments_say_what_each_packet_was_and_the_copy_is_diagnosed_alike() {
         told
     );
     let again = fails(folder.path(), &args);
-    assert!(again.contains("nothing is overwritten"), "{again}");
+    assert!(again.contains("not overwritten"), "{again}");
 }
 
 #[test]
-fn one_flow_is_told_of_and_one_that_is_not_there_is_an_error() {
+fn one_flow_is_selected_and_a_missing_one_is_an_error() {
     let folder = Folder::new("flow");
     capture(folder.path());
     let all = succeeds(folder.path(), &["diagnose", "--no-what-if", FILE]);
@@ -212,22 +213,25 @@ fn one_flow_is_told_of_and_one_that_is_not_there_is_an_error() {
             folder.path(),
             &["diagnose", "--no-what-if", FILE, "--flow", flow],
         );
-        assert!(said.contains("is the one that --flow asks for"), "{said}");
+        assert!(said.contains("matches --flow"), "{said}");
         assert!(said.contains("it has 1 connection"), "{said}");
     }
     let said = fails(
         folder.path(),
         &["diagnose", "--no-what-if", FILE, "--flow", "nonsense"],
     );
-    assert!(said.contains("write a connection's number"), "{said}");
+    assert!(
+        said.contains("expected the number of a connection"),
+        "{said}"
+    );
 }
 
-/// The header of a pcap file of raw IP.
+/// Header of a pcap file of raw IP packets.
 const PCAP: [u8; 24] = [
     0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 101, 0, 0, 0,
 ];
 
-/// A datagram of UDP without data, as a record of such a file.
+/// Returns a UDP datagram without data, as a record of such a file.
 fn datagram() -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0];
     packet.extend([10, 0, 0, 1, 10, 0, 0, 2, 0, 53, 0, 53, 0, 8, 0, 0]);
@@ -238,7 +242,7 @@ fn datagram() -> Vec<u8> {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_and_nothing_is_left_behind() {
+fn unreadable_files_are_errors_without_remains() {
     let folder = Folder::new("errors");
     let file = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
     file("empty", &[]);
@@ -249,9 +253,9 @@ fn what_cannot_be_read_is_said_and_nothing_is_left_behind() {
         ("missing", "cannot open missing"),
         ("empty", "the capture is empty"),
         ("text", "not a capture"),
-        ("headers", "headers has no TCP in it"),
-        ("headers", "it has no packets at all"),
-        ("udp", "udp has no TCP in it"),
+        ("headers", "headers has no TCP packets"),
+        ("headers", "it has no packets"),
+        ("udp", "udp has no TCP packets"),
         ("udp", "1 UDP"),
         (".", "cannot"),
     ] {
@@ -273,7 +277,7 @@ fn what_cannot_be_read_is_said_and_nothing_is_left_behind() {
 }
 
 #[test]
-fn a_capture_that_ends_too_early_is_diagnosed_as_far_as_it_goes() {
+fn captures_that_end_too_early_are_diagnosed_as_far_as_possible() {
     let folder = Folder::new("cut");
     let whole = fs::read(capture(folder.path())).unwrap();
     fs::write(folder.path().join("cut"), &whole[..whole.len() / 2 + 3]).unwrap();
@@ -285,7 +289,7 @@ fn a_capture_that_ends_too_early_is_diagnosed_as_far_as_it_goes() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn ctrl_c_tells_all_that_came_by_standard_input() {
+fn ctrl_c_keeps_all_data_from_standard_input() {
     use std::io::Write as _;
 
     let folder = Folder::new("piped");
@@ -299,7 +303,7 @@ fn ctrl_c_tells_all_that_came_by_standard_input() {
     let mut input = child.stdin.take().unwrap();
     input.write_all(&whole).unwrap();
     input.flush().unwrap();
-    // It is read while it comes; nothing of it is lost when the user has enough, though the pipe stays open.
+    // The input is read while it arrives, and kept when the user interrupts, even if the pipe stays open.
     let status = format!("/proc/{}/status", child.id());
     let catches = |line: &str| u64::from_str_radix(line.trim(), 16).is_ok_and(|set| set & 2 != 0);
     let handled = || {
@@ -320,7 +324,7 @@ fn ctrl_c_tells_all_that_came_by_standard_input() {
 }
 
 #[test]
-fn what_another_sender_would_take_is_asked_and_the_path_is_an_experiment() {
+fn other_senders_are_predicted_and_the_path_is_an_experiment() {
     let folder = Folder::new("asked");
     capture(folder.path());
     let args = [
@@ -343,7 +347,8 @@ fn what_another_sender_would_take_is_asked_and_the_path_is_an_experiment() {
     assert!(said.contains("--stacks"), "{said}");
 }
 
-/// A record of such a file, at `millis` after 1970-01-01 00:00:00 UTC: a TCP segment of a client with this port, or to it.
+/// Returns a record of such a file, at `millis` after 1970-01-01 00:00:00 UTC: a TCP segment from or to a client with
+/// this port.
 fn segment(millis: u32, [from, to]: [u16; 2], seq: u32, ack: u32, flags: u8, len: u16) -> Vec<u8> {
     let own = |port: u16| [10, 0, (port >> 8) as u8, port as u8];
     let mut packet = vec![0x45, 0];
@@ -360,7 +365,7 @@ fn segment(millis: u32, [from, to]: [u16; 2], seq: u32, ack: u32, flags: u8, len
     [head, packet].concat()
 }
 
-/// Two connections of ten seconds, to the ports 80 and 443. Each sends a segment every 100 ms.
+/// Returns two connections of ten seconds, to the ports 80 and 443. Each sends a segment every 100 ms.
 fn two_connections() -> Vec<u8> {
     let (syn, syn_ack, ack) = (0x02, 0x12, 0x10);
     let connections = [[1000, 80], [2000, 443]];
@@ -392,7 +397,7 @@ fn two_connections() -> Vec<u8> {
 }
 
 #[test]
-fn without_acks_there_is_no_path_and_a_condition_says_that_it_is_not_told() {
+fn without_acks_there_is_no_path_and_conditions_are_unknown() {
     let folder = Folder::new("one-way");
     let folder = folder.path();
     let ends = [1000, 80];
@@ -411,7 +416,7 @@ fn without_acks_there_is_no_path_and_a_condition_says_that_it_is_not_told() {
         .join(" ");
     assert!(
         said.contains("--path: the path cannot be determined: the ACKs are not in this capture")
-            && said.contains("a capture of both directions would tell it"),
+            && said.contains("a capture of both directions would provide it"),
         "{said}"
     );
     assert!(!folder.join("path.toml").exists());
@@ -424,7 +429,7 @@ fn without_acks_there_is_no_path_and_a_condition_says_that_it_is_not_told() {
     );
 }
 
-/// The JSON, and the notes.
+/// Returns the JSON and the notes.
 fn selected(folder: &Path, args: &[&str]) -> (Value, String) {
     let args = [
         &["diagnose", "--no-what-if", "two", "--format", "json"],
@@ -438,7 +443,7 @@ fn selected(folder: &Path, args: &[&str]) -> (Value, String) {
 }
 
 #[test]
-fn a_filter_leaves_one_of_two_connections() {
+fn filters_select_one_of_two_connections() {
     let folder = Folder::new("filter");
     let folder = folder.path();
     fs::write(folder.join("two"), two_connections()).unwrap();
@@ -456,7 +461,7 @@ fn a_filter_leaves_one_of_two_connections() {
         assert_eq!(one["connections_all"], 1, "{filter}");
         assert_eq!(one["left_out_packets"]["filter"], 202, "{filter}");
         assert!(
-            notes.contains("--filter leaves out 202 of 404 TCP packets"),
+            notes.contains("--filter excludes 202 of 404 TCP packets"),
             "{notes}"
         );
         let connection = &one["connections"][0];
@@ -466,7 +471,7 @@ fn a_filter_leaves_one_of_two_connections() {
             "{connection}"
         );
     }
-    // The copy has all packets of the connection that is left, and so does the page's figure.
+    // The copy has all packets of the remaining connection, and so has the figure of the page.
     let args = [
         "--filter",
         "port 443",
@@ -489,14 +494,14 @@ fn a_filter_leaves_one_of_two_connections() {
     );
     let said = fails(folder, &["diagnose", "two", "--filter", "port 22"]);
     assert!(
-        said.contains("nothing of two is selected")
-            && said.contains("--filter leaves out 404 of 404"),
+        said.contains("no packet of two is selected")
+            && said.contains("--filter excludes 404 of 404"),
         "{said}"
     );
 }
 
 #[test]
-fn since_and_until_cut_a_capture() {
+fn since_and_until_select_a_part_of_a_capture() {
     let folder = Folder::new("since");
     let folder = folder.path();
     fs::write(folder.join("two"), two_connections()).unwrap();
@@ -515,14 +520,14 @@ fn since_and_until_cut_a_capture() {
         // Ten segments of each connection and their ACKs.
         assert_eq!(cut["left_out_packets"]["since_until"], 404 - 40, "{args:?}");
         assert!(
-            notes.contains("--since and --until leave out 364 of 404"),
+            notes.contains("--since and --until exclude 364 of 404"),
             "{notes}"
         );
         let connection = &cut["connections"][0];
         assert_eq!(connection["streams"][0]["bytes"], 10_000, "{connection}");
     }
     let said = fails(folder, &["diagnose", "two", "--since", "1h"]);
-    assert!(said.contains("nothing of two is selected"), "{said}");
+    assert!(said.contains("no packet of two is selected"), "{said}");
     assert!(
         said.contains(
             "first packet was captured at 1970-01-01T00:00:00.000Z, its last at 1970-01-01T00:00:1"
@@ -531,7 +536,7 @@ fn since_and_until_cut_a_capture() {
     );
     // A time of day after the last packet.
     let late = fails(folder, &["diagnose", "two", "--since", "12:30:05"]);
-    assert!(late.contains("nothing of two is selected"), "{late}");
+    assert!(late.contains("no packet of two is selected"), "{late}");
     assert!(late.contains("its last at 1970-01-01T00:00:1"), "{late}");
     let of_folder = fails(folder, &["diagnose", "."]);
     assert!(
@@ -543,22 +548,19 @@ fn since_and_until_cut_a_capture() {
         folder,
         &["diagnose", "two", "--since", "5s", "--until", "4s"],
     );
-    assert!(
-        said.contains("no time lies between --since and --until"),
-        "{said}"
-    );
+    assert!(said.contains("--until is not after --since"), "{said}");
     let said = fails(folder, &["diagnose", "two", "--since", "noon"]);
     assert!(said.contains("2026-11-28T12:30:05Z"), "{said}");
 }
 
-/// Runs it with `args`, for its exit code, what it prints and its notes.
+/// Runs the command with `args`, and returns its exit code, output and notes.
 fn checked(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     let output = run(folder, &[&["diagnose"], args].concat());
     (output.status.code(), text(&output.stdout), errors(&output))
 }
 
 #[test]
-fn a_summary_has_a_line_per_connection_in_columns() {
+fn summaries_have_one_line_per_connection_in_columns() {
     let folder = Folder::new("summary");
     let folder = folder.path();
     fs::write(folder.join("two"), two_connections()).unwrap();
@@ -585,7 +587,7 @@ fn a_summary_has_a_line_per_connection_in_columns() {
         rows[1..].iter().map(|row| row[place]).collect::<Vec<_>>()
     };
     assert_eq!(column("retransmissions"), ["0", "0"]);
-    // One transfer each: there are no requests.
+    // Each connection has one transfer, so there are no requests.
     assert_eq!(column("requests"), ["-", "-"]);
     assert_eq!(column("p95_s"), ["-", "-"]);
     let args = ["two", "--summary", "--format", "json"];
@@ -593,7 +595,7 @@ fn a_summary_has_a_line_per_connection_in_columns() {
     assert!(said.contains("cannot be used with"), "{said}");
 }
 
-/// The capture of the same transfer at its receiver, 5 ms from the sender: its clock is an hour ahead.
+/// Returns the capture of the same transfer at its receiver, 5 ms from the sender. Its clock is an hour ahead.
 fn at_the_receiver(capture: &Path) -> Vec<u8> {
     let mut reader = CaptureReader::new(File::open(capture).unwrap()).unwrap();
     let mut packets: Vec<(u64, Vec<u8>, u32)> = Vec::new();
@@ -623,7 +625,7 @@ fn at_the_receiver(capture: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn two_captures_of_a_transfer_are_joined_and_others_are_refused() {
+fn two_captures_of_a_transfer_are_joined_and_others_are_errors() {
     let folder = Folder::new("both");
     let folder = folder.path();
     let file = capture(folder);
@@ -632,7 +634,7 @@ fn two_captures_of_a_transfer_are_joined_and_others_are_refused() {
     let output = run(folder, &args);
     let notes = errors(&output);
     assert!(
-        notes.contains(&format!("are those of {FILE}; receiver.pcap is the other")),
+        notes.contains(&format!("refer to {FILE}; receiver.pcap is the other")),
         "{notes}"
     );
     let screen = text(&output.stdout);
@@ -642,7 +644,7 @@ fn two_captures_of_a_transfer_are_joined_and_others_are_refused() {
         "{screen}"
     );
     assert_eq!(plain.matches("none was lost").count(), 2, "{screen}");
-    // The losses lie beyond the second capture: it corrects nothing.
+    // The losses are beyond the second capture, which corrects nothing.
     assert!(plain.contains("lies beyond them"), "{screen}");
     assert!(
         !plain.contains("9 spurious") && !plain.contains("one alone"),
@@ -672,7 +674,7 @@ fn two_captures_of_a_transfer_are_joined_and_others_are_refused() {
 }
 
 #[test]
-fn a_connection_that_meets_a_condition_fails_the_command() {
+fn connections_that_meet_a_condition_fail_the_command() {
     let folder = Folder::new("conditions");
     let folder = folder.path();
     capture(folder);
@@ -695,11 +697,11 @@ fn a_connection_that_meets_a_condition_fails_the_command() {
             && notes.trim_end().ends_with(" %"),
         "{notes}"
     );
-    // Each condition that is met is told.
+    // Each condition that is met is reported.
     let twice = ["--fail-on", "retransmissions > 0", "--fail-on", "rtt > 0"];
     let (code, _, notes) = checked(folder, &[&args("timeouts > 100")[..], &twice[..]].concat());
     assert_eq!((code, notes.lines().count()), (Some(3), 2), "{notes}");
-    // There are no requests in it.
+    // The capture has no requests.
     let (code, _, notes) = checked(folder, &args("p95 > 1ms"));
     assert_eq!(code, Some(0));
     assert!(
@@ -715,7 +717,7 @@ fn a_connection_that_meets_a_condition_fails_the_command() {
     assert!(said.contains("cannot open absent.pcap"), "{said}");
 }
 
-/// Checks that `value` has no key that `schema` does not describe, and lacks none.
+/// Checks that `value` has exactly the keys that `schema` describes.
 fn described(value: &Value, schema: &Value, all: &Value, at: &str) {
     let name = schema["$ref"].as_str();
     let name = name.and_then(|name| name.strip_prefix("#/$defs/"));

@@ -1,4 +1,4 @@
-//! `dupack evaluate` as its users meet it: cards, exit codes, messages.
+//! `dupack evaluate` for its users: cards, exit codes, messages.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn printed(output: &Output) -> String {
 }
 
 #[test]
-fn a_card_is_printed_written_and_held_against_a_baseline() {
+fn cards_are_printed_written_and_compared_with_a_baseline() {
     let folder = Folder::new("evaluate");
     let only = ["rack/bbr", "--quick", "--only", "full-backoff", "--out"];
     let first = evaluate(folder.path(), &[&only[..], &["a"]].concat());
@@ -41,7 +41,7 @@ fn a_card_is_printed_written_and_held_against_a_baseline() {
     );
     assert_eq!(same.status.code(), Some(0), "{}", errors(&same));
 
-    // The verdict before is better than what comes out now.
+    // The verdict of the baseline is better than the present one.
     let text = fs::read_to_string(folder.path().join("a/card.json")).unwrap();
     let fixed = [
         "sack/fixed",
@@ -98,12 +98,12 @@ fn a_card_is_printed_written_and_held_against_a_baseline() {
         "{}",
         errors(&other)
     );
-    // It is known before anything runs.
+    // The error comes before anything runs.
     assert!(!folder.path().join("d").exists());
 }
 
 #[test]
-fn the_experiment_of_a_card_can_be_changed_and_run() {
+fn experiments_of_cards_can_be_changed_and_run() {
     let folder = Folder::new("evaluate-again");
     let args = [
         "sack/reno",
@@ -129,7 +129,7 @@ fn the_experiment_of_a_card_can_be_changed_and_run() {
 }
 
 #[test]
-fn what_is_begun_goes_on_and_what_is_not_is_refused() {
+fn interrupted_cards_continue_and_other_folders_are_errors() {
     let folder = Folder::new("evaluate-resume");
     let args = [
         "rack/bbr",
@@ -146,7 +146,7 @@ fn what_is_begun_goes_on_and_what_is_not_is_refused() {
     assert!(again.status.success(), "{}", errors(&again));
     assert_eq!(printed(&first), printed(&again));
     assert!(
-        errors(&again).contains("9 of 9 runs were done before"),
+        errors(&again).contains("9 of 9 runs were completed before"),
         "{}",
         errors(&again)
     );
@@ -162,7 +162,7 @@ fn what_is_begun_goes_on_and_what_is_not_is_refused() {
 }
 
 #[test]
-fn the_criteria_are_listed_and_misuse_is_answered() {
+fn criteria_are_listed_and_misuse_is_an_error() {
     let folder = Folder::new("evaluate-list");
     let list = evaluate(folder.path(), &["--list"]);
     let list = printed(&list);
@@ -178,7 +178,7 @@ fn the_criteria_are_listed_and_misuse_is_answered() {
         assert!(list.contains(words), "{words}: {list}");
     }
     for (args, words) in [
-        (&[][..], "no stack to evaluate"),
+        (&[][..], "missing stack to evaluate"),
         (&["rack/bbbr"], "rack"),
         (&["rack/bbr", "--only", "bufferbload"], "bufferbloat"),
         (
@@ -199,12 +199,12 @@ fn the_criteria_are_listed_and_misuse_is_answered() {
     }
     assert!(
         !folder.path().join("dupack-out").exists(),
-        "misuse makes no folder"
+        "misuse creates no folder"
     );
 }
 
 #[test]
-fn cards_stand_side_by_side() {
+fn cards_are_printed_side_by_side() {
     let folder = Folder::new("evaluate-compare");
     let args = [
         "--compare",

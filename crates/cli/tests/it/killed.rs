@@ -1,4 +1,4 @@
-//! A folder that was killed at any instruction is taken by `--resume`.
+//! A folder that was killed at any instruction can be resumed.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ fn run(folder: &Path, line: &str) -> Output {
     dupack(folder, &args).output().unwrap()
 }
 
-/// A folder with the experiment, what a whole run of it leaves, and its journal as it is before the end.
+/// Returns a folder with the experiment, the files of a complete run, and its journal before the end.
 fn begun(name: &str) -> (Folder, BTreeMap<String, Vec<u8>>, Vec<u8>) {
     let folder = Folder::new(name);
     let path = folder.path();
@@ -41,7 +41,7 @@ fn begun(name: &str) -> (Folder, BTreeMap<String, Vec<u8>>, Vec<u8>) {
     (folder, whole, journal)
 }
 
-/// The journal with all runs.
+/// Returns the journal with all runs.
 fn journal_of(path: &Path) -> Vec<u8> {
     let child = dupack(path, &["run", "e.toml", "--out", "journal", "--jobs", "1"])
         .stdout(Stdio::null())
@@ -50,7 +50,7 @@ fn journal_of(path: &Path) -> Vec<u8> {
     let mut child = child.unwrap();
     let journal = path.join("journal").join(JOURNAL);
     let mut last = Vec::new();
-    // It grows until the end, and goes then.
+    // The journal grows until the end and is then deleted.
     assert!(comes_true(|| {
         match fs::read(&journal) {
             Ok(bytes) => last = bytes,
@@ -63,7 +63,7 @@ fn journal_of(path: &Path) -> Vec<u8> {
     last
 }
 
-/// A folder with these files.
+/// Creates a folder with these files.
 fn make(path: &Path, files: &[(&str, &[u8])]) {
     let _ = fs::remove_dir_all(path);
     fs::create_dir(path).unwrap();
@@ -74,7 +74,7 @@ fn make(path: &Path, files: &[(&str, &[u8])]) {
     }
 }
 
-/// Whether `--resume` makes of the folder what a whole run leaves.
+/// Checks that `--resume` completes the folder to the files of a whole run.
 fn resumes(folder: &Path, whole: &BTreeMap<String, Vec<u8>>, state: &str) {
     let output = run(folder, "run e.toml --resume state");
     assert!(output.status.success(), "{state}: {}", errors(&output));
@@ -82,7 +82,7 @@ fn resumes(folder: &Path, whole: &BTreeMap<String, Vec<u8>>, state: &str) {
 }
 
 #[test]
-fn every_state_that_a_kill_can_leave_is_gone_on_with() {
+fn every_state_after_a_kill_can_be_resumed() {
     let (folder, whole, journal) = begun("states");
     let path = folder.path();
     let state = path.join("state");
@@ -108,7 +108,7 @@ fn every_state_that_a_kill_can_leave_is_gone_on_with() {
         make(&state, files);
         resumes(path, &whole, &format!("early state {number}"));
     }
-    // While there are runs: the journal is cut off anywhere.
+    // During the runs: the journal is cut off anywhere.
     for end in (engine..journal.len()).step_by(journal.len() / 7) {
         make(
             &state,
@@ -137,7 +137,7 @@ fn every_state_that_a_kill_can_leave_is_gone_on_with() {
         make(&state, &there);
         resumes(path, &whole, &format!("{written} files"));
     }
-    // When the journal is gone, nothing is missing.
+    // Without the journal, everything is complete.
     let again = run(path, "run e.toml --resume state");
     assert!(again.status.success(), "{}", errors(&again));
     assert!(
@@ -148,9 +148,9 @@ fn every_state_that_a_kill_can_leave_is_gone_on_with() {
     assert!(files(&state) == whole);
 }
 
-/// 200 processes are killed, a third of each kind of folder; each folder is killed some times before it is gone on with.
+/// Kills 200 processes, a third for each kind of folder. Each folder is killed several times before it is resumed.
 #[test]
-fn killed_at_random_moments_it_goes_on_to_the_same_folder() {
+fn runs_killed_at_random_moments_resume_to_the_same_folder() {
     const KILLS: usize = 200;
     let (folder, whole, _) = begun("random");
     let path = folder.path();
@@ -190,14 +190,14 @@ fn killed_at_random_moments_it_goes_on_to_the_same_folder() {
         let output = dupack(path, &line).output().unwrap();
         assert!(output.status.success(), "{kills}: {}", errors(&output));
         let there = files(&path.join("state"));
-        // Of a file that was never whole a part may be left, which nobody reads.
+        // A part of an incomplete file may remain, which is never read.
         let there = there.iter().filter(|(name, _)| !name.ends_with(".partial"));
         assert!(there.eq(expected), "{kills}: {line:?}");
     }
 }
 
 #[test]
-fn a_stream_and_a_shard_that_were_killed_at_once_are_begun() {
+fn streams_and_shards_killed_at_once_are_begun_again() {
     let (folder, _, _) = begun("at-once");
     let path = folder.path();
     for (flags, mark) in [("--stream", "stream.json"), ("--shard 1/2", "shard.json")] {
@@ -233,7 +233,7 @@ fn a_stream_and_a_shard_that_were_killed_at_once_are_begun() {
 }
 
 #[test]
-fn of_several_that_begin_in_one_folder_at_once_one_does() {
+fn only_one_of_several_processes_begins_in_a_folder() {
     let (folder, whole, _) = begun("together");
     let path = folder.path();
     for (round, command) in ["run e.toml", "run e.toml --stream"].iter().enumerate() {
@@ -265,7 +265,7 @@ fn of_several_that_begin_in_one_folder_at_once_one_does() {
         }
     }
     assert!(files(&path.join("together-0")) == whole);
-    // Two shards of one whole: one folder has one of them.
+    // Two shards of one experiment: one folder has one of them.
     let start = |shard: u32| {
         let shard = format!("{shard}/2");
         let mut command = dupack(
@@ -284,7 +284,7 @@ fn of_several_that_begin_in_one_folder_at_once_one_does() {
 }
 
 #[test]
-fn a_line_of_another_run_is_refused_and_the_run_done_again() {
+fn lines_of_other_runs_are_rejected_and_the_runs_repeated() {
     let (folder, whole, journal) = begun("stranger");
     let state = folder.path().join("state");
     let experiment = &whole["experiment.toml"];
@@ -295,7 +295,7 @@ fn a_line_of_another_run_is_refused_and_the_run_done_again() {
         ("\"stack\":\"rack/cubic\"", "\"stack\":\"sack/reno\""),
     ] {
         assert!(journal.contains(from), "{journal}");
-        // With a sum that is right: only what it says is another's.
+        // With a correct checksum: only the contents belong to another run.
         let forged = common::forged(&journal.replace(from, to));
         make(
             &state,
@@ -329,14 +329,14 @@ fn links_in_a_result_folder_are_not_followed() {
             &[(JOURNAL, &journal), ("experiment.toml", experiment)],
         );
     };
-    // A link in the place of a file is replaced itself; what it leads to stays.
+    // A link in place of a file is replaced itself, and its target is unchanged.
     for name in ["runs.csv", "report.html", "results.json"] {
         begin();
         symlink(theirs.join("file"), state.join(name)).unwrap();
         resumes(path, &whole, name);
         assert_eq!(fs::read(theirs.join("file")).unwrap(), b"theirs", "{name}");
     }
-    // In the place of a folder or of the journal it is refused.
+    // A link in place of a folder or of the journal is an error.
     begin();
     symlink(&theirs, state.join("figures")).unwrap();
     let output = run(path, "run e.toml --resume state");

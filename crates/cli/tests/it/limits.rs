@@ -1,4 +1,4 @@
-//! What the command does with what is too large, too odd or too full.
+//! Input that is too large or invalid, and full disks.
 #![cfg(unix)]
 
 use std::fs;
@@ -9,7 +9,7 @@ use crate::common::{Folder, errors, text};
 
 const PATH: &str = "[path]\nrate = \"1Mbit/s\"\ndelay = \"5ms\"\n";
 
-/// The command in `folder` with what it may take: as `ulimit` has it.
+/// Runs the command in `folder` with a limit of `ulimit`.
 fn limited(folder: &Folder, limit: &str, line: &str) -> Output {
     let script = format!("trap '' XFSZ; ulimit {limit}; exec \"$@\"");
     let mut shell = Command::new("sh");
@@ -18,14 +18,14 @@ fn limited(folder: &Folder, limit: &str, line: &str) -> Output {
     shell.output().unwrap()
 }
 
-/// A message without the lines into which it is broken.
+/// Returns a message without line breaks.
 fn words(output: &Output) -> String {
     let message = errors(output).replace("\n  │", "");
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn what_does_not_fit_into_memory_is_an_error_before_anything_is_built() {
+fn experiments_beyond_the_memory_are_errors_before_anything_is_built() {
     let folder = Folder::new("large");
     let head = "stacks = [\"sack/reno\"]\nduration = \"1s\"\n";
     let points: Vec<String> = (0..1000).map(|n| format!("\"{n}ms\"")).collect();
@@ -74,10 +74,10 @@ fn what_does_not_fit_into_memory_is_an_error_before_anything_is_built() {
 }
 
 #[test]
-fn a_full_disk_after_the_runs_leaves_the_table() {
+fn the_table_is_printed_even_if_the_disk_is_full() {
     let folder = Folder::new("full-table");
     let line = "compare --seeds 3 --duration 5s --loss 1% --stacks sack/reno,rack/cubic --out out";
-    // Room for the journal, and not for the page.
+    // There is room for the journal, but not for the page.
     let output = limited(&folder, "-f 40", line);
     assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
     let table = text(&output.stdout);
@@ -87,25 +87,25 @@ fn a_full_disk_after_the_runs_leaves_the_table() {
     );
     let said = errors(&output);
     assert!(said.contains("make room"), "{said}");
-    assert!(said.contains("go on with: dupack compare"), "{said}");
+    assert!(said.contains("continue with: dupack compare"), "{said}");
     let again = common::dupack(&["run", "--resume", "out"])
         .current_dir(folder.path())
         .output()
         .unwrap();
     assert!(again.status.success(), "{}", errors(&again));
-    // Not even the runs can be kept: what is known of them is said.
+    // There is not even room for the runs, but the results are printed.
     let output = limited(&folder, "-f 2", &line.replace("--out out", "--out none"));
     let said = errors(&output);
     assert!(text(&output.stdout).contains("rack/cubic"), "{said}");
     assert!(
-        said.contains("could not be kept and are done again"),
+        said.contains("could not be stored and will be repeated"),
         "{said}"
     );
-    assert!(!said.contains("the finished runs are kept"), "{said}");
+    assert!(!said.contains("completed runs are kept"), "{said}");
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_nothing() {
+fn closed_pipes_are_no_errors() {
     let folder = Folder::new("pipe");
     let compare = "compare --seeds 2 --duration 2s --loss 1% --no-harm --out out";
     for (line, code) in [
@@ -129,7 +129,7 @@ fn a_reader_that_goes_away_ends_nothing() {
 }
 
 #[test]
-fn control_characters_of_others_do_not_reach_the_terminal() {
+fn foreign_control_characters_do_not_reach_the_terminal() {
     let folder = Folder::new("escape");
     let evil = "a\u{1b}]0;title\u{7}\u{9b}2Jb";
     let file = format!("{evil}.toml");
@@ -160,7 +160,7 @@ fn control_characters_of_others_do_not_reach_the_terminal() {
 }
 
 #[test]
-fn a_cause_is_no_remedy() {
+fn causes_are_not_printed_as_remedies() {
     let output = common::dupack(&["run", "/nowhere.toml"]).output().unwrap();
     let said = errors(&output);
     assert!(
@@ -172,7 +172,7 @@ fn a_cause_is_no_remedy() {
 }
 
 #[test]
-fn texts_that_a_spreadsheet_would_run_are_quoted_in_every_file() {
+fn formulas_of_spreadsheets_are_quoted_in_every_file() {
     let folder = Folder::new("formula");
     for trace in ["=cmd", "@sum"] {
         let times: String = (1..2000).map(|n| format!("{}\n", n * 5)).collect();
@@ -204,7 +204,7 @@ fn texts_that_a_spreadsheet_would_run_are_quoted_in_every_file() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_sender_that_the_kernel_does_not_have_is_an_error_and_leaves_no_folder() {
+fn senders_missing_in_the_kernel_are_errors_without_a_folder() {
     let folder = Folder::new("no-module");
     let args = [
         "evaluate",
@@ -235,7 +235,7 @@ fn a_sender_that_the_kernel_does_not_have_is_an_error_and_leaves_no_folder() {
 }
 
 #[test]
-fn the_legend_is_there_when_it_is_asked_for() {
+fn the_legend_is_printed_on_request() {
     let folder = Folder::new("legend");
     let line =
         "compare --seeds 3 --duration 5s --loss 1% --no-harm --stacks sack/reno,rack/cubic --out";

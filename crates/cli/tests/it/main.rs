@@ -1,9 +1,4 @@
-//! The integration tests of this crate, in one program.
-
-#[path = "../../../packet/tests/analysers/mod.rs"]
-mod analysers;
-#[path = "../common/mod.rs"]
-mod common;
+//! Integration tests of this crate, in one program.
 
 mod clusters;
 mod command;
@@ -18,3 +13,29 @@ mod script;
 mod shard;
 mod stream;
 mod trace;
+
+use dupack_testing::analysers;
+
+/// Support for these tests.
+mod common {
+    use std::process::Command;
+
+    pub use dupack_testing::command::*;
+
+    /// Returns the command with these arguments.
+    pub fn dupack(args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dupack"));
+        command.args(args);
+        command
+    }
+
+    /// Returns the lines of a journal with correct checksums, whatever they contain.
+    pub fn forged(journal: &str) -> String {
+        let line = |line: &str| {
+            let text = &line[..line.rfind(",\"sum\":").unwrap()];
+            let sum = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
+            format!("{text},\"sum\":\"{sum:016x}\"}}\n")
+        };
+        journal.lines().map(line).collect()
+    }
+}

@@ -1,4 +1,4 @@
-//! `--path FILE`: what `dupack diagnose --path` writes is taken by the commands that run senders.
+//! `--path FILE`: files of `dupack diagnose --path` are valid for the commands that run senders.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn folder() -> Folder {
 }
 
 #[test]
-fn compare_takes_path_application_and_endpoints() {
+fn compare_uses_path_application_and_endpoints() {
     let folder = folder();
     let compare = [
         "compare",
@@ -60,7 +60,7 @@ fn compare_takes_path_application_and_endpoints() {
 }
 
 #[test]
-fn trace_takes_the_same_path() {
+fn trace_uses_the_same_path() {
     let folder = folder();
     let trace = [
         "trace",
@@ -79,7 +79,7 @@ fn trace_takes_the_same_path() {
 }
 
 #[test]
-fn what_the_file_says_is_not_said_again() {
+fn options_that_the_file_replaces_are_errors() {
     let folder = folder();
     for (command, flag) in [
         ("compare", "--rate"),
@@ -109,7 +109,7 @@ fn what_the_file_says_is_not_said_again() {
 }
 
 #[test]
-fn evaluate_asks_what_makes_sense_on_any_path() {
+fn evaluate_judges_criteria_for_any_path() {
     let folder = folder();
     let evaluate = [
         "evaluate",
@@ -129,6 +129,6 @@ fn evaluate_asks_what_makes_sense_on_any_path() {
         stored.contains("4Mbit/s") && stored.contains("64kB"),
         "{stored}"
     );
-    // It can be gone on with, as the suite is in the folder.
+    // The folder can be resumed because it contains the suite.
     printed(&folder, &["evaluate", "--resume", "e"]);
 }

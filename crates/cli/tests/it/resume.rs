@@ -1,4 +1,4 @@
-//! An interrupted `dupack run` or `compare` goes on where it stopped.
+//! An interrupted `dupack run` or `compare` continues at the interruption.
 #![cfg(unix)]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use crate::common;
 use crate::common::{Folder, comes_true, errors, files, text};
 
-/// Runs of which each takes a moment, and seeds that a precision adds.
+/// Runs that take a moment each, with seeds that a precision adds.
 const FILE: &str = "stacks = [\"sack/reno\", \"rack/cubic\"]\nseeds = 10\nprecision = \"2%\"\nseeds_max = 12\n\
     duration = \"20s\"\n[path]\nrate = \"20Mbit/s\"\ndelay = \"5ms\"\nbuffer = \"50pkt\"\n\
     [sweep]\n\"path.loss\" = [\"0.5%\", \"5%\"]\n";
@@ -31,24 +31,24 @@ fn lines(journal: &Path) -> usize {
     text.iter().filter(|&&b| b == b'\n').count()
 }
 
-/// Begins `args` and ends it with `signal` when some runs are done.
+/// Begins `args`, and ends it with `signal` after some runs.
 fn interrupted(folder: &Path, args: &[&str], out: &str, signal: &str) -> Output {
     let mut command = dupack(folder, args);
     let command = command.args(["--jobs", "1", "--out", out]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = child.spawn().unwrap();
     let journal = folder.join(out).join("runs.jsonl");
-    assert!(comes_true(|| lines(&journal) > 5), "no run is kept");
-    // A shell has `kill` built in.
+    assert!(comes_true(|| lines(&journal) > 5), "no run is stored");
+    // Shells have a built-in `kill`.
     let kill = format!("kill {signal} {}", child.id());
     let killed = Command::new("sh").args(["-c", &kill]).status().unwrap();
     assert!(killed.success());
     child.wait_with_output().unwrap()
 }
 
-/// Runs the command that a message tells.
+/// Runs the command in a message.
 fn told(folder: &Path, message: &str) -> Output {
-    let (_, command) = message.split_once("go on with: dupack ").unwrap();
+    let (_, command) = message.split_once("continue with: dupack ").unwrap();
     let command = command.lines().next().unwrap();
     let program = env!("CARGO_BIN_EXE_dupack");
     let shell = format!("'{program}' {command}");
@@ -58,7 +58,7 @@ fn told(folder: &Path, message: &str) -> Output {
 }
 
 #[test]
-fn what_was_interrupted_goes_on_and_the_folder_is_the_same_to_the_last_byte() {
+fn interrupted_runs_continue_to_the_same_folder() {
     let folder = folder_with_file("again");
     let run = ["run", "a file.toml"];
     let whole = dupack(folder.path(), &[&run[..], &["--out", "whole"]].concat());
@@ -72,7 +72,7 @@ fn what_was_interrupted_goes_on_and_the_folder_is_the_same_to_the_last_byte() {
     let again = told(folder.path(), &errors(&stopped));
     assert!(again.status.success(), "{}", errors(&again));
     assert!(
-        errors(&again).contains("runs were done before"),
+        errors(&again).contains("runs were completed before"),
         "{}",
         errors(&again)
     );
@@ -86,7 +86,7 @@ fn what_was_interrupted_goes_on_and_the_folder_is_the_same_to_the_last_byte() {
         assert!(part[name] == *bytes, "{name} differs");
     }
 
-    // A program that is killed says nothing, and leaves a line half written.
+    // A killed program prints nothing, and leaves an incomplete line.
     let killed = interrupted(folder.path(), &run, "killed", "-KILL");
     assert_eq!(killed.status.code(), None);
     let journal = folder.path().join("killed/runs.jsonl");
@@ -105,7 +105,7 @@ fn what_was_interrupted_goes_on_and_the_folder_is_the_same_to_the_last_byte() {
 }
 
 #[test]
-fn compare_goes_on_too_and_its_flags_are_those_of_before() {
+fn interrupted_comparisons_continue_with_the_same_flags() {
     let folder = Folder::new("compare");
     let args = "compare --stacks sack/reno,newreno(full_ack=alg2)/reno --loss 1% --seeds 12 --duration 40s --rate 30Mbit/s";
     let args: Vec<&str> = args.split(' ').collect();
@@ -121,7 +121,7 @@ fn compare_goes_on_too_and_its_flags_are_those_of_before() {
 }
 
 #[test]
-fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
+fn other_folders_are_errors_and_unchanged() {
     let folder = folder_with_file("refused");
     fs::write(folder.path().join("other.toml"), FILE.replace("5ms", "6ms")).unwrap();
     let run = ["run", "a file.toml"];
@@ -149,7 +149,7 @@ fn what_cannot_be_gone_on_with_is_refused_and_left_as_it_is() {
         let output = dupack(folder.path(), &["run", file, "--resume", resume]);
         let output = { output }.output().unwrap();
         assert_eq!(output.status.code(), Some(2));
-        // As miette breaks lines.
+        // Undo the line breaks of miette.
         let words = errors(&output).replace("\n  │", "");
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(says), "{words}");

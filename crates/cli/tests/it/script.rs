@@ -1,4 +1,4 @@
-//! `dupack script` as its users meet it.
+//! `dupack script` for its users.
 
 use std::path::Path;
 use std::process::Output;
@@ -11,7 +11,7 @@ fn dupack(folder: &Path, args: &[&str]) -> Output {
 }
 
 #[test]
-fn what_a_script_prints_leaves_what_is_for_programs_alone() {
+fn output_of_scripts_is_separate_from_output_for_programs() {
     let folder = Folder::new("script-print");
     let script = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 %{ print('seven is', 7) }%\n";
     std::fs::write(folder.path().join("a.pkt"), script).unwrap();
@@ -31,7 +31,7 @@ fn what_a_script_prints_leaves_what_is_for_programs_alone() {
 }
 
 #[test]
-fn scripts_are_played_counted_and_traced() {
+fn scripts_are_run_counted_and_traced() {
     let folder = Folder::new("script");
     let opening = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n\
                    +0 listen(3, 1) = 0\n+0 < S 0:0(0) win 9 <mss 1000>\n";
@@ -47,7 +47,7 @@ fn scripts_are_played_counted_and_traced() {
     let bad = dupack(folder.path(), &["script", "bad.pkt", "--stack", "le/reno"]);
     assert_eq!(bad.status.code(), Some(1));
     let screen = String::from_utf8_lossy(&bad.stdout);
-    let wanted = "acknowledgment number: 2 expected, 1 came";
+    let wanted = "acknowledgment number: expected 2, got 1";
     assert!(screen.contains(wanted), "{screen}");
 
     let both = dupack(folder.path(), &["script", ".", "--format", "json"]);
@@ -67,7 +67,7 @@ fn scripts_are_played_counted_and_traced() {
 }
 
 #[test]
-fn traces_of_scripts_that_are_called_the_same_are_numbered() {
+fn traces_of_scripts_with_the_same_name_are_numbered() {
     let folder = Folder::new("script-names");
     let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n\
                 +0 listen(3, 1) = 0\n+0 < S 0:0(0) win 9 <mss 1000>\n+0 > S. 0:0(0) ack 1 <...>\n";
@@ -95,9 +95,9 @@ fn traces_of_scripts_that_are_called_the_same_are_numbered() {
     );
 }
 
-/// The capture's name would be longer than a file's may be; a full disk is no different.
+/// The name of the capture would be too long for a file, which is equivalent to a full disk.
 #[test]
-fn a_trace_that_cannot_be_written_ends_nothing() {
+fn scripts_run_even_if_a_trace_cannot_be_written() {
     let folder = Folder::new("script-untraced");
     let text = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 bind(3, ..., ...) = 0\n\
                 +0 listen(3, 1) = 0\n+0 < S 0:0(0) win 9 <mss 1000>\n+0 > S. 0:0(0) ack 1 <...>\n";
@@ -112,7 +112,7 @@ fn a_trace_that_cannot_be_written_ends_nothing() {
     assert!(folder.path().join("out/z.pcapng").is_file());
     let said = errors(&played);
     assert!(
-        said.contains("of 1 of 2 scripts the trace is missing"),
+        said.contains("the traces of 1 of 2 scripts are missing"),
         "{said}"
     );
 }

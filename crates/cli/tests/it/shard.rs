@@ -1,4 +1,4 @@
-//! What shards do apart and `dupack merge` puts together is what one `dupack run` does.
+//! Shards and `dupack merge` give the same result as one `dupack run`.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ impl Place {
         self.0.path().join(name)
     }
 
-    /// Runs a command, words apart by one space.
+    /// Runs a command line, whose words are separated by one space.
     fn dupack(&self, line: &str) -> Output {
         let args: Vec<&str> = line.split(' ').collect();
         let mut command = common::dupack(&args);
@@ -42,7 +42,7 @@ impl Place {
         output
     }
 
-    /// Runs a command that must fail with `code`, and says so in these words.
+    /// Runs a command that must fail with `code`, and returns its message.
     fn refused(&self, line: &str, code: i32) -> String {
         let output = self.dupack(line);
         assert_eq!(
@@ -56,10 +56,10 @@ impl Place {
         words
     }
 
-    /// Does all shards of so many, each into a folder by its number.
+    /// Carries out all shards of `of`, each in a numbered folder.
     fn shards(&self, of: u32) {
         for shard in 1..=of {
-            // One after the other: the journal has the order of the runs.
+            // One after the other, so that the journal has the order of the runs.
             let out = format!("--out s{shard} --jobs 1");
             self.done(&format!("run parts.toml --shard {shard}/{of} {out}"));
         }
@@ -81,20 +81,20 @@ impl Place {
     }
 }
 
-/// A message without the lines into which it is broken.
+/// Returns a message without line breaks.
 fn words(message: &str) -> String {
     let message = message.replace("\n  │", "");
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether no name in `folder` has this part.
+/// Returns `true` if no name in `folder` contains `part`.
 fn has_none(folder: &Path, part: &str) -> bool {
     let mut entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
     !entries.any(|entry| entry.file_name().to_string_lossy().contains(part))
 }
 
 #[test]
-fn the_merged_folder_is_that_of_one_run_to_the_last_byte() {
+fn merged_folders_match_those_of_one_run() {
     let place = Place::new("bytes");
     let whole = place.done("run parts.toml --out whole");
     place.shards(3);
@@ -111,7 +111,7 @@ fn the_merged_folder_is_that_of_one_run_to_the_last_byte() {
     }
     assert!(expected.contains_key("claims.csv"));
 
-    // Again it does nothing, and nothing else is overwritten.
+    // A repetition does nothing, and nothing else is overwritten.
     let again = place.done("merge s1 s2 s3 --out all");
     assert!(
         errors(&again).contains("nothing to do"),
@@ -124,14 +124,14 @@ fn the_merged_folder_is_that_of_one_run_to_the_last_byte() {
     assert!(words.contains("never overwritten"), "{words}");
     assert!(files(&place.path("all")) == expected);
 
-    // Without a name it goes where `run` would have put it.
+    // Without a name, the result goes to the default folder of `run`.
     place.done("merge s1 s2 s3 --format csv");
     assert!(files(&place.path("dupack-out/parts")) == expected);
     assert!(has_none(place.0.path(), ".partial"));
 }
 
 #[test]
-fn a_shard_is_done_once_by_the_same_command_however_often() {
+fn repeated_commands_run_a_shard_once() {
     let place = Place::new("once");
     let first = place.done("run parts.toml --shard 2/3 --no-harm");
     let folder = place.path("dupack-out/parts-2-of-3");
@@ -162,7 +162,7 @@ fn a_shard_is_done_once_by_the_same_command_however_often() {
         );
         assert!(files(&folder) == before);
     }
-    // As it is when it was killed before the end, with a line half written.
+    // The state when it was killed before the end, with an incomplete line.
     fs::remove_file(folder.join("finished.json")).unwrap();
     let journal = folder.join("runs.jsonl");
     let text = fs::read(&journal).unwrap();
@@ -170,20 +170,20 @@ fn a_shard_is_done_once_by_the_same_command_however_often() {
     let again = place.done("run parts.toml --shard 2/3 --no-harm");
     let said = errors(&again);
     assert!(
-        said.contains("1 incomplete or unreadable line(s)") && said.contains("were done before"),
+        said.contains("1 incomplete or unreadable line(s)") && said.contains("were completed before"),
         "{said}"
     );
     assert!(folder.join("finished.json").is_file());
-    // More shards than runs: an empty one is finished at once.
+    // More shards than runs: an empty one is complete at once.
     let empty = place.done("run parts.toml --shard 99/99 --out empty");
     assert!(errors(&empty).contains("its 0 runs"), "{}", errors(&empty));
 }
 
 #[cfg(unix)]
 #[test]
-fn what_was_killed_goes_on_and_the_merged_folder_is_the_same_to_the_last_byte() {
+fn killed_shards_continue_and_the_merged_folder_is_the_same() {
     let place = Place::new("killed");
-    // Runs of which each takes a moment.
+    // Runs that take a moment each.
     place.edit("parts.toml", "duration = \"3s\"", "duration = \"100s\"");
     place.edit("parts.toml", "seeds = 3", "seeds = 6");
     let journal = place.path("s1/runs.jsonl");
@@ -201,23 +201,23 @@ fn what_was_killed_goes_on_and_the_merged_folder_is_the_same_to_the_last_byte() 
         let mut child = command.current_dir(place.0.path()).spawn().unwrap();
         assert!(
             common::comes_true(|| lines() > before + 2),
-            "no run is kept"
+            "no run is stored"
         );
-        // SIGKILL: nothing is said or written any more.
+        // SIGKILL: nothing more is printed or written.
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!place.path("s1/finished.json").exists());
         before = lines();
     }
     let again = errors(&place.done("run parts.toml --shard 1/2 --out s1"));
-    assert!(again.contains("runs were done before"), "{again}");
+    assert!(again.contains("runs were completed before"), "{again}");
     place.done("run parts.toml --shard 2/2 --out s2");
     place.done("merge s1 s2 --out all");
     place.done("run parts.toml --out whole");
     assert!(files(&place.path("all")) == files(&place.path("whole")));
 }
 
-/// A disk that is full after so many kilobytes: to the program it is the same.
+/// Runs a command with a limit of file sizes in kilobytes, which is equivalent to a full disk.
 #[cfg(unix)]
 fn with_room(place: &Place, kilobytes: u32, line: &str) -> Output {
     let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", kilobytes * 2);
@@ -229,7 +229,7 @@ fn with_room(place: &Place, kilobytes: u32, line: &str) -> Output {
 
 #[cfg(unix)]
 #[test]
-fn on_a_full_disk_it_says_so_loses_nothing_and_goes_on() {
+fn full_disks_are_errors_that_lose_nothing() {
     let place = Place::new("full");
     place.done("run parts.toml --out whole");
     let shard = "run parts.toml --shard 1/2 --out s1";
@@ -237,7 +237,10 @@ fn on_a_full_disk_it_says_so_loses_nothing_and_goes_on() {
     let said = errors(&full);
     assert_eq!(full.status.code(), Some(2), "{said}");
     assert!(said.contains("make room"), "{said}");
-    assert!(said.contains("go on with: dupack run parts.toml"), "{said}");
+    assert!(
+        said.contains("continue with: dupack run parts.toml"),
+        "{said}"
+    );
     let kept = fs::read_to_string(place.path("s1/runs.jsonl")).unwrap();
     assert!(kept.ends_with('\n'), "{kept}");
     let kept = kept
@@ -252,7 +255,7 @@ fn on_a_full_disk_it_says_so_loses_nothing_and_goes_on() {
     assert!(again.contains(&format!("{kept} of ")), "{again}");
     place.done("run parts.toml --shard 2/2 --out s2");
 
-    // The merge leaves nothing behind, and the shards as they are.
+    // The merge leaves no remains, and does not change the shards.
     let before = (files(&place.path("s1")), files(&place.path("s2")));
     let full = with_room(&place, 8, "merge s1 s2 --out all");
     assert_eq!(full.status.code(), Some(2), "{}", errors(&full));
@@ -264,7 +267,7 @@ fn on_a_full_disk_it_says_so_loses_nothing_and_goes_on() {
 }
 
 #[test]
-fn a_folder_of_something_else_is_refused() {
+fn folders_of_other_experiments_are_errors() {
     let place = Place::new("else");
     fs::write(place.path("other.toml"), FILE.replace("10ms", "11ms")).unwrap();
     place.done("run parts.toml --shard 1/3 --out s1");
@@ -312,7 +315,7 @@ fn a_folder_of_something_else_is_refused() {
         ),
         (
             "run parts.toml --shard 1/3 --format json",
-            "a shard has a part of the runs and prints none",
+            "a shard prints none because it has only a part of the runs",
         ),
         (
             "run parts.toml --shard 1/3 --prefer delay",
@@ -323,14 +326,14 @@ fn a_folder_of_something_else_is_refused() {
         let words = place.refused(line, 2);
         assert!(words.contains(says), "{line}: {words}");
     }
-    // Another build of dupack has begun it.
+    // Another build of dupack began it.
     place.edit("s1/shard.json", "\"engine\": \"", "\"engine\": \"9.");
     let words = place.refused("run parts.toml --shard 1/3 --out s1", 2);
     assert!(words.contains("the engine is "), "{words}");
 }
 
 #[test]
-fn what_is_no_shard_says_what_one_is() {
+fn invalid_shards_have_errors_with_the_valid_range() {
     let place = Place::new("texts");
     for (shard, says) in [
         ("0/4", "the shards are 1/4 to 4/4"),
@@ -344,7 +347,7 @@ fn what_is_no_shard_says_what_one_is() {
         let words = place.refused(&format!("run parts.toml --shard {shard} --out x"), 2);
         assert!(words.contains(says), "{shard}: {words}");
     }
-    // Which seeds a precision takes, no shard knows.
+    // Shards cannot know which seeds a precision adds.
     place.edit("parts.toml", "seeds = 3", "seeds = 3\nprecision = \"2%\"");
     let words = place.refused("run parts.toml --shard 1/2 --out x", 2);
     assert!(words.contains("a precision adds seeds"), "{words}");
@@ -356,12 +359,12 @@ fn what_is_no_shard_says_what_one_is() {
 }
 
 #[test]
-fn explained_are_the_parameters_and_how_much_a_shard_is() {
+fn explain_prints_the_parameters_and_the_share_of_a_shard() {
     let place = Place::new("explained");
     let whole = text(&place.done("run parts.toml --explain").stdout);
     let shard = text(&place.done("run parts.toml --shard 2/3 --explain").stdout);
     let own = shard.strip_prefix(&*whole).unwrap();
-    // Six runs and as many that measure harm, and of harm the yardstick as well.
+    // Six runs, as many that measure harm, and the reference for harm.
     assert!(own.starts_with("\nshard 2/3 has "), "{own}");
     assert!(
         own.contains(" runs, about ") && own.contains("the longest shard has 3"),
@@ -371,13 +374,13 @@ fn explained_are_the_parameters_and_how_much_a_shard_is() {
 }
 
 #[test]
-fn what_is_missing_is_told_with_the_commands_that_do_it() {
+fn missing_runs_are_listed_with_their_commands() {
     let place = Place::new("missing");
     place.done("run parts.toml --out whole");
     for shard in [1, 3] {
         place.done(&format!("run parts.toml --shard {shard}/4 --out s{shard}"));
     }
-    // As it is when it was killed.
+    // The state when it was killed.
     fs::remove_file(place.path("s3/finished.json")).unwrap();
     let journal = fs::read_to_string(place.path("s3/runs.jsonl")).unwrap();
     let lines: Vec<&str> = journal.split_inclusive('\n').take(3).collect();
@@ -396,7 +399,7 @@ fn what_is_missing_is_told_with_the_commands_that_do_it() {
     );
     assert!(said.contains("3/4: s3 is unfinished"), "{said}");
     assert!(!place.path("all").exists() && has_none(place.0.path(), ".partial"));
-    // All of these, and then it is whole.
+    // After all of these commands, the result is complete.
     let commands = said
         .lines()
         .filter_map(|line| line.trim().strip_prefix("dupack "));
@@ -410,7 +413,7 @@ fn what_is_missing_is_told_with_the_commands_that_do_it() {
 }
 
 #[test]
-fn folders_that_do_not_fit_together_are_refused() {
+fn folders_that_do_not_belong_together_are_errors() {
     let place = Place::new("mixed");
     place.shards(2);
     fs::write(place.path("other.toml"), FILE.replace("10ms", "11ms")).unwrap();
@@ -464,18 +467,18 @@ fn folders_that_do_not_fit_together_are_refused() {
         assert!(words.contains(says), "{line}: {words}");
     }
     assert!(!place.path("x").exists());
-    // A comment is not the experiment.
+    // Comments are not part of the experiment.
     fs::write(place.path("same.toml"), format!("# as before\n{FILE}")).unwrap();
     place.done("merge s1 s2 --experiment same.toml --out x");
     assert!(place.path("x/experiment.toml").is_file());
 }
 
 #[test]
-fn runs_that_were_changed_are_found_and_nothing_is_written() {
+fn changed_runs_are_found_and_nothing_is_written() {
     let place = Place::new("changed");
     place.shards(2);
     let measure = "\"goodput_mbit_s\":";
-    // In a finished shard, what was edited and what was damaged.
+    // A complete shard that was edited or damaged.
     for (name, from, to, says) in [
         (
             "edited",
@@ -495,7 +498,7 @@ fn runs_that_were_changed_are_found_and_nothing_is_written() {
         let words = place.refused(&format!("run --resume {name}"), 2);
         assert!(words.contains("repeat the shard"), "{words}");
     }
-    // In one that is not finished, beside one that is: the same run, two results.
+    // An incomplete shard beside a complete one: the same run with two results.
     fs::remove_file(place.path("edited/finished.json")).unwrap();
     let journal = fs::read_to_string(place.path("edited/runs.jsonl")).unwrap();
     fs::write(place.path("edited/runs.jsonl"), forged(&journal)).unwrap();
@@ -512,7 +515,7 @@ fn runs_that_were_changed_are_found_and_nothing_is_written() {
         words.contains("seed 1") && words.contains("loss "),
         "{words}"
     );
-    // Alone it is finished again, as its shortest run shows what is wrong.
+    // Alone, it is complete again, because its shortest run reveals the problem.
     let again = place.done("run --resume edited");
     assert!(
         errors(&again).contains("differs from the journal"),
@@ -525,7 +528,7 @@ fn runs_that_were_changed_are_found_and_nothing_is_written() {
 }
 
 #[test]
-fn recorded_traces_are_found_by_the_file_that_was_run() {
+fn recorded_traces_are_relative_to_the_original_file() {
     let place = Place::new("traces");
     let lines = |step: u32| -> String { (1..2000).map(|n| format!("{}\n", n * step)).collect() };
     fs::write(place.path("a.down"), lines(3)).unwrap();
@@ -535,12 +538,12 @@ fn recorded_traces_are_found_by_the_file_that_was_run() {
     place.shards(2);
     let words = place.refused("merge s1 s2 --out all", 2);
     assert!(
-        words.contains("name the file that was run with --experiment"),
+        words.contains("name the original file with --experiment"),
         "{words}"
     );
     place.done("merge s1 s2 --experiment parts.toml --out all");
     assert!(files(&place.path("all")) == files(&place.path("whole")));
-    // Another trace by the same name is another experiment.
+    // Another trace with the same name is another experiment.
     fs::write(place.path("a.down"), lines(4)).unwrap();
     let words = place.refused("merge s1 s2 --experiment parts.toml --out other", 2);
     assert!(words.contains("have recorded traces changed?"), "{words}");

@@ -1,4 +1,4 @@
-//! `dupack run --stream`: the files of an ordinary run, without holding its runs.
+//! `dupack run --stream`: the files of an ordinary run, without holding its runs in memory.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn run(folder: &Path, args: &[&str]) -> Output {
 }
 
 #[test]
-fn the_tables_are_those_of_an_ordinary_run() {
+fn tables_match_those_of_an_ordinary_run() {
     let folder = folder("same", "");
     let whole = run(folder.path(), &["sweep.toml", "--out", "whole"]);
     assert!(whole.status.success(), "{}", errors(&whole));
@@ -50,7 +50,7 @@ fn the_tables_are_those_of_an_ordinary_run() {
         errors(&streamed)
     );
     assert!(!found.keys().any(|name| name.ends_with(".partial")));
-    // Nothing is done twice.
+    // Nothing is repeated.
     let again = run(folder.path(), &["sweep.toml", "--resume", "streamed"]);
     assert!(again.status.success());
     assert!(
@@ -62,7 +62,7 @@ fn the_tables_are_those_of_an_ordinary_run() {
 }
 
 #[test]
-fn what_it_leaves_out_is_said() {
+fn omissions_have_notes() {
     let claim = "[[claim]]\nid = \"more\"\nstatement = \"x\"\nholds_if = 'all(goodput[\"sack/reno\"] > 0)'\n";
     let folder = folder("said", claim);
     let done = run(
@@ -83,18 +83,18 @@ fn what_it_leaves_out_is_said() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused_before_anything_is_made() {
+fn conflicting_options_are_errors_without_a_folder() {
     let folder = folder("refused", "");
     for (args, part) in [
         (&["--stream", "--shard", "1/2"][..], "--shard"),
-        (&["--stream", "--format", "json"], "none is kept in memory"),
+        (&["--stream", "--format", "json"], "keeps no runs in memory"),
         (&["--parts", "csv"], "--stream"),
         (
             &["--stream", "--resume", "nowhere"],
             "it has no stream.json",
         ),
         #[cfg(not(feature = "parquet"))]
-        (&["--stream", "--parts", "parquet"], "writes no Parquet"),
+        (&["--stream", "--parts", "parquet"], "built without Parquet"),
     ] {
         let refused = run(folder.path(), &[&["sweep.toml"], args].concat());
         assert_eq!(
@@ -114,7 +114,7 @@ fn what_does_not_go_together_is_refused_before_anything_is_made() {
 
 #[cfg(feature = "parquet")]
 #[test]
-fn parts_may_be_parquet() {
+fn parts_can_be_parquet() {
     let folder = folder("parquet", "");
     let args = [
         "sweep.toml",

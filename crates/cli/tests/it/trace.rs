@@ -1,4 +1,4 @@
-//! `dupack trace` of several stacks: the same losses, files for each, figures for all.
+//! `dupack trace` of several stacks: the same losses, files for each, common figures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn succeeds(folder: &Path, args: &[&str]) -> Output {
     output
 }
 
-/// The packets that a trace lost.
+/// Returns the packets that a trace lost.
 fn dropped(packets: &Path) -> Vec<String> {
     let text = fs::read_to_string(packets).unwrap();
     let lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
@@ -25,7 +25,7 @@ fn dropped(packets: &Path) -> Vec<String> {
     drops.map(|columns| columns[2].to_owned()).collect()
 }
 
-/// What a figure shows, as it says to those who do not see it.
+/// Returns the text description of a figure.
 fn description(figure: &Path) -> String {
     let svg = fs::read_to_string(figure).unwrap();
     let (_, rest) = svg.split_once("<desc>").unwrap();
@@ -35,7 +35,7 @@ fn description(figure: &Path) -> String {
 const STACKS: [&str; 3] = ["sack/reno", "rack/cubic", "le/reno"];
 const FOLDERS: [&str; 3] = ["sack-reno", "rack-cubic", "le-reno"];
 
-/// Traces the three stacks with 24 to 30 lost: one figure of all, one ladder, and files of each.
+/// Traces the three stacks with the losses 24 to 30: a common figure, a ladder each, and files of each.
 fn three_stacks_lose_the_same(folder: &Path, more: &[&str], out: &str, dialect: &str) {
     let mut args = vec!["trace"];
     args.extend(["--drop", "24-30", "--out", out]);
@@ -66,7 +66,7 @@ fn three_stacks_lose_the_same(folder: &Path, more: &[&str], out: &str, dialect: 
 fn several_stacks_are_traced_under_the_same_losses() {
     let folder = Folder::new("several");
     three_stacks_lose_the_same(folder.path(), &STACKS, "out", "linux");
-    // As a list, too, and beside one another.
+    // As a list, and side by side.
     let list = [&*STACKS.join(","), "--arrange", "beside", "--inflation"];
     three_stacks_lose_the_same(folder.path(), &list, "list", "linux");
     let svg = fs::read_to_string(folder.path().join("list/time-sequence.svg")).unwrap();
@@ -84,7 +84,7 @@ fn several_stacks_are_traced_over_a_recorded_link() {
     let mut args = STACKS.to_vec();
     args.extend(["--trace", "link.down"]);
     three_stacks_lose_the_same(folder.path(), &args, "out", "linux");
-    // It can be run again from anywhere.
+    // The experiment can be run again from any folder.
     let stored = folder.path().join("out/experiment.toml");
     let stored = stored.to_str().unwrap();
     let again = folder.path().join("again");
@@ -143,11 +143,11 @@ fn several_stacks_are_traced_in_a_file_of_two_flows() {
         words.contains("le/reno, flow 1") && words.contains("flow 2: rack/cubic, beside le/reno")
     );
     let svg = fs::read_to_string(figure("both")).unwrap();
-    assert!(svg.contains("delay 20ms"), "the point is named");
+    assert!(svg.contains("delay 20ms"), "the title has the point");
 }
 
 #[test]
-fn losses_beyond_the_run_are_an_error_that_says_where_it_ended() {
+fn losses_beyond_the_run_are_errors_with_its_end() {
     let folder = Folder::new("beyond");
     for (rule, part) in [
         ("5000", "packet"),
@@ -162,18 +162,18 @@ fn losses_beyond_the_run_are_an_error_that_says_where_it_ended() {
         );
         let message = errors(&output).replace("\n  │", "");
         assert_eq!(output.status.code(), Some(2), "{rule}: {message}");
-        for part in ["beyond the run", "sack/reno", part, "--duration"] {
+        for part in ["beyond the end of the run", "sack/reno", part, "--duration"] {
             assert!(message.contains(part), "{rule}: {message}");
         }
         assert!(!folder.path().join(out).join("time-sequence.svg").exists());
     }
-    // A part of it is a warning.
+    // A rule that is partly beyond the end is a warning.
     let partly = succeeds(folder.path(), &["trace", "sack/reno", "--drop", "24-5000"]);
     assert!(errors(&partly).contains("the end of `--drop 24-5000`"));
 }
 
 #[test]
-fn what_a_file_and_options_cannot_agree_on_is_named() {
+fn conflicts_of_a_file_and_options_are_errors() {
     let folder = Folder::new("refused");
     fs::write(folder.path().join("two.toml"), TWO_FLOWS).unwrap();
     let links = "stacks = [\"sack/reno\"]\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\n[[flows]]\nfrom = \"a\"\nto = \"b\"\n";
@@ -198,11 +198,11 @@ fn what_a_file_and_options_cannot_agree_on_is_named() {
     }
     assert!(
         !folder.path().join("dupack-out").exists(),
-        "nothing was begun"
+        "nothing was started"
     );
 }
 
-/// The whole delay is that which was asked for: a first round trip of 10 ms and what sending takes.
+/// The total delay is the requested one: the first round trip takes 10 ms and the transmission time.
 #[test]
 fn the_first_round_trip_is_twice_the_delay() {
     let folder = Folder::new("delay");
@@ -227,7 +227,7 @@ fn the_first_round_trip_is_twice_the_delay() {
     assert!((0.010..0.011).contains(&first), "{first}");
 }
 
-/// The examples that `--help` gives, word by word.
+/// Returns the examples of `--help`, in words.
 fn examples() -> Vec<Vec<String>> {
     let help = text(
         &common::dupack(&["trace", "--help"])
@@ -249,7 +249,7 @@ fn examples() -> Vec<Vec<String>> {
     joined.lines().map(words).collect()
 }
 
-/// Every `packets.csv` below a folder.
+/// Returns every `packets.csv` below a folder.
 fn packets(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder)
         .unwrap()
@@ -263,7 +263,7 @@ fn packets(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_examples_of_the_help_show_what_they_promise() {
+fn examples_of_the_help_show_their_losses() {
     let folder = Folder::new("examples");
     fs::create_dir(folder.path().join("examples")).unwrap();
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fairness.toml");
@@ -277,11 +277,11 @@ fn the_examples_of_the_help_show_what_they_promise() {
         let output = succeeds(folder.path(), &[&args[1..], &["--out", &out]].concat());
         assert!(!errors(&output).contains("beyond"), "{example:?}");
         let out = folder.path().join(out);
-        // Each promises losses, and its figures show some of every stack.
+        // Each example has losses, and its figures show some for every stack.
         for figure in ["time-sequence.svg", "ladder.svg"] {
             let words = description(&out.join(figure));
             assert!(!words.contains("none dropped"), "{example:?}: {words}");
-            assert!(!words.contains("none is lost"), "{example:?}: {words}");
+            assert!(!words.contains("none lost"), "{example:?}: {words}");
         }
         let rules = args.windows(2).filter(|pair| pair[0] == "--drop");
         for rule in rules.map(|pair| pair[1]) {
@@ -292,7 +292,7 @@ fn the_examples_of_the_help_show_what_they_promise() {
     }
 }
 
-/// Whether a trace lost all that a rule of the help's examples names.
+/// Returns `true` if a trace lost everything that a rule of the examples names.
 fn takes_place(rule: &str, packets: &Path) -> bool {
     let text = fs::read_to_string(packets).unwrap();
     let lost = |event: &str, number: u64| {

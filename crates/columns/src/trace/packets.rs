@@ -1,4 +1,4 @@
-//! Every packet: sent and why, dropped and why, arrived; every ACK with its blocks.
+//! The table of packets: segments sent, dropped and arrived, with causes, and ACKs with their SACK blocks.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::field::{field, optional, words};
 use crate::sweep::batch;
 use crate::words::Met;
 
-/// Makes the table `packets`: a row per event of a packet of one flow.
+/// Builder of the table `packets`: a row per packet event of one flow.
 #[derive(Debug)]
 pub struct Packets {
     flow: Flow,
@@ -28,7 +28,7 @@ pub struct Packets {
 }
 
 impl Packets {
-    /// A table of packets of `flow`.
+    /// Creates an empty table for the packets of `flow`.
     #[must_use]
     pub fn new(flow: &Flow) -> Self {
         Self {
@@ -44,13 +44,13 @@ impl Packets {
         }
     }
 
-    /// The schema of all its batches.
+    /// Returns the schema of every batch of the table.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
-    /// Adds `event`, if it is a packet's.
+    /// Adds a row if `event` is about a packet.
     pub fn event(&mut self, event: &Event) {
         let Some(row) = PacketRow::of(event, &self.flow) else {
             return;
@@ -64,19 +64,19 @@ impl Packets {
         self.blocks.push(row.sack_blocks());
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.times.len()
     }
 
-    /// Whether there is no row.
+    /// Returns `true` if the table has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rows so far as a batch; the table is empty after that.
+    /// Returns the rows as a batch and empties the table.
     #[must_use]
     pub fn take(&mut self) -> RecordBatch {
         let columns: Vec<ArrayRef> = vec![
@@ -93,28 +93,29 @@ impl Packets {
 }
 
 fn schema() -> SchemaRef {
-    let packet = "Of a data segment, its offset in segments. Of an ACK, the first segment that it asks for, which is \
-        no whole number within a segment. Of an ACK that was dropped, its place in the order of sending, from 0.";
-    let transmission = "Of a data segment, its place in the order of transmissions, from 1.";
-    let blocks = "What an ACK selectively acknowledges: the first segment of each block, and the first after it.";
+    let packet = "For a data segment, its offset in segments. For an ACK, the first segment that it asks for; not a \
+        whole number within a segment. For a dropped ACK, its index in sending order, from 0.";
+    let transmission = "For a data segment, its index in the order of transmissions, from 1.";
+    let blocks =
+        "SACK blocks of an ACK: the first segment of each block, and the first segment after it.";
     let list = DataType::List(Arc::new(block_field()));
     Arc::new(Schema::new(vec![
-        field("time_s", DataType::Float64, "s", "When it happened."),
-        field("event", words(), "", "What happened."),
+        field("time_s", DataType::Float64, "s", "Time of the event."),
+        field("event", words(), "", "Kind of event."),
         field("packet", DataType::Float64, "segments", packet),
         optional("transmission", DataType::UInt64, "", transmission),
-        optional("why", words(), "", "Why it was sent, or dropped."),
-        optional("fate", words(), "", "What became of a segment sent."),
+        optional("why", words(), "", "Why the packet was sent or dropped."),
+        optional("fate", words(), "", "Fate of a sent segment."),
         field("sack_blocks", list, "segments", blocks),
     ]))
 }
 
-/// Lists of blocks, a list per row.
+/// Lists of SACK blocks, one list per row.
 #[derive(Debug)]
 struct Blocks {
     starts: Vec<f64>,
     ends: Vec<f64>,
-    /// Where each list begins, and the last ends.
+    /// Start of each list, and the end of the last.
     offsets: Vec<i32>,
 }
 

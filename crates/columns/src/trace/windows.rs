@@ -1,4 +1,4 @@
-//! How a sender stands over time: a row per change.
+//! The table of windows: the sender's state over time, a row per change.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::field::{field, optional, words};
 use crate::sweep::batch;
 use crate::words::Met;
 
-/// Makes the table `windows`: a row whenever something has changed of the sender of one flow.
+/// Builder of the table `windows`: a row for every change in the state of one flow's sender.
 #[derive(Debug)]
 pub struct Windows {
     rows: WindowRows,
@@ -35,7 +35,7 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// A table of the sender of `flow`.
+    /// Creates an empty table for the sender of `flow`.
     #[must_use]
     pub fn new(flow: &Flow) -> Self {
         Self {
@@ -56,13 +56,13 @@ impl Windows {
         }
     }
 
-    /// The schema of all its batches.
+    /// Returns the schema of every batch of the table.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
-    /// Takes the next event of the flow, and adds a row if the sender has changed.
+    /// Takes the next event of the flow and adds a row if the sender's state has changed.
     pub fn event(&mut self, event: &Event) {
         if let Some(row) = self.rows.event(event) {
             self.push(&row);
@@ -87,19 +87,19 @@ impl Windows {
         self.phases.push(Some(row.phase));
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.times.len()
     }
 
-    /// Whether there is no row.
+    /// Returns `true` if the table has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rows so far as a batch; the table is empty after that.
+    /// Returns the rows as a batch and empties the table.
     #[must_use]
     pub fn take(&mut self) -> RecordBatch {
         let numbers = |column: &mut Vec<f64>| -> ArrayRef {
@@ -130,36 +130,41 @@ impl Windows {
 
 fn schema() -> SchemaRef {
     use DataType::{Float64, Int64, UInt32, UInt64};
-    let inflation = "By how much the textbook's window is larger than cwnd.";
+    let inflation = "Textbook window minus cwnd.";
     Arc::new(Schema::new(vec![
-        field("time_s", Float64, "s", "Since when the sender stands so."),
+        field(
+            "time_s",
+            Float64,
+            "s",
+            "Time at which the sender entered this state.",
+        ),
         field("cwnd_bytes", Float64, "bytes", "Congestion window."),
         optional(
             "ssthresh_bytes",
             Float64,
             "bytes",
-            "Slow start threshold; null where there is none yet.",
+            "Slow start threshold; null before the first one is set.",
         ),
         field(
             "in_flight_bytes",
             UInt64,
             "bytes",
-            "In flight as the recovery counts.",
+            "Bytes in flight as the recovery counts them.",
         ),
         field(
             "in_flight_true_bytes",
             UInt64,
             "bytes",
-            "What is really in flight.",
+            "Bytes really in flight.",
         ),
-        optional("rtt_s", Float64, "s", "The last round-trip sample."),
+        optional("rtt_s", Float64, "s", "Last round-trip time sample."),
         optional("srtt_s", Float64, "s", "Smoothed round-trip time."),
         field("rto_s", Float64, "s", "Retransmission timeout."),
         optional(
             "window_cause",
             words(),
             "",
-            "Why the window changed last since the row before.",
+            "Cause of the last window change since the previous row.",
         ),
         field(
             "duplicate_acks",
@@ -168,6 +173,6 @@ fn schema() -> SchemaRef {
             "Duplicate ACKs in a row, as the sender counts them.",
         ),
         field("inflation_bytes", Int64, "bytes", inflation),
-        field("phase", words(), "", "What the sender is about."),
+        field("phase", words(), "", "Phase of the sender."),
     ]))
 }

@@ -1,4 +1,4 @@
-//! Each table beside the CSV file of the same results: every cell is the same.
+//! Compares each table with the CSV file of the same results, cell by cell.
 
 use arrow_schema::DataType;
 use dupack_columns::field::{DESCRIPTION, UNIT};
@@ -19,7 +19,7 @@ fn swept() -> Results {
 }
 
 #[test]
-fn every_field_says_what_it_is_and_in_which_unit() {
+fn every_field_has_a_unit_and_a_description() {
     let results = swept();
     for table in Table::ALL {
         let batch = table.of(&Answered::of(&results));
@@ -52,7 +52,7 @@ fn every_field_says_what_it_is_and_in_which_unit() {
 }
 
 #[test]
-fn runs_are_those_of_the_csv_file() {
+fn runs_match_the_csv_file() {
     let results = swept();
     let csv = Csv::of(&store::runs_csv(&Answered::of(&results)));
     let batch = Table::Runs.of(&Answered::of(&results));
@@ -61,7 +61,7 @@ fn runs_are_those_of_the_csv_file() {
     for name in keys.chain(Measure::ALL.map(Measure::key)) {
         let wanted = csv.column(name);
         if batch.column_by_name(name).is_none() {
-            // What no run has is no column.
+            // A measure that no run has gets no column.
             assert!(wanted.iter().all(|cell| cell.is_empty()), "{name}");
             continue;
         }
@@ -75,7 +75,7 @@ fn runs_are_those_of_the_csv_file() {
 }
 
 #[test]
-fn the_summary_is_that_of_the_csv_file() {
+fn the_summary_matches_the_csv_file() {
     let results = swept();
     let csv = Csv::of(&store::summary_csv(&Answered::of(&results)));
     let batch = Table::Summary.of(&Answered::of(&results));
@@ -89,7 +89,7 @@ fn the_summary_is_that_of_the_csv_file() {
 }
 
 #[test]
-fn verdicts_and_comparisons_are_those_of_the_csv_files() {
+fn verdicts_and_comparisons_match_the_csv_files() {
     let results = swept();
     let csv = Csv::of(&verdicts_csv(&Answered::of(&results)));
     let batch = Table::Verdicts.of(&Answered::of(&results));
@@ -121,7 +121,7 @@ fn verdicts_and_comparisons_are_those_of_the_csv_files() {
     }
 }
 
-/// The example of `dupack-lab`'s README, which has a ★.
+/// The example of `dupack-lab`'s README, where one stack has a ★.
 #[test]
 fn the_stack_with_a_star_is_crowned() {
     let text = "stacks = [\"newreno/reno\", \"le/westwood\"]\nseeds = 3\nduration = \"5s\"\n[path]\n\
@@ -132,7 +132,7 @@ fn the_stack_with_a_star_is_crowned() {
 }
 
 #[test]
-fn parameters_are_those_of_the_csv_file() {
+fn parameters_match_the_csv_file() {
     let results = swept();
     let csv = Csv::of(&store::parameters_csv(&results));
     let batch = Table::Parameters.of(&Answered::of(&results));
@@ -142,7 +142,7 @@ fn parameters_are_those_of_the_csv_file() {
 }
 
 #[test]
-fn points_are_numbers_switches_or_words() {
+fn swept_keys_are_numbers_switches_or_words() {
     let results = results(
         "seeds = 1\n",
         "",
@@ -153,7 +153,7 @@ fn points_are_numbers_switches_or_words() {
     let schema = batch.schema();
     let kind = |name: &str| schema.field_with_name(name).unwrap().data_type().clone();
     assert_eq!(batch.num_rows(), 16);
-    // Packets and bytes have no unit in common.
+    // Packets and bytes have no common unit.
     assert!(matches!(kind("path.buffer"), DataType::Dictionary(..)));
     assert_eq!(kind("path.reverse.loss"), DataType::Float64);
     assert_eq!(kind("sender.timestamps"), DataType::Boolean);
@@ -172,7 +172,7 @@ fn points_are_numbers_switches_or_words() {
 }
 
 #[test]
-fn every_flow_of_every_run_is_a_row() {
+fn every_flow_of_every_run_has_a_row() {
     let results = results("seeds = 2\n", "[[flows]]\ncount = 3\n", "");
     let batch = Table::Flows.of(&Answered::of(&results));
     assert_eq!(batch.num_rows(), 2 * 2 * 3);
@@ -191,7 +191,7 @@ fn every_flow_of_every_run_is_a_row() {
 }
 
 #[test]
-fn batches_taken_on_the_way_are_the_whole_table() {
+fn successive_batches_make_up_the_whole_table() {
     let results = swept();
     let sweep = Sweep::of(&results);
     let mut runs = Runs::new(sweep.clone(), measured(&results));
@@ -222,7 +222,7 @@ fn batches_taken_on_the_way_are_the_whole_table() {
 }
 
 #[test]
-fn without_runs_tables_have_their_columns() {
+fn tables_without_runs_have_all_columns() {
     let mut results = swept();
     results.runs.clear();
     for table in [

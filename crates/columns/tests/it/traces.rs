@@ -1,4 +1,4 @@
-//! A trace as columns beside `packets.csv` and `windows.csv`: every cell is the same.
+//! Compares a trace as columns with `packets.csv` and `windows.csv`, cell by cell.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
@@ -12,7 +12,7 @@ use dupack_lab::trace::{Trace, packets_csv, windows_csv};
 
 use crate::common::{Csv, column};
 
-/// A flow that loses data and ACKs, with segments that are not always full.
+/// A flow that loses data and ACKs; some of its segments are not full.
 fn scenario() -> Scenario {
     let text = "stacks = [\"sack/reno\"]\nseeds = 1\nduration = \"20s\"\n[path]\nrate = \"2Mbit/s\"\n\
                 delay = \"20ms\"\nbuffer = \"8pkt\"\nloss = \"2%\"\nreverse = { loss = \"2%\" }\n\
@@ -27,7 +27,7 @@ fn scenario() -> Scenario {
     plan.scenario(job).clone()
 }
 
-/// Seconds as the CSV files write them.
+/// Returns a column of seconds as the CSV files write it.
 fn seconds(batch: &RecordBatch, name: &str) -> Vec<String> {
     let column = batch.column_by_name(name).unwrap();
     let column = column.as_primitive::<Float64Type>();
@@ -54,7 +54,7 @@ fn blocks(batch: &RecordBatch) -> Vec<String> {
 }
 
 #[test]
-fn packets_and_windows_are_those_of_the_csv_files() {
+fn packets_and_windows_match_the_csv_files() {
     let trace = Trace::record(&scenario(), 1, &Interrupt::new()).unwrap();
     let (packets, windows) = columns(&trace);
 
@@ -81,7 +81,7 @@ fn packets_and_windows_are_those_of_the_csv_files() {
 }
 
 #[test]
-fn a_trace_that_is_followed_is_the_one_that_is_recorded() {
+fn a_followed_trace_equals_a_recorded_one() {
     let scenario = scenario();
     let recorded = columns(&Trace::record(&scenario, 1, &Interrupt::new()).unwrap());
     let mut followed = Columns::default();

@@ -1,17 +1,17 @@
-//! What is written wrong does not compile, and says why.
+//! Errors at compile time for wrong declarations.
 
 use syn::parse::Parser;
 
 use super::*;
 
-/// What is said against a struct of this field; nothing if it is taken.
+/// Returns the error of a struct with this field; empty if it is accepted.
 fn refused(field: TokenStream) -> String {
     let field = Field::parse_named.parse2(field).expect("a field");
     let input: DeriveInput = syn::parse_quote!(struct S { #field });
     derive(&input).map_or_else(|error| error.to_string(), |_| String::new())
 }
 
-/// Of a number with `attribute`.
+/// A numeric parameter with `attribute`.
 fn number(attribute: TokenStream) -> String {
     refused(quote! {
         /// how many
@@ -20,7 +20,7 @@ fn number(attribute: TokenStream) -> String {
     })
 }
 
-/// Of a group with `attribute`.
+/// A group with `attribute`.
 fn group(attribute: TokenStream) -> String {
     refused(quote! {
         #[embed(#attribute)]
@@ -28,12 +28,13 @@ fn group(attribute: TokenStream) -> String {
     })
 }
 
-const TWICE: &str = "it stands here twice: leave one";
+const TWICE: &str = "duplicate declaration: remove one";
 
 #[test]
-fn what_is_written_as_it_should_be_is_taken() {
+fn correct_declarations_are_accepted() {
     let fair = [
         number(quote!(
+            basic,
             source = "a",
             unit = "bytes",
             range = 1..=9,
@@ -50,12 +51,13 @@ fn what_is_written_as_it_should_be_is_taken() {
             fix(o = 2)
         )),
         group(quote!(change(n(default = 4)), change(m(doc = "a")))),
+        group(quote!(change(inner.n(default = 4)), fix(inner.m = 3))),
     ];
-    assert_eq!(fair, ["", "", "", ""]);
+    assert_eq!(fair, ["", "", "", "", ""]);
 }
 
 #[test]
-fn nothing_stands_twice() {
+fn duplicate_declarations_are_refused() {
     assert_eq!(
         number(quote!(source = "a", source = "b", default = 3)),
         TWICE
@@ -78,39 +80,47 @@ fn nothing_stands_twice() {
     assert_eq!(group(quote!(change(n(doc = "a"), n(source = "b")))), TWICE);
     assert_eq!(group(quote!(change(n(doc = "a")), fix(n = 1))), TWICE);
     assert_eq!(group(quote!(fix(n = 1, n = 2))), TWICE);
+    assert_eq!(group(quote!(fix(inner.n = 1, inner.n = 2))), TWICE);
     let attributes = refused(quote! {
         /// how many
         #[parameter(source = "a", range = 1..=9, default = 3)]
         #[parameter(source = "b", range = 1..=9, default = 4)]
         n: u32
     });
-    assert_eq!(attributes, "`#[parameter]` stands here twice: leave one");
+    assert_eq!(attributes, "duplicate attribute `#[parameter]`: remove one");
 }
 
 #[test]
-fn a_group_s_parameter_keeps_its_name_range_and_unit() {
+fn a_groups_parameter_keeps_its_name_range_unit_and_level() {
     for kept in [
         quote!(name = "other"),
         quote!(range = 5..=6),
         quote!(unit = "bananas"),
+        quote!(basic),
     ] {
         let error = group(quote!(change(n(source = "a", #kept))));
-        assert!(error.contains("keeps its name, range and unit"), "{error}");
+        assert!(
+            error.contains("keeps its name, range, unit and level"),
+            "{error}"
+        );
     }
-    assert_eq!(group(quote!(change(n()))), "nothing of it is changed");
+    assert_eq!(
+        group(quote!(change(n()))),
+        "expected a change of `doc`, `source` or `default`"
+    );
 }
 
 #[test]
-fn a_unit_goes_with_a_range() {
+fn a_unit_requires_a_range() {
     let error = number(quote!(source = "a", unit = "bananas", default = 3));
-    assert!(error.contains("only a number has a unit"), "{error}");
+    assert!(error.contains("only numbers have a unit"), "{error}");
 }
 
 #[test]
-fn an_unknown_word_is_told_the_known_ones() {
+fn the_error_for_an_unknown_word_lists_the_known_ones() {
     let error = group(quote!(change(n(sauce = "a"))));
     assert_eq!(
         error,
-        "it is none of `name`, `doc`, `source`, `unit`, `range` and `default`"
+        "unknown word: expected `basic`, `name`, `doc`, `source`, `unit`, `range` or `default`"
     );
 }

@@ -115,7 +115,7 @@ pub(super) struct AnswerNumbers {
     pub(super) change_low: f64,
     /// Upper end of its confidence interval of 95 %.
     pub(super) change_high: f64,
-    /// Whether the whole interval is below or above the captured duration, and the captured sender, simulated on the
+    /// Direction of the change: determined if the whole interval is below or above the captured duration, and the captured sender, simulated on the
     /// same paths, takes longer or shorter, too.
     pub(super) gain: Gain,
     /// Mean goodput in Mbit/s.

@@ -2,6 +2,4 @@
 
 mod answers;
 mod documents;
-mod fuzz_corpus;
-mod fuzz_entry;
 mod traffic;

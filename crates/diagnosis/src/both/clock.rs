@@ -1,4 +1,4 @@
-//! The clocks of two captures, and which of them is nearer to which end.
+//! Clocks of two captures, and which capture is nearer to which endpoint.
 
 use dupack_tcp::time::Duration;
 
@@ -9,56 +9,58 @@ use super::pieces::{Piece, Pieces};
 use crate::read::side::{Both, Side};
 use crate::told::Told;
 
-/// One capture lies before the other on the way if so many of a hundred neighbouring packets say so (ours).
+/// Number of neighbouring packets in a hundred that must agree on the order of the two captures along the path (ours).
 const AGREE_OF_HUNDRED: usize = 90;
 
-/// Skew is asked for in connections of this length (ours): in a shorter one, that of a common clock makes no difference.
+/// Minimum length of a connection in seconds for an estimate of the skew (ours): in a shorter one, the skew of a common
+/// clock is negligible.
 const SKEW_SPAN_S: f64 = 10.0;
-/// ... with so many packets of each direction (ours).
+/// Minimum number of packets in each direction for an estimate of the skew (ours).
 const SKEW_PACKETS: usize = 20;
-/// No clock is worse than this: quartz is within 100 ppm, and NTP slews by 500 ppm.
+/// Maximum skew of a clock: quartz is within 100 ppm, and NTP slews by 500 ppm.
 const SKEW_MAX: f64 = 1e-3;
 
-/// The least round trip by one offset for all packets is at least this share of that by neighbouring packets (ours).
+/// Minimum ratio between the minimum round-trip time with one offset for all packets and that from neighbouring packets
+/// (ours).
 const LINE_SHARE: f64 = 0.3;
 
-/// Fewer packets that are alike are alike by chance (ours): a handshake has three.
+/// Minimum number of matching packets: fewer may match by chance (ours). A handshake has three.
 const ALIKE_MIN: usize = 3;
 
-/// A segment that both captures have.
+/// Segment that both captures have.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// When it was captured here, in nanoseconds.
+    /// Capture time here, in nanoseconds.
     at: i64,
-    /// How much later it was captured there, each by its own clock.
+    /// Capture time in the other capture minus that here, each by its own clock.
     later: i64,
     side: Side,
 }
 
-/// A line: how much the other clock is ahead, in nanoseconds.
+/// Line that describes how far the other clock is ahead, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     from: i64,
     offset: f64,
     skew: f64,
-    /// Least round trip by it.
+    /// Minimum round-trip time according to the line.
     round_trip: f64,
 }
 
-/// What the times of both captures tell.
+/// Relation between the clocks of both captures.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
-    /// The end that the capture here is nearer to.
+    /// Endpoint to which this capture is nearer.
     pub(super) near: Side,
     pub(super) round_trip: Duration,
     line: Option<Line>,
-    /// Used where there is no line: the median difference.
+    /// Median difference, used if there is no line.
     usual: i64,
     skew: Told<f64>,
 }
 
 impl Times {
-    /// Of segments that both captures have.
+    /// Compares the times of the segments that both captures have.
     pub(super) fn of(pieces: &Both<Pieces>, pairs: [&[(u32, u32)]; 2]) -> Result<Self, Apart> {
         let mut seen = Vec::new();
         for (side, pairs) in Side::BOTH.into_iter().zip(pairs) {
@@ -125,7 +127,7 @@ impl Times {
         })
     }
 
-    /// The other clock, as it is told of.
+    /// Returns the other clock in the form of the findings.
     pub(super) fn clock(&self) -> Option<Clock> {
         let line = self.line?;
         Some(Clock {
@@ -135,12 +137,12 @@ impl Times {
         })
     }
 
-    /// Whether one-way delays are known.
+    /// Returns `true` if one-way delays are known.
     pub(super) const fn has_delays(&self) -> bool {
         self.line.is_some()
     }
 
-    /// How much the other clock is ahead of the one here at a time by the one here.
+    /// Returns how far the other clock is ahead at the time `at` of this clock.
     fn ahead(&self, at: i64) -> i64 {
         match self.line {
             Some(line) => (line.offset + line.skew * at.saturating_sub(line.from) as f64) as i64,
@@ -148,7 +150,7 @@ impl Times {
         }
     }
 
-    /// The time from one capture to the other of a segment of `side`, in nanoseconds.
+    /// Returns the time from one capture to the other of a segment from `side`, in nanoseconds.
     pub(super) fn delay(&self, side: Side, sent: &Piece, arrived: &Piece) -> i64 {
         if side == self.near {
             (arrived.at.saturating_sub(sent.at)).saturating_sub(self.ahead(sent.at))
@@ -157,25 +159,25 @@ impl Times {
         }
     }
 
-    /// When a segment of `side` that was captured at `at` near its sender arrives at the other capture, at the earliest, by
-    /// the clock there.
+    /// Returns the earliest time at which a segment from `side`, captured at `at` near its sender, arrives at the other
+    /// capture, by the clock there.
     pub(super) fn arrival(&self, side: Side, at: i64) -> i64 {
         let least = self.least();
         let at = at.saturating_add(least);
         if side == self.near {
             at.saturating_add(self.ahead(at))
         } else {
-            // The skew moves this by less than a round trip's share of it.
+            // The skew changes this by only a fraction of a round trip.
             at.saturating_sub(self.ahead(at.saturating_sub(self.ahead(at))))
         }
     }
 
-    /// Least one-way delay, in nanoseconds.
+    /// Returns the minimum one-way delay in nanoseconds.
     pub(super) fn least(&self) -> i64 {
         (self.round_trip.as_nanos() / 2) as i64
     }
 
-    /// Whether a segment may have taken such a time, as far as the clocks are known.
+    /// Returns `true` if a segment may have taken this time, as far as the clocks are known.
     pub(super) fn allows(&self, delay: i64) -> bool {
         let least = match self.line {
             Some(line) => (line.round_trip / 2.0) as i64,
@@ -185,7 +187,7 @@ impl Times {
     }
 }
 
-/// The line of the other clock, if one fits, and its skew.
+/// Returns the line of the other clock, if one fits, and its skew.
 fn line(seen: &[Seen], near: Side, least: i64) -> (Option<Line>, Told<f64>) {
     let from = seen.first().map_or(0, |first| first.at);
     let points = |side: Side, sign: f64| -> Vec<(f64, f64)> {
@@ -193,7 +195,7 @@ fn line(seen: &[Seen], near: Side, least: i64) -> (Option<Line>, Told<f64>) {
         own.map(|one| ((one.at - from) as f64, sign * one.later as f64))
             .collect()
     };
-    // Delays add to the one, and are taken from the other: both are bounded from below.
+    // Delays add to the difference in one direction and reduce it in the other: both are bounded from below.
     let (ahead, behind) = (points(near, 1.0), points(near.other(), -1.0));
     let (slope, skew) = skew(&ahead, &behind, least as f64);
     let lowest = |points: &[(f64, f64)], slope: f64| {
@@ -212,7 +214,7 @@ fn line(seen: &[Seen], near: Side, least: i64) -> (Option<Line>, Told<f64>) {
     (fits.then_some(line), skew)
 }
 
-/// The skew to reckon with, and what is known of it.
+/// Returns the skew to calculate with, and its estimate.
 fn skew(ahead: &[(f64, f64)], behind: &[(f64, f64)], least: f64) -> (f64, Told<f64>) {
     let unknown = |why| Told::CannotBeTold {
         why,
@@ -232,7 +234,7 @@ fn skew(ahead: &[(f64, f64)], behind: &[(f64, f64)], least: f64) -> (f64, Told<f
     slopes.sort_by(f64::total_cmp);
     match slopes[..] {
         [low, high] => {
-            // The way without a queue tells it best: its packets lie closest to its line.
+            // The direction without a queue shows the skew best: its packets are closest to its line.
             let spread = |points: &[(f64, f64)], slope: f64| {
                 let mut rest: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
                 rest.sort_by(f64::total_cmp);
@@ -248,15 +250,22 @@ fn skew(ahead: &[(f64, f64)], behind: &[(f64, f64)], least: f64) -> (f64, Told<f
             if (high - low) * span <= (least / 4.0).max(1e6) {
                 (value, Told::Between { value, low, high })
             } else {
-                (value, unknown("the least delays of both ways drift apart"))
+                (
+                    value,
+                    unknown("the minimum delays of both directions drift apart"),
+                )
             }
         }
-        [value] => (value, unknown("the least delay of one way drifts")),
-        _ => (0.0, unknown("the least delays drift as no clock does")),
+        [value] => (
+            value,
+            unknown("the minimum delay of one direction does not drift like a clock"),
+        ),
+        _ => (0.0, unknown("the minimum delays do not drift like a clock")),
     }
 }
 
-/// Slope of the lower convex hull below the middle of the points, which are in the order of their first coordinate.
+/// Returns the slope of the lower convex hull below the middle of the points, which are sorted by their first
+/// coordinate.
 fn hull_slope(points: &[(f64, f64)]) -> Option<f64> {
     let mut hull: Vec<(f64, f64)> = Vec::new();
     for &point in points {
@@ -268,7 +277,7 @@ fn hull_slope(points: &[(f64, f64)]) -> Option<f64> {
             hull.pop();
         }
         if hull.last().is_some_and(|last| last.0 >= point.0) {
-            // Of points at the same time the lower counts.
+            // Of points with the same time the lower one counts.
             let lower = hull.last().is_some_and(|last| last.1 > point.1);
             if !lower {
                 continue;
@@ -293,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hull_has_the_slope_of_the_least_points() {
+    fn hull_slope_follows_the_lowest_points() {
         let points = (0..100_i32).map(|n| {
             let queue = if n % 7 == 0 { 0.0 } else { f64::from(n % 13) };
             (f64::from(n), 3.0 + 0.5 * f64::from(n) + queue)

@@ -7,34 +7,34 @@ use dupack_packet::captured::ReadError;
 
 use super::Which;
 
-/// Why two captures cannot be joined.
+/// Reason why two captures cannot be joined.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BothError {
-    /// One of them cannot be read.
+    /// One of the captures cannot be read.
     Read(Which, ReadError),
-    /// No connection is in both.
+    /// No connection is in both captures.
     NothingShared,
-    /// They are copies of one another.
+    /// The captures are copies of one another.
     SameCapture,
-    /// They were taken at one place.
+    /// Both captures were taken at the same place.
     SamePlace,
-    /// Packets of one direction only are in both.
+    /// The captures share packets of one direction only.
     OneDirection,
 }
 
 impl BothError {
-    /// Advice.
+    /// Returns advice on how to avoid the error.
     #[must_use]
     pub const fn help(&self) -> &'static str {
         match self {
-            Self::Read(..) => "`tcpdump -w FILE` and Wireshark write captures that can be read",
+            Self::Read(..) => "write the capture with `tcpdump -w FILE` or Wireshark",
             Self::NothingShared => {
                 "capture the same transfer at the client and at the server, at the same time; a proxy between them \
-                 ends a connection and opens another one"
+                 terminates the connection and opens another one"
             }
-            Self::SameCapture => "name the capture of the client and that of the server",
-            Self::SamePlace => "capture one at the client and the other at the server",
+            Self::SameCapture => "name one capture from the client and one from the server",
+            Self::SamePlace => "take one capture at the client and the other at the server",
             Self::OneDirection => {
                 "capture both directions at both ends, without a filter by source or destination"
             }
@@ -47,18 +47,17 @@ impl fmt::Display for BothError {
         match self {
             Self::Read(_, error) => error.fmt(f),
             Self::NothingShared => f.write_str(
-                "the captures share no connection with data: no packets of one have the sequence numbers or timestamps of packets \
-                 of the other",
+                "the captures share no connection with data: no packets have the same sequence numbers or timestamps in \
+                 both",
             ),
             Self::SameCapture => {
                 f.write_str("the captures have the same packets at the same times: they are one capture")
             }
             Self::SamePlace => f.write_str(
-                "the captures were taken at the same end: packets take no time, or next to none, from one to the other",
+                "the captures were taken at the same end: packets take almost no time from one to the other",
             ),
             Self::OneDirection => f.write_str(
-                "the captures share packets of one direction only: the offset of the clocks follows from packets of \
-                 both",
+                "the captures share packets of one direction only, but the clock offset requires packets of both directions",
             ),
         }
     }
@@ -73,7 +72,7 @@ impl Error for BothError {
     }
 }
 
-/// Why one connection cannot be joined.
+/// Reason why one connection cannot be joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Apart {
     NotShared,
@@ -83,7 +82,7 @@ pub(super) enum Apart {
 }
 
 impl BothError {
-    /// Of connections none of which could be joined: the reason that tells most.
+    /// Returns the most informative reason if none of the connections could be joined.
     pub(super) fn of(apart: &[Apart]) -> Self {
         let has = |why| apart.contains(&why);
         if has(Apart::SameCapture) {

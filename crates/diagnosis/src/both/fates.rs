@@ -1,4 +1,4 @@
-//! What became of each segment between two captures.
+//! Fate of each segment between two captures.
 
 use dupack_tcp::time::Duration;
 
@@ -10,59 +10,60 @@ use super::{Delays, LOST_MAX, Lost, Way};
 use crate::analyse::cause::Need;
 use crate::read::side::{Both, Side};
 
-/// A segment of the far capture that the near one lacks counts from this long before the first that both have to as long after
-/// the last, in nanoseconds (ours): what lies beyond is another connection of the same ports.
+/// Time in nanoseconds before the first common packet and after the last, within which a segment of the far capture
+/// that the near one lacks still counts (ours): beyond it, the segment belongs to another connection with the same
+/// ports.
 const MARGIN: i64 = 1_000_000_000;
 
-/// Losses whose bytes arrived otherwise are doubted if they are more than one of so many packets (ours).
+/// Losses whose bytes arrived in other packets are doubtful if there is more than one per this many packets (ours).
 const DOUBTFUL_OF: usize = 50;
 
-/// What became of a segment.
+/// Fate of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It is in the far capture, at this place.
+    /// The far capture has the segment, at this index.
     Arrived(u32),
-    /// It is not, and was not acknowledged.
+    /// The far capture lacks the segment, and it was not acknowledged.
     Lost,
-    /// It is not, and was acknowledged.
+    /// The far capture lacks the segment, but it was acknowledged.
     Missing,
-    /// Nothing tells.
+    /// There is no evidence.
     Undecided,
 }
 
-/// A retransmission, as both captures tell of it.
+/// Retransmission, as both captures show it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Again {
-    /// Its packet in the capture near the sender.
+    /// Packet number in the capture near the sender.
     pub(super) packet: u32,
     pub(super) need: Need,
     pub(super) is_lost: bool,
 }
 
-/// The packets of one end, and its retransmissions one by one.
+/// Packets of one endpoint, and its individual retransmissions.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) way: Way,
     pub(super) again: Vec<Again>,
-    /// Places of packets that arrived: near their sender and at the other end.
+    /// Indices of packets that arrived: near their sender and at the other endpoint.
     pub(super) pairs: Vec<(u32, u32)>,
 }
 
-/// Two captures of a connection.
+/// Two captures of one connection.
 pub(super) struct Join<'a> {
     pub(super) pieces: &'a Both<Pieces>,
     pub(super) fields: [Fields; 2],
     pub(super) times: &'a Times,
-    /// When the captures began and were over: here and there.
+    /// Start and end of the captures: this one and the other.
     pub(super) windows: [(i64, i64); 2],
 }
 
-/// One direction of it, from the capture near the sender to the far one.
+/// One direction of the connection, from the capture near the sender to the far one.
 struct Direction<'a> {
     side: Side,
     sent: &'a [Piece],
     arrived: &'a [Piece],
-    /// What the receiver sent, as the far capture has it.
+    /// Packets of the receiver in the far capture.
     acks: &'a [Piece],
     near_window: (i64, i64),
     far_window: (i64, i64),
@@ -70,19 +71,19 @@ struct Direction<'a> {
     fields: Fields,
 }
 
-/// What was found of a direction before it is known if the far capture lacks packets.
+/// Results for one direction, before it is known whether the far capture lacks packets.
 struct Matched {
     fates: Vec<Fate>,
     told: Told,
 }
 
 impl Join<'_> {
-    /// What became of the segments of both ends.
+    /// Determines the fate of the segments from both endpoints.
     pub(super) fn ways(&self) -> [Told; 2] {
         let directions = Side::BOTH.map(|side| self.direction(side));
         let [opener, answerer] = &directions;
         let [mut one, mut other] = [opener.matched(), answerer.matched()];
-        // The far capture of one direction is the near one of the other.
+        // The far capture of one direction is the near capture of the other.
         let missing = |matched: &Matched| matched.fates.contains(&Fate::Missing);
         let lacks = [
             missing(&one) || other.told.way.missing_near > 0,
@@ -145,7 +146,7 @@ impl Direction<'_> {
         Matched { fates, told }
     }
 
-    /// Arrivals of nothing that was sent. Returns the bytes of those that are like nothing that was.
+    /// Counts arrivals that match no sent segment. Returns the bytes of those that resemble none.
     fn extra(&self, places: &[Option<u32>], queueing: i64, way: &mut Way) -> Ranges {
         let mut others = Ranges::default();
         let mut offsets = Offsets::new(self.sent.first().map_or(0, |piece| piece.seq));
@@ -185,8 +186,8 @@ impl Direction<'_> {
         others
     }
 
-    /// Where much was lost whose bytes arrived in packets that were not sent, something divides packets otherwise, or it is another
-    /// connection: then nothing tells if these were lost.
+    /// Marks losses as undecided if many of them arrived as bytes of packets that were not sent: the segments were
+    /// divided differently along the path, or belong to another connection.
     fn doubt(&self, fates: &mut [Fate], others: &Ranges) {
         let mut offsets = Offsets::new(self.sent.first().map_or(0, |piece| piece.seq));
         let mut doubtful = Vec::new();
@@ -207,7 +208,7 @@ impl Direction<'_> {
         }
     }
 
-    /// Whether the near capture was under way when a segment left that arrived.
+    /// Returns `true` if the near capture was running when an arrived segment left.
     fn was_near_open(&self, arrived: &Piece, queueing: i64) -> bool {
         if !self.times.has_delays() {
             return true;
@@ -217,19 +218,19 @@ impl Direction<'_> {
             let arrival = self.times.arrival(self.side, at);
             arrived.at.saturating_sub(arrival)
         };
-        // It may have waited as long as any.
+        // The segment may have waited as long as any other.
         left(first) >= queueing && left(last) <= 0
     }
 
-    /// What the far capture tells: it has a segment or not.
+    /// Determines the fates by the presence of each segment in the far capture.
     fn first_fates(&self, places: &[Option<u32>], queueing: i64) -> Vec<Fate> {
         let (first, last) = self.far_window;
-        // Without an offset, the far capture had begun and was not over between the first that arrived and the last.
+        // Without an offset, the far capture is assumed to run from the first segment that arrived to the last.
         let is_there = |place: &Option<u32>| place.is_some();
         let begun = places.iter().position(is_there).unwrap_or(usize::MAX);
         let over = places.iter().rposition(is_there).unwrap_or(0);
         let is_open = |n: usize, sent: &Piece| match self.times.has_delays() {
-            // It might have waited as long as any.
+            // The segment might have waited as long as any other.
             true => {
                 let due = self.times.arrival(self.side, sent.at);
                 first <= due && due.saturating_add(queueing) <= last
@@ -244,7 +245,7 @@ impl Direction<'_> {
         self.sent.iter().zip(places).enumerate().map(fate).collect()
     }
 
-    /// Segments that are not in the far capture, and are acknowledged there.
+    /// Finds segments that the far capture lacks but shows acknowledged.
     fn find_missing(&self, fates: &mut [Fate], way: &mut Way) {
         let Some(first) = self.sent.first().map(|piece| piece.seq) else {
             return;
@@ -253,7 +254,7 @@ impl Direction<'_> {
         if unseen.is_empty() {
             return;
         }
-        // Segments that were not seen, by their first byte.
+        // Segments that were not captured there, by their first byte.
         let mut offsets = Offsets::new(first);
         let mut open: Vec<(u64, u64, usize)> = Vec::new();
         let mut sent = Ranges::default();
@@ -293,7 +294,7 @@ impl Direction<'_> {
         }
     }
 
-    /// Bytes that the far capture shows acknowledged and did not show before, with the time of the ACK.
+    /// Returns the bytes that the far capture shows acknowledged but did not show before, with the time of the ACK.
     fn acknowledged_unseen(&self, first: u32) -> Vec<(u64, u64, i64)> {
         let (mut data, mut acks) = (Offsets::new(first), Offsets::new(first));
         let mut seen = Ranges::default();
@@ -311,7 +312,7 @@ impl Direction<'_> {
             let mut said = Vec::new();
             match acked {
                 Some(before) if upto > before => said.push((before, upto)),
-                // The first ACK tells nothing of what was before it.
+                // The first ACK shows nothing about earlier data.
                 None => seen.add(0, upto),
                 Some(_) => {}
             }
@@ -331,7 +332,8 @@ impl Direction<'_> {
         unseen
     }
 
-    /// Counts segments by fate, and retransmissions by need. `lacks` says that the far capture was seen to miss packets.
+    /// Counts segments by fate, and retransmissions by need. `lacks` is `true` if the far capture is known to lack
+    /// packets.
     fn count(&self, matched: &mut Matched, lacks: bool) {
         let Some(first) = self.sent.first().map(|piece| piece.seq) else {
             return;
@@ -342,7 +344,7 @@ impl Direction<'_> {
         }
     }
 
-    /// One-way delays of what arrived.
+    /// Returns the one-way delays of the segments that arrived.
     fn delays(&self, places: &[Option<u32>]) -> Option<Delays> {
         if !self.times.has_delays() {
             return None;
@@ -367,10 +369,10 @@ impl Direction<'_> {
     }
 }
 
-/// Counts the segments of one direction in the order in which they were sent.
+/// Counter of the segments of one direction, in the order in which they were sent.
 struct Counting {
     offsets: Offsets,
-    /// Bytes that had arrived or were on their way, and those of which this is not known as well.
+    /// Bytes that had arrived or were in flight, and bytes that may have been.
     came: Ranges,
     maybe: Ranges,
     highest: u64,
@@ -394,7 +396,7 @@ impl Counting {
         let text = start + u64::from(piece.len);
         let is_data = piece.is_data();
         let came = self.came.has(start, end);
-        // A probe has a byte that was acknowledged, or none.
+        // A probe contains one byte that was acknowledged, or none.
         let is_again = is_data && start < self.highest && (piece.len > 1 || !came);
         let doubtful = fate == Fate::Lost && self.lacks && (!is_data || came);
         let fate = if doubtful { Fate::Undecided } else { fate };
@@ -421,7 +423,7 @@ impl Counting {
         self.highest = self.highest.max(text);
     }
 
-    /// Whether a retransmission of these bytes was needed.
+    /// Returns whether a retransmission of these bytes was needed.
     fn need(&self, start: u64, text: u64, way: &mut Way) -> Need {
         way.retransmissions += 1;
         if self.came.has(start, text) {
@@ -459,11 +461,11 @@ fn count_fate(piece: &Piece, fate: Fate, is_again: bool, way: &mut Way) {
     }
 }
 
-/// Segments that arrived after others that were sent later.
+/// Returns the number of segments that arrived after others that were sent later.
 fn reordered(places: &[Option<u32>]) -> u64 {
     let mut earliest = u32::MAX;
     let mut reordered = 0;
-    // From the last that was sent on: one is late if a later one arrived before it.
+    // From the last sent segment backwards: a segment is late if a later one arrived before it.
     for &place in places.iter().flatten().rev() {
         reordered += u64::from(place > earliest);
         earliest = earliest.min(place);

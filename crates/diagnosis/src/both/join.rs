@@ -1,4 +1,4 @@
-//! Joins two captures.
+//! Joins two captures of the same transfer.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -19,22 +19,23 @@ use crate::findings::{ConnectionFindings, Flow};
 use crate::read::side::{Both, Side};
 use crate::selection::Selection;
 
-/// Captures lie at the same end if less than one of so many parts of the connection's round trip lies between them (ours).
+/// The captures count as taken at the same endpoint if less than one part in this many of the connection's round-trip
+/// time is between them (ours).
 const SAME_PLACE_PARTS: u64 = 50;
 
-/// The findings of two captures of the same transfer.
+/// Findings of two captures of the same transfer, and which capture was diagnosed.
 pub type Found = (Diagnosis, Which);
 
-/// Diagnoses the one of two captures that lies nearer to the sender of the worst transfer, and joins the other to it:
-/// [`ConnectionFindings::both`] has what both tell. Connections that are joined come first. Returns which capture is diagnosed.
-/// `open` opens either from its start, several times. If `watch` stops it, or the diagnosed capture has no connection that is
-/// selected, nothing is joined.
+/// Diagnoses the one of two captures that is nearer to the sender of the worst transfer, and joins the other to it:
+/// [`ConnectionFindings::both`] contains the findings from both. Joined connections come first. Returns the diagnosis
+/// and which capture was diagnosed. `open` opens either capture from its start, several times. If `watch` stops the
+/// diagnosis, or no connection of the diagnosed capture is selected, nothing is joined.
 ///
-/// What `selection` asks for is meant of the first capture. That one is diagnosed if it asks for packets by filter or time, or for
-/// several connections.
+/// `selection` refers to the first capture. That one is diagnosed if packets are selected by filter or time, or if
+/// several connections are selected.
 ///
 /// # Errors
-/// If a capture cannot be read, or if they share no connection.
+/// Returns an error if a capture cannot be read, or if they share no connection.
 pub fn diagnose_both<R: Read>(
     mut open: impl FnMut(Which) -> Result<CaptureReader<R>, ReadError>,
     selection: &Selection,
@@ -77,7 +78,7 @@ fn one<R: Read>(
     Ok(found)
 }
 
-/// The selection for the other capture, if that one is nearer to the sender of the worst connection.
+/// Returns the selection for the other capture, if that one is nearer to the sender of the worst connection.
 fn reversed(found: &Diagnosis, selection: &Selection) -> Option<Selection> {
     let mut joined = found.connections.iter().filter(|one| one.both.is_some());
     let worst = joined.next()?;
@@ -98,7 +99,7 @@ fn reversed(found: &Diagnosis, selection: &Selection) -> Option<Selection> {
     })
 }
 
-/// The other capture, to be joined to the findings of one.
+/// Other capture, to be joined to the findings of one.
 struct Joining<'a, O> {
     here: Which,
     open: &'a mut O,
@@ -106,7 +107,7 @@ struct Joining<'a, O> {
     watch: &'a mut dyn Watch,
 }
 
-/// What was recorded of both captures: here and there, with the addresses there.
+/// Recorded packets of this capture and of the other, and the addresses in the other.
 type Records = (Recorded, Recorded, Vec<Option<Both<SocketAddr>>>);
 
 impl<R: Read, O: FnMut(Which) -> Result<CaptureReader<R>, ReadError>> Joining<'_, O> {
@@ -181,7 +182,7 @@ impl<R: Read, O: FnMut(Which) -> Result<CaptureReader<R>, ReadError>> Joining<'_
     }
 }
 
-/// Joins the connection at a place of what was recorded.
+/// Joins the connection with the index `n` in the recorded packets.
 fn at(n: usize, found: &mut ConnectionFindings, records: &Records) -> Result<(), Apart> {
     let (own, other, places) = records;
     let place = places.get(n).copied().flatten().ok_or(Apart::NotShared)?;
@@ -191,7 +192,8 @@ fn at(n: usize, found: &mut ConnectionFindings, records: &Records) -> Result<(),
     connection(found, tracks, (place, windows, own.extent(other)))
 }
 
-/// The same packets of both captures, with the sequence numbers of the capture here, and what the path leaves alone of them.
+/// Returns the packets of both captures with the sequence numbers of this capture, the fields that the path preserves,
+/// and the clocks.
 fn matched(
     found: &ConnectionFindings,
     (own, other): (&Track, &Track),
@@ -211,7 +213,7 @@ fn matched(
     }
     let times = Times::of(&pieces, [&matched[0].pairs, &matched[1].pairs])?;
     for side in Side::BOTH {
-        // A sender's host makes no copies: they are the capture's.
+        // A sender's host makes no copies: they were made by the capture.
         let Pieces { here, there } = pieces.of_mut(side);
         let near = if side == times.near { here } else { there };
         near.retain(|piece| !piece.is_copy());
@@ -275,7 +277,7 @@ fn connection(
     Ok(())
 }
 
-/// Least round trip between both ends: that of the place of the capture, or of the data.
+/// Returns the minimum round-trip time between both endpoints: that of the capture point, or of the data.
 fn round_trip(found: &ConnectionFindings) -> Option<Duration> {
     let vantages = found.all_streams().map(|stream| stream.vantage);
     let ways = vantages.map(|vantage| vantage.to_sender + vantage.to_receiver);

@@ -1,8 +1,8 @@
-//! Which segment of one capture is which of the other.
+//! Matching of the segments of two captures.
 
 use super::pieces::{Piece, Pieces};
 
-/// What the path preserves of a packet, beside sequence numbers and length.
+/// Fields of a packet that the path preserves, besides sequence numbers and length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fields {
     /// Timestamps.
@@ -13,15 +13,15 @@ pub(super) struct Fields {
     pub(super) digest: bool,
 }
 
-/// Segments that can be no others.
+/// Unambiguous matches.
 #[derive(Debug)]
 pub(super) struct Sure {
-    /// Places here and there.
+    /// Indices in this capture and in the other.
     pub(super) pairs: Vec<(u32, u32)>,
     pub(super) fields: Fields,
 }
 
-/// What is alike of the same segment in both captures.
+/// Properties that a segment has in common in both captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     seq: u32,
@@ -48,13 +48,13 @@ impl Key {
     }
 }
 
-/// Segments that are alike: their places in one capture and in the other, in order.
+/// Segments with the same key: their indices in one capture and in the other, in order.
 struct Alike {
     one: Vec<u32>,
     two: Vec<u32>,
 }
 
-/// Hands all segments to `take`, those together that are alike.
+/// Passes all segments to `take`, grouped by key.
 fn each_alike(one: &[Piece], two: &[Piece], fields: Fields, mut take: impl FnMut(&Alike)) {
     let keyed = |pieces: &[Piece], which: bool| {
         let keys = pieces.iter().enumerate();
@@ -81,10 +81,10 @@ fn each_alike(one: &[Piece], two: &[Piece], fields: Fields, mut take: impl FnMut
     }
 }
 
-/// A field is preserved if it is the same in so many of ten segments (ours).
+/// Number of segments in ten that must agree on a field for it to count as preserved (ours).
 const PRESERVED_OF_TEN: usize = 9;
 
-/// The segments that both captures have once.
+/// Returns the segments that each capture has exactly once.
 pub(super) fn sure(pieces: &Pieces) -> Sure {
     let (here, there) = (&pieces.here, &pieces.there);
     let pairs = single(here, there, Fields::default());
@@ -123,8 +123,8 @@ pub(super) fn at<'a>(
     Some((one.get(a as usize)?, two.get(b as usize)?))
 }
 
-/// The place at which each of `sent` arrived. `can` says if one arrival may be of one that was sent: of equal copies the latest
-/// that can be is taken.
+/// Returns the index at which each of `sent` arrived. `can` returns `true` if an arrival may be of a sent segment: of
+/// equal copies the latest possible one is taken.
 pub(super) fn all(
     sent: &[Piece],
     arrived: &[Piece],
@@ -147,7 +147,7 @@ pub(super) fn all(
             return;
         }
         let mut candidates = alike.one.as_slice();
-        // Beyond as many as were sent, arrivals are duplicates: the first ones count.
+        // Arrivals beyond the number sent are duplicates: the first ones count.
         for &two in alike.two.iter().take(alike.one.len()).rev() {
             while let [rest @ .., last] = candidates {
                 candidates = rest;

@@ -1,4 +1,4 @@
-//! Two captures of the same transfer, one at each end, joined.
+//! Two captures of the same transfer, one at each endpoint, joined.
 //!
 //! ```text
 //! capture here ──► diagnose ─► worst connections ─► record ─┐
@@ -6,18 +6,19 @@
 //! capture there ─► find them by sequence numbers ─► record ─┘
 //! ```
 //!
-//! A connection is found in the other capture by sequence and ACK numbers, which a NAT leaves alone, or by timestamps, which a
-//! box that moves sequence numbers leaves alone. Each packet is matched by sequence numbers, length, and whatever else the path
-//! preserves: timestamps, IPv4 identification, window and SACK blocks. Of equal ones the latest that can have arrived by then is
-//! the one that arrived.
+//! A connection is found in the other capture by sequence and ACK numbers, which a NAT preserves, or by timestamps,
+//! which a middlebox that shifts sequence numbers preserves. Each packet is matched by sequence numbers, length, and
+//! the other fields that the path preserves: timestamps, IPv4 identification, window and SACK blocks. Of equal
+//! candidates, the latest one that can have arrived by then is taken.
 //!
-//! The clocks need not agree. For a packet of each direction, one soon after the other, the sum of both one-way delays
-//! follows from four times without any offset: its sign tells which capture is nearer to which end. The offset lies between
-//! the least differences of both directions; no capture tells where, so that the least round trip is halved. Skew is the
-//! slope of the convex hull of the least differences (Moon, Skelly, Towsley: INFOCOM 1999).
+//! The clocks need not agree. For two packets of opposite directions, one soon after the other, the sum of both one-way
+//! delays follows from four times without any offset. Its sign shows which capture is nearer to which endpoint. The
+//! offset lies between the minimum differences of both directions; no capture shows where, so the minimum round-trip
+//! time is halved. The skew is the slope of the convex hull of the minimum differences (Moon, Skelly, Towsley: INFOCOM
+//! 1999).
 //!
-//! Memory is bounded: at most [`CONNECTIONS_MAX`] connections are joined, and the first [`PACKETS_MAX`] packets of them in
-//! each capture, of some 60 bytes each and twice that while they are matched.
+//! Memory is bounded: at most [`CONNECTIONS_MAX`] connections are joined, and the first [`PACKETS_MAX`] of their
+//! packets in each capture, of about 60 bytes each and twice that during matching.
 
 mod clock;
 mod error;
@@ -42,70 +43,71 @@ pub use error::BothError;
 pub use join::diagnose_both;
 pub use rewritten::{Changed, Rewritten};
 
-/// Connections that are joined, the worst of a capture (ours).
+/// Maximum number of connections that are joined, the worst of a capture (ours).
 pub const CONNECTIONS_MAX: usize = 64;
 
-/// Packets of all these connections that are joined, of each capture (ours: some 200 MB while they are matched).
+/// Maximum number of packets of all these connections that are joined, in each capture (ours: about 200 MB during
+/// matching).
 pub const PACKETS_MAX: usize = 1 << 20;
 
-/// A connection in two captures: this one and the other.
+/// Connection in two captures: this one and the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BothEnds {
-    /// Addresses of both ends in the other capture: others than here if a NAT lies between.
+    /// Addresses of both endpoints in the other capture: they differ if there is a NAT in between.
     pub there: Both<SocketAddr>,
-    /// The end that this capture is nearer to. The other capture is nearer to the other end.
+    /// Endpoint to which this capture is nearer. The other capture is nearer to the other endpoint.
     pub near: Side,
-    /// Least time from one capture to the other and back. It depends on no clock.
+    /// Minimum round-trip time between the captures. It is independent of the clocks.
     pub round_trip: Duration,
-    /// Least time from one end to the other and back, as the diagnosed capture tells it.
+    /// Minimum round-trip time between the endpoints, according to the diagnosed capture.
     pub whole: Option<Duration>,
-    /// The other capture's clock; `None` if no line describes it: a clock was set meanwhile.
+    /// Clock of the other capture; `None` if no line describes it: a clock was set in the meantime.
     pub clock: Option<Clock>,
-    /// The packets of each end, between the two captures.
+    /// Packets of each endpoint between the two captures.
     pub ways: Both<Way>,
-    /// Fields of each end's packets that are rewritten between the two captures.
+    /// Fields of each endpoint's packets that are rewritten between the two captures.
     pub rewritten: Both<Rewritten>,
-    /// Whether all packets of the connection were joined.
+    /// Extent of the joined packets.
     pub extent: Joined,
-    /// The findings of this capture alone that were replaced, for the data of [`Self::near`].
+    /// Findings from this capture alone that were replaced, for the data of [`Self::near`].
     pub alone: Option<Alone>,
 }
 
-/// Whether all packets of a connection were joined.
+/// Extent of the joined packets of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joined {
-    /// All of them.
+    /// All packets.
     All,
-    /// The first of them: there are more than [`PACKETS_MAX`].
+    /// The first packets only: there are more than [`PACKETS_MAX`].
     First,
 }
 
-/// The other capture's clock beside this one's.
+/// Clock of the other capture, relative to that of this one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
-    /// Seconds that it is ahead at the first packet that both captures have; negative if it is behind.
+    /// Seconds by which it is ahead at the first packet that both captures have; negative if it is behind.
     pub offset_s: f64,
-    /// Half of the least round trip: the offset may be so much more or less, as no capture tells how the least round trip
-    /// divides between both ways.
+    /// Half of the minimum round-trip time: the offset may be larger or smaller by this, because no capture shows how
+    /// the round-trip time is divided between the directions.
     pub uncertainty: Duration,
-    /// Seconds that it gains in a second; negative if it loses.
+    /// Seconds that it gains per second; negative if it loses.
     pub skew: Told<f64>,
 }
 
-/// Lost packets that are kept one by one of each way, the first ones (ours: some 10 kB).
+/// Maximum number of lost packets that are kept individually for each direction, the first ones (ours: about 10 kB).
 pub const LOST_MAX: usize = 256;
 
-/// The packets of one end, between the two captures. Packets are segments: what an interface with offload shows as one is
-/// counted as the segments that it stands for.
+/// Packets of one endpoint between the two captures. Packets are segments: a packet from an interface with offload
+/// counts as the segments that it stands for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Way {
-    /// Packets that the capture near their sender has.
+    /// Packets in the capture near their sender.
     pub sent: u64,
-    /// Those of them that the other capture has, too.
+    /// Packets of these that the other capture also has.
     pub arrived: u64,
     /// Lost packets with data.
     pub lost_data: u64,
-    /// Retransmissions among them.
+    /// Retransmissions among these.
     pub lost_again: u64,
     /// Lost packets without data: ACKs and resets.
     pub lost_acks: u64,
@@ -113,42 +115,43 @@ pub struct Way {
     pub lost_controls: u64,
     /// Packets that the far capture lacks although they arrived: they were acknowledged there.
     pub missing_far: u64,
-    /// Packets that the far capture has and the near one lacks.
+    /// Packets that the far capture has but the near one lacks.
     pub missing_near: u64,
-    /// Bytes of data that were acknowledged and that neither capture has.
+    /// Bytes of data that were acknowledged but are in neither capture.
     pub unseen_bytes: u64,
-    /// Packets whose fate is not known: the other capture had not begun or was over, or lacks packets of that kind.
+    /// Packets of unknown fate: the other capture had not begun, was over, or lacks packets of that kind.
     pub undecided: u64,
     /// Packets that arrived after others that were sent later.
     pub reordered: u64,
-    /// Copies that the path made: the far capture has them more often than the near one.
+    /// Copies that the path made: the far capture has more of them than the near one.
     pub duplicated: u64,
-    /// Packets that the far capture has more often than the near one, of which nothing tells if the path made copies or if the
-    /// near capture lacks them.
+    /// Surplus packets in the far capture, which are either copies that the path made or packets that the near capture
+    /// lacks.
     pub unexplained: u64,
     /// Packets with data.
     pub segments: u64,
-    /// Retransmissions, without probes.
+    /// Retransmissions, except probes.
     pub retransmissions: u64,
-    /// Retransmissions of data that had arrived or was on its way. None are known if the captures do not span the path
+    /// Retransmissions of data that had arrived or was in flight. None are known if the captures do not span the path
     /// ([`BothEnds::spans_path`]).
     pub needless: u64,
-    /// Retransmissions of which this is not known.
+    /// Retransmissions of unknown need.
     pub need_unknown: u64,
-    /// Lost packets with data, SYN or FIN, the first [`LOST_MAX`].
+    /// First [`LOST_MAX`] lost packets with data, SYN or FIN.
     pub lost: Vec<Lost>,
-    /// One-way delays, if the offset is known.
+    /// One-way delays, if the clock offset is known.
     pub delays: Option<Delays>,
 }
 
 impl Way {
-    /// All lost packets.
+    /// Returns the number of all lost packets.
     #[must_use]
     pub const fn lost_all(&self) -> u64 {
         self.lost_data + self.lost_acks + self.lost_controls
     }
 
-    /// `true` if a capture lacks packets, or the fate of some is not known: then others may have been lost, too.
+    /// Returns `true` if a capture lacks packets, or if the fate of some is unknown: others may also have been lost
+    /// then.
     #[must_use]
     pub const fn is_partial(&self) -> bool {
         self.missing_near + self.missing_far + self.undecided + self.unexplained + self.unseen_bytes
@@ -156,10 +159,10 @@ impl Way {
     }
 }
 
-/// A lost packet.
+/// Lost packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// Its number in the capture near its sender.
+    /// Packet number in the capture near its sender.
     pub packet: u32,
     /// Bytes of data.
     pub bytes: u32,
@@ -167,50 +170,51 @@ pub struct Lost {
     pub is_again: bool,
 }
 
-/// One-way delays. The least of either way is half of the least round trip by definition; what exceeds it is known.
+/// One-way delays. The minimum of either direction is half of the minimum round-trip time by definition; the excess
+/// over it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delays {
-    /// The least.
+    /// Minimum.
     pub least: Duration,
     /// Median.
     pub p50: Duration,
     /// 95th percentile.
     pub p95: Duration,
-    /// The longest.
+    /// Maximum.
     pub max: Duration,
 }
 
 impl Delays {
-    /// The time beyond the least, of which 5 % of the packets took more: time in queues.
+    /// Returns the queueing delay: the time beyond the minimum that 5 % of the packets exceeded.
     #[must_use]
     pub fn queueing(&self) -> Duration {
         self.p95.saturating_sub(self.least)
     }
 }
 
-/// Place of the queue between the captures.
+/// Location of the queue between the captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// Packets wait nowhere.
+    /// No queue.
     Nowhere,
-    /// On the way of the packets of this end.
+    /// In the direction of the packets from this endpoint.
     From(Side),
-    /// On both ways.
+    /// In both directions.
     BothWays,
 }
 
-/// Delay beyond the least that counts as a queue (ours): a delayed interrupt or a busy host takes less.
+/// Minimum delay beyond the minimum that counts as a queue (ours): a delayed interrupt or a busy host takes less.
 const QUEUE_MIN: Duration = Duration::from_millis(1);
 
-/// One way has the queue if packets wait so many times as long there (ours).
+/// Ratio of the queueing delays at which one direction alone has the queue (ours).
 const QUEUE_RATIO: u64 = 3;
 
-/// Captures are not at the ends if less than this share of the round trip lies between them (ours: hosts take time, too).
+/// Minimum share of the round-trip time between captures that were taken at the endpoints (ours: hosts take time, too).
 const BETWEEN_SHARE: f64 = 0.8;
 
 impl BothEnds {
-    /// `true` if most of the path lies between the captures. Where much of it lies beyond, packets may have been lost there that
-    /// both captures have.
+    /// Returns `true` if most of the path is between the captures. If much of it is beyond, packets in both captures
+    /// may have been lost there.
     #[must_use]
     pub fn spans_path(&self) -> bool {
         let between = self.round_trip.as_secs_f64();
@@ -218,7 +222,7 @@ impl BothEnds {
             .is_some_and(|whole| between >= BETWEEN_SHARE * whole.as_secs_f64())
     }
 
-    /// The place of the queue; `None` if delays are not known.
+    /// Returns the location of the queue; `None` if the delays are unknown.
     #[must_use]
     pub fn queue(&self) -> Option<Queue> {
         let [one, other] = [self.ways.opener.delays?, self.ways.answerer.delays?];
@@ -234,26 +238,26 @@ impl BothEnds {
     }
 }
 
-/// What one capture alone told, where both tell something else.
+/// Findings from one capture alone, if both together show something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alone {
-    /// Lost segments.
+    /// Number of lost segments.
     pub losses: u64,
-    /// Needless retransmissions.
+    /// Number of spurious retransmissions.
     pub needless: u64,
 }
 
 /// One of two captures, in the order in which they were named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// The first.
+    /// First capture.
     First,
-    /// The second.
+    /// Second capture.
     Second,
 }
 
 impl Which {
-    /// The other one.
+    /// Returns the other capture.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! Names of packets: digests by which one packet is found in two captures.
+//! Names of packets: digests that identify a packet in two captures.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,20 +15,21 @@ use crate::read::side::{Both, Side};
 use crate::selection::Selection;
 use dupack_tcp::connection::Flags;
 
-/// Names that are held at most (ours: some 40 MB). What comes later in a capture has none.
+/// Maximum number of names (ours: about 40 MB). Later packets of a capture have none.
 const NAMES_MAX: usize = 1 << 21;
 
-/// Places that are counted at most while connections are looked for (ours).
+/// Maximum number of address pairs that are counted in the search for connections (ours).
 const CANDIDATES_MAX: usize = 1 << 16;
 
-/// A connection of the other capture is the same if so many packets have the same name (ours).
+/// Minimum number of packets with the same name in two captures of one connection (ours).
 const ALIKE_MIN: u32 = 2;
 
-/// Both directions of a place: source and destination.
+/// Direction of a connection: source and destination.
 pub(super) type Direction = (SocketAddr, SocketAddr);
 
-/// The names of a packet. A NAT leaves the first alone, a box that moves sequence numbers the second, and one that moves them
-/// where there are no timestamps the third. Lengths are in the last alone: an interface with offload shows several segments as one.
+/// Returns the names of a packet. A NAT preserves the first, a middlebox that shifts sequence numbers the second, and
+/// one that shifts them without timestamps the third. Only the last contains the length: an interface with offload
+/// shows several segments as one.
 fn names(packet: &Packet) -> [Option<u64>; 3] {
     let segment = &packet.segment;
     if segment.is(Flags::RST) {
@@ -52,16 +53,16 @@ fn digest(of: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Packets of the connections that both captures have, with the place of each among these connections.
+/// Packets of the connections that both captures have, with the index of the connection of each.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// Connections, by their places among the findings.
+    /// Indices of the connections in the findings.
     pub(super) connections: Vec<usize>,
-    /// By name: which of `connections`, and the end that sent it.
+    /// Index in `connections`, and the sender, of each name.
     names: HashMap<u64, (usize, Side)>,
 }
 
-/// All names in a capture. `None` if `watch` has stopped it.
+/// Returns all names in a capture. `None` if `watch` stopped it.
 pub(super) fn of_capture<R: Read>(
     reader: &mut CaptureReader<R>,
     watch: &mut dyn Watch,
@@ -78,8 +79,8 @@ pub(super) fn of_capture<R: Read>(
     Ok((extent == Extent::Whole).then_some(all))
 }
 
-/// The connections of the capture that they were found in that have packets whose names are `there`: the first
-/// [`CONNECTIONS_MAX`] of them. `None` if `watch` has stopped it.
+/// Returns the connections of the diagnosed capture that have packets with names in `there`: the first
+/// [`CONNECTIONS_MAX`] of them. `None` if `watch` stopped it.
 pub(super) fn shared<R: Read>(
     reader: &mut CaptureReader<R>,
     found: &[ConnectionFindings],
@@ -124,7 +125,7 @@ pub(super) fn shared<R: Read>(
     Ok((extent == Extent::Whole).then_some(Shared { connections, names }))
 }
 
-/// Connections by the directions of their packets.
+/// Indexes connections by the directions of their packets.
 pub(super) fn by_direction<'a>(
     addresses: impl Iterator<Item = &'a Both<SocketAddr>>,
 ) -> HashMap<Direction, Vec<(usize, Side)>> {
@@ -138,7 +139,7 @@ pub(super) fn by_direction<'a>(
     which
 }
 
-/// The one of several connections of the same addresses that a packet belongs to, by its time.
+/// Returns the connection of a packet among several with the same addresses, by its time.
 pub(super) fn at(
     connections: Option<&Vec<(usize, Side)>>,
     found: &[ConnectionFindings],
@@ -149,13 +150,13 @@ pub(super) fn at(
     all.find(|(n, _)| found.get(*n).is_some_and(is_at)).copied()
 }
 
-/// Addresses of the connections of `shared` in the other capture. `None` if `watch` has stopped it.
+/// Returns the addresses of the connections of `shared` in the other capture. `None` if `watch` stopped it.
 pub(super) fn places<R: Read>(
     reader: &mut CaptureReader<R>,
     shared: &Shared,
     watch: &mut dyn Watch,
 ) -> Result<Option<Vec<Option<Both<SocketAddr>>>>, ReadError> {
-    // By connection and the opener's and answerer's addresses.
+    // Votes for each connection and the opener's and answerer's addresses.
     let mut votes: HashMap<(usize, SocketAddr, SocketAddr), u32> = HashMap::new();
     let extent = each_packet(reader, watch, |captured| {
         let Ok(tcp) = captured.tcp() else {

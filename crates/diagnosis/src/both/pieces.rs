@@ -1,4 +1,5 @@
-//! Segments of the wire: what an interface with offload shows as one packet, cut into the segments that it stands for.
+//! Segments on the wire: packets that an interface with offload shows as one, cut into the segments that they stand
+//! for.
 
 use std::collections::HashMap;
 
@@ -7,26 +8,26 @@ use dupack_tcp::connection::Flags;
 use super::PACKETS_MAX;
 use crate::read::packet::Packet;
 
-/// A segment in one of the captures.
+/// Segment in one of the captures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Nanoseconds since the first TCP packet of the capture here, by the clock of its own capture.
+    /// Nanoseconds since the first TCP packet of this capture, by the clock of the segment's own capture.
     pub(super) at: i64,
-    /// Packet of its capture.
+    /// Packet number in its capture.
     pub(super) packet: u32,
-    /// Number of the first byte.
+    /// Sequence number of the first byte.
     pub(super) seq: u32,
     /// Bytes of data.
     pub(super) len: u32,
-    /// ACK number; 0 without one.
+    /// ACK number; 0 without ACK.
     pub(super) ack: u32,
-    /// TSval; 0 without one.
+    /// TSval; 0 without timestamps.
     pub(super) value: u32,
-    /// Digest of the echoed timestamp, the window and the SACK blocks, which count from the ACK number.
+    /// Digest of the echoed timestamp, the window and the SACK blocks relative to the ACK number.
     pub(super) digest: u32,
-    /// First SACK block: the data that the ACK is for (RFC 2018 §4).
+    /// First SACK block: the data that triggered the ACK (RFC 2018 §4).
     pub(super) sack: [u32; 2],
-    /// IPv4 identification; 0 without one.
+    /// IPv4 identification; 0 if there is none.
     pub(super) id: u16,
     /// SYN, FIN, RST and ACK, and [`COPY`].
     pub(super) flags: u8,
@@ -37,7 +38,7 @@ const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 const ACK: u8 = 0x10;
-/// Not of the header: its capture has the same packet before.
+/// Not a header bit: the capture contains the same packet before.
 const COPY: u8 = 0x80;
 
 impl Piece {
@@ -70,7 +71,7 @@ impl Piece {
         }
     }
 
-    /// SYN, FIN and RST.
+    /// Returns the bits SYN, FIN and RST.
     pub(super) const fn kind(&self) -> u8 {
         self.flags & (SYN | FIN | RST)
     }
@@ -79,13 +80,13 @@ impl Piece {
         self.flags & ACK != 0
     }
 
-    /// Marks it as one that its capture has before.
+    /// Marks the segment as a copy of an earlier one in its capture.
     pub(super) const fn as_copy(mut self) -> Self {
         self.flags |= COPY;
         self
     }
 
-    /// Whether its capture has the same packet before.
+    /// Returns `true` if the capture contains the same packet before.
     pub(super) const fn is_copy(&self) -> bool {
         self.flags & COPY != 0
     }
@@ -94,14 +95,14 @@ impl Piece {
         self.flags & SYN != 0
     }
 
-    /// Bytes of the sequence space.
+    /// Returns the number of sequence numbers.
     pub(super) const fn span(&self) -> u32 {
         let controls = (self.flags & (SYN | FIN)).count_ones();
         self.len.saturating_add(controls)
     }
 
-    /// The same with the numbers before something on the path has added `own` to sequence numbers of its sender and `other` to
-    /// those of the other end.
+    /// Undoes a shift along the path that added `own` to the sequence numbers of the sender and `other` to those of the
+    /// other endpoint.
     pub(super) const fn shifted(mut self, own: u32, other: u32) -> Self {
         self.seq = self.seq.wrapping_sub(own);
         if self.is_ack() {
@@ -114,24 +115,24 @@ impl Piece {
         self
     }
 
-    /// Whether it carries something that is to be acknowledged.
+    /// Returns `true` if the segment contains anything that must be acknowledged.
     pub(super) const fn is_data(&self) -> bool {
         self.span() > 0 && self.flags & RST == 0
     }
 }
 
-/// The segments of one direction in both captures.
+/// Segments of one direction in both captures.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pieces {
-    /// In the capture here.
+    /// Segments in this capture.
     pub(super) here: Vec<Piece>,
-    /// In the other.
+    /// Segments in the other capture.
     pub(super) there: Vec<Piece>,
 }
 
-/// Cuts what is larger than a segment. `smss` is the segment size that the diagnosis knows. Of that, the longest packet of the
-/// capture whose packets are shorter, and the commonest length above half of that, the size by which the most packets match is
-/// the right one: packets may be shorter than their ends agreed on.
+/// Cuts packets that are larger than a segment. `smss` is the segment size of the diagnosis. Candidates for the size
+/// are `smss`, the longest packet of the capture with shorter packets, and the most common length above half of that.
+/// The size with which most packets match is chosen, because packets may be shorter than the endpoints agreed on.
 pub(super) fn cut(
     here: &[Piece],
     there: &[Piece],
@@ -164,7 +165,7 @@ pub(super) fn cut(
     best.unwrap_or_default()
 }
 
-/// The commonest length of packets with data, of those that are not short.
+/// Returns the most common length of packets with data, except short ones.
 fn commonest(packets: &[Piece]) -> Option<u32> {
     let longest = packets.iter().map(|piece| piece.len).max()?;
     let mut counts: HashMap<u32, usize> = HashMap::new();
@@ -175,7 +176,7 @@ fn commonest(packets: &[Piece]) -> Option<u32> {
     most.map(|(len, _)| len).filter(|&len| len > 0)
 }
 
-/// At most [`PACKETS_MAX`] segments of `size` bytes or less.
+/// Returns at most [`PACKETS_MAX`] segments of at most `size` bytes.
 fn each(packets: &[Piece], size: u32) -> Vec<Piece> {
     let mut all = Vec::with_capacity(packets.len());
     for packet in packets {
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_larger_than_a_segment_is_several() {
+    fn a_packet_larger_than_a_segment_is_cut_into_several() {
         let whole = Piece {
             seq: u32::MAX - 999,
             len: 2500,

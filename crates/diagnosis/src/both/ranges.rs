@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub(super) struct Ranges(BTreeMap<u64, u64>);
 
 impl Ranges {
-    /// Adds the bytes from `start` to before `end`.
+    /// Adds the bytes in `start..end`.
     pub(super) fn add(&mut self, mut start: u64, mut end: u64) {
         if start >= end {
             return;
@@ -23,13 +23,13 @@ impl Ranges {
         self.0.insert(start, end);
     }
 
-    /// Whether all of these bytes are in it.
+    /// Returns `true` if the set contains all bytes in `start..end`.
     pub(super) fn has(&self, start: u64, end: u64) -> bool {
         let before = self.0.range(..=start).next_back();
         start >= end || before.is_some_and(|(_, &to)| to >= end)
     }
 
-    /// The parts of these bytes that are not in it.
+    /// Returns the parts of `start..end` that the set lacks.
     pub(super) fn gaps(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let mut gaps = Vec::new();
         let mut at = start;
@@ -49,7 +49,7 @@ impl Ranges {
     }
 }
 
-/// Numbers the bytes of a stream by 64 bits, as its sequence numbers go round.
+/// 64-bit offsets of the bytes of a stream, whose sequence numbers wrap around.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offsets {
     last: u32,
@@ -57,7 +57,7 @@ pub(super) struct Offsets {
 }
 
 impl Offsets {
-    /// Offsets around the number `first`, which has room below it.
+    /// Creates offsets around the sequence number `first`, with room below it.
     pub(super) const fn new(first: u32) -> Self {
         Self {
             last: first,
@@ -65,7 +65,7 @@ impl Offsets {
         }
     }
 
-    /// The offset of a number that lies within 2 GiB of those before it.
+    /// Returns the offset of a sequence number within 2 GiB of the previous ones.
     pub(super) fn of(&mut self, seq: u32) -> u64 {
         let ahead = seq.wrapping_sub(self.last) as i32;
         let at = self.at.saturating_add_signed(i64::from(ahead));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_go_on_where_numbers_go_round() {
+    fn offsets_continue_when_sequence_numbers_wrap() {
         let mut offsets = Offsets::new(u32::MAX);
         let first = offsets.of(u32::MAX);
         assert_eq!(offsets.of(9), first + 10);

@@ -1,4 +1,4 @@
-//! The packets of the connections that are joined, from both captures.
+//! Packets of the connections that are joined, from both captures.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -18,16 +18,17 @@ use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 use crate::selection::Selection;
 
-/// SYNs that are recorded of each connection (ours).
+/// Maximum number of SYNs that are recorded for each connection (ours).
 const SYNS_MAX: usize = 16;
 
-/// A capture has packets twice if a copy was found of one in so many; fewer are copies that the path made (ours).
+/// A capture contains packets twice if at least one packet in this many is a copy; otherwise the path made the copies
+/// (ours).
 const TWICE_OF: usize = 4;
 
-/// Announcements of a SYN.
+/// Announced options of a SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Syn {
-    /// Packet of its capture.
+    /// Packet number in its capture.
     pub(super) packet: u32,
     pub(super) mss: Option<u16>,
     pub(super) window_scale: Option<u8>,
@@ -48,7 +49,7 @@ impl Syn {
     }
 }
 
-/// Packets of one connection, by the end that sent them, in the order of the capture.
+/// Packets of one connection, by the endpoint that sent them, in capture order.
 #[derive(Debug, Default)]
 pub(super) struct Track {
     pub(super) sides: Both<Vec<Piece>>,
@@ -56,17 +57,17 @@ pub(super) struct Track {
     pub(super) syns: Vec<Syn>,
 }
 
-/// What was recorded of a capture.
+/// Recorded packets of a capture.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
-    /// When the capture here began: nanoseconds since 1970.
+    /// Start of this capture, in nanoseconds since 1970.
     pub(super) origin: i64,
-    /// Time of its first TCP packet, and of the last that could be recorded.
+    /// Time of the first TCP packet, and of the last one that could be recorded.
     first: Option<i64>,
     last: i64,
     pub(super) tracks: Vec<Track>,
     packets: usize,
-    /// Whether there were more than [`PACKETS_MAX`].
+    /// `true` if there were more than [`PACKETS_MAX`] packets.
     is_cut: bool,
 }
 
@@ -79,12 +80,12 @@ impl Recorded {
         }
     }
 
-    /// When its capture began and was over.
+    /// Returns the start and end of the capture.
     pub(super) fn window(&self) -> (i64, i64) {
         (self.first.unwrap_or(0), self.last)
     }
 
-    /// How much can be joined of what was recorded here and of the other capture.
+    /// Returns the extent of the packets that can be joined, of this capture and the other.
     pub(super) const fn extent(&self, other: &Self) -> Joined {
         match self.is_cut || other.is_cut {
             true => Joined::First,
@@ -92,7 +93,7 @@ impl Recorded {
         }
     }
 
-    /// The time of a TCP packet.
+    /// Returns the time of a TCP packet.
     fn time(&mut self, unix_nanos: u64) -> i64 {
         let at = i64::try_from(unix_nanos).unwrap_or(i64::MAX);
         let at = at.saturating_sub(self.origin);
@@ -119,8 +120,8 @@ impl Recorded {
         }
     }
 
-    /// Puts packets into the order of their times, and leaves out those that a capture has twice. Times that go back by little
-    /// are packets in the wrong order.
+    /// Sorts packets by time, because small steps back are packets out of order, and removes those that a capture
+    /// contains twice.
     fn finish(&mut self) {
         for track in &mut self.tracks {
             for side in Side::BOTH {
@@ -135,7 +136,7 @@ impl Recorded {
     }
 }
 
-/// Finds copies, direction by direction.
+/// Detector of copies in each direction.
 #[derive(Default)]
 struct Once(HashMap<Direction, Copies>);
 
@@ -150,7 +151,7 @@ impl Once {
     }
 }
 
-/// Records the shared connections of the capture that they were found in. `None` if `watch` has stopped it.
+/// Records the shared connections of the diagnosed capture. `None` if `watch` stopped it.
 pub(super) fn here<R: Read>(
     reader: &mut CaptureReader<R>,
     (found, shared): (&[ConnectionFindings], &Shared),
@@ -189,7 +190,7 @@ pub(super) fn here<R: Read>(
     Ok((extent == Extent::Whole).then_some(recorded))
 }
 
-/// Records the connections at `places` of the other capture. `None` if `watch` has stopped it.
+/// Records the connections at `places` of the other capture. `None` if `watch` stopped it.
 pub(super) fn there<R: Read>(
     reader: &mut CaptureReader<R>,
     origin: i64,
@@ -219,7 +220,7 @@ pub(super) fn there<R: Read>(
             return;
         };
         let piece = once.piece(&packet, time);
-        // Connections that follow one another between the same ports are told apart when they are matched.
+        // Consecutive connections between the same ports are separated during matching.
         for &(n, side) in connections {
             recorded.push(n, side, &packet, piece);
         }

@@ -1,4 +1,4 @@
-//! Fields that something on the path rewrites.
+//! Fields that a middlebox rewrites.
 
 use std::collections::HashMap;
 
@@ -7,17 +7,17 @@ use super::pieces::{Piece, Pieces};
 use super::record::{Syn, Track};
 use crate::read::side::{Both, Side};
 
-/// Something on the path moves sequence numbers if so many packets agree on by how much (ours) ...
+/// Minimum number of packets that must agree on a shift of sequence numbers (ours).
 const AGREE_MIN: usize = 3;
-/// ... and so many of ten of those that can be compared.
+/// Minimum number of packets in ten comparable ones that must agree on it.
 const AGREE_OF_TEN: usize = 6;
 
-/// A field at both ends.
+/// Field at both endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changed<T> {
-    /// As it was sent.
+    /// Value when it was sent.
     pub sent: T,
-    /// As it arrived.
+    /// Value when it arrived.
     pub arrived: T,
 }
 
@@ -27,11 +27,11 @@ impl<T: PartialEq> Changed<T> {
     }
 }
 
-/// Fields of one end's packets that something on the path rewrites. Fields that the captures do not have at both ends are not
-/// among them.
+/// Fields of one endpoint's packets that a middlebox rewrites. Fields that the captures lack at one endpoint are not
+/// included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
-    /// What is added to sequence numbers, modulo 2³².
+    /// Shift of the sequence numbers, modulo 2³².
     pub sequence_numbers: Option<u32>,
     /// MSS of the SYN (RFC 9293 §3.7.1).
     pub mss: Option<Changed<Option<u16>>>,
@@ -41,22 +41,22 @@ pub struct Rewritten {
     pub sack_permitted: Option<Changed<bool>>,
     /// Presence of timestamps in the SYN (RFC 7323 §3).
     pub timestamps: Option<Changed<bool>>,
-    /// `true` if values of timestamps are others.
+    /// `true` if timestamp values differ.
     pub timestamp_values: bool,
-    /// `true` if IPv4 identifications are others.
+    /// `true` if IPv4 identifications differ.
     pub identification: bool,
-    /// `true` if windows, echoed timestamps or SACK blocks are others.
+    /// `true` if windows, echoed timestamps or SACK blocks differ.
     pub windows_or_echoes: bool,
 }
 
 impl Rewritten {
-    /// Whether anything is rewritten.
+    /// Returns `true` if anything is rewritten.
     #[must_use]
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
 
-    /// The values of timestamps of packets that both captures have are others in both.
+    /// Compares the fields of packets that both captures have.
     fn fields(
         &mut self,
         pairs: &[(u32, u32)],
@@ -79,8 +79,8 @@ impl Rewritten {
     }
 }
 
-/// What is rewritten in the packets of `side`, between the captures in the order of `tracks`: the one near the sender first.
-/// `pairs` are places of the same packets in them.
+/// Returns the fields that are rewritten in the packets of one endpoint. The captures are in the order of `near` and
+/// `far`, the one near the sender first. `pairs` contains the indices of the same packets in them.
 pub(super) fn rewritten(
     (near, far): (&Track, &Track),
     (sent, arrived): (&[Piece], &[Piece]),
@@ -108,7 +108,7 @@ pub(super) fn rewritten(
     told
 }
 
-/// What the capture there adds to the sequence numbers of each end.
+/// Returns the shift of each endpoint's sequence numbers in the other capture.
 pub(super) fn shifts(here: &Track, there: &Track) -> Both<u32> {
     let [opener, answerer] =
         Side::BOTH.map(|side| shift(here.sides.of(side), there.sides.of(side)));
@@ -116,13 +116,13 @@ pub(super) fn shifts(here: &Track, there: &Track) -> Both<u32> {
 }
 
 fn shift(here: &[Piece], there: &[Piece]) -> u32 {
-    // What no box moves, where it is there.
+    // Fields that middleboxes preserve if they are present.
     let key = |piece: &Piece| (piece.value, piece.id, piece.len, piece.kind());
     let tells = |piece: &&Piece| (piece.value != 0 || piece.id != 0) && !piece.is_copy();
     let mut numbers: HashMap<_, Option<u32>> = HashMap::new();
     for piece in here.iter().filter(tells) {
         let number = numbers.entry(key(piece)).or_insert(Some(piece.seq));
-        // Several packets that are alike tell nothing.
+        // Several packets with the same key are ambiguous.
         *number = number.filter(|&seq| seq == piece.seq);
     }
     let mut votes: HashMap<u32, usize> = HashMap::new();
@@ -140,7 +140,7 @@ fn shift(here: &[Piece], there: &[Piece]) -> u32 {
     most.map_or(0, |(shift, _)| shift)
 }
 
-/// The same packets with the sequence numbers of the capture here.
+/// Converts the packets to the sequence numbers of this capture.
 pub(super) fn unshift(pieces: &mut Both<Vec<Piece>>, shifts: &Both<u32>) {
     if *shifts == Both::default() {
         return;
@@ -153,9 +153,9 @@ pub(super) fn unshift(pieces: &mut Both<Vec<Piece>>, shifts: &Both<u32>) {
     }
 }
 
-/// Leaves the packets of one connection, where the other capture has several of the same addresses, one after the other: those
-/// from the SYN before the first of `pairs` on, up to the next SYN of other numbers after the last. Returns `true` if any are left
-/// out.
+/// Keeps the packets of one connection if the other capture has several consecutive ones with the same addresses: those
+/// from the SYN before the first of `pairs` up to the next SYN with other numbers after the last. Returns `true` if any
+/// are removed.
 pub(super) fn leave_one(pieces: &mut Both<Pieces>, pairs: [&[(u32, u32)]; 2]) -> bool {
     let (mut first, mut last) = (i64::MAX, i64::MIN);
     let mut syns: Vec<(i64, u32, Side)> = Vec::new();
@@ -173,7 +173,7 @@ pub(super) fn leave_one(pieces: &mut Both<Pieces>, pairs: [&[(u32, u32)]; 2]) ->
     }
     syns.sort_unstable();
     let before = syns.iter().rev().filter(|syn| syn.0 <= first);
-    // Both ends' SYNs, and those that were sent again.
+    // SYNs of both endpoints, retransmitted ones included.
     let mut own: [Option<u32>; 2] = [None; 2];
     let mut from = i64::MIN;
     for (at, seq, side) in before {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn sequence_numbers_are_moved_where_packets_agree_on_by_how_much() {
+    fn sequence_numbers_are_shifted_if_packets_agree_on_the_shift() {
         let here: Vec<Piece> = (1..20).map(|n| data(n * 100, n)).collect();
         let there: Vec<Piece> = here
             .iter()
@@ -218,7 +218,7 @@ mod tests {
             .collect();
         assert_eq!(shift(&here, &there), 7);
         assert_eq!(shift(&here, &here), 0);
-        // A connection of its own.
+        // An unrelated connection.
         let other: Vec<Piece> = (1..20).map(|n| data(n * n * 977, n)).collect();
         assert_eq!(shift(&here, &other), 0);
         assert_eq!(shift(&here, &[]), 0);

@@ -1,4 +1,4 @@
-//! What both captures tell takes the place of what one alone has told.
+//! Replaces findings from one capture by findings from both.
 
 use std::collections::HashMap;
 
@@ -10,12 +10,13 @@ use crate::path::intervals::wilson;
 use crate::read::side::Side;
 use crate::told;
 
-/// Keeps what both captures tell of a connection; `near` is told of the data of the end that this capture is nearer to.
+/// Stores the findings from both captures of a connection. `near` contains the data of the endpoint to which this
+/// capture is nearer.
 pub(super) fn settle(found: &mut ConnectionFindings, mut both: BothEnds, near: &Told) {
     let side = both.near;
     let way = &near.way;
     if !both.spans_path() {
-        // What the far capture has may have been lost beyond it.
+        // Packets in the far capture may have been lost beyond it.
         for side in Side::BOTH {
             let way = both.ways.of_mut(side);
             way.need_unknown += std::mem::take(&mut way.needless);
@@ -42,7 +43,7 @@ pub(super) fn settle(found: &mut ConnectionFindings, mut both: BothEnds, near: &
     found.both = Some(Box::new(both));
 }
 
-/// The losses of the path.
+/// Updates the losses of the path.
 fn losses(stream: &mut StreamFindings, near: &Told) {
     let way = &near.way;
     let path = &mut stream.path;
@@ -64,7 +65,7 @@ fn losses(stream: &mut StreamFindings, near: &Told) {
     }
 }
 
-/// Which retransmissions were needed, and which were lost.
+/// Updates which retransmissions were needed, and which were lost.
 fn needs(stream: &mut StreamFindings, near: &Told) {
     let packets = near
         .again

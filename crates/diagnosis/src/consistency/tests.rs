@@ -1,4 +1,4 @@
-//! Findings that are made to contradict each other, one at a time.
+//! Findings that are modified to contradict each other, one at a time.
 
 use super::*;
 use crate::analyse::cause::Class;
@@ -7,7 +7,7 @@ use crate::sender::{Control, Recovery};
 use crate::testing::transfer;
 use crate::untold::Untold;
 
-/// What is found of a stream in which nothing contradicts anything.
+/// Returns the findings of a stream without contradictions.
 fn found() -> StreamFindings {
     let connection = transfer();
     let stream = connection.main_stream().unwrap();
@@ -15,14 +15,14 @@ fn found() -> StreamFindings {
     stream.clone()
 }
 
-/// Packets of a sender of which the capture has so many bytes twice.
+/// Returns the counts of a sender with this number of retransmitted bytes.
 fn counts(retransmitted_bytes: u64) -> Counts {
     let mut counts = Counts::default();
     counts.retransmitted_bytes = retransmitted_bytes;
     counts
 }
 
-/// What is left of the findings once `change` has been made to them.
+/// Returns the findings that remain after `change` and the comparison.
 fn settled(change: impl Fn(&mut StreamFindings)) -> StreamFindings {
     let mut found = found();
     change(&mut found);
@@ -39,23 +39,23 @@ const fn surely<T: Copy>(value: T) -> Told<T> {
     }
 }
 
-/// Why a quantity cannot be told.
+/// Returns the reason why a quantity is unknown.
 fn why<T>(told: &Told<T>) -> &'static str {
     match told {
         Told::CannotBeTold { why, .. } => why,
-        Told::Between { .. } | Told::AtLeast { .. } => "it can",
+        Told::Between { .. } | Told::AtLeast { .. } => "it is known",
     }
 }
 
 #[test]
-fn what_agrees_is_left_as_it_is() {
+fn consistent_findings_are_unchanged() {
     let left = settled(|_| ());
     assert_eq!(left.withdrawn, []);
     assert!(left.path.rate.value().is_some() && left.path.loss.value().is_some());
 }
 
 #[test]
-fn without_acks_nothing_is_told_of_the_path() {
+fn without_acks_the_path_is_unknown() {
     let left = settled(|found| found.coverage.acks = AcksSeen::None);
     assert_eq!(left.withdrawn, [Withdrawn::WithoutAcks]);
     let path = &left.path;
@@ -66,7 +66,7 @@ fn without_acks_nothing_is_told_of_the_path() {
 }
 
 #[test]
-fn where_more_than_a_tenth_is_missing_times_tell_nothing_but_the_least_round_trip() {
+fn with_more_than_a_tenth_missing_only_the_minimum_round_trip_remains() {
     let without = |part: u64| {
         settled(|found| {
             found.coverage.unseen_bytes = found.coverage.bytes * part / (100 - part);
@@ -83,12 +83,12 @@ fn where_more_than_a_tenth_is_missing_times_tell_nothing_but_the_least_round_tri
 }
 
 #[test]
-fn a_bottleneck_is_no_slower_than_what_arrived() {
+fn the_bottleneck_rate_is_at_least_the_goodput() {
     let of = |share: f64| settled(|found| found.path.rate = surely(share * found.goodput()));
     assert_eq!(of(0.91).withdrawn, []);
     let left = of(0.89);
     assert_eq!(left.withdrawn, [Withdrawn::RateBelowGoodput]);
-    let why_not = "data arrived faster than the rate that was found";
+    let why_not = "data arrived faster than the estimated rate";
     assert_eq!(
         (why(&left.path.rate), why(&left.path.room)),
         (why_not, why_not)
@@ -96,7 +96,7 @@ fn a_bottleneck_is_no_slower_than_what_arrived() {
 }
 
 #[test]
-fn what_a_policers_bucket_holds_may_arrive_faster_than_its_rate() {
+fn the_bucket_of_a_policer_may_arrive_faster_than_its_rate() {
     let of = |bytes: f64| {
         settled(|found| {
             let rate = surely(0.5 * found.goodput());
@@ -120,7 +120,7 @@ fn what_a_policers_bucket_holds_may_arrive_faster_than_its_rate() {
 }
 
 #[test]
-fn no_more_is_lost_than_is_repaired_but_for_the_end_of_a_capture() {
+fn losses_do_not_exceed_retransmissions_except_at_the_end_of_a_capture() {
     let of = |more| settled(|found| found.path.losses = found.account.retransmissions + more);
     assert_eq!(of(8).withdrawn, []);
     let left = of(9);
@@ -134,7 +134,7 @@ fn no_more_is_lost_than_is_repaired_but_for_the_end_of_a_capture() {
 }
 
 #[test]
-fn losses_that_nobody_is_told_of_contradict_nothing() {
+fn withdrawn_losses_contradict_nothing() {
     let of = |coverage: fn(&mut StreamFindings)| {
         settled(|found| {
             found.path.losses = found.account.retransmissions + 9;
@@ -148,7 +148,7 @@ fn losses_that_nobody_is_told_of_contradict_nothing() {
 }
 
 #[test]
-fn no_more_is_retransmitted_than_is_sent() {
+fn retransmissions_do_not_exceed_segments() {
     let of = |more| settled(|found| found.account.retransmissions = found.shares.segments + more);
     assert_eq!(of(0).withdrawn, []);
     let left = of(1);
@@ -162,7 +162,7 @@ fn no_more_is_retransmitted_than_is_sent() {
 }
 
 #[test]
-fn where_most_is_missing_no_sender_is_told() {
+fn without_acks_the_sender_is_unknown() {
     let left = settled(|found| found.coverage.acks = AcksSeen::None);
     let (recovery, control) = (&left.sender.recovery, &left.sender.control);
     let why = "the ACKs are not in this capture";
@@ -171,7 +171,7 @@ fn where_most_is_missing_no_sender_is_told() {
 }
 
 #[test]
-fn where_most_is_missing_no_cause_of_a_retransmission_is_told() {
+fn with_most_packets_missing_causes_of_retransmissions_are_unknown() {
     let before = found();
     assert!(before.account.retransmissions > before.account.of(Class::Unknown));
     assert!(before.timeouts().is_some());
@@ -188,7 +188,7 @@ fn where_most_is_missing_no_cause_of_a_retransmission_is_told() {
 }
 
 #[test]
-fn limits_stalls_and_lost_time_are_told_together_or_not_at_all() {
+fn limits_stalls_and_lost_time_are_reported_together_or_not_at_all() {
     let of = |change: fn(&mut StreamFindings)| {
         let found = settled(change);
         (found.limits_untold(), found.lost(), found.stalled())
@@ -202,7 +202,7 @@ fn limits_stalls_and_lost_time_are_told_together_or_not_at_all() {
 }
 
 #[test]
-fn at_the_sender_what_is_retransmitted_is_seen_twice() {
+fn at_the_sender_retransmitted_bytes_are_captured_twice() {
     let of = |change: fn(&mut StreamFindings), seen_twice| {
         let mut found = found();
         change(&mut found);
@@ -222,7 +222,7 @@ fn at_the_sender_what_is_retransmitted_is_seen_twice() {
 }
 
 #[test]
-fn a_round_trip_is_no_shorter_than_the_ways_to_both_ends() {
+fn a_round_trip_is_at_least_the_paths_to_both_endpoints() {
     let ms = Duration::from_millis;
     let of = |least| {
         settled(|found| {
@@ -236,14 +236,14 @@ fn a_round_trip_is_no_shorter_than_the_ways_to_both_ends() {
         assert_eq!(left.withdrawn, [Withdrawn::RoundTripTooShort]);
         assert_eq!(
             why(&left.path.least_rtt),
-            "samples are shorter than the ways to both ends"
+            "samples are shorter than the paths to both endpoints"
         );
     }
 }
 
 #[test]
-fn a_rate_at_which_packets_come_within_the_clocks_tick_is_none() {
-    // Three microseconds for a segment of 1460 bytes are 3.9 Gbit/s.
+fn a_rate_beyond_the_clock_resolution_is_withdrawn() {
+    // Three microseconds per segment of 1460 bytes correspond to 3.9 Gbit/s.
     let of = |rate| {
         settled(|found| {
             found.smss = 1460;
@@ -253,7 +253,7 @@ fn a_rate_at_which_packets_come_within_the_clocks_tick_is_none() {
     assert_eq!(of(3.8e9).withdrawn, []);
     let left = of(4e9);
     assert_eq!(left.withdrawn, [Withdrawn::RateBeyondClock]);
-    let why_not = "packets are closer together than the clock of a capture tells";
+    let why_not = "packets are closer together than the clock of the capture can resolve";
     assert_eq!(
         (why(&left.path.rate), why(&left.path.room)),
         (why_not, why_not)
@@ -261,7 +261,7 @@ fn a_rate_at_which_packets_come_within_the_clocks_tick_is_none() {
 }
 
 #[test]
-fn where_options_are_cut_off_no_sender_is_told() {
+fn without_options_the_sender_is_unknown() {
     let left = settled(|found| {
         found.coverage.options = OptionsSeen::Cut;
         found.sender.recovery.name = Some(Recovery::Rack);
@@ -273,7 +273,7 @@ fn where_options_are_cut_off_no_sender_is_told() {
         account.lost_again = 4;
     });
     assert_eq!(left.withdrawn, [Withdrawn::OptionsCut]);
-    // Nor which retransmissions were needed.
+    // The need of retransmissions is withdrawn, too.
     let account = &left.account;
     assert_eq!((account.needless(), account.of_unknown_need), (0, 20));
     assert_eq!((account.lost_first, account.lost_again), (0, 0));
@@ -288,7 +288,7 @@ fn where_options_are_cut_off_no_sender_is_told() {
 }
 
 #[test]
-fn a_constant_rate_for_longer_than_all_else_explains_hides_the_window() {
+fn a_constant_rate_that_explains_most_time_hides_the_window() {
     let of = |beyond: bool| {
         settled(|found| {
             let explained = [Group::Path, Group::Timers, Group::Receiver];

@@ -1,8 +1,9 @@
-//! Streams that ran the same way at the same time.
+//! Streams that ran in the same direction at the same time.
 //!
-//! Times between the packets of a stream tell the rate of its bottleneck where the bottleneck carries it alone. What others get of it
-//! lies between its packets: then they tell its share. Streams to the same host come over the same last links, and may share a
-//! bottleneck there; some are found to share one whatever their hosts.
+//! The times between the packets of a stream show the rate of its bottleneck if the bottleneck carries this stream
+//! alone. If other streams use a part of it, their packets lie between: then the times show only the stream's share.
+//! Streams to the same host use the same last links, and may share a bottleneck there; some are found to share one
+//! independently of their hosts.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,22 +15,23 @@ use crate::findings::{ConnectionFindings, Sharing};
 use crate::read::side::Side;
 use crate::shared::SharedBottleneck;
 
-/// From so much on, as a part of a stream's own bytes, others matter (ours: its share is two thirds of the rate then).
+/// Bytes of other streams, as a share of a stream's own, from which on they matter (ours: the stream then has two
+/// thirds of the rate).
 const MATTERS: f64 = 0.5;
 
-/// A stream of one packet lasts so long (ours).
+/// Assumed duration of a stream with one packet (ours).
 const SHORTEST: Duration = Duration::from_micros(1);
 
-/// A stream: to whom, when, and how much.
+/// Stream: its destination, its time, and its bytes.
 struct Run {
-    /// Nobody, within one host: there both directions have the same address, and no link.
+    /// Destination; `None` within one host, where both directions have the same address and use no link.
     to: Option<IpAddr>,
     from_s: f64,
     until_s: f64,
     bytes: f64,
 }
 
-/// Withdraws what streams say of bottlenecks that they had to share with others of the capture: those that were found, and others.
+/// Withdraws the findings of streams about bottlenecks that they shared with others of the capture, detected or not.
 pub(super) fn settle(connections: &mut [ConnectionFindings], found: &[SharedBottleneck]) {
     let sharers = sharers(found);
     let mut traffic: HashMap<IpAddr, Vec<[f64; 2]>> = HashMap::new();
@@ -65,7 +67,7 @@ pub(super) fn settle(connections: &mut [ConnectionFindings], found: &[SharedBott
     }
 }
 
-/// Streams that share a bottleneck, by their connection and sender.
+/// Returns the streams that share a bottleneck, by connection and sender.
 fn sharers(found: &[SharedBottleneck]) -> HashMap<(u64, Side), Sharing> {
     let of_one = |bottleneck: &SharedBottleneck| {
         let (rate, others) = (bottleneck.rate, bottleneck.streams.len().saturating_sub(1));
@@ -86,7 +88,7 @@ fn sharers(found: &[SharedBottleneck]) -> HashMap<(u64, Side), Sharing> {
     found.iter().flat_map(of_one).collect()
 }
 
-/// The streams of a connection, in the order in which it has them.
+/// Returns the streams of a connection, in its order.
 fn runs(connection: &ConnectionFindings) -> impl Iterator<Item = Run> {
     connection.all_streams().map(|stream| {
         let host = |side: Side| connection.addresses.of(side).ip();
@@ -103,14 +105,15 @@ fn runs(connection: &ConnectionFindings) -> impl Iterator<Item = Run> {
     })
 }
 
-/// Bytes that were carried up to a time, as if each stream had an even rate.
+/// Bytes carried up to a time, as if each stream had a constant rate.
 struct Sums {
-    /// Times at which the rate changes, in seconds; the bytes up to each, and the rate from there on in bytes per second.
+    /// Times in seconds at which the rate changes; the bytes up to each, and the rate from there on in bytes per
+    /// second.
     steps: Vec<[f64; 3]>,
 }
 
 impl Sums {
-    /// Of changes of the rate: when, and by how much.
+    /// Creates sums from changes of the rate, each with its time.
     fn of(mut changes: Vec<[f64; 2]>) -> Self {
         changes.sort_by(|one, other| one[0].total_cmp(&other[0]));
         let mut last = [0.0; 3];
@@ -124,7 +127,7 @@ impl Sums {
         }
     }
 
-    /// Bytes up to a time.
+    /// Returns the bytes carried up to a time.
     fn until(&self, at: f64) -> f64 {
         let after = self.steps.partition_point(|step| step[0] <= at);
         let step = after.checked_sub(1).and_then(|place| self.steps.get(place));
@@ -147,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn two_to_one_host_at_once_may_share_and_one_does_not() {
+    fn two_concurrent_streams_to_a_host_may_share_a_bottleneck() {
         let mut two = [transfer(), transfer()];
         settle(&mut two, &[]);
         assert_eq!(withdrawn(&two), [true, true]);
@@ -157,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_to_be_shared_is_told_with_each_share() {
+    fn a_detected_shared_bottleneck_is_reported_with_each_share() {
         let one = transfer();
         let side = one.all_streams().next().expect("data").side;
         let sharer = |connection, share| Sharer {
@@ -187,9 +190,9 @@ mod tests {
         assert_eq!(told, Some(sharing));
     }
 
-    /// As on a loopback interface.
+    /// The situation of a loopback interface.
     #[test]
-    fn both_directions_within_a_host_are_not_beside_each_other() {
+    fn both_directions_within_a_host_share_no_bottleneck() {
         let mut one = transfer();
         let mut back = one.all_streams().next().cloned().expect("data");
         back.side = back.side.other();
@@ -206,8 +209,8 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_those_of_all_that_run() {
-        // 10 bytes a second from 1 to 5 s, and 100 from 2 to 3 s.
+    fn sums_include_all_running_streams() {
+        // 10 bytes/s from 1 s to 5 s, and 100 bytes/s from 2 s to 3 s.
         let sums = Sums::of(vec![[1.0, 10.0], [2.0, 100.0], [5.0, -10.0], [3.0, -100.0]]);
         for (at, bytes) in [
             (0.5, 0.0),

@@ -1,6 +1,6 @@
-//! What follows a stream, and what it makes of a connection that is over.
+//! Follower of a stream, and the findings of a finished connection.
 //!
-//! The [`Explainer`] says what each event was, and every analysis is told of both.
+//! The [`Explainer`] explains each event, and every analysis receives the event with its explanation.
 
 use std::sync::LazyLock;
 
@@ -31,10 +31,10 @@ use crate::read::vantage::{Place, Reason};
 use crate::sender::{self, SenderAnalysis};
 use crate::shared::Candidate;
 
-/// The loss differentiations that are asked for their votes are those that come with the project.
+/// Catalog of the loss differentiations whose votes are collected: those of the project.
 static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
 
-/// Follows one stream with all analyses.
+/// Follower of one stream that runs all analyses.
 #[derive(Debug)]
 pub struct Examiner {
     beginning: Beginning,
@@ -44,13 +44,13 @@ pub struct Examiner {
     signs: Gathering,
     survey: Survey,
     sender: SenderAnalysis,
-    /// Turns that this stream answers.
+    /// Turns whose responses this stream carries.
     requests: Option<Box<Gathered>>,
-    /// The last event of the transfer: what comes later is silence.
+    /// Time of the last event of the transfer: only silence follows.
     ended: Instant,
-    /// When data left last.
+    /// Time of the last departure of data.
     last_data_at: Instant,
-    /// Bytes of data that are outstanding, without a FIN.
+    /// Outstanding bytes of data, without a FIN.
     outstanding: u64,
     closing: Closing,
 }
@@ -58,16 +58,16 @@ pub struct Examiner {
 /// State of a FIN that left without data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Closing {
-    /// Nothing.
+    /// No FIN has left.
     NotYet,
-    /// It has left, at this offset.
+    /// The FIN has left, at this offset.
     Sent(u64),
-    /// It was sent again: all data had arrived, and nobody waits for it.
+    /// The FIN was retransmitted: all data had arrived, and nobody waits for it.
     Repeated(u64),
 }
 
 impl Closing {
-    /// Takes note of what left.
+    /// Registers a departure.
     fn departed(&mut self, departure: &Departure<'_>) {
         let len = departure.end.saturating_sub(departure.start);
         if !departure.flags.contains(Flags::FIN) || len != 1 {
@@ -79,7 +79,7 @@ impl Closing {
         };
     }
 
-    /// Bytes outstanding, without the FIN.
+    /// Returns the outstanding bytes without the FIN.
     fn outstanding(self, view: &View<'_>) -> u64 {
         match self {
             Self::NotYet => view.flight_size(),
@@ -90,7 +90,7 @@ impl Closing {
         }
     }
 
-    /// `true` if nothing but a FIN that was sent again is outstanding: the transfer is over.
+    /// Returns `true` if only a retransmitted FIN is outstanding: the transfer is over.
     fn is_over(self, view: &View<'_>) -> bool {
         matches!(self, Self::Repeated(_)) && self.outstanding(view) == 0
     }
@@ -205,7 +205,7 @@ impl Follower for Examiner {
     }
 }
 
-/// Tells the budget and the stalls of what left; where both know something of the same time, the stalls take the budget's word.
+/// Passes a departure to the budget and the stalls. If both know a cause for the same time, that of the budget counts.
 fn departed_in_time(
     budget: &mut Budget,
     stalls: &mut Stalls,
@@ -222,7 +222,7 @@ fn departed_in_time(
     stalls.waited_for_window(budget.shut_for() - shut_for);
 }
 
-/// The budget of a stream that begins: its time runs from the SYN on, if the handshake was captured.
+/// Creates the budget of a stream. Its time begins with the SYN if the handshake was captured.
 fn budget(beginning: &Beginning) -> Budget {
     let opening = beginning.opened_at.zip(beginning.established_at);
     let opening = opening.filter(|(opened, established)| opened <= established);
@@ -231,7 +231,7 @@ fn budget(beginning: &Beginning) -> Budget {
     terms.segment_size = beginning.smss;
     terms.place = beginning.vantage.place;
     let at_sender = beginning.vantage.place == Place::Sender;
-    // What is sooner than a handshake that was captured is known better.
+    // Responses faster than a captured handshake are known better.
     let handshake =
         beginning.established_at.is_some() || beginning.vantage.reason == Reason::Handshake;
     if !at_sender && !handshake {
@@ -245,7 +245,7 @@ fn budget(beginning: &Beginning) -> Budget {
 }
 
 impl Examiner {
-    /// What was found, now that nothing more is to come of `connection`, and what came through over time.
+    /// Returns the findings at the end of `connection`, and the delivered data over time.
     fn findings(mut self, connection: &Connection<Self>, side: Side) -> (StreamFindings, Series) {
         if let Some(reset) = connection.ending().reset {
             let by = if reset.side == side {
@@ -255,7 +255,7 @@ impl Examiner {
             };
             self.explainer.was_reset(reset.at, reset.packet, by);
         }
-        // Where something is outstanding, the transfer goes on to the last that was heard of either end.
+        // If data is outstanding, the transfer continues until the last packet of either endpoint.
         let ended = if self.outstanding > 0 {
             self.ended.max(connection.last_at())
         } else {
@@ -302,7 +302,7 @@ impl Examiner {
     }
 }
 
-/// How much of the data of `side` the capture has.
+/// Returns how much of the data of `side` the capture contains.
 fn coverage(connection: &Connection<Examiner>, side: Side) -> Coverage {
     let own = connection.counts(side);
     let both = Side::BOTH.map(|side| connection.counts(side));
@@ -325,7 +325,8 @@ fn coverage(connection: &Connection<Examiner>, side: Side) -> Coverage {
     }
 }
 
-/// How often the receiver's window was shut. Where it never held the sender, the packets say so, and those before the first data, too.
+/// Counts how often the receiver's window was shut. If it never blocked the sender, the packets decide, including those
+/// before the first data.
 fn shut(
     explainer: &Explainer,
     shares: &Shares,
@@ -344,7 +345,7 @@ fn shut(
     }
 }
 
-/// Whether something else than a DSACK shows that a retransmission was needless.
+/// Returns `true` if evidence other than a DSACK shows that a retransmission was spurious.
 const fn needless_otherwise(need: Need) -> bool {
     match need {
         Need::NeedlessByTimestamp | Need::NeedlessByTime | Need::NeedlessByArrival => true,
@@ -352,7 +353,7 @@ const fn needless_otherwise(need: Need) -> bool {
     }
 }
 
-/// What was found of a connection that is over, and its streams that may share a bottleneck with others.
+/// Returns the findings of a finished connection, and its streams that may share a bottleneck with others.
 pub(super) fn findings(
     mut connection: Connection<Examiner>,
 ) -> (ConnectionFindings, Vec<Candidate>) {
@@ -363,7 +364,7 @@ pub(super) fn findings(
         let is_roomy = stream.never_fills_its_window();
         let mut examiner = stream.into_follower();
         gathered = gathered.take().or(examiner.requests.take());
-        // A FIN alone is no data.
+        // A FIN alone is not data.
         let counts = connection.counts(side);
         if counts.unique_bytes == 0 && counts.unseen_bytes() == 0 {
             return None;
@@ -413,7 +414,7 @@ pub(super) fn findings(
     (found, candidates)
 }
 
-/// A stream that may share a bottleneck with others: its ACKs and its packets are in the capture.
+/// Returns a stream that may share a bottleneck with others, if its ACKs and its packets are in the capture.
 fn candidate(
     connection: &Connection<Examiner>,
     found: &StreamFindings,
@@ -430,7 +431,7 @@ fn candidate(
     })
 }
 
-/// The requests of a connection, if it has turns.
+/// Returns the requests of a connection, if it has turns.
 fn requests(
     gathered: Gathered,
     connection: &Connection<Examiner>,

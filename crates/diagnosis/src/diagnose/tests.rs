@@ -1,4 +1,4 @@
-//! A capture in memory, of connections whose packets lie between one another's.
+//! Capture in memory of connections with interleaved packets.
 
 use dupack_packet::{CaptureWriter, Checksum, Envelope, Snap, emit};
 
@@ -9,15 +9,15 @@ use crate::read::packet::tests::ms;
 use crate::read::side::Side;
 use crate::testing::{ack, data, handshake};
 
-/// Connections, and the segments of each.
+/// Number of connections, and of segments in each.
 const CONNECTIONS: u16 = 30;
 const SEGMENTS: u32 = 120;
 
-/// One segment in so many is lost at first, as are those after it for a round.
+/// One segment in this many is lost at first, and so are the following ones for one round.
 const LOST: u32 = 17;
 
-/// What happens to a connection of this number, by its own clock in milliseconds: a segment in 10 ms, acknowledged
-/// 40 ms later.
+/// Returns the packets of the connection with this number, by its own clock in milliseconds: a segment every 10 ms,
+/// acknowledged 40 ms later.
 fn packets(number: u32) -> Vec<Packet> {
     let mut all = handshake(40.0, 0.1).to_vec();
     let mut acked = 0;
@@ -38,7 +38,7 @@ fn packets(number: u32) -> Vec<Packet> {
     all
 }
 
-/// All of them, one after the other by time.
+/// Returns a capture of all connections, sorted by time.
 fn capture() -> Vec<u8> {
     let mut all = Vec::new();
     for number in 0..CONNECTIONS {
@@ -79,7 +79,7 @@ fn diagnosed(capture: &[u8], threads: usize, batch: usize, watch: &mut dyn Watch
 }
 
 #[test]
-fn neither_threads_nor_batches_make_a_difference() {
+fn results_do_not_depend_on_threads_or_batches() {
     let capture = capture();
     let one = diagnosed(&capture, 1, 1, &mut ());
     assert_eq!(one.connections.len(), usize::from(CONNECTIONS));
@@ -92,7 +92,7 @@ fn neither_threads_nor_batches_make_a_difference() {
     }
 }
 
-/// Stops the reading as soon as it is asked.
+/// Observer that stops the reading when it is first called.
 struct Stopper;
 
 impl Watch for Stopper {
@@ -102,7 +102,7 @@ impl Watch for Stopper {
 }
 
 #[test]
-fn what_was_read_before_a_stop_is_diagnosed() {
+fn packets_read_before_a_stop_are_diagnosed() {
     let capture = capture();
     for (threads, batch) in [(1, 1), (2, 1000), (2, 1 << 15)] {
         let found = diagnosed(&capture, threads, batch, &mut Stopper);
@@ -119,7 +119,7 @@ fn what_was_read_before_a_stop_is_diagnosed() {
     }
 }
 
-/// The findings of the selected packets.
+/// Returns the diagnosis of the selected packets.
 fn selected(capture: &[u8], select: impl FnOnce(&mut Selection)) -> Diagnosis {
     let mut selection = Selection::default();
     select(&mut selection);
@@ -128,7 +128,7 @@ fn selected(capture: &[u8], select: impl FnOnce(&mut Selection)) -> Diagnosis {
 }
 
 #[test]
-fn a_filter_leaves_whole_connections_and_numbers_them_anew() {
+fn a_filter_keeps_whole_connections_and_renumbers_them() {
     let capture = capture();
     let all = selected(&capture, |_| {});
     let filter = "dst port 1003 or 1001";
@@ -155,7 +155,7 @@ fn a_filter_leaves_whole_connections_and_numbers_them_anew() {
 }
 
 #[test]
-fn a_time_range_cuts_and_keeps_times_and_packet_numbers() {
+fn a_time_range_keeps_times_and_packet_numbers() {
     let capture = capture();
     let all = selected(&capture, |_| {});
     let found = selected(&capture, |selection| {
@@ -180,7 +180,7 @@ fn a_time_range_cuts_and_keeps_times_and_packet_numbers() {
                 .map(|again| again.packet)
                 .collect()
         };
-        // The first of a connection that begins in the middle may not be known for one.
+        // The first retransmission of a connection that begins in the middle may go unnoticed.
         let (cut, whole) = (packets(stream), packets(whole));
         assert!(!cut.is_empty() && cut.iter().all(|packet| whole.contains(packet)));
     }

@@ -1,4 +1,4 @@
-//! How ACKs come: for how many segments each, how late, in what bursts.
+//! ACK behaviour of a receiver: segments per ACK, delay, and bursts.
 
 use dupack_tcp::facts::{AckFacts, AckKind};
 use dupack_tcp::time::{Duration, Instant};
@@ -7,24 +7,23 @@ use super::bins::{Delays, LogBins};
 use super::sack_compression::BeyondGaps;
 use crate::told::Told;
 
-/// So many lone segments tell how long their ACKs wait (ours).
+/// Minimum number of lone segments that show the delay of their ACKs (ours).
 const LONE_MIN: u64 = 3;
 
-/// A receiver that acknowledges more than this many times per segment acknowledges each (ours: every second
-/// one gives 0.5).
+/// ACKs per segment above which a receiver acknowledges every segment (ours: every second one gives 0.5).
 const EACH: f64 = 0.8;
 
-/// An ACK that comes within this share of the time that what it acknowledges takes at the bottleneck came in
-/// a burst with the one before (ours).
+/// Maximum interval between two ACKs of a burst, as a share of the time that the acknowledged data takes at the
+/// bottleneck (ours).
 const BURST: f64 = 0.25;
 
-/// Less than this is no timer (ours; RFC 1122 allows 500 ms, Linux's least is 40 ms).
+/// Minimum delay that counts as a timer (ours; RFC 1122 allows 500 ms, Linux's minimum is 40 ms).
 const TIMER_MIN: Duration = Duration::from_millis(5);
 
-/// How ACKs came.
+/// Statistics about ACKs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acks {
-    /// Those that advance, while nothing is missing, and what they acknowledge.
+    /// ACKs of new data while nothing is missing, and the segments and bytes that they acknowledge.
     advances: u64,
     segments: u64,
     bytes: u64,
@@ -34,24 +33,25 @@ pub(super) struct Acks {
     beyond_gaps: BeyondGaps,
 }
 
-/// How ACKs come.
+/// ACK behaviour of a receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Acknowledging {
-    /// ACKs per segment, while nothing is missing.
+    /// ACKs per segment while nothing is missing.
     pub per_segment: Told<f64>,
-    /// Bytes that each acknowledges on average.
+    /// Average bytes per ACK.
     pub bytes_each: Told<f64>,
-    /// How long a segment that no other follows waits for its ACK; zero if each is acknowledged at once.
+    /// Delay of the ACK of a segment that no other follows; zero if the receiver acknowledges every segment
+    /// immediately.
     pub delay: Told<Duration>,
-    /// The share of them that came in a burst with the one before.
+    /// Share of the ACKs that came in a burst with the previous one.
     pub in_bursts: Told<f64>,
-    /// Beyond which share of the gaps the receiver held ACKs back from the fourth on, so that one says what several
-    /// would (Linux's SACK compression).
+    /// Share of the gaps after which the receiver delayed ACKs from the fourth on, to merge several into one (Linux's
+    /// SACK compression).
     pub sacks_held: Told<f64>,
 }
 
 impl Acknowledging {
-    /// Whether the receiver compresses SACKs; where it cannot be told, it is not taken to.
+    /// Returns `true` if the receiver compresses SACKs. If that is unknown, it is assumed not to.
     #[must_use]
     pub fn compresses_sacks(&self) -> bool {
         self.sacks_held.value().is_some_and(|share| share > 0.5)
@@ -59,8 +59,8 @@ impl Acknowledging {
 }
 
 impl Acks {
-    /// An ACK came that tells `facts`; `outstanding` bytes are, after it. `least` is the least round-trip time
-    /// until now.
+    /// Processes an ACK with `facts`; `outstanding` bytes remain after it. `least` is the minimum round-trip time so
+    /// far.
     pub(super) fn came(
         &mut self,
         facts: &AckFacts<'_>,
@@ -84,7 +84,7 @@ impl Acks {
         }
     }
 
-    /// What is known of them: `least` is the least round-trip time, `rate` the bottleneck's in bit per second.
+    /// Returns the estimates. `least` is the minimum round-trip time, `rate` that of the bottleneck in bit/s.
     pub(super) fn told(&self, least: Option<Duration>, rate: Option<f64>) -> Acknowledging {
         let per_segment = self.advances as f64 / self.segments.max(1) as f64;
         let bytes_each = self.bytes as f64 / self.advances.max(1) as f64;
@@ -111,7 +111,7 @@ impl Acks {
                     exactly(below as f64 / self.gaps.count().max(1) as f64)
                 }
                 None => Told::CannotBeTold {
-                    why: "the rate is not known that they would come at",
+                    why: "the bottleneck's rate is unknown",
                     remedy: "a capture of a transfer that fills the path",
                 },
             },
@@ -137,8 +137,8 @@ impl Acks {
                 Told::Between { value, low, high }
             }
             _ => Told::CannotBeTold {
-                why: "no ACK waited for the receiver's timer",
-                remedy: "a capture with segments that no other follows",
+                why: "no ACK waited for the receiver's delayed-ACK timer",
+                remedy: "a capture with single segments",
             },
         }
     }

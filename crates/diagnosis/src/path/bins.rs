@@ -1,21 +1,21 @@
-//! How often values of each size were seen, in memory that does not grow with their number.
+//! Histogram in memory that does not grow with the number of values.
 //!
-//! Each power of two is divided into `2^BITS` bins of equal width (the scheme of `HdrHistogram`, Gil
-//! Tene, 2012), as in `dupack_net::histogram`; here only the bins between the least and the greatest
-//! value take memory, as a capture has thousands of connections.
+//! Each power of two is divided into `2^BITS` bins of equal width (the scheme of `HdrHistogram`, Gil Tene, 2012), as in
+//! `dupack_net::histogram`. Here only the bins between the smallest and the largest value take memory, because a
+//! capture has thousands of connections.
 
 use std::collections::VecDeque;
 
-/// Counts of values by size; a value is told within `1 / 2^(BITS + 1)` of itself.
+/// Counts of values by size; a value is exact to within `1 / 2^(BITS + 1)` of itself.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogBins<const BITS: u32> {
-    /// The number of the first bin that is kept.
+    /// Number of the first bin that is stored.
     first: usize,
     counts: VecDeque<u32>,
     total: u64,
 }
 
-/// Delays, within 0.2 %: a queue of a few packets on a long path is to be seen.
+/// Distribution of delays, to within 0.2 %: a queue of a few packets on a long path must be visible.
 pub(super) type Delays = LogBins<8>;
 
 impl<const BITS: u32> LogBins<BITS> {
@@ -42,7 +42,7 @@ impl<const BITS: u32> LogBins<BITS> {
         }
     }
 
-    /// Counts all that another has counted.
+    /// Adds all counts of another histogram.
     pub(crate) fn add(&mut self, other: &Self) {
         for (place, &count) in other.counts.iter().enumerate() {
             if count > 0 {
@@ -51,18 +51,18 @@ impl<const BITS: u32> LogBins<BITS> {
         }
     }
 
-    /// Bytes of its bins.
+    /// Returns the memory of the bins in bytes.
     #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.counts.len() * size_of::<u32>()
     }
 
-    /// How many values there were.
+    /// Returns the number of values.
     pub(crate) const fn count(&self) -> u64 {
         self.total
     }
 
-    /// The value that `rank` others, counted from 0, are not larger than; `None` if there are not so many.
+    /// Returns the value with this rank, counted from 0; `None` if there are fewer values.
     pub(super) fn at_rank(&self, rank: u64) -> Option<u64> {
         let mut below = 0;
         let place = self.counts.iter().position(|&count| {
@@ -72,21 +72,21 @@ impl<const BITS: u32> LogBins<BITS> {
         Some(Self::middle_of(self.first + place))
     }
 
-    /// The `q`-quantile, by the nearest rank; `None` without values.
+    /// Returns the `q`-quantile by the nearest rank; `None` without values.
     pub(crate) fn quantile(&self, q: f64) -> Option<u64> {
         let rank = (q.clamp(0.0, 1.0) * self.total as f64).ceil() as u64;
         self.at_rank(rank.saturating_sub(1))
     }
 
-    /// What the `q`-quantile is at most: the last value of its bin.
+    /// Returns an upper bound of the `q`-quantile: the last value of its bin.
     pub(super) fn upper_quantile(&self, q: f64) -> Option<u64> {
         let middle = self.quantile(q)?;
         let next = Self::middle_of(Self::bin_of(middle) + 1);
-        // A bin of many values reaches half way to the middle of the next.
+        // A bin of several values reaches halfway to the middle of the next one.
         Some(middle + (next - middle).saturating_sub(1) / 2)
     }
 
-    /// How many values are in the bin of `value` or above.
+    /// Returns the number of values in the bin of `value` or above.
     pub(super) fn count_from(&self, value: u64) -> u64 {
         let from = Self::bin_of(value).saturating_sub(self.first);
         self.counts.iter().skip(from).map(|&c| u64::from(c)).sum()
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_told_within_half_a_bin() {
+    fn a_value_is_exact_to_half_a_bin() {
         for value in [0, 1, 63, 64, 1000, 123_456_789, 1 << 40, u64::MAX] {
             let mut bins = LogBins::<6>::default();
             bins.record(value);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_quantile_is_at_most_is_the_last_value_of_its_bin() {
+    fn an_upper_quantile_is_the_last_value_of_its_bin() {
         let upper = |value| {
             let mut bins = LogBins::<6>::default();
             bins.record(value);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_and_quantiles_count_from_the_least() {
+    fn ranks_and_quantiles_count_from_the_smallest() {
         let mut bins = LogBins::<7>::default();
         for value in [30, 10, 20, 40] {
             bins.record(value);

@@ -1,12 +1,13 @@
-//! Whether others' packets were in the bottleneck's queue, as far as ours tell.
+//! Evidence of cross traffic in the bottleneck's queue.
 //!
-//! Hosts are uneven, too: a receiver is not scheduled, an interface hands over packets in bursts, a machine that emulates the
-//! path is busy. What such a pause holds back comes out at once when it is over, faster than the bottleneck's rate. What others'
-//! packets take is gone: ours come out at the bottleneck's rate again, and no faster. So neither a slow stretch nor a long
-//! wait counts by itself, but what is left of it when the time next to it is added.
+//! Hosts cause irregularities, too: a receiver is not scheduled, an interface delivers packets in bursts, a machine
+//! that emulates the path is busy. The data that such a pause delays comes out in a burst afterwards, faster than the
+//! bottleneck's rate. The capacity that cross traffic takes is lost: the flow's own packets continue at the
+//! bottleneck's rate, and no faster. So neither a slow stretch nor a long wait counts by itself, but only the part that
+//! remains after adding the time next to it.
 //!
-//! A receiver may hold back the last ACK of what is outstanding until a timer expires or its application has something to send:
-//! it tells nothing of the queue.
+//! A receiver may delay the last ACK of the outstanding data until a timer expires or its application sends something:
+//! that ACK shows nothing about the queue.
 
 use std::collections::VecDeque;
 
@@ -18,68 +19,71 @@ use super::intervals::at_least;
 use super::past::Past;
 use super::rate::per_second;
 
-/// Shorter stretches are not asked (ours: a busy host is late by some milliseconds).
+/// Minimum length of a stretch that is evaluated (ours: a busy host is late by a few milliseconds).
 const STRETCH_MIN: Duration = Duration::from_millis(5);
 
-/// A stretch is slow if less than this share of the rate of the faster ones came through (ours: a packet of others
-/// for six of ours).
+/// A stretch is slow if its rate is below this share of the [`FASTER`] quantile of all rates (ours: one foreign packet
+/// for six own ones).
 const SLOW: f64 = 0.85;
 const FASTER: f64 = 0.75;
 
-/// Hosts make so large a share of the stretches slow and uneven (ours: of 180 captures of kernels alone on their path, 176
-/// have fewer).
+/// Share of the stretches that hosts alone make slow and uneven (ours: of 180 captures of kernels without cross
+/// traffic, 176 have fewer).
 const SLOW_BY_HOSTS: f64 = 0.03;
 
-/// Hosts make so large a share of the stretches uneven (ours: they do in 176 of the same), and so large a share where their
-/// rates differ.
+/// Share of the stretches that hosts alone make uneven (ours: at most this in 176 of the same captures), and the share
+/// if the rates of the stretches differ.
 const UNEVEN: f64 = 0.25;
 const UNEVEN_WIDE: f64 = 0.1;
 
-/// Rates differ if the middle 80 % of them do by more than this share of their median (ours).
+/// Width of the middle 80 % of the rates, as a share of their median, above which the rates differ (ours).
 const WIDE: f64 = 0.3;
 
-/// While a packet waited, no less than this share of a stretch's rate came through, or it did not wait for
-/// that (ours).
+/// Minimum rate of the flow's own packets during a wait, as a share of the bottleneck's rate: with less, the packet
+/// waited for something else (ours).
 const WAITED_FOR: f64 = 0.5;
 
-/// So large a share of the packets waits for more than ours by hosts (ours: up to 0.9 % do in the same).
+/// Share of the packets that wait for something else because of hosts alone (ours: at most 0.9 % in the same captures).
 const FOREIGN: f64 = 0.012;
 
-/// Every so many deliveries one is asked what it waited for (ours: it takes time).
+/// One delivery of this many is evaluated (ours: an evaluation takes time).
 const ASKED_EACH: u64 = 4;
 
-/// A wait is one of at least this, and of so large a part of the least delay (ours: clocks, hosts, receivers).
+/// Minimum length of a wait: this time, and this fraction of the minimum delay (ours: clocks, hosts, receivers).
 const WAIT_MIN: Duration = Duration::from_millis(2);
 const WAIT_PARTS: u64 = 10;
 
-/// After a wait, the time in which what a host held back comes out: such a part of the wait, and at least so long (ours).
+/// Time after a wait in which data delayed by a host comes out: this fraction of the wait, and at least this long
+/// (ours).
 const AFTER_PARTS: u64 = 2;
 const AFTER_MIN: Duration = Duration::from_millis(2);
 
-/// So many wait to be judged at once (ours).
+/// Maximum number of waits to be evaluated at the same time (ours).
 const WAITING_MAX: usize = 16;
 
-/// It is more than hosts make if that is as improbable as this in so few cases, and not one case alone.
+/// Probability of the observation with hosts alone, below which it shows cross traffic, and the minimum number of
+/// cases.
 const BY_CHANCE: f64 = 0.05;
 const FOUND_MIN: u64 = 2;
 
-/// Whether others' packets were in the bottleneck's queue.
+/// Presence of cross traffic in the bottleneck's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Company {
-    /// Nothing shows any.
+    /// No evidence of cross traffic.
     NotSeen,
-    /// There may have been some: packets came out slower for a while, or waited for more than ours.
+    /// Possible cross traffic: packets came out more slowly for a while, or waited longer than the flow's own packets
+    /// explain.
     Perhaps,
 }
 
-/// Whether packets followed one another evenly in a stretch.
+/// Regularity of the packets in a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pattern {
     Smooth,
     Rough,
 }
 
-/// A stretch of packets that all waited at the bottleneck.
+/// Stretch of packets that all waited at the bottleneck.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
     pub from: Instant,
@@ -88,35 +92,35 @@ pub(super) struct Stretch {
     pub pattern: Pattern,
 }
 
-/// What tells of others.
+/// Statistics that show cross traffic.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Others {
-    /// The stretch before, and the highest rate that it has by itself or together with one next to it.
+    /// Previous stretch, and its highest rate, alone or together with an adjacent one.
     last: Option<(Stretch, f64)>,
-    /// These rates of all stretches, in bit per second, and of the rough ones.
+    /// Distribution of these rates over all stretches, in bit/s, and over the uneven ones.
     all: LogBins<7>,
     rough: LogBins<7>,
-    /// How many deliveries there were, and how many were asked, whether they had waited or not.
+    /// Number of deliveries, and of those evaluated, whether or not they had waited.
     deliveries: u64,
     asked: u64,
-    /// Those that waited, until it is known what came after.
+    /// Waits whose following time is not over yet.
     waiting: VecDeque<Wait>,
-    /// What came through while packets waited and just after, in bit per second.
+    /// Rate of the flow's own packets during each wait and just after it, in bit/s.
     meanwhile: LogBins<4>,
 }
 
-/// A packet that waited.
+/// Wait of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
-    /// When it came.
+    /// Time of arrival.
     until: Instant,
     waited: Duration,
-    /// Bit per second that came through in between.
+    /// Rate of the flow's own packets during the wait, in bit/s.
     rate: f64,
 }
 
 impl Others {
-    /// Takes the next stretch.
+    /// Processes the next stretch.
     pub(super) fn stretch(&mut self, stretch: Stretch) {
         let Some(own) = per_second(stretch.bytes, stretch.until.since(stretch.from)) else {
             return;
@@ -142,8 +146,8 @@ impl Others {
         }
     }
 
-    /// Takes what was delivered: how much of ours came through while it waited. If nobody else's was in the queue, that is
-    /// what the bottleneck's rate is. `base` is the least delay so far.
+    /// Processes a delivery: measures the rate of the flow's own packets while this one waited. Without cross traffic
+    /// in the queue, that is the bottleneck's rate. `base` is the minimum delay so far.
     pub(super) fn delivered(&mut self, delivery: &Delivery, base: Option<Duration>, past: &Past) {
         self.deliveries += 1;
         self.come_to_an_end(delivery.at, past);
@@ -167,7 +171,7 @@ impl Others {
         }
     }
 
-    /// Those whose time after the wait is over: a burst right after it is what a host held back.
+    /// Completes the waits whose following time is over: a burst right after a wait was delayed by a host.
     fn come_to_an_end(&mut self, now: Instant, past: &Past) {
         while let Some(wait) = self.waiting.front()
             && now.since(wait.until) >= AFTER_MIN.max(wait.waited / AFTER_PARTS)
@@ -179,18 +183,20 @@ impl Others {
         }
     }
 
-    /// How many of those that were asked waited for more than ours, where `rate` comes out of the bottleneck.
+    /// Returns the number of evaluated packets that waited for more than the flow's own packets, if the bottleneck's
+    /// rate is `rate`.
     fn waited_for_others(&self, rate: u64) -> u64 {
         let bound = (rate as f64 * WAITED_FOR) as u64;
         self.meanwhile.count() - self.meanwhile.count_from(bound)
     }
 
-    /// The share of the packets that waited for more than ours, where `rate` comes out of the bottleneck.
+    /// Returns the share of the packets that waited for more than the flow's own packets, if the bottleneck's rate is
+    /// `rate`.
     pub(super) fn foreign(&self, rate: u64) -> f64 {
         self.waited_for_others(rate) as f64 / self.asked.max(1) as f64
     }
 
-    /// How many stretches were slow and uneven.
+    /// Returns the number of slow and uneven stretches.
     fn slow(&self) -> u64 {
         let Some(faster) = self.all.quantile(FASTER) else {
             return 0;
@@ -199,13 +205,13 @@ impl Others {
         self.rough.count() - self.rough.count_from(bound)
     }
 
-    /// Whether the rates of the stretches differ.
+    /// Returns `true` if the rates of the stretches differ.
     fn is_wide(&self) -> bool {
         let at = |q| self.all.quantile(q).unwrap_or(0) as f64;
         at(0.9) - at(0.1) > WIDE * at(0.5)
     }
 
-    /// Whether others' packets were in the queue, where `rate` comes out of the bottleneck.
+    /// Returns whether there was cross traffic in the queue, if the bottleneck's rate is `rate`.
     pub(super) fn company(&self, rate: u64) -> Company {
         let beyond = |found: u64, of: u64, by_hosts: f64| {
             found >= FOUND_MIN && at_least(found, of, by_hosts) < BY_CHANCE
@@ -229,10 +235,10 @@ mod tests {
     use super::*;
 
     const BASE: Duration = Duration::from_millis(20);
-    /// 1250 bytes at 10 Mbit/s.
+    /// 1250 bytes per millisecond: 10 Mbit/s.
     const RATE: u64 = 10_000_000;
 
-    /// Stretches of 20 packets, each of which takes so many milliseconds and begins when the one before ends.
+    /// Returns statistics of consecutive stretches of 20 packets with these lengths in milliseconds.
     fn stretches(lasting: impl IntoIterator<Item = u64>, pattern: Pattern) -> Others {
         let mut others = Others::default();
         let mut from = Instant::ZERO;
@@ -250,8 +256,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_host_held_back_comes_out_at_once_after_it() {
-        // One of ten takes half as long again, and the next is faster by as much.
+    fn data_delayed_by_a_host_comes_out_in_a_burst_afterwards() {
+        // One of ten stretches takes half as long again, and the next is faster by the same amount.
         let paused = |n: u64| match n % 10 {
             8 => 30,
             9 => 10,
@@ -259,18 +265,18 @@ mod tests {
         };
         let others = stretches((0..100).map(paused), Pattern::Rough);
         assert_eq!(others.slow(), 0);
-        // What others took is gone.
+        // The capacity that cross traffic took is lost.
         let beside = |n: u64| 20 + u64::from(n % 10 == 8) * 10;
         let others = stretches((0..100).map(beside), Pattern::Rough);
         assert_eq!(others.slow(), 10);
         assert_eq!(others.company(RATE), Company::Perhaps);
-        // A link whose rate varies is slow, but even.
+        // A link with a variable rate is slow at times, but even.
         let others = stretches((0..100).map(beside), Pattern::Smooth);
         assert_eq!(others.company(RATE), Company::NotSeen);
     }
 
     #[test]
-    fn some_stretches_are_uneven_by_the_host_and_most_beside_others() {
+    fn hosts_make_some_stretches_uneven_and_cross_traffic_most() {
         let mut others = stretches([20; 80], Pattern::Smooth);
         others.rough = stretches([20; 15], Pattern::Rough).rough;
         assert_eq!(others.company(RATE), Company::NotSeen);
@@ -278,7 +284,7 @@ mod tests {
         assert_eq!(others.company(RATE), Company::Perhaps);
     }
 
-    /// A packet every 2 ms, each of which is under way for as long as `delay` says.
+    /// Returns statistics of a packet every 2 ms, each with the delay in milliseconds that `delay` returns.
     fn waits(delay: impl Fn(u64) -> u64, rest: Rest) -> Others {
         let (mut others, mut past) = (Others::default(), Past::default());
         for n in 0..2000 {
@@ -302,8 +308,8 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_more_than_its_own_is_not_alone() {
-        // Half of the link's rate goes through in front of each.
+    fn waiting_for_more_than_own_packets_shows_cross_traffic() {
+        // Cross traffic takes half of the link's rate.
         let beside = |_| 60;
         let others = waits(beside, Rest::More);
         assert!(
@@ -312,14 +318,14 @@ mod tests {
             others.foreign(2 * RATE)
         );
         assert_eq!(others.company(2 * RATE), Company::Perhaps);
-        // A receiver that may hold back its ACKs tells nothing.
+        // A receiver that may delay its ACKs shows nothing.
         let others = waits(beside, Rest::Nothing);
         assert_eq!(others.company(2 * RATE), Company::NotSeen);
     }
 
     #[test]
-    fn what_waited_for_a_host_is_followed_by_a_burst() {
-        // For 40 of 400 ms nothing comes; then all of it does, within a millisecond.
+    fn a_wait_for_a_host_is_followed_by_a_burst() {
+        // Nothing comes for 40 of 400 ms; then all of it comes within a millisecond.
         let held = |n: u64| match n % 200 {
             n @ 0..20 => 20 + 2 * (20 - n),
             _ => 20,

@@ -1,52 +1,52 @@
-//! What arrived, as an ACK tells it at the sender, or the packet itself at the receiver.
+//! Arrival of segments, as an ACK shows it at the sender, or the packet itself at the receiver.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Segments of which it became known at once that they have arrived.
+/// Segments whose arrival became known at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delivery {
-    /// When.
+    /// Time at which the arrival became known.
     pub at: Instant,
-    /// The places of the first and the last of them in the order of all transmissions.
+    /// Positions of the first and the last segment in the order of all transmissions.
     pub orders: (u64, u64),
-    /// How many there are.
+    /// Number of segments.
     pub segments: u64,
-    /// Their bytes, headers included.
+    /// Bytes on the wire, headers included.
     pub bytes: u64,
-    /// When the first and the last of them left, on the clock by which the delay is measured.
+    /// Departure times of the first and the last segment, on the clock that measures the delay.
     pub sent: (Instant, Instant),
-    /// Where in the stream the last one begins.
+    /// Offset of the last segment in the stream.
     pub start: u64,
-    /// How long the last one was under way, and its ACK if that is what tells; `None` if that is not known.
+    /// Delay of the last segment, including that of its ACK if the ACK shows the arrival; `None` if it is unknown.
     pub delay: Option<Duration>,
-    /// Whether the receiver may have held back what tells of it.
+    /// Promptness of the report.
     pub news: News,
-    /// Whether more was under way by then.
+    /// Data still in flight at that time.
     pub rest: Rest,
 }
 
-/// Whether more is under way when it becomes known that something has arrived.
+/// Data in flight when an arrival becomes known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
-    /// There is.
+    /// More data is in flight.
     More,
-    /// There is not: a receiver may have held back the ACK of an odd segment, as no other came (RFC 9293 §3.8.6.3).
+    /// No data is in flight: a receiver may have delayed the ACK of an odd segment because no other came (RFC 9293
+    /// §3.8.6.3).
     Nothing,
 }
 
-/// How soon it becomes known that something has arrived.
+/// Promptness of the report of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// As soon as always.
+    /// As prompt as usual.
     AsAlways,
-    /// Something before it was missing: a receiver may hold back the ACKs of what comes then, as Linux does for up to
-    /// a millisecond (`tcp_comp_sack_delay_ns`).
+    /// Earlier data was missing: a receiver may delay the ACKs of later data, as Linux does by up to a millisecond
+    /// (`tcp_comp_sack_delay_ns`).
     PerhapsHeld,
 }
 
 impl Delivery {
-    /// Whether none of the transmissions between the first and the last is missing, and none between
-    /// `before` and the first.
+    /// Returns `true` if no transmission is missing between the first and the last, nor between `before` and the first.
     pub(super) const fn follows(&self, before: u64) -> bool {
         let (first, last) = self.orders;
         first == before + 1 && last - first + 1 == self.segments

@@ -1,27 +1,28 @@
-//! Whether packets come out of a queue evenly: one after the other, with nobody else's between them.
+//! Regularity of packets that come out of a queue: one directly after the other, without cross traffic between them.
 //!
-//! Beside other flows a packet comes out later by what they had before it, and so do all behind it. A host that is
-//! late with one is not late with the next: what it lost comes back at once. So the times of a stretch are held
-//! against a line over the bytes that came. Without others most of them lie on it, whatever those are off that a
-//! host held back; with others they lie about it, as chance puts packets between ours.
+//! With cross traffic a packet is delayed by the foreign packets before it, and so are all later ones. A host that is
+//! late with one packet is not late with the next: the lost time is recovered immediately. So the times of a stretch
+//! are compared with a line over the bytes delivered. Without cross traffic most points lie on the line, no matter how
+//! late those are that a host delayed. With cross traffic the points scatter around it, because foreign packets come at
+//! random.
 
 use dupack_tcp::time::Duration;
 
-/// So many points of a stretch are kept; of a longer one every second, fourth, … (ours).
+/// Maximum number of points that are kept for a stretch; of a longer one every second, fourth, … (ours).
 const POINTS: usize = 32;
 
-/// With fewer points a line says nothing (ours).
+/// Minimum number of points for a meaningful line (ours).
 const POINTS_MIN: usize = 4;
 
-/// The first line is fitted to all points, the second to so large a part of them that lies nearest to it: a host
-/// that was late once does not bend it (ours).
+/// Share of the points nearest to the first line, to which the second line is fitted: a host that was late once does
+/// not bend it (ours).
 const NEAREST: (usize, usize) = (3, 4);
 
-/// When how many bytes of a stretch had come.
+/// Bytes delivered in a stretch over time.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     points: Vec<Point>,
-    /// Every so many are kept: a power of two.
+    /// Interval of the points that are kept: a power of two.
     each: u32,
     came: u32,
 }
@@ -32,7 +33,7 @@ struct Point {
     seconds: f64,
 }
 
-/// A straight line: seconds over bytes.
+/// Straight line: seconds over bytes.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     middle: Point,
@@ -50,7 +51,7 @@ impl Default for Course {
 }
 
 impl Course {
-    /// A stretch begins.
+    /// Starts a new stretch.
     pub(super) fn begin(&mut self) {
         *self = Self {
             points: std::mem::take(&mut self.points),
@@ -60,7 +61,7 @@ impl Course {
         self.came(0, Duration::ZERO);
     }
 
-    /// So many bytes of it had come, so long after it began.
+    /// Adds a point: `bytes` in total were delivered in the time `since` the start.
     pub(super) fn came(&mut self, bytes: u64, since: Duration) {
         self.came += 1;
         if self.came & (self.each - 1) != 0 {
@@ -80,7 +81,7 @@ impl Course {
         });
     }
 
-    /// How far the times are off a line, in the median; nothing of too few.
+    /// Returns the median distance of the times from the line; `None` if there are too few points.
     pub(super) fn scatter(&self) -> Option<Duration> {
         let first = Line::through(&self.points)?;
         let mut nearest = self.points.clone();
@@ -95,7 +96,7 @@ impl Course {
 }
 
 impl Line {
-    /// By least squares.
+    /// Fits a line by least squares.
     fn through(points: &[Point]) -> Option<Self> {
         if points.len() < POINTS_MIN {
             return None;
@@ -128,7 +129,7 @@ impl Line {
 mod tests {
     use super::*;
 
-    /// 40 packets that take 1 ms each, of which each is late by what `late` says, in microseconds.
+    /// Returns the scatter of 40 packets that take 1 ms each, delayed by what `late` returns, in microseconds.
     fn scatter(late: impl Fn(u64) -> u64) -> f64 {
         let mut course = Course::default();
         course.begin();
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_is_late_at_times_does_not_bend_the_line() {
+    fn occasional_host_delays_do_not_bend_the_line() {
         assert!(scatter(|_| 0) < 1e-6);
         let now_and_then = scatter(|n| if n % 9 == 0 { 3000 } else { 0 });
         assert!(now_and_then < 0.05, "{now_and_then}");
@@ -148,8 +149,8 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_others_do() {
-        // Others' packets come in groups, each of which takes 3 ms.
+    fn cross_traffic_scatters_the_points() {
+        // Foreign packets come in groups that take 3 ms each.
         let groups = scatter(|n| n / 7 * 3000 + u64::from(n > 20) * 4000);
         assert!(groups > 0.5, "{groups}");
     }

@@ -1,11 +1,11 @@
-//! Losses: how many, of which kind, in what bursts, and what the queue held when it overflowed.
+//! Losses: their number, kinds and bursts, and the buffer of a queue that overflowed.
 //!
-//! A segment is held for lost when it is repaired, until something shows that it had arrived. Of a loss
-//! of a first transmission the delay of its neighbours in the stream is known, which says how long the
-//! queue was. A full queue drops packets when the delay is at its longest; a link loses them whenever. So
-//! if the losses near the longest delay are more than those of as many packets elsewhere would be, the
-//! excess are the queue's, and the delay there, times the rate, is its room. As some delays are longer for other
-//! reasons, all those near the longest at which losses came are tried, and what is least likely by chance is it.
+//! A retransmitted segment counts as lost until there is evidence that it had arrived. For the loss of a first
+//! transmission, the delay of its neighbours in the stream shows the length of the queue. A full queue drops packets
+//! when the delay is longest; a link loses them at any time. So if there are more losses near the longest delay than
+//! among as many packets elsewhere, the excess losses are the queue's, and the delay there times the rate is the size
+//! of its buffer. Some delays are longer for other reasons. Therefore all delays near the longest at which losses came
+//! are tried, and the one that is least likely by chance is chosen.
 
 use std::collections::VecDeque;
 
@@ -15,76 +15,77 @@ use super::bins::Delays;
 use super::intervals::{at_least, wilson};
 use crate::told::Told;
 
-/// Of one stream so many losses are kept one by one (ours); later ones are only counted.
+/// Maximum number of losses of a stream that are kept individually (ours); later ones are only counted.
 const KEPT: usize = 4096;
 
-/// So many delays are kept, spread over some windows of data (ours): a loss is found within a few round
+/// Number of delays that are kept, spread over several windows of data (ours): a loss is detected within a few round
 /// trips.
 const HISTORY: usize = 256;
 
-/// A delay is kept for every so many parts of what is outstanding.
+/// Number of delays that are kept for the data in flight at one time.
 const PARTS: u64 = 64;
 
-/// A delay within this share of the longest queueing delay is near it (ours) …
+/// Maximum distance from the longest queueing delay, as a share of it, of a delay that is near it (ours).
 const NEAR: f64 = 0.1;
-/// … and so is one within so many packets' time: a queue of a few packets is full or a packet short of it.
+/// The same distance in packet times: a queue of a few packets is full or one packet short of it.
 const NEAR_PACKETS: f64 = 1.25;
 
-/// Less than this queueing delay is no queue that could be told from noise (ours): clocks, interrupts.
+/// Minimum queueing delay that differs from noise (ours): clocks, interrupts.
 const NOISE: Duration = Duration::from_micros(500);
-/// The same as a share of the least round-trip time.
+/// The same as a share of the minimum round-trip time.
 const NOISE_SHARE: f64 = 0.02;
 
-/// Losses near the longest delay are the queue's if so many would come by chance less often than this
-/// (ours: a sender that keeps its queue has most delays there, and many captures are looked at).
+/// Maximum probability of as many losses near the longest delay by chance, for them to count as the queue's (ours: a
+/// sender that keeps a standing queue has most delays there, and many captures are analysed).
 const CHANCE: f64 = 0.001;
 
-/// So large a share of the delays at least is elsewhere (ours): with less, a single loss there would stand for
-/// any number, and none would tell nothing.
+/// Minimum share of the delays elsewhere (ours): with a smaller one, a single loss there would stand for any number of
+/// losses, and no loss would be no evidence.
 const SHARE_MIN: f64 = 0.02;
 
-/// How much of the delays may be longer than those of a full queue, which no queue made (ours: a receiver's timer).
+/// Maximum share of delays longer than those of a full queue, which no queue caused (ours: a receiver's timer).
 const BEYOND: f64 = 0.02;
 
-/// A queue of fewer packets than this is full too often, and too close to empty, for its losses to be told from
-/// a link's (ours).
+/// Minimum size in packets of a deep queue: a smaller one is full too often, and too close to empty, to distinguish its
+/// losses from those of a link (ours).
 const DEEP: f64 = 6.0;
 
-/// So many lengths of the queue at which losses came are tried for the full one (ours).
+/// Maximum number of queue lengths at losses that are tried as the full one (ours).
 const ZONES: usize = 64;
 
-/// So many overflows show that a queue was full (ours: a single one or two are any two losses).
+/// Minimum number of overflows that show a full queue (ours: one or two may be any losses).
 const OVERFLOWS_MIN: u64 = 3;
 
-/// The same where no loss shows that a queue was full (ours: a repair makes some look late).
+/// Share of the longest delays that is ignored if no loss shows a full queue (ours: a retransmission makes some
+/// segments look late).
 const UNSURE: f64 = 0.02;
 
-/// A lost transmission.
+/// Lost transmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lost {
     pub start: u64,
     pub end: u64,
-    /// Which transmission of these bytes was lost, from 1.
+    /// Number of the transmission of these bytes that was lost, from 1.
     pub transmission: u32,
-    /// When it left, or a neighbour of it.
+    /// Departure time of the transmission or of a neighbour.
     pub sent: Instant,
-    /// When it was sent again.
+    /// Time of the retransmission.
     pub repaired: Instant,
-    /// The delay of the nearest in the stream that arrived, if that is known.
+    /// Delay of the nearest segment in the stream that arrived, if it is known.
     pub delay: Option<Duration>,
-    /// Whether it was lost for sure.
+    /// Certainty of the loss.
     pub surety: Surety,
-    /// Bit n is set if the n-th differentiation says that it was the link's, and only the first of a loss
-    /// event is judged.
+    /// Votes of the loss differentiations: bit n is set if the n-th one attributes the loss to the link. Only the first
+    /// loss of a loss event is judged.
     pub votes: Option<u32>,
 }
 
-/// Whether what was sent again was lost.
+/// Certainty that a retransmitted segment was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Surety {
-    /// ACKs say that it was missing.
+    /// ACKs show that it was missing.
     Missed,
-    /// It was outstanding when a timer expired, and nothing tells whether it had arrived.
+    /// It was outstanding when a timer expired, and may have arrived.
     Outstanding,
 }
 
@@ -95,74 +96,75 @@ struct Neighbour {
     delay: Duration,
 }
 
-/// The losses of one stream.
+/// Losses of one stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
     history: VecDeque<Neighbour>,
-    /// The longer of each two delays in a row, as that of a loss is the longer of its neighbours'.
+    /// Distribution of the longer of each two consecutive delays: the delay of a loss is also the longer one of its
+    /// neighbours.
     pairs: Delays,
     last: Duration,
     kept: Vec<Lost>,
-    /// All, those that are not kept included.
+    /// Number of all losses, including those that are not kept.
     count: u64,
-    /// Those of them that may have arrived.
+    /// Number of losses that may have arrived.
     doubtful: u64,
-    /// All transmissions, and those among which the kept losses are.
+    /// Number of all transmissions, and of those up to the last loss that is kept.
     transmissions: u64,
     among: u64,
 }
 
-/// What the queue's evidence makes of the losses.
+/// Evidence of the queue about the causes of the losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Kinds {
     /// Losses with a delay near the longest.
     near: u64,
-    /// Losses of which the delay is known.
+    /// Losses with a known delay.
     known: u64,
-    /// The share of all delays that is near the longest.
+    /// Share of all delays that is near the longest.
     share_near: f64,
-    /// The queueing delay from which on one is near the longest.
+    /// Smallest queueing delay that is near the longest.
     threshold: Duration,
-    /// Beyond this it is no queue's.
+    /// Largest queueing delay that a queue caused.
     highest: Duration,
-    /// A queueing delay that there was for sure.
+    /// Queueing delay that certainly occurred.
     pub sure: Duration,
     depth: Depth,
-    /// Whether the queue overflowed.
+    /// Overflow of the queue.
     pub overflow: Overflow,
 }
 
-/// Queueing delays that are close to one another, at which losses came.
+/// Range of similar queueing delays at which losses came.
 #[derive(Clone, Copy, Debug)]
 struct Zone {
     low: Duration,
     high: Duration,
-    /// How many losses came there, those of a burst counted once, and how likely it is that as many do by chance.
+    /// Number of losses there, those of a burst counted once, and the probability of as many by chance.
     near: u64,
     by_chance: f64,
 }
 
-/// How many of `sorted` are no less than `low` and no more than `high`.
+/// Returns the number of values in `sorted` from `low` to `high`, both included.
 fn between_of(sorted: &[Duration], low: Duration, high: Duration) -> u64 {
     let below = sorted.partition_point(|delay| *delay < low);
     let up_to = sorted.partition_point(|delay| *delay <= high);
     up_to.saturating_sub(below) as u64
 }
 
-/// A share, and the ends of its interval.
+/// A share and its interval.
 pub(super) type Share = (f64, (f64, f64));
 
-/// How long a queue was at losses.
+/// Length of the queue at losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Depth {
-    /// No more than noise.
+    /// No longer than noise.
     None,
-    /// Losses of the link that come by chance while it is full are as many as its own.
+    /// So short that random losses of the link while it is full are as many as its own.
     Shallow,
     Deep,
 }
 
-/// Whether a queue overflowed.
+/// Overflow of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Overflow {
     Seen,
@@ -170,14 +172,14 @@ pub(super) enum Overflow {
 }
 
 impl Kinds {
-    /// The share of the losses that were the queue's, with its interval; `None` if of no loss the delay is
-    /// known. `clumping` says how much less losses tell than single ones.
+    /// Returns the share of the losses that the queue caused, with its interval; `None` if no loss has a known delay,
+    /// or if the queue is too short or always full. `clumping` is the factor by which bursts reduce the information.
     pub(super) fn congestive(&self, clumping: f64) -> Option<Share> {
         if self.known == 0 {
             return None;
         }
         let known = self.known as f64;
-        // Those elsewhere tell how many near the longest delay are not the queue's.
+        // The losses elsewhere show how many near the longest delay are not the queue's.
         let elsewhere = (self.known - self.near) as f64;
         let others = 1.0 - self.share_near;
         let untold = others < SHARE_MIN && self.depth != Depth::None;
@@ -190,41 +192,40 @@ impl Kinds {
         let (low, high) = (of_queue(high * known), of_queue(low * known));
         match self.overflow {
             Overflow::Seen => Some((of_queue(elsewhere), (low, high))),
-            // Nothing shows that any was the queue's; but some may have been.
+            // There is no evidence that the queue caused any loss, but it may have caused some.
             Overflow::NotSeen if self.depth == Depth::Deep => Some((low, (low, high))),
             Overflow::NotSeen => Some((0.0, wilson(0.0, known, clumping))),
         }
     }
 
-    /// Whether a loss beside a queueing delay of `delay` was the queue's.
+    /// Returns `true` if the queue caused a loss next to a queueing delay of `delay`.
     pub(super) fn is_congestive(&self, delay: Duration) -> bool {
         self.overflow == Overflow::Seen && delay >= self.threshold
     }
 }
 
-/// Losses in bursts: the two-state chain of Gilbert (1960), in which every packet of the bad state is
-/// lost.
+/// Bursts of losses: the two-state chain of Gilbert (1960), in which every packet of the bad state is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bursts {
     /// Probability per packet of entering the bad state.
     pub enter: Told<f64>,
     /// Probability per packet of leaving it.
     pub leave: Told<f64>,
-    /// Whether that differs from losses one by one.
+    /// Comparison with independent losses.
     pub clustering: Clustering,
 }
 
-/// Whether losses come in bursts.
+/// Clustering of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clustering {
-    /// One is lost more often after one that was lost.
+    /// A loss is more likely after another loss.
     Bursts,
-    /// Each by itself, as far as can be told.
+    /// Independent losses, as far as the capture shows.
     Single,
 }
 
 impl Losses {
-    /// So many segments left.
+    /// Registers the departure of segments.
     pub(super) fn sent(&mut self, segments: u64) {
         self.transmissions += segments;
         if self.kept.len() < KEPT {
@@ -232,11 +233,12 @@ impl Losses {
         }
     }
 
-    /// What begins at `start` and left at `sent` arrived after `delay`, while `outstanding` bytes were.
+    /// Registers the arrival of a segment that begins at `start` and left at `sent`, with this delay, while
+    /// `outstanding` bytes were in flight.
     pub(super) fn arrived(&mut self, start: u64, sent: Instant, delay: Duration, outstanding: u64) {
         self.pairs.record(delay.max(self.last).as_nanos());
         self.last = delay;
-        // What was sent again lies before: it left later than its neighbours in the stream.
+        // A retransmission begins before the last segment: it left later than its neighbours in the stream.
         let next = |last: &Neighbour| last.start.saturating_add((outstanding / PARTS).max(1));
         if self.history.back().is_some_and(|last| start < next(last)) {
             return;
@@ -247,7 +249,7 @@ impl Losses {
         self.history.push_back(Neighbour { start, sent, delay });
     }
 
-    /// A transmission was lost: what is known of it, but its delay.
+    /// Registers a lost transmission; determines its delay.
     pub(super) fn lost(&mut self, mut lost: Lost) {
         self.count += 1;
         self.doubtful += u64::from(lost.surety == Surety::Outstanding);
@@ -265,7 +267,7 @@ impl Losses {
         self.kept.push(lost);
     }
 
-    /// When the neighbours in the stream of what begins at `start` left, and the longer of their delays.
+    /// Returns the departure time of the neighbours of `start` in the stream, and the longer of their delays.
     fn near(&self, start: u64) -> Option<(Instant, Duration)> {
         let before = self.history.iter().rev().find(|n| n.start < start);
         let after = self.history.iter().rev().take_while(|n| n.start > start);
@@ -276,13 +278,13 @@ impl Losses {
         Some((sent, delay))
     }
 
-    /// When the nearest in the stream that begins after `start` came, if it has come.
+    /// Returns the arrival time of the nearest segment in the stream that begins after `start`, if it has arrived.
     pub(super) fn came_after(&self, start: u64) -> Option<Instant> {
         let after = self.history.iter().rev().take_while(|n| n.start > start);
         after.last().map(|n| n.sent + n.delay)
     }
 
-    /// A repetition of `start..end` was needless: the latest loss there was none.
+    /// Removes the latest loss in `start..end`: its retransmission was spurious.
     pub(super) fn had_arrived(&mut self, start: u64, end: u64) {
         let touches = |lost: &Lost| lost.start < end && start < lost.end;
         if let Some(place) = self.kept.iter().rposition(touches) {
@@ -293,7 +295,7 @@ impl Losses {
         }
     }
 
-    /// What was sent again in one packet, as offload makes it, was not lost: none of its segments.
+    /// Removes the losses of all segments in one packet, which offload had combined.
     pub(super) fn all_had_arrived(&mut self, start: u64, end: u64) {
         let within = self
             .kept
@@ -310,7 +312,7 @@ impl Losses {
         }
     }
 
-    /// Those that are kept.
+    /// Returns the losses that are kept.
     pub(super) fn kept(&self) -> &[Lost] {
         &self.kept
     }
@@ -323,8 +325,8 @@ impl Losses {
         self.transmissions
     }
 
-    /// What the queue's evidence makes of them: `base` is the least delay, `packet` the time that a packet
-    /// takes at the bottleneck.
+    /// Evaluates the evidence of the queue. `base` is the minimum delay, and `packet` the time of a packet at the
+    /// bottleneck.
     pub(super) fn kinds(&self, base: Duration, packet: Duration) -> Kinds {
         let queueing = |delay: Duration| delay.saturating_sub(base);
         let sorted = |mut delays: Vec<Duration>| {
@@ -368,9 +370,8 @@ impl Losses {
         }
     }
 
-    /// The lengths of the queue that may have been the full one's: near which of `known`, the queueing delays beside
-    /// losses, there are some, from the longest down, as far as hardly any delay is longer. `alone` are those
-    /// of which each burst has one.
+    /// Returns the queue lengths that may be that of the full queue, longest first: lengths near some of `known`, the
+    /// queueing delays next to losses, as long as hardly any delay is longer. `alone` contains one delay per burst.
     fn zones(
         &self,
         base: Duration,
@@ -404,7 +405,7 @@ impl Losses {
         zones
     }
 
-    /// The delays beside the losses, of those that follow one another without a gap only the first's.
+    /// Returns the delays next to the losses; of losses that follow one another without a gap only the first.
     fn firsts_of_bursts(&self) -> Vec<Duration> {
         let mut ends = None;
         let mut firsts = Vec::new();
@@ -417,7 +418,7 @@ impl Losses {
         firsts
     }
 
-    /// The queueing delays beside the losses that were the queue's, in order.
+    /// Returns the sorted queueing delays next to the losses that the queue caused.
     pub(super) fn at_overflow(&self, kinds: &Kinds, base: Duration) -> Vec<Duration> {
         let delays = self.kept.iter().filter_map(|lost| lost.delay);
         let queueing = delays.map(|delay| delay.saturating_sub(base));
@@ -427,13 +428,13 @@ impl Losses {
         full
     }
 
-    /// The share of transmissions that were lost, of all or of one kind of them: `share` of the losses
-    /// are of that kind. `clumping` says how much less they tell than single ones.
+    /// Returns the share of transmissions that were lost, for one kind of losses that makes up `share` of all.
+    /// `clumping` is the factor by which bursts reduce the information.
     pub(super) fn rate(&self, share: Share, clumping: f64) -> Told<f64> {
         if self.transmissions == 0 {
             return Told::CannotBeTold {
-                why: "the capture has no data of this direction",
-                remedy: "a capture that has it",
+                why: "the capture has no data in this direction",
+                remedy: "a capture of both directions",
             };
         }
         let trials = self.transmissions as f64;
@@ -442,7 +443,7 @@ impl Losses {
         let (_, high) = wilson(hits(value), trials, clumping);
         let sure = 1.0 - self.doubtful as f64 / self.count.max(1) as f64;
         let (low, _) = wilson(hits(value) * sure, trials, clumping);
-        // What is uncertain of the share is so beside what is of the losses.
+        // The uncertainty of the share adds to that of the losses.
         let best = hits(value) / trials;
         let less = (best - low).hypot(best - hits(few) / trials);
         let more = (high - best).hypot(hits(many) / trials - best);
@@ -453,7 +454,7 @@ impl Losses {
         }
     }
 
-    /// In what bursts those came that `belongs` names, by maximum likelihood.
+    /// Estimates the bursts of the losses that `belongs` selects, by maximum likelihood.
     pub(super) fn bursts(&self, belongs: &dyn Fn(&Lost) -> bool) -> Bursts {
         let firsts = self.kept.iter().filter(|lost| lost.transmission == 1);
         let mut lost: Vec<(u64, u64)> = firsts
@@ -470,7 +471,7 @@ impl Losses {
         let runs = losses - follows;
         let arrived = (self.among as f64 - losses).max(0.0);
         let (enter, leave) = (wilson(runs, arrived, 1.0), wilson(runs, losses, 1.0));
-        // Independent losses are followed by one as often as any packet is lost.
+        // With independent losses, a loss follows another as often as any packet is lost.
         let independent = losses / (self.among.max(1)) as f64;
         let clustered = at_least(follows as u64, lost.len() as u64, independent) < CHANCE;
         Bursts {
@@ -486,8 +487,8 @@ impl Losses {
 }
 
 impl Bursts {
-    /// By how much fewer independent losses tell as much: the variance of the number of losses of the
-    /// chain over that of single ones, (1 + r)/(1 − r) for r = 1 − enter − leave.
+    /// Returns the factor by which bursts reduce the information of losses: the variance of the number of losses of the
+    /// chain over that of independent losses, (1 + r)/(1 − r) with r = 1 − enter − leave.
     pub(super) fn clumping(&self) -> f64 {
         match (self.enter.value(), self.leave.value(), self.clustering) {
             (Some(enter), Some(leave), Clustering::Bursts) if enter + leave > 0.0 => {
@@ -499,7 +500,7 @@ impl Bursts {
     }
 }
 
-/// The bursts of losses of which nothing tells the cause.
+/// Returns the bursts of losses whose cause is unknown.
 pub(super) const fn bursts_of_unknown_cause(why: &'static str, remedy: &'static str) -> Bursts {
     Bursts {
         enter: Told::CannotBeTold { why, remedy },

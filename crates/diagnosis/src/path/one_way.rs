@@ -1,30 +1,29 @@
-//! At the receiver: by how much longer than at best a packet was under way, by the sender's timestamps.
+//! Queueing delay at the receiver, from the sender's timestamps.
 //!
-//! The sender's clock says when a segment left, the capture when it came. The difference is the way and
-//! the distance of the two clocks; the least of it stands for an empty queue. A tick of the sender's clock
-//! is known only once some time has passed; before that it is taken for the usual millisecond.
+//! The sender's clock shows when a segment left, the capture when it arrived. The difference is the one-way delay plus
+//! the offset of the two clocks; its minimum stands for an empty queue. The tick of the sender's clock is known only
+//! after some time; before that it is assumed to be the usual millisecond.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Ticks per second of the clocks that there are: Linux and the BSDs count milliseconds, older Linux and
-/// Windows less finely.
+/// Ticks per second of common clocks: Linux and the BSDs count milliseconds, older Linux and Windows are coarser.
 const CLOCKS_HZ: [f64; 4] = [1000.0, 250.0, 100.0, 10.0];
 
-/// The tick of most.
+/// Most common tick.
 const USUAL_NS: u64 = 1_000_000;
 
-/// After so long the clock's ticks are counted (ours): a tick of 10 ms is then a percent.
+/// Time after which the tick is determined (ours): a tick of 10 ms is one percent of it.
 const COUNTED_AFTER: Duration = Duration::from_secs(1);
 
-/// A count may be off by this share (ours: clocks drift by 10^-4, but a queue that grows by 150 ms in the
-/// first second is counted with them; the clocks that there are lie farther apart).
+/// Maximum relative error of the tick (ours: clocks drift by 10^-4, but a queue that grows by 150 ms in the first
+/// second adds to the error; common clocks are farther apart).
 const OFF: f64 = 0.2;
 
-/// Before a clock was counted, more than this part of the time must have passed by it (ours: the next slower clock that there is
-/// shows a quarter).
+/// Minimum share of the elapsed time that the clock must show before its tick is determined (ours: the next slower
+/// common clock shows a quarter).
 const UNCOUNTED_MIN: (i64, i64) = (1, 2);
 
-/// The sender's clock, beside that of the capture.
+/// Clock of the sender, compared with that of the capture.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OneWay {
     first: Option<(Instant, u32)>,
@@ -35,18 +34,18 @@ pub(crate) struct OneWay {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Tick {
-    /// Not counted yet.
+    /// Not determined yet.
     #[default]
     Usual,
-    /// So many nanoseconds.
+    /// Number of nanoseconds.
     Counted(u64),
-    /// No clock that is known.
+    /// Unknown clock.
     Strange,
 }
 
 impl OneWay {
-    /// By how much longer than at best the packet was under way that came at `at` with the timestamp
-    /// `value`; `None` if the clock is no good for it.
+    /// Returns the delay beyond the minimum of a packet that arrived at `at` with the timestamp `value`; `None` if the
+    /// clock is unusable.
     pub(crate) fn wait(&mut self, at: Instant, value: u32) -> Option<Duration> {
         let (first_at, first_value) = *self.first.get_or_insert((at, value));
         let passed = at.since(first_at);
@@ -54,7 +53,7 @@ impl OneWay {
         if self.tick == Tick::Usual && passed >= COUNTED_AFTER {
             self.tick = count(f64::from(ticks) / passed.as_secs_f64());
             if self.tick != Tick::Counted(USUAL_NS) {
-                // What was taken for waiting until now was the clock.
+                // The apparent queueing delay until now was an error of the clock.
                 self.least_ns = i64::MAX;
             }
         }
@@ -70,14 +69,15 @@ impl OneWay {
             self.tick != Tick::Usual || sent.saturating_mul(of) > passed_ns.saturating_mul(part);
         let way = passed_ns.saturating_sub(sent);
         self.least_ns = self.least_ns.min(way);
-        // It left within the tick: in its middle, on average.
+        // The segment left within the tick: on average, in its middle.
         let wait = way
             .saturating_sub(self.least_ns)
             .saturating_sub(tick_ns as i64 / 2);
         Some(Duration::from_nanos(u64::try_from(wait).unwrap_or(0)))
     }
 
-    /// The same, where the clock is known to count as it seems: it has been counted, or most of its ticks have come so far.
+    /// As [`Self::wait`], but `None` unless the tick is certain: it has been determined, or the clock has shown most of
+    /// the elapsed time.
     pub(crate) fn sure_wait(&mut self, at: Instant, value: u32) -> Option<Duration> {
         self.wait(at, value).filter(|_| self.is_sure)
     }
@@ -96,20 +96,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wait_is_what_the_least_does_not_explain() {
+    fn the_wait_is_the_delay_beyond_the_minimum() {
         let mut clock = OneWay::default();
         let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
         assert_eq!(clock.wait(ms(100), 5000), Some(Duration::ZERO));
-        // 10 ms of queue, less half a tick.
+        // 10 ms of queueing delay, minus half a tick.
         let wait = clock.wait(ms(210), 5100).unwrap();
         assert_eq!(wait, Duration::from_micros(9500));
-        // Two seconds later the clock is known to count milliseconds.
+        // After two seconds the clock is known to count milliseconds.
         assert_eq!(clock.wait(ms(2200), 7100), Some(Duration::ZERO));
         assert!(clock.wait(ms(2320), 7200).unwrap() > Duration::from_millis(19));
     }
 
     #[test]
-    fn a_clock_that_may_be_slower_is_not_sure_before_it_is_counted() {
+    fn a_possibly_slower_clock_is_uncertain_until_its_tick_is_known() {
         let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
         let mut slow = OneWay::default();
         for n in 0..20 {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_of_no_kind_is_no_good() {
+    fn an_unknown_clock_is_unusable() {
         let mut clock = OneWay::default();
         let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
         clock.wait(ms(0), 0);

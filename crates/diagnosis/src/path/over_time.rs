@@ -1,8 +1,8 @@
-//! What came through over time, and a Mahimahi trace of it.
+//! Delivered data over time, and a Mahimahi trace of it.
 //!
-//! A trace has a line per 1500 bytes that could be delivered, in milliseconds (Netravali et al., USENIX
-//! ATC 2015). What came through is what could be delivered only while the bottleneck had no pause: a
-//! window in which it had some tells by the rate of the rest.
+//! A trace has one line, a time in milliseconds, for every 1500 bytes that could be delivered (Netravali et al., USENIX
+//! ATC 2015). The delivered data equals the deliverable data only while the bottleneck had no pause: a window with
+//! pauses uses the rate of the rest.
 
 use std::fmt::Write;
 
@@ -10,26 +10,26 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::rate::Before;
 
-/// The width of a window at first (ours: about a round trip), and of the last ones of a long capture.
+/// Initial width of a window (ours: about a round trip). It doubles in a long capture.
 const WIDTH: Duration = Duration::from_millis(100);
 
-/// So many windows are kept (ours); when there are more, each two become one.
+/// Maximum number of windows (ours); beyond it, pairs of windows are merged.
 const WINDOWS: usize = 2048;
 
-/// A window tells its rate if the bottleneck had no pause for this share of it (ours).
+/// Minimum share of a window without a pause of the bottleneck, for its rate to be known (ours).
 const FULL: f64 = 0.5;
 
-/// The capture is a trace if this share of its windows tells its rate (ours: half of the time would be
-/// made up else).
+/// Minimum share of windows with a known rate, for a capture to become a trace (ours: with less, much of the trace
+/// would be invented).
 const MOSTLY: f64 = 0.8;
 
-/// A trace has no more lines than this (ours): some 30 MB of text.
+/// Maximum number of lines of a trace (ours): about 30 MB of text.
 const LINES_MAX: f64 = 4e6;
 
-/// Bytes of a line of a trace.
+/// Bytes of one line of a trace.
 const OPPORTUNITY: f64 = 1500.0;
 
-/// What came through in the windows of one stream.
+/// Delivered data in the windows of one stream.
 #[derive(Clone, Debug)]
 pub(super) struct OverTime {
     begin: Option<Instant>,
@@ -37,7 +37,7 @@ pub(super) struct OverTime {
     windows: Vec<Window>,
 }
 
-/// What came through in a window while the bottleneck had no pause, and for how long it had none.
+/// Data delivered in a window while the bottleneck had no pause, and the time without a pause.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     bytes: u32,
@@ -55,7 +55,7 @@ impl Default for OverTime {
 }
 
 impl OverTime {
-    /// So many bytes came through by `at`, and what the bottleneck did before.
+    /// Adds `bytes` delivered by `at`, with the state of the bottleneck before.
     pub(super) fn delivered(&mut self, at: Instant, bytes: u64, before: Before) {
         let begin = *self.begin.get_or_insert(at);
         let place = loop {
@@ -87,7 +87,7 @@ impl OverTime {
         self.windows = pairs.collect();
     }
 
-    /// The bytes per second of each window; `None` where the bottleneck had too long a pause.
+    /// Returns the bytes per second of each window; `None` if the bottleneck paused too long.
     fn rates(&self) -> impl Iterator<Item = Option<f64>> + '_ {
         let full = self.width.as_secs_f64() * FULL;
         self.windows.iter().map(move |window| {
@@ -96,14 +96,14 @@ impl OverTime {
         })
     }
 
-    /// The share of the windows that tell their rate.
+    /// Returns the share of the windows with a known rate.
     pub(super) fn known(&self) -> f64 {
         let known = self.rates().flatten().count();
         known as f64 / self.windows.len().max(1) as f64
     }
 
-    /// A Mahimahi trace of the capture; `None` if too few windows tell their rate. A window that does not
-    /// has the rate of the one before.
+    /// Returns a Mahimahi trace of the capture; `None` if too few windows have a known rate. A window without one takes
+    /// the rate of the previous window.
     pub(super) fn trace(&self) -> Option<String> {
         let total: f64 = self.windows.iter().map(|w| f64::from(w.bytes)).sum();
         if self.known() < MOSTLY || total / OPPORTUNITY > LINES_MAX {
@@ -132,7 +132,7 @@ impl OverTime {
 mod tests {
     use super::*;
 
-    /// A packet of 1500 bytes every `gap_us`, for `packets`, after `from_us`.
+    /// Delivers `packets` packets of 1500 bytes, one every `gap_us`, after `from_us`. Returns the end.
     fn stream(over: &mut OverTime, from_us: u64, gap_us: u64, packets: u64) -> u64 {
         for n in 1..=packets {
             let at = Instant::ZERO + Duration::from_micros(from_us + n * gap_us);
@@ -142,9 +142,9 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_has_what_came_through() {
+    fn a_trace_contains_the_delivered_data() {
         let mut over = OverTime::default();
-        // 1 s at a packet a millisecond, then 1 s at one every 4 ms.
+        // 1 s with a packet every millisecond, then 1 s with one every 4 ms.
         let half = stream(&mut over, 0, 1000, 1000);
         stream(&mut over, half, 4000, 250);
         let trace = over.trace().unwrap();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_are_not_the_links() {
+    fn pauses_are_not_attributed_to_the_link() {
         let mut over = OverTime::default();
         stream(&mut over, 0, 1000, 500);
         stream(&mut over, 2_000_000, 1000, 500);

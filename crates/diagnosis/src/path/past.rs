@@ -1,4 +1,4 @@
-//! What came through a while ago.
+//! Recently delivered data.
 
 use std::collections::VecDeque;
 
@@ -6,13 +6,13 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::rate::per_second;
 
-/// Of what came through so many moments are remembered, each so long a part of the delay after the last, or so
-/// long (ours): four delays are looked back on.
+/// Number of moments that are remembered, and the interval between them: this fraction of the delay, but at least
+/// [`MOMENT_MIN`] (ours). They cover four delays.
 const MOMENTS: usize = 128;
 const MOMENTS_PER_DELAY: u64 = 32;
 const MOMENT_MIN: Duration = Duration::from_millis(1);
 
-/// What came through until when.
+/// Delivered bytes at recent moments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Past {
     bytes: u64,
@@ -33,12 +33,12 @@ impl Past {
         self.moments.push_back((at, self.bytes));
     }
 
-    /// Bit per second that came through in the time `long` up to `at`, and since then.
+    /// Returns the rate in bit/s of the data delivered in the time `long` up to `at`, and since then.
     pub(super) fn rate(&self, at: Instant, long: Duration) -> Option<f64> {
         let after = |&(moment, _): &(Instant, u64)| at.since(moment) >= long;
         let place = self.moments.partition_point(after);
         let &(since, before) = self.moments.get(place.saturating_sub(1))?;
-        // What is remembered may begin later.
+        // The remembered time may begin later.
         let known = long.min(at.since(since));
         let known = if place == 0 { known } else { long };
         per_second(self.bytes.saturating_sub(before), known)

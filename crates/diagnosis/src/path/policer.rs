@@ -1,16 +1,17 @@
-//! Policers: token buckets that drop what exceeds their rate, and queue nothing.
+//! Policers: token buckets that drop packets above their rate and have no queue.
 //!
-//! A bucket fills at the policing rate; a packet that finds less in it than it has bytes is dropped and takes
-//! nothing. So for each rate that may be the policer's, the bucket is followed: what has passed and not flowed in again
-//! is missing from it. At the right rate every transmission that passed found, with its own bytes, no more missing than
-//! the bucket holds, and every one that was lost found more; at others no size of the bucket tells them apart.
-//! (Flach et al., "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016, follow a bucket at the one rate that
-//! comes through between the first loss and the last; that is too little if it is full in between.)
+//! A bucket fills at the policing rate. A packet that is larger than its content is dropped and takes nothing. So the
+//! bucket is simulated for each possible rate: the deficit of the bucket is the data that has passed and has not been
+//! refilled. At the right rate the deficit including the packet is at most the bucket size for every transmission that
+//! passed, and larger for every one that was lost; at other rates no bucket size separates them. (Flach et al., "An
+//! Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016, simulate a bucket only at the throughput between the
+//! first loss and the last, which is too low if the bucket is full in between.)
 //!
-//! Losses of a link come whatever is missing. A queue that drops at its tail fills as such a bucket empties, but what
-//! waits in it is late; here nothing is.
+//! Losses of a link do not depend on the deficit. A drop-tail queue fills as such a bucket empties, but its packets are
+//! late; here they are not.
 //!
-//! Where lost packets are not seen, as at the receiver's end, each was lost right before the next of the stream came.
+//! If lost packets are not captured, as at the receiver, each is assumed lost right before the next packet of the
+//! stream.
 
 use dupack_tcp::time::Duration;
 
@@ -25,91 +26,93 @@ mod tests;
 pub(super) use course::Course;
 use course::Event;
 
-/// So many losses at an empty bucket make a policer (Flach et al. ask for 15).
+/// Minimum number of losses at an empty bucket that show a policer (Flach et al. require 15).
 const LOSSES_MIN: usize = 15;
 
-/// In so many bursts, a round trip each (ours): with fewer, two rates may explain them as well as one.
+/// Minimum number of bursts, each within a round trip (ours): with fewer, two rates may explain them equally well.
 const GROUPS_MIN: usize = 5;
 
-/// From the first loss to the last it is so many round trips at least (ours): within a few, all are one burst.
+/// Minimum time from the first loss to the last, in round trips (ours): losses within a few round trips are one burst.
 const ROUND_TRIPS_MIN: f64 = 10.0;
 
-/// Of all that passes, this share may find more missing than the bucket holds, or one packet (ours: times are not
-/// exact).
+/// Share of the passed transmissions that may exceed the bucket size, at least one (ours: times are inexact).
 const ABOVE: f64 = 0.002;
 
-/// A loss is at an empty bucket if it finds it empty within so many packets: where what is lost is seen, and where its
-/// neighbours are (ours).
+/// Distance from an empty bucket in packets, within which a loss counts as at the empty bucket: if the lost packets are
+/// captured, and if only their neighbours are (ours).
 const NEAR_SEEN: f64 = 0.25;
 const NEAR_UNSEEN: f64 = 1.0;
 
-/// So large a share of the bursts is at an empty bucket (ours): with less, those of the link say what the path is.
+/// Minimum share of the bursts at an empty bucket (ours): with less, losses of the link characterize the path.
 const SHARE_MIN: f64 = 0.5;
 
-/// As many bursts are at an empty bucket by chance in one of so many cases at most, for each rate that is tried (ours:
-/// hundreds of rates are tried, and many captures are looked at).
+/// Maximum probability of as many bursts at an empty bucket by chance, for each rate that is tried (ours: hundreds of
+/// rates are tried, and many captures are analysed).
 const CHANCE: f64 = 1e-7;
 
-/// Rates that explain so large a share of what the best one does are as good (ours: times are not exact).
+/// Share of the bursts explained by the best rate that another rate must explain to be equally good (ours: times are
+/// inexact).
 const AS_GOOD: f64 = 0.9;
 
-/// And those that explain so many bursts fewer, or less (ours: one or two losses of the link settle no rate).
+/// Number of bursts fewer that such a rate may explain in any case (ours: one or two losses of the link decide no
+/// rate).
 const AS_GOOD_BURSTS: f64 = 2.0;
 
-/// And so large a share of what it does beyond chance (ours): a bucket that most packets find empty, as one of two packets
-/// at a high rate, tells nothing.
+/// Share of the best rate's bursts beyond chance that such a rate must reach (ours): a bucket that most packets find
+/// empty, such as every second one at a high rate, is no evidence.
 const AS_GOOD_BEYOND: f64 = 0.3;
 
-/// Where rates that are as good differ by more than this, none is told: a bucket that is full between its losses shows
-/// its size and not its rate (ours).
+/// Maximum ratio of equally good rates for one to be reported: a bucket that is full between its losses shows its size
+/// and not its rate (ours).
 const RATES_ALIKE: f64 = 1.15;
 
-/// Rates are tried from this share of what came through between the first loss and the last to so many times as much,
-/// in steps of so much (ours: a bucket that limits nothing for longer hides its rate).
+/// Range and step of the rates that are tried, relative to the throughput between the first loss and the last (ours: a
+/// bucket that limits nothing for longer hides its rate).
 const RATES_FROM: f64 = 0.9;
 const RATES_TO: f64 = 8.0;
 const RATES_STEP: f64 = 1.04;
 
-/// And those that came through between two bursts of losses: so many pairs of each distance (ours). While the bucket is
-/// not full in between, that is its rate, the closer the longer it lasts; and no closer need it be known.
+/// Number of pairs of bursts, for each distance between them, whose throughput in between is tried as well (ours). If
+/// the bucket is never full in between, that is its rate, more exactly the longer the time; greater precision is not
+/// needed.
 const PAIRS: usize = 24;
 
-/// The interval is looked for from the best rate outwards, first by so much, then twice that, and so on (ours).
+/// Search for the interval: from the best rate outwards, first by this step, then twice that, and so on (ours).
 const CLOSEST: f64 = 0.0001;
 const FARTHEST: f64 = 0.4;
 
-/// A queue that drops as this bucket does is as long, at its losses, as the bucket takes to fill. The delay beside the
-/// losses is at most this share of that, in the middle (ours; Flach et al. compare the delays of lost packets with those
-/// of others).
+/// Maximum median delay next to the losses, as a share of the time that the bucket takes to fill (ours; Flach et al.
+/// compare the delays of lost packets with those of others). A queue that drops like this bucket would be that long at
+/// its losses.
 const DELAY_SHARE: f64 = 0.4;
 
-/// Where the link's rate is known, a policer's is below so large a share of it: other losses are its queue's, beside those of
-/// the link, which come without one. Where it is not, a bucket that fills in less time than this may be a queue that is too
-/// short to be seen (ours).
+/// Conditions that exclude a queue (ours). If the link's rate is known, a policer's rate must be below [`BELOW_LINK`]
+/// of it: other losses are those of the link's queue and of the link itself, without a queue. If it is unknown, a
+/// bucket that fills within [`DELAY_SEEN`] seconds may be a queue too short to be visible.
 const DELAY_SEEN: f64 = 0.003;
 pub(super) const BELOW_LINK: f64 = 0.7;
 
-/// A token bucket.
+/// Token bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policer {
-    /// How fast it fills, in bit per second.
+    /// Rate at which it fills, in bit/s.
     pub rate: Told<f64>,
-    /// What it holds, in bytes.
+    /// Size in bytes.
     pub burst: Told<f64>,
-    /// The rate of the link that it polices, in bit per second: what passes comes through at that rate.
+    /// Rate of the policed link in bit/s: packets that pass arrive at that rate.
     pub link: Told<f64>,
 }
 
-/// What losses that look like a policer's tell.
+/// Result of the search for a policer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
     One(Policer),
-    /// Several rates explain the losses, of at least so many bit per second; perhaps a short queue does, too.
+    /// Several rates explain the losses, perhaps also a short queue. Contains the lowest rate in bit/s.
     Perhaps(f64),
 }
 
 impl Found {
-    /// The policer, if it is one for sure.
+    /// Returns the policer, if it is certain.
     pub(super) const fn one(self) -> Option<Policer> {
         match self {
             Self::One(policer) => Some(policer),
@@ -118,8 +121,8 @@ impl Found {
     }
 }
 
-/// What losses tell of a policer, if they look like one's; `packet` is the bytes of a full one on the wire, `link` the rate
-/// of the bottleneck in bit per second.
+/// Searches for a policer that explains the losses. `packet` is the wire size of a full packet in bytes, and `link` the
+/// rate of the bottleneck in bit/s.
 pub(super) fn find(
     losses: &[Lost],
     course: &Course,
@@ -155,7 +158,7 @@ pub(super) fn find(
     })
 }
 
-/// Fit with the most bursts at an empty bucket beyond those that chance puts there.
+/// Returns the fit with the most bursts at an empty bucket beyond those by chance.
 fn best(fits: &[Fit]) -> Option<Fit> {
     let ordered = |one: &&Fit, other: &&Fit| {
         let beyond = one.beyond_chance.total_cmp(&other.beyond_chance);
@@ -164,7 +167,7 @@ fn best(fits: &[Fit]) -> Option<Fit> {
     fits.iter().max_by(ordered).copied()
 }
 
-/// The best with its interval: what all have that are as good, and on to the next that is not.
+/// Returns the best fit with its interval: the range of all equally good fits, extended to the next worse one.
 fn told(best: &Fit, fits: &[Fit], packet: f64, link: Told<f64>) -> Policer {
     let most = best.groups as f64;
     let least = (AS_GOOD * most).min(most - AS_GOOD_BURSTS);
@@ -194,40 +197,40 @@ fn told(best: &Fit, fits: &[Fit], packet: f64, link: Told<f64>) -> Policer {
     }
 }
 
-/// What passed and what was lost, burst by burst.
+/// Passed and lost transmissions, burst by burst.
 struct Passing {
     events: Vec<Event>,
     groups: Vec<Group>,
-    /// What came through between the first loss and the last, in bytes per second.
+    /// Throughput between the first loss and the last, in bytes per second.
     slope: f64,
-    /// A loss may find so many bytes less missing than the bucket holds.
+    /// Distance in bytes from an empty bucket, within which a loss counts as at the empty bucket.
     near: f64,
 }
 
-/// What was lost within a round trip.
+/// Losses within a round trip.
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    /// When its first loss came, in seconds since the first transmission.
+    /// Time of the first loss, in seconds since the first transmission.
     at_s: f64,
-    /// What had passed by then.
+    /// Bytes that had passed by then.
     passed: u64,
     losses: usize,
 }
 
-/// A bucket, and how well it tells what was lost from what passed.
+/// Bucket, and how well it separates lost from passed transmissions.
 #[derive(Clone, Copy, Debug)]
 struct Fit {
-    /// In bytes per second.
+    /// Rate in bytes per second.
     rate: f64,
-    /// In bytes.
+    /// Size in bytes.
     burst: f64,
-    /// So many losses were at an empty bucket …
+    /// Number of losses at an empty bucket.
     near: usize,
-    /// … and of so many bursts most.
+    /// Number of bursts of which most losses were at an empty bucket.
     groups: usize,
-    /// As many more than there are if bursts come whenever something passes.
+    /// Number of such bursts beyond those expected if bursts come at any transmission.
     beyond_chance: f64,
-    /// The share of what passed when it was as empty.
+    /// Share of the passed transmissions that found the bucket equally empty.
     share: f64,
 }
 
@@ -261,7 +264,7 @@ impl Passing {
             all >= LOSSES_MIN && groups.len() >= GROUPS_MIN && lasts >= least * ROUND_TRIPS_MIN;
         let slope = (last.passed - first.passed) as f64 / lasts;
         let slope = Some(slope).filter(|slope| enough && slope.is_normal())?;
-        // What was lost at the end of the capture may not have been repaired yet.
+        // Losses at the end of the capture may not have been retransmitted yet.
         let known = events.iter().rposition(|event| event.losses() > 0)?;
         events.truncate(known + 1);
         Some(Self {
@@ -277,12 +280,12 @@ impl Passing {
         })
     }
 
-    /// The lowest rate that is tried, in bytes per second.
+    /// Returns the lowest rate that is tried, in bytes per second.
     fn lowest(&self) -> f64 {
         self.slope * RATES_FROM
     }
 
-    /// The rates that are tried, in bytes per second.
+    /// Returns the rates that are tried, in bytes per second.
     fn rates(&self) -> impl Iterator<Item = f64> {
         let range = self.lowest()..self.slope * RATES_TO;
         let most = range.end;
@@ -300,7 +303,7 @@ impl Passing {
         even.take_while(move |rate| *rate <= most).chain(between)
     }
 
-    /// The bucket of that rate with the fewest transmissions that passed and should not have.
+    /// Returns the bucket of this rate with the fewest passed transmissions that should have been dropped.
     fn fit(&self, rate: f64) -> Fit {
         let mut passed = Vec::with_capacity(self.events.len());
         let mut lost = Vec::new();
@@ -317,7 +320,7 @@ impl Passing {
                 missing = with_it;
             }
             if event.lost_after > 0 {
-                // As empty as what is seen before them found it.
+                // The lost packets found the bucket as empty as the captured packet before them.
                 let after = std::iter::repeat_n((missing, at), usize::from(event.lost_after));
                 lost.extend(after);
             }
@@ -345,7 +348,7 @@ impl Passing {
         }
     }
 
-    /// Of how many bursts most losses are among these.
+    /// Returns the number of bursts of which most losses are among these.
     fn most_of(&self, losses: &[f64]) -> usize {
         let mut losses = losses.iter().peekable();
         let mut count = 0;
@@ -364,7 +367,7 @@ impl Passing {
         count
     }
 
-    /// Whether the losses are at the empty bucket, and not by chance.
+    /// Returns `true` if the losses are at the empty bucket, and not by chance.
     fn is_one(&self, fit: &Fit) -> bool {
         let all = self.groups.len();
         let by_chance = at_least(fit.groups as u64, all as u64, fit.share);
@@ -375,7 +378,8 @@ impl Passing {
     }
 }
 
-/// The largest but so many; `None` if there are no more than these. So few are left out that they are kept in order.
+/// Returns the largest value except the `but` largest ones; `None` if there are no more than these. `but` is small, so
+/// these are kept sorted.
 fn largest(of: &[f64], but: usize) -> Option<f64> {
     let mut most = Vec::with_capacity(but + 2);
     let mut least = f64::NEG_INFINITY;
@@ -396,7 +400,7 @@ fn largest(of: &[f64], but: usize) -> Option<f64> {
 }
 
 impl Fit {
-    /// Nothing passed that would tell.
+    /// Returns the fit for a course in which nothing passed.
     const fn none(rate: f64) -> Self {
         Self {
             rate,
@@ -409,13 +413,13 @@ impl Fit {
     }
 }
 
-/// Whether a rate in bytes per second may be that of a policer before a link of so many bit per second.
+/// Returns `true` if a rate in bytes per second may be that of a policer on a link of `link` bit/s.
 fn is_below(rate: f64, link: f64) -> bool {
     rate * 8.0 <= BELOW_LINK * link
 }
 
-/// Whether the losses come with less delay than in a queue that fills as the bucket does; `link` is the rate of the
-/// bottleneck, in bit per second.
+/// Returns `true` if the losses come with less delay than in a queue that fills like the bucket. `link` is the rate of
+/// the bottleneck in bit/s.
 fn without_queue(losses: &[Lost], least: Duration, fit: &Fit, link: Option<f64>) -> bool {
     let fills = fit.burst / fit.rate;
     let told = match link {

@@ -1,25 +1,25 @@
-//! The rate of the bottleneck: how fast packets come out of it while it has no pause.
+//! Rate of the bottleneck: the rate at which packets come out of it while it does not pause.
 //!
-//! A packet waits at the bottleneck if it was sent before the one in front of it had left. The ACK of that
-//! one comes no sooner than its way back takes after it left, so that
+//! A packet waits at the bottleneck if it was sent before the previous packet had left it. The ACK of the previous
+//! packet arrives no sooner than one return trip after that packet left, so that
 //!
 //! ```text
 //! the bottleneck had no pause before a packet  if  sent(packet) + least RTT ≤ ack(the packet before)
 //! ```
 //!
-//! whatever the times of the two ways are. Stretches of packets of which this holds for each, with none
-//! missing, are measured: their bytes over the time between the first ACK and the last. This is BBR's
-//! delivery rate (Cardwell et al., 2017) without its samples that are limited by the sender; packets that
-//! were lost on the way out of the queue cannot make it too low, as there are none within a stretch.
+//! regardless of the two one-way delays. Stretches of packets for which this holds, with none missing, are measured:
+//! their bytes over the time between the first ACK and the last. This is BBR's delivery rate (Cardwell et al., 2017)
+//! without samples limited by the sender. Packets lost after the queue cannot reduce the rate, because a stretch
+//! contains no losses.
 //!
-//! Packets wait for other things than a queue: a radio that holds them all, a receiver that holds its ACKs.
-//! They come out at once then, at a rate that is no bottleneck's. But a packet that waited in a queue for so
-//! long waited for what came out of it meanwhile: what came through in that time, at the rate of the stretch.
-//! A stretch of which that does not hold is not measured ([`Past`]).
+//! Packets also wait for other reasons: a radio that holds all of them, or a receiver that holds its ACKs. They then
+//! come out together, at a rate that is not the bottleneck's. But a packet that waited in a queue waited for the data
+//! that came out of it in that time, at the rate of the stretch. A stretch for which that does not hold is not measured
+//! ([`Past`]).
 //!
-//! Two more things are asked of the same ACKs. The stretches' rates are all alike if the rate is the
-//! link's and the link's is constant. And within a stretch packets follow one another evenly, if nobody
-//! else's are between them.
+//! The same ACKs answer two more questions. The rates of all stretches are similar if they are the rate of a link, and
+//! that rate is constant. And the packets of a stretch follow one another evenly if there is no cross traffic between
+//! them.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -31,76 +31,77 @@ use super::intervals::median_ranks;
 use super::past::Past;
 use crate::told::Told;
 
-/// A stretch is measured when it has so many segments and ACKs (ours): the first ACK's own delay then is a
-/// few percent of it.
+/// Minimum number of segments and ACKs in a measured stretch (ours): the delay of the first ACK is then a few percent
+/// of it.
 const SEGMENTS_MIN: u64 = 16;
 const ACKS_MIN: u32 = 6;
 
-/// It is also measured where it ends early, from so many segments on.
+/// The same for a stretch that ends early.
 const SEGMENTS_LEAST: u64 = 7;
 const ACKS_LEAST: u32 = 4;
 
-/// It lasts at least the least round-trip time, within these bounds (ours): bursts of ACKs are shorter,
-/// and a link whose rate varies is seen to.
+/// Bounds on the length of a stretch, which is otherwise the minimum round-trip time (ours): bursts of ACKs are
+/// shorter, and changes of a link's rate remain visible.
 const LASTS_MIN: Duration = Duration::from_millis(10);
 const LASTS_MAX: Duration = Duration::from_millis(100);
 
-/// What is not in the spread of the samples: clocks, and the ends of a stretch (ours).
+/// Relative error beyond the spread of the samples: clocks, and the ends of a stretch (ours).
 const SYSTEMATIC: f64 = 0.01;
 
-/// The same if there are too few stretches to tell their spread.
+/// The same if there are too few stretches to determine their spread.
 const SYSTEMATIC_OF_FEW: f64 = 0.03;
 
-/// From so many stretches on their order statistics have an interval: below, both ends are among them.
+/// Minimum number of stretches for an interval from order statistics: with fewer, it includes both extremes.
 const STRETCHES_MIN: u64 = 6;
 
-/// The middle 80 % of the stretches' rates lie within this share of their median if the rate is constant
-/// (ours: measured with ACKs of every second segment on constant links, they lie within 5 %).
+/// Maximum width of the middle 80 % of the stretches' rates, as a share of their median, for a constant rate (ours: 5 %
+/// when measured on constant links with ACKs of every second segment).
 const CONSTANT: f64 = 0.12;
 
-/// Within a stretch packets are off a line over the bytes by no more than this share of the time between ACKs, in the
-/// middle, if nobody else's packets are between ours (ours).
+/// Maximum median distance of packets from a line over the bytes, as a share of the time between ACKs, in a stretch
+/// without cross traffic (ours).
 const SMOOTH: f64 = 0.1;
 
-/// What they are off by less than this may be the hosts' (ours: interrupts, and who reads the clock).
+/// Distance from the line that hosts may cause (ours: interrupts, and the time of reading the clock).
 const JITTER: Duration = Duration::from_micros(100);
 
-/// So large a share of the stretches is smooth if the link is ours alone (ours).
+/// Minimum share of even stretches on a link without cross traffic (ours).
 const MOSTLY_SMOOTH: f64 = 0.8;
 
-/// So large a share is rough if it is not (ours).
+/// Minimum share of uneven stretches on a link with cross traffic (ours).
 const OFTEN_ROUGH: f64 = 0.2;
 
-/// While a packet waited, no less than this share of a stretch's rate came through, or it did not wait for
-/// that (ours: a burst out of a radio is faster by an order of magnitude, a link whose rate varies by less).
+/// Minimum rate of delivered data while a packet waited, as a share of the stretch's rate: with less, the packet waited
+/// for something else (ours: a burst from a radio is faster by an order of magnitude, a link with a variable rate by
+/// less).
 const WAITED_FOR: f64 = 0.5;
 
-/// Rates, bit per second.
+/// Rates in bit/s.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rates {
     last: Option<(Instant, u64)>,
     run: Option<Run>,
     course: Course,
-    /// The same without its last ACK.
+    /// Current stretch without its last ACK.
     before_last: Option<Run>,
-    /// Rates of stretches.
+    /// Distribution of the rates of stretches.
     stretches: LogBins<7>,
-    /// The same of those that were told of as soon as always.
+    /// Distribution of the rates of stretches that were reported promptly.
     prompt: LogBins<7>,
-    /// How many of these were smooth, and how many rough; of the others, clocks and hosts may be the cause.
+    /// Number of even and of uneven ones among these; the others may be uneven because of clocks and hosts.
     smooth: u64,
     rough: u64,
-    /// How long the bottleneck had no pause.
+    /// Total time in which the bottleneck did not pause.
     busy: Duration,
-    /// The window over which the present bound is taken.
+    /// Window of the current bound.
     window: Option<Window>,
     past: Past,
     others: Others,
-    /// The highest rate that came through for the time of a round trip.
+    /// Highest rate over a round trip.
     most: f64,
 }
 
-/// A stretch that is under way.
+/// Current stretch.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     from: Instant,
@@ -108,9 +109,9 @@ struct Run {
     bytes: u64,
     segments: u64,
     acks: u32,
-    /// By how much longer than at best the packet was under way that waited longest, and when it came.
+    /// Longest queueing delay of its packets, and the arrival time of that packet.
     waited: (Duration, Instant),
-    /// Whether it was told of all of it as soon as always.
+    /// `AsAlways` if the whole stretch was reported promptly.
     news: News,
 }
 
@@ -135,43 +136,43 @@ impl Run {
 #[derive(Clone, Copy, Debug)]
 struct Window {
     from: Instant,
-    /// When that left which came then.
+    /// Departure time of the data that arrived at `from`.
     sent: Instant,
     bytes: u64,
 }
 
-/// How the rates of stretches are spread.
+/// Spread of the rates of stretches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spreading {
-    /// As far as those of a constant rate are.
+    /// As narrow as for a constant rate.
     Narrow,
     Wide,
 }
 
-/// Whether the bottleneck's rate stays the same.
+/// Steadiness of the bottleneck's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steadiness {
-    /// It does.
+    /// The rate is constant.
     Constant,
-    /// It does not, and packets follow one another as fast as it then is: the link itself varies.
+    /// The rate varies, and packets follow one another evenly at the current rate: the link itself varies.
     LinkVaries,
-    /// Other packets may be between ours: others share the bottleneck, or ACKs come in bursts.
+    /// Other packets may be between those of this flow: the bottleneck is shared, or ACKs come in bursts.
     PerhapsShared,
-    /// Nothing tells.
+    /// There is no evidence.
     Unknown,
 }
 
-/// Whether the bottleneck had a pause before what was delivered.
+/// State of the bottleneck before a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// It had none, for so long.
+    /// It did not pause, for this long.
     Busy(Duration),
-    /// It had one, or nothing tells.
+    /// It paused, or its state is unknown.
     Pause,
 }
 
 impl Rates {
-    /// Takes what was delivered; `base` is the least delay so far.
+    /// Processes a delivery. `base` is the minimum delay so far.
     pub(super) fn delivered(&mut self, delivery: &Delivery, base: Option<Duration>) -> Before {
         let delay = delivery.delay.unwrap_or_default();
         self.past.delivered(delivery.at, delivery.bytes, delay);
@@ -189,12 +190,12 @@ impl Rates {
         before
     }
 
-    /// The share of the packets that waited for more than ours.
+    /// Returns the share of the packets that waited for more than this flow's own packets.
     pub(super) fn foreign(&self) -> f64 {
         self.others.foreign(self.middle())
     }
 
-    /// The rate of half of the stretches.
+    /// Returns the median rate of the stretches.
     fn middle(&self) -> u64 {
         self.stretches.quantile(0.5).unwrap_or(0)
     }
@@ -205,7 +206,7 @@ impl Rates {
         };
         let gap = delivery.at.since(last_at);
         let (first, last) = delivery.sent;
-        // The others of several, if they left one by one, followed the first no slower than they came out.
+        // If several packets left one by one, they followed the first no more slowly than they came out.
         let allowance = match delivery.segments {
             0 | 1 => 0,
             segments => gap.as_nanos() / segments * (segments - 1),
@@ -250,8 +251,8 @@ impl Rates {
         self.course.begin();
     }
 
-    /// The stretch that is under way ends before a pause. Its last ACK may have waited for a receiver's timer, as
-    /// no other segment came: it is left out.
+    /// Ends the current stretch before a pause. Excludes its last ACK, which may have waited for a receiver's timer
+    /// because no other segment came.
     fn end(&mut self) {
         let ended = self.before_last.take();
         if let Some(run) = ended.filter(|run| run.has(SEGMENTS_LEAST, ACKS_LEAST)) {
@@ -259,7 +260,7 @@ impl Rates {
         }
     }
 
-    /// Measures a stretch, if what came out of the queue is what its packets waited for.
+    /// Measures a stretch, unless its packets waited for something other than the data that came out of the queue.
     fn measure(&mut self, run: &Run) {
         let Some(rate) = per_second(run.bytes, run.until.since(run.from)) else {
             return;
@@ -276,7 +277,7 @@ impl Rates {
         }
     }
 
-    /// Whether packets came out evenly in a stretch.
+    /// Determines whether packets came out evenly in a stretch.
     fn look_at(&mut self, run: &Run) {
         let Some(scatter) = self.course.scatter() else {
             return;
@@ -298,8 +299,8 @@ impl Rates {
         });
     }
 
-    /// The most that came through in the time of a round trip: the bottleneck's rate is no less. Nothing comes
-    /// through faster than it left, or else it had waited for something (BBR's delivery rate).
+    /// Updates the highest rate over a round trip, a lower bound of the bottleneck's rate. Data cannot arrive faster
+    /// than it left unless it waited for something (BBR's delivery rate).
     fn bound(&mut self, delivery: &Delivery, base: Option<Duration>) {
         let fresh = Window {
             from: delivery.at,
@@ -322,12 +323,12 @@ impl Rates {
         self.window = Some(fresh);
     }
 
-    /// How long the bottleneck had no pause, as far as it is seen.
+    /// Returns the observed time in which the bottleneck did not pause.
     pub(super) const fn busy(&self) -> Duration {
         self.busy
     }
 
-    /// Those of the stretches that tell the rate: where a receiver held back ACKs, they are off by what it held them.
+    /// Returns the stretches that show the rate: those whose ACKs a receiver may have delayed contain that delay.
     const fn best(&self) -> &LogBins<7> {
         match self.prompt.count() {
             0 => &self.stretches,
@@ -335,7 +336,7 @@ impl Rates {
         }
     }
 
-    /// The rate of the bottleneck in bit per second.
+    /// Returns the rate of the bottleneck in bit/s.
     pub(super) fn told(&self) -> Told<f64> {
         let stretches = self.best();
         let Some(median) = stretches.quantile(0.5) else {
@@ -357,7 +358,8 @@ impl Rates {
 
     fn only_a_bound(&self) -> Told<f64> {
         const WHY: &str = "the sender never filled the path";
-        const REMEDY: &str = "a capture at the sender of a transfer that is long enough to fill it, from a sender that does";
+        const REMEDY: &str =
+            "a capture at the sender of a transfer that is long and fast enough to fill the path";
         if self.most > 0.0 {
             return Told::AtLeast {
                 bound: self.most,
@@ -371,18 +373,18 @@ impl Rates {
         }
     }
 
-    /// The share of the stretches that were rough, of those that show it.
+    /// Returns the share of uneven stretches.
     pub(super) fn uneven(&self) -> f64 {
         self.rough as f64 / self.prompt.count().max(1) as f64
     }
 
-    /// Whether others' packets were in the queue.
+    /// Returns whether there was cross traffic in the queue.
     pub(super) fn company(&self) -> Company {
         self.others.company(self.middle())
     }
 
-    /// Whether the stretches' rates lie close together, whatever the cause. Those of which a receiver may have held
-    /// back the ACKs are not asked.
+    /// Returns whether the rates of the stretches are close together, for any reason. Excludes stretches whose ACKs a
+    /// receiver may have delayed.
     pub(super) fn spread(&self) -> Spreading {
         let at = |q| self.prompt.quantile(q).map(|rate| rate as f64);
         match (at(0.1), at(0.5), at(0.9)) {
@@ -395,12 +397,12 @@ impl Rates {
         }
     }
 
-    /// The rate that nine of ten stretches have at least, in bit per second.
+    /// Returns the rate that nine of ten stretches reach, in bit/s.
     pub(super) fn slowest(&self) -> Option<f64> {
         self.prompt.quantile(0.1).map(|rate| rate as f64)
     }
 
-    /// Whether the rate stays the same.
+    /// Returns the steadiness of the rate.
     pub(super) fn steadiness(&self) -> Steadiness {
         if self.prompt.count() < STRETCHES_MIN {
             return Steadiness::Unknown;
@@ -419,7 +421,7 @@ impl Rates {
     }
 }
 
-/// Bits per second; `None` in no time.
+/// Returns bits per second; `None` if `time` is zero.
 pub(super) fn per_second(bytes: u64, time: Duration) -> Option<f64> {
     (!time.is_zero()).then(|| bytes as f64 * 8.0 / time.as_secs_f64())
 }
@@ -430,7 +432,7 @@ mod tests {
     use super::*;
 
     const BASE: Duration = Duration::from_millis(20);
-    /// 1250 bytes at 10 Mbit/s.
+    /// Time of 1250 bytes at 10 Mbit/s, in nanoseconds.
     const EACH: u64 = 1_000_000;
 
     fn packet(n: u64, sent: u64, at: u64) -> Delivery {
@@ -448,8 +450,8 @@ mod tests {
         }
     }
 
-    /// `n` packets, each sent when `window` before it are acknowledged, over 10 Mbit/s and 20 ms; those in
-    /// `lost` never arrive.
+    /// Returns the rates of `n` packets with a window of `window` packets, over 10 Mbit/s and 20 ms. Packets in `lost`
+    /// never arrive.
     fn windowed(n: u64, window: u64, lost: &[u64]) -> Rates {
         let mut rates = Rates::default();
         let (mut free, mut acked) = (0, Vec::new());
@@ -469,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_path_tells_its_rate() {
+    fn a_full_path_shows_its_rate() {
         let rates = windowed(400, 40, &[]);
         let rate = rates.told().value().unwrap();
         assert!((rate / 1e7 - 1.0).abs() < 0.01, "{rate}");
@@ -478,42 +480,42 @@ mod tests {
     }
 
     #[test]
-    fn losses_after_the_queue_do_not_make_it_less() {
+    fn losses_after_the_queue_do_not_reduce_the_rate() {
         let lost: Vec<u64> = (20..400).step_by(20).collect();
         let rate = windowed(400, 40, &lost).told().value().unwrap();
         assert!((rate / 1e7 - 1.0).abs() < 0.01, "{rate}");
     }
 
     #[test]
-    fn a_sender_that_never_fills_the_path_tells_a_bound() {
-        // Five packets in 20 ms: a quarter of what the path carries.
+    fn a_sender_that_never_fills_the_path_shows_a_bound() {
+        // Five packets in 20 ms: a quarter of the path's capacity.
         let told = windowed(400, 5, &[]).told();
         assert_eq!(told.value(), None);
         let bound = told.at_least().unwrap();
         assert!((2e6..=4e6).contains(&bound), "{bound}");
-        // Ten at once at the beginning, one behind the other, tell how fast they come out.
+        // Ten back-to-back packets at the beginning show the rate.
         let rate = windowed(400, 10, &[]).told().value().unwrap();
         assert!((rate / 1e7 - 1.0).abs() < 0.01, "{rate}");
         assert_eq!(Rates::default().told().at_least(), None);
     }
 
     #[test]
-    fn what_is_held_back_and_let_go_at_once_does_not_tell_how_fast_it_goes() {
-        // A packet every 10 ms; a radio lets those go together that came in 250 ms.
+    fn bursts_after_a_hold_do_not_show_the_rate() {
+        // A packet every 10 ms; a radio releases those of 250 ms together.
         let mut rates = Rates::default();
         for n in 0..500 {
             let (sent, batch) = (n * 10_000_000, n / 25 + 1);
             let at = batch * 250_000_000 + 20_000_000 + n % 25 * 100_000;
             rates.delivered(&packet(n, sent, at), Some(BASE));
         }
-        // 1250 bytes in 10 ms come through, and 100 Mbit/s when they do.
+        // 1250 bytes per 10 ms arrive on average, at 100 Mbit/s within a burst.
         let told = rates.told();
         let rate = told.value().or(told.at_least()).unwrap();
         assert!(rate <= 1.1e6, "{told:?}");
     }
 
     #[test]
-    fn late_acks_of_lone_segments_are_no_queue() {
+    fn late_acks_of_lone_segments_show_no_queue() {
         // One segment every 100 ms, whose ACK is delayed by 40 ms.
         let mut rates = Rates::default();
         for n in 0..100 {

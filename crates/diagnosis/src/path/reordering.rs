@@ -1,8 +1,8 @@
-//! Packets that others overtook.
+//! Reordering: packets that later ones overtook.
 //!
-//! At the sender SACK tells: a segment that was sent once, and of which it becomes known that it arrived
-//! after one that was sent later, was overtaken. Its extent is by how many (RFC 4737 §4.2.2), and how long
-//! after the first of these. At the receiver the packets show it themselves.
+//! At the sender SACK shows it: a segment that was sent once was overtaken if its arrival becomes known after that of a
+//! later one. Its extent is the number of packets that overtook it (RFC 4737 §4.2.2), and the time since the first of
+//! these. At the receiver the packets themselves show it.
 
 use std::collections::VecDeque;
 
@@ -12,13 +12,13 @@ use super::bins::LogBins;
 use super::intervals::wilson;
 use crate::told::Told;
 
-/// So many advances of the latest that has arrived are remembered (ours): packets are overtaken by few.
+/// Number of advances of the latest arrival that are remembered (ours): few packets overtake another.
 const REMEMBERED: usize = 128;
 
-/// What overtook what.
+/// Statistics about reordering.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overtaking {
-    /// The latest transmissions that had arrived, and since when.
+    /// Latest transmissions that had arrived, and the time of each.
     latest: VecDeque<(u64, Instant)>,
     arrived: u64,
     overtaken: u64,
@@ -26,30 +26,30 @@ pub(super) struct Overtaking {
     times: LogBins<6>,
 }
 
-/// Whether anything tells in which order packets arrived.
+/// Knowledge of the order in which packets arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Known,
     Unknown,
 }
 
-/// How packets overtook one another.
+/// Reordering of packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reordering {
-    /// The share of the packets that others overtook.
+    /// Share of the packets that were overtaken.
     pub share: Told<f64>,
-    /// By how many packets: half of those that were overtaken by no more.
+    /// Median number of packets that overtook one.
     pub packets_median: u64,
-    /// By how many packets at most.
+    /// Maximum number of packets that overtook one.
     pub packets_max: u64,
-    /// How long after the first that overtook it: half came no later.
+    /// Median lateness after the first packet that overtook.
     pub late_median: Duration,
-    /// How long at most.
+    /// Maximum lateness.
     pub late_max: Duration,
 }
 
 impl Overtaking {
-    /// The transmission `order` of a segment that was sent once has arrived at `at`.
+    /// Registers the arrival at `at` of the transmission `order`, of a segment that was sent once.
     pub(super) fn arrived(&mut self, order: u64, at: Instant) {
         self.arrived += 1;
         let latest = self.latest.back().map_or(0, |&(latest, _)| latest);
@@ -62,7 +62,7 @@ impl Overtaking {
         };
         let late = at.since(since);
         if late.is_zero() {
-            // One ACK tells of both.
+            // One ACK reports both.
             return;
         }
         self.overtaken += 1;
@@ -70,7 +70,7 @@ impl Overtaking {
         self.times.record(late.as_nanos());
     }
 
-    /// All up to `order` that an event at `at` tells of are told.
+    /// Registers that an event at `at` has reported all arrivals up to `order`.
     pub(super) fn up_to(&mut self, order: u64, at: Instant) {
         if self
             .latest
@@ -85,12 +85,12 @@ impl Overtaking {
         self.latest.push_back((order, at));
     }
 
-    /// A packet came in its place.
+    /// Registers a packet that arrived in order.
     pub(super) fn in_order(&mut self) {
         self.arrived += 1;
     }
 
-    /// A packet came by so many later than its place.
+    /// Registers a packet that `packets` others overtook.
     pub(super) fn came_late(&mut self, packets: u64, late: Duration) {
         self.arrived += 1;
         self.overtaken += 1;
@@ -98,11 +98,11 @@ impl Overtaking {
         self.times.record(late.as_nanos());
     }
 
-    /// What is known of it.
+    /// Returns the estimates.
     pub(super) fn told(&self, order: Order) -> Reordering {
         let share = if self.arrived == 0 || order == Order::Unknown {
             Told::CannotBeTold {
-                why: "nothing tells in which order packets arrived",
+                why: "the capture does not show the order in which packets arrived",
                 remedy: "a capture at the receiver, or of a connection with SACK",
             }
         } else {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_a_later_one_was_overtaken() {
+    fn a_packet_that_arrives_after_a_later_one_was_overtaken() {
         let mut seen = Overtaking::default();
         for (order, at) in [(1, 10), (2, 11), (4, 13), (5, 14), (3, 18), (6, 19)] {
             seen.arrived(order, ms(at));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_ack_tells_of_has_no_order() {
+    fn segments_reported_by_one_ack_have_no_order() {
         let mut seen = Overtaking::default();
         seen.arrived(2, ms(10));
         seen.up_to(2, ms(10));

@@ -1,23 +1,23 @@
-//! Round-trip times: the least, and how they are spread.
+//! Round-trip times: the minimum and the distribution.
 //!
-//! The least that was seen is no less than the path's. How much less the path's may be is told by how
-//! thick the samples lie above it: if they are spread evenly there, the distance to the path's own is
-//! that between two of them, on average (the spacings of order statistics).
+//! The observed minimum is at least that of the path. The density of the samples above it shows how much smaller the
+//! path's may be: if they are evenly spread there, its distance is on average that between two samples (spacings of
+//! order statistics).
 //!
-//! Where a receiver acknowledges every second segment, and both left together, the second has waited for the
-//! first: on a slow link no sample is without that. What they waited for is known once the rate is. And a short
-//! segment takes less time than a full one: once there are full ones, they alone count.
+//! If a receiver acknowledges every second segment, and both left together, the second waited for the first: on a slow
+//! link every sample includes that wait. Its length is known once the rate is. A short segment takes less time than a
+//! full one: as soon as there are samples of full segments, only these count.
 
 use dupack_tcp::time::Duration;
 
 use super::bins::Delays;
 use crate::told::Told;
 
-/// How many of the least samples are kept.
+/// Number of smallest samples that are kept.
 const LEAST: usize = 8;
 
-/// Of samples that waited for up to so many segments that left with them, the least are kept by that number
-/// (ours: a receiver that acknowledges more at once has others as well).
+/// Range of the number of segments sent together with and before a sample, for each of which the minimum is kept (ours:
+/// a receiver that acknowledges more at once also acknowledges fewer at times).
 const AHEAD: usize = 4;
 
 /// An exponential variable exceeds three times its mean in 5 % of all cases (e^−3).
@@ -27,18 +27,18 @@ const TIMES_MEAN: u64 = 3;
 #[derive(Clone, Debug, Default)]
 pub(super) struct RoundTrips {
     bins: Delays,
-    /// The least ones, in order; `len` of them are there.
+    /// Smallest samples, sorted; the first `len` are valid.
     least: [Duration; LEAST],
     len: usize,
     max: Duration,
     sum: Duration,
-    /// Of what segments the least ones are.
+    /// Kind of segments that the smallest samples are of.
     length: Length,
-    /// The least of those that waited for so many others of the same burst.
+    /// Minimum for each number of earlier segments in the same burst.
     behind: [Option<Duration>; AHEAD],
 }
 
-/// Whether a sample is of a segment as long as most are.
+/// Length of the segment of a sample, compared with most segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Length {
     #[default]
@@ -46,25 +46,25 @@ pub(super) enum Length {
     Full,
 }
 
-/// How round-trip times are spread.
+/// Distribution of round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// One of ten is less.
+    /// 10 % quantile.
     pub p10: Duration,
-    /// Half are less.
+    /// Median.
     pub median: Duration,
-    /// Nine of ten are less.
+    /// 90 % quantile.
     pub p90: Duration,
-    /// 99 of 100 are less.
+    /// 99 % quantile.
     pub p99: Duration,
-    /// The greatest.
+    /// Maximum.
     pub max: Duration,
-    /// How many there were.
+    /// Number of samples.
     pub samples: u64,
 }
 
 impl RoundTrips {
-    /// Takes a sample, of a segment that left together with so many others, and after them.
+    /// Processes a sample of a segment that left together with `ahead` others, after them.
     pub(super) fn observe(&mut self, rtt: Duration, ahead: usize, length: Length) {
         self.bins.record(rtt.as_nanos());
         self.max = self.max.max(rtt);
@@ -95,13 +95,13 @@ impl RoundTrips {
         }
     }
 
-    /// The least so far.
+    /// Returns the minimum so far.
     pub(super) fn least(&self) -> Option<Duration> {
         self.least.first().copied().filter(|_| self.len > 0)
     }
 
-    /// The least without what segments waited for others that left with them: `packet` is the time that one
-    /// takes at the bottleneck.
+    /// Returns the minimum without the waits for segments that left together. `packet` is the time of one at the
+    /// bottleneck.
     pub(super) fn least_alone(&self, packet: Duration) -> Option<Duration> {
         let alone = self
             .behind
@@ -113,19 +113,19 @@ impl RoundTrips {
         alone.chain(self.least()).min()
     }
 
-    /// The least round-trip time of the path; `packet` as for [`Self::least_alone`], and `slowest` is the most that
-    /// it may be.
+    /// Returns the minimum round-trip time of the path. `packet` is as for [`Self::least_alone`], and `slowest` is its
+    /// upper bound.
     pub(super) fn told(&self, packet: Duration, slowest: Duration) -> Told<Duration> {
         let Some((least, alone)) = self.least().zip(self.least_alone(packet)) else {
             return Told::CannotBeTold {
-                why: "no segment that was sent once is acknowledged in the capture",
-                remedy: "a capture that has data and its ACKs",
+                why: "the capture has no ACK of a segment that was sent only once",
+                remedy: "a capture with data and its ACKs",
             };
         };
         let last = self.len.checked_sub(1).and_then(|n| self.least.get(n));
         let reach = last.map_or(Duration::ZERO, |&last| last.saturating_sub(least));
         let spacing = match self.len as u64 {
-            // One sample alone tells nothing of how far it is from the least.
+            // A single sample does not show its distance from the minimum.
             0 | 1 => least,
             n => Duration::from_nanos(reach.as_nanos() / (n - 1)),
         };
@@ -137,13 +137,13 @@ impl RoundTrips {
         }
     }
 
-    /// The mean of all.
+    /// Returns the mean of all samples.
     pub(super) fn mean(&self) -> Option<Duration> {
         let count = self.bins.count();
         (count > 0).then(|| self.sum / count)
     }
 
-    /// How they are spread.
+    /// Returns the distribution.
     pub(super) fn spread(&self) -> Option<Spread> {
         let at = |q| self.bins.quantile(q).map(Duration::from_nanos);
         Some(Spread {
@@ -174,16 +174,16 @@ mod tests {
     }
 
     #[test]
-    fn the_least_has_an_interval_by_the_spacing_of_the_samples_above_it() {
+    fn the_interval_of_the_minimum_follows_the_spacing_of_samples() {
         let trips = of(&[26, 22, 27, 21, 25, 20, 24, 23, 40]);
         assert_eq!(trips.least(), Some(ms(20)));
-        // 20 to 27 ms: one a millisecond; up to three of them less.
+        // 20 to 27 ms: one sample per millisecond, so the path's minimum may be up to 3 ms smaller.
         let told = trips.told(Duration::ZERO, Duration::ZERO);
         assert_eq!(
             (told.value(), told.interval()),
             (Some(ms(20)), Some((ms(17), ms(20))))
         );
-        // Many at the bottom: that is the path's.
+        // Many samples at the minimum: it is that of the path.
         assert_eq!(
             of(&[20; 9]).told(Duration::ZERO, Duration::ZERO).interval(),
             Some((ms(20), ms(20)))
@@ -196,11 +196,11 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_for_others_of_its_burst_is_known_with_the_rate() {
+    fn waits_within_a_burst_are_subtracted_once_the_rate_is_known() {
         let mut trips = RoundTrips::default();
         trips.observe(ms(26), 1, Length::Full);
         trips.observe(ms(28), 0, Length::Full);
-        // A short one is under way for less.
+        // A short segment takes less time.
         trips.observe(ms(12), 0, Length::Short);
         assert_eq!(trips.least_alone(Duration::ZERO), Some(ms(26)));
         let told = trips.told(ms(6), ms(6));

@@ -1,9 +1,11 @@
-//! Whether the receiver holds ACKs back that gaps cause, as Linux has since 4.18 (`tcp_comp_sack_delay_ns`).
+//! SACK compression: a receiver that delays the ACKs caused by gaps, as Linux does since 4.18
+//! (`tcp_comp_sack_delay_ns`).
 //!
-//! Beyond a gap the first three ACKs leave at once, and from the fourth on each waits for 1 ms or a twentieth of the
-//! round trip, whichever is less, so that one may say what several would have said. So the fourth and the fifth are
-//! compared with the second and the third of the same gap, by how long the oldest segment that each is the first to
-//! report was under way. In pairs, for segments often leave so, the second behind the first at the bottleneck.
+//! After a gap the first three ACKs leave immediately. From the fourth on each waits for 1 ms or a twentieth of the
+//! round-trip time, whichever is smaller, so that one ACK can replace several. The fourth and the fifth ACK are
+//! therefore compared with the second and the third of the same gap, by the time since the departure of the oldest
+//! segment that each reports first. They are compared in pairs, because segments often leave in pairs, of which the
+//! second follows the first at the bottleneck.
 
 use dupack_tcp::facts::AckFacts;
 use dupack_tcp::time::{Duration, Instant};
@@ -11,32 +13,32 @@ use dupack_tcp::time::{Duration, Instant};
 use super::intervals::wilson;
 use crate::told::Told;
 
-/// The longest wait, and the same in parts of a round trip.
+/// Longest wait, and its limit as a divisor of the round-trip time.
 const WAIT_MAX: Duration = Duration::from_millis(1);
 const WAIT_PARTS: u64 = 20;
 
-/// So many gaps with five ACKs tell it (ours).
+/// Minimum number of gaps with five ACKs for a result (ours).
 const GAPS_MIN: u64 = 8;
 
-/// ACKs beyond gaps.
+/// Statistics about the ACKs after gaps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BeyondGaps {
-    /// ACKs beyond the gap at hand.
+    /// ACKs since the current gap.
     acks: u32,
-    /// How long what the second and the third reported was under way, in sum, and what the fourth and the fifth
-    /// did; `None` if that is not known of one of them.
+    /// Sum of the delays of the segments that the second and the third ACK reported, and that of the fourth and the
+    /// fifth; `None` if one of them is unknown.
     at_once: Option<Duration>,
     later: Option<Duration>,
     gaps: u64,
-    /// Those whose later ACKs came later by half of the wait or more.
+    /// Gaps whose later ACKs were later by at least half of the wait.
     held: u64,
 }
 
 impl BeyondGaps {
-    /// An ACK came; `least` is the least round-trip time until now.
+    /// Processes an ACK. `least` is the minimum round-trip time so far.
     pub(super) fn came(&mut self, facts: &AckFacts<'_>, least: Option<Duration>) {
         if facts.acked_bytes > 0 {
-            // Another left edge is another gap.
+            // A new left edge starts a new gap.
             self.acks = 0;
         }
         if facts.acked_bytes > 0 || facts.sacked_bytes == 0 {
@@ -57,24 +59,24 @@ impl BeyondGaps {
         }
     }
 
-    /// Five ACKs have come beyond the gap at hand.
+    /// Evaluates the current gap after five ACKs.
     fn compare(&mut self, least: Option<Duration>) {
         let (Some(at_once), Some(later), Some(least)) = (self.at_once, self.later, least) else {
             return;
         };
-        // Two ACKs that wait do so for twice as long as one.
+        // Two delayed ACKs together wait twice as long as one.
         let half = WAIT_MAX.min(least / WAIT_PARTS);
         self.gaps += 1;
         self.held += u64::from(later.saturating_sub(at_once) >= half);
     }
 
-    /// Beyond which share of the gaps the receiver held back ACKs from the fourth on: more than half, if that is
-    /// what it does.
+    /// Returns the share of the gaps after which the receiver delayed ACKs from the fourth on: more than half for a
+    /// receiver with SACK compression.
     pub(super) fn told(&self) -> Told<f64> {
         if self.gaps < GAPS_MIN {
             return Told::CannotBeTold {
-                why: "few gaps were followed by five ACKs with SACK blocks",
-                remedy: "a capture with more losses, and SACK",
+                why: "too few gaps were followed by five ACKs with SACK blocks",
+                remedy: "a capture with SACK and more losses",
             };
         }
         let (held, gaps) = (self.held as f64, self.gaps as f64);
@@ -87,8 +89,8 @@ impl BeyondGaps {
     }
 }
 
-/// When the oldest of the segments that an ACK is the first to report left; `None` if one was sent again, as nobody
-/// knows which of its transmissions arrived.
+/// Returns the departure time of the oldest segment that an ACK reports first; `None` if one was retransmitted, because
+/// it is unknown which of its transmissions arrived.
 fn oldest(facts: &AckFacts<'_>) -> Option<Instant> {
     let segments = facts.delivered.iter().map(|delivered| &delivered.segment);
     if segments.clone().any(|segment| segment.transmissions > 1) {

@@ -1,34 +1,37 @@
-//! What came through of a stream over time, on the clock of the capture: so that streams can be held beside each other.
+//! Delivered data of a stream over time, on the clock of the capture, so that streams can be compared.
 //!
-//! Windows are as wide for all streams but for a power of two, and begin at multiples of their width: two streams have the same
-//! windows once the finer ones are joined. A short stream has none, and a long one no more than [`WINDOWS_MAX`].
+//! The widths of the windows of all streams differ only by powers of two, and windows begin at multiples of their
+//! width: two streams have the same windows once the finer ones are merged. A short stream has no windows, and a long
+//! one at most [`WINDOWS_MAX`].
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::delivery::Delivery;
 use crate::grow;
 
-/// Windows of the finest series (ours: less than most round trips).
+/// Width of the windows of the finest series (ours: less than most round-trip times).
 const WIDTH_NS: u64 = 10_000_000;
 
-/// So many windows are kept (ours: some 16 kB); where there are more, each two become one.
+/// Maximum number of windows (ours: about 16 kB); beyond it, pairs of windows are merged.
 pub(crate) const WINDOWS_MAX: usize = 1024;
 
-/// A stream has windows from so many deliveries on (ours: short connections are many, and tell nothing here).
+/// Number of deliveries before a stream gets windows (ours: there are many short connections, and they show nothing
+/// here).
 const DELIVERIES_MIN: u64 = 32;
 
-/// So many windows at least, and no more than half as many as there are deliveries: who sends seldom has few, and wide ones.
+/// Minimum limit on the number of windows. Otherwise the limit is half the number of deliveries: a stream that sends
+/// rarely has few wide windows.
 const WINDOWS_MIN: u64 = 64;
 
-/// What came through in a window.
+/// Data delivered in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Window {
     /// Bytes, headers included.
     pub bytes: u32,
-    /// The sum of the delays of what came, in microseconds, and how many there are.
+    /// Sum of the delays of the deliveries in microseconds, and their number.
     pub delay_us: u32,
     pub delays: u32,
-    /// Time in which nothing was outstanding, in microseconds.
+    /// Time without outstanding data, in microseconds.
     pub idle_us: u32,
 }
 
@@ -43,22 +46,22 @@ impl Window {
     }
 }
 
-/// What came through of one stream.
+/// Delivered data of one stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Series {
     deliveries: u64,
-    /// The width is [`WIDTH_NS`] times two to this.
+    /// Binary logarithm of the width divided by [`WIDTH_NS`].
     doublings: u32,
-    /// The number of the first window, counted from the beginning of the capture.
+    /// Number of the first window, counted from the beginning of the capture.
     first: u64,
     windows: Vec<Window>,
-    /// The window that the last delivery was in: its place, its beginning and its end.
+    /// Window of the last delivery: its index, its start and its end.
     at: (usize, Instant, Instant),
     idle_since: Option<Instant>,
 }
 
 impl Series {
-    /// Takes what was delivered.
+    /// Processes a delivery.
     pub(super) fn delivered(&mut self, delivery: &Delivery) {
         self.deliveries += 1;
         if self.deliveries < DELIVERIES_MIN {
@@ -76,14 +79,14 @@ impl Series {
         }
     }
 
-    /// Nothing is outstanding from now on.
+    /// Registers that nothing is outstanding from now on.
     pub(super) const fn idle(&mut self, at: Instant) {
         if self.idle_since.is_none() {
             self.idle_since = Some(at);
         }
     }
 
-    /// Something was sent.
+    /// Registers that data was sent.
     pub(super) fn busy(&mut self, at: Instant) {
         let Some(since) = self.idle_since.take() else {
             return;
@@ -100,12 +103,12 @@ impl Series {
                 let micros = u32::try_from(until.since(from).as_nanos() / 1000);
                 window.idle_us = window.idle_us.saturating_add(micros.unwrap_or(u32::MAX));
             }
-            // The windows may have become wider meanwhile.
+            // The windows may have been widened in the meantime.
             from = until.max(from + Duration::from_nanos(1));
         }
     }
 
-    /// The width of a window.
+    /// Returns the width of a window.
     pub(crate) const fn width(&self) -> Duration {
         Duration::from_nanos(WIDTH_NS << self.doublings)
     }
@@ -127,7 +130,7 @@ impl Series {
             if self.windows.is_empty() {
                 self.first = number;
             }
-            // What comes out of order belongs to the first window, if it is before it.
+            // An out-of-order delivery before the first window belongs to the first window.
             let place = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
             if place >= most {
                 self.widen();
@@ -150,13 +153,14 @@ impl Series {
         self.at = (0, Instant::ZERO, Instant::ZERO);
     }
 
-    /// Bytes that came through in its windows.
+    /// Returns the bytes delivered in all windows.
     pub(crate) fn bytes(&self) -> u64 {
         let bytes = self.windows.iter().map(|window| u64::from(window.bytes));
         bytes.sum()
     }
 
-    /// The number of its first window, and its windows, of this width: one of its own, or wider by a power of two.
+    /// Returns the number of the first window, and all windows, at this width: the current one, or a larger one by a
+    /// power of two.
     pub(crate) fn at_width(&self, width: Duration) -> (u64, Vec<Window>) {
         let times = (width.as_nanos() / self.width().as_nanos().max(1)).max(1);
         let windows = joined(self.first, &self.windows, times);
@@ -164,7 +168,7 @@ impl Series {
     }
 }
 
-/// Windows, `times` of which become one; the first of them has the number `first`.
+/// Merges every `times` windows into one; the first window has the number `first`.
 fn joined(first: u64, windows: &[Window], times: u64) -> Vec<Window> {
     let mut joined: Vec<Window> = Vec::with_capacity(windows.len() / 2 + 1);
     let mut last = None;
@@ -203,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn two_series_have_the_same_windows_once_the_finer_is_joined() {
+    fn two_series_have_the_same_windows_once_the_finer_is_merged() {
         let (mut long, mut short) = (Series::default(), Series::default());
         for n in 0..40_000 {
             long.delivered(&delivery(1005 + n, 100));
@@ -215,7 +219,7 @@ mod tests {
         assert_eq!(long.width(), Duration::from_millis(40));
         assert!(long.windows.len() <= WINDOWS_MAX);
         let (first, windows) = short.at_width(long.width());
-        // 10 s is window 250; all but the first 31 deliveries are there.
+        // 10 s is window 250; all deliveries but the first 31 count.
         assert_eq!(first, 250);
         assert_eq!(windows.len(), 25);
         assert_eq!(windows[3].bytes, 4000);
@@ -228,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn time_without_anything_outstanding_is_kept_by_window() {
+    fn idle_time_is_kept_by_window() {
         let mut series = Series::default();
         for n in 0..100 {
             series.delivered(&delivery(1000 + n, 100));
@@ -244,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_seldom_takes_little_memory() {
+    fn a_stream_that_sends_rarely_takes_little_memory() {
         let mut series = Series::default();
         for n in 0..200 {
             series.idle(at(n * 60_000 + 10));

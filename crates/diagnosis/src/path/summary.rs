@@ -1,4 +1,4 @@
-//! What a survey makes of what it has gathered.
+//! Estimates that a survey computes from its statistics.
 
 use dupack_tcp::facts::LossCause;
 use dupack_tcp::time::Duration;
@@ -16,109 +16,107 @@ use crate::analyse::budget::{Filling, PathFacts};
 use crate::read::vantage::Place;
 use crate::told::Told;
 
-/// Overflows whose queueing delays differ by more than this share of their middle are no full queue's but
-/// those of one that drops early (ours).
+/// Spread of the queueing delays at overflows, as a share of their median, above which the queue drops early instead of
+/// when it is full (ours).
 const EARLY: f64 = 0.35;
 
-/// A queue that holds this many times as much as was outstanding at most holds others' packets (ours: what is
-/// outstanding is known to some packets).
+/// Ratio of the queue to the maximum flight size, above which the queue contains cross traffic (ours: the flight size
+/// is known to within a few packets).
 const OURS: f64 = 1.25;
 
-/// Where in a packet's time a full queue finds the link, on average (ours: an arrival finds the packet in
-/// transmission half gone).
+/// Mean remaining transmission time of the packet on the link when another finds the queue full, in packet times (ours:
+/// half of it has been transmitted).
 const HALF_A_PACKET: f64 = 0.5;
 
-/// Why a policer hides the rate, and what would show it.
-const PERHAPS_POLICED: &str =
-    "losses come as if a policer made them, and several rates explain them";
+/// Reason why a policer hides the rate, and the capture that would show it.
+const PERHAPS_POLICED: &str = "losses look like those of a policer, and several rates explain them";
 const LONGER: &str = "a capture of a longer transfer";
 
-/// What one stream of data tells of its path.
+/// Estimates of a path from one data stream.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Path {
-    /// Where it was seen from.
+    /// Capture point.
     pub place: Place,
-    /// The least round-trip time, of a full segment and its ACK.
+    /// Minimum round-trip time of a full segment and its ACK.
     pub least_rtt: Told<Duration>,
-    /// How round-trip times are spread; `None` if there are none.
+    /// Distribution of round-trip times; `None` without samples.
     pub round_trips: Option<Spread>,
-    /// The bottleneck's rate in bit/s, headers of IP and TCP included: the policer's if there is one.
+    /// Rate of the bottleneck in bit/s, IP and TCP headers included: that of the policer if there is one.
     pub rate: Told<f64>,
-    /// Whether it stays the same.
+    /// Steadiness of the rate.
     pub steadiness: Steadiness,
-    /// Whether others' packets were in the bottleneck's queue.
+    /// Presence of cross traffic in the bottleneck's queue.
     pub company: Company,
-    /// The share of the stretches without a pause in which packets came out unevenly, as beside others.
+    /// Share of the stretches without a pause in which packets came out unevenly, as with cross traffic.
     pub uneven: f64,
-    /// The share of the packets that waited longer than for what was ours in the queue.
+    /// Share of the packets that waited longer than this flow's own packets in the queue explain.
     pub foreign: f64,
-    /// The share of the time with something outstanding in which the bottleneck had no pause.
+    /// Share of the time with outstanding data in which the bottleneck did not pause.
     pub full: f64,
-    /// Deliveries of which the delay is known, by which that is known.
+    /// Number of deliveries with a known delay, on which `full` is based.
     pub timed: u64,
-    /// The room of the bottleneck's queue.
+    /// Size of the bottleneck's buffer.
     pub room: Told<Room>,
-    /// Transmissions of segments that were lost.
+    /// Number of lost transmissions of segments.
     pub losses: u64,
-    /// Transmissions of segments.
+    /// Number of transmissions of segments.
     pub transmissions: u64,
-    /// The share of the transmissions that was lost.
+    /// Share of the transmissions that were lost.
     pub loss: Told<f64>,
-    /// The share that was lost for other reasons than a full queue.
+    /// Share of the transmissions that were lost for other reasons than a full queue.
     pub random_loss: Told<f64>,
-    /// The share of the losses that a full queue made, by the delays beside them.
+    /// Share of the losses that a full queue caused, according to the delays next to them.
     pub queue_share: Told<f64>,
-    /// In what bursts those came that no full queue made.
+    /// Bursts of the losses that no full queue caused.
     pub bursts: Bursts,
-    /// What loss differentiations say of the loss events.
+    /// Votes of the loss differentiations about the loss events.
     pub votes: Vec<Vote>,
-    /// Packets that others overtook.
+    /// Reordering of packets.
     pub reordering: Reordering,
-    /// How ACKs come.
+    /// ACK behaviour of the receiver.
     pub acks: Acknowledging,
-    /// A policer, if the losses look like one's.
+    /// Policer, if the losses show one.
     pub policer: Option<Policer>,
-    /// The path over time as a Mahimahi trace, where its rate varies and it was full for most of the time.
+    /// Mahimahi trace of the path over time, if its rate varies and it was full most of the time.
     pub trace: Option<String>,
     /// Bytes of a full segment.
     pub smss: u64,
-    /// Bytes of the headers of a data packet.
+    /// Header bytes of a data packet.
     pub headers: u64,
-    /// How the transfer went.
+    /// Course of the transfer.
     pub transfer: Transfer,
 }
 
-/// The room of a queue.
+/// Size of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Room {
-    /// In bytes, headers included.
+    /// Size in bytes, headers included.
     pub bytes: f64,
-    /// In full packets.
+    /// Size in full packets.
     pub packets: f64,
 }
 
-/// How a transfer went.
+/// Course of a transfer.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Transfer {
-    /// Bytes that were acknowledged.
+    /// Acknowledged bytes.
     pub bytes: u64,
-    /// From the first segment until everything that was acknowledged was.
+    /// Time from the first segment to the last ACK of new data.
     pub duration: Duration,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Segments that were sent again.
+    /// Number of retransmitted segments.
     pub retransmissions: u64,
-    /// The receive window in bytes, within 0.4 %: all but the largest 5 % of those that were granted are no larger;
-    /// `None` if their scale is not known.
+    /// 95 % quantile of the granted receive windows in bytes, to within 0.4 %; `None` if the window scale is unknown.
     pub receive_window: Option<u64>,
-    /// What the application wrote when, as far as pauses tell.
+    /// Writes of the application, as far as pauses show them.
     pub writes: Vec<Write>,
 }
 
 impl Transfer {
-    /// Payload acknowledged per second, in bit per second.
+    /// Returns the acknowledged payload in bit/s.
     #[must_use]
     pub fn goodput(&self) -> f64 {
         let seconds = self.duration.as_secs_f64();
@@ -130,17 +128,19 @@ impl Transfer {
     }
 }
 
-/// So many deliveries whose delays are known would show it if one of them waited for those before it at a bottleneck (ours).
+/// Number of deliveries with known delays that suffices to show whether any of them waited for earlier ones at a
+/// bottleneck (ours).
 const MANY: u64 = 32;
 
-/// A receiver grants the largest of its windows at times only, such as before it has anything to keep (ours).
+/// Quantile of the granted windows: a receiver grants its largest windows only at times, such as before it has buffered
+/// anything (ours).
 const GRANTED: f64 = 0.95;
 
-/// Bytes of a segment of a handshake on the wire: headers, and 20 bytes of options at most times.
+/// Wire size of a segment of the handshake in bytes: headers, and 20 bytes of options in most cases.
 const SHORT: u64 = 60;
 
-/// A round trip whose way to the sender is that of short segments, for one whose data is `full` bytes long, which is
-/// `packet` at the bottleneck, or up to `slowest`.
+/// Converts a round-trip time for which the path to the sender was measured with short segments into that of segments
+/// with a wire size of `full` bytes, which take `packet` at the bottleneck, or at most `slowest`.
 fn longer(
     told: Told<Duration>,
     (packet, slowest): (Duration, Duration),
@@ -149,7 +149,7 @@ fn longer(
     let part = full.saturating_sub(SHORT) as f64 / full.max(1) as f64;
     let beyond = |packet: Duration| Duration::from_secs_f64(packet.as_secs_f64() * part);
     let slowest = slowest.max(packet);
-    // Where the rate has only a bound, that may be the application's, and nothing tells how much longer a full segment takes.
+    // A mere bound of the rate may be that of the application, so the additional time of a full segment is unknown.
     match told {
         Told::Between { value, low, high } => Told::Between {
             value: value + beyond(packet),
@@ -160,7 +160,7 @@ fn longer(
     }
 }
 
-/// The rate of the bottleneck: a policer's, or `link`, that of the link.
+/// Returns the rate of the bottleneck: that of a policer, or `link`, that of the link.
 const fn limiting(link: Told<f64>, found: Option<Found>) -> Told<f64> {
     match found {
         Some(Found::One(policer)) => policer.rate,
@@ -174,7 +174,7 @@ const fn limiting(link: Told<f64>, found: Option<Found>) -> Told<f64> {
 }
 
 impl Survey {
-    /// What is known of the path by now.
+    /// Returns the current estimates of the path.
     #[must_use]
     pub fn path(&self) -> Path {
         let least = self.trips.least();
@@ -182,7 +182,7 @@ impl Survey {
         let full_packet = (self.smss + self.headers) as f64;
         let packet = rate.value().map(|rate| full_packet * 8.0 / rate);
         let packet = packet.map_or(Duration::ZERO, Duration::from_secs_f64);
-        // Where the rate is not known, it is no less than its bound.
+        // An unknown rate is at least its bound.
         let slowest = rate.at_least().map(|rate| full_packet * 8.0 / rate);
         let slowest = slowest.map_or(packet, Duration::from_secs_f64);
         let base = match self.place {
@@ -199,7 +199,7 @@ impl Survey {
         };
         let bursts = self.losses.bursts(&random);
         let clumping = match policer {
-            // What it drops comes in bursts, too.
+            // A policer's losses come in bursts, too.
             Some(_) => self.losses.bursts(&|_| true).clumping(),
             None => bursts.clumping(),
         };
@@ -228,8 +228,8 @@ impl Survey {
             room: match &policer {
                 None => self.room(&rate, &kinds, base, full_packet),
                 Some(_) => Told::CannotBeTold {
-                    why: "a policer drops before a queue is full",
-                    remedy: "a capture of another way",
+                    why: "a policer drops packets before a queue is full",
+                    remedy: "a capture of another path",
                 },
             },
             losses: self.losses.count(),
@@ -250,11 +250,11 @@ impl Survey {
         }
     }
 
-    /// The least round-trip time: no more than the mean of what data shows, nor than the handshake took and a full packet takes
-    /// at most.
+    /// Returns the minimum round-trip time: at most the mean of the samples, and at most the time of the handshake plus
+    /// that of a full packet.
     fn least_rtt(&self, packet: Duration, slowest: Duration) -> Told<Duration> {
         let told = self.least_of_samples(packet, slowest);
-        // At the receiver samples are of how long data was under way beyond the least.
+        // At the receiver the samples are delays beyond the minimum.
         let mean = self.trips.mean().filter(|_| self.place != Place::Receiver);
         let handshake = self.handshake.map(|short| short + slowest.max(packet));
         let bounds = [mean, handshake];
@@ -276,7 +276,7 @@ impl Survey {
             Distance::Known => self.trips.told(packet, slowest),
             Distance::KnownOfShort(handshake) => {
                 let told = self.trips.told(packet, slowest);
-                // Data that follows ACKs may have told the way, too: then it is that of full segments.
+                // If data that follows ACKs showed the distance instead, it is already that of full segments.
                 let short = handshake + slowest.max(packet) / 2;
                 match told.value() {
                     Some(value) if value < short => {
@@ -286,13 +286,13 @@ impl Survey {
                 }
             }
             Distance::Unknown => Told::CannotBeTold {
-                why: "nothing tells how far the sender is from where the capture was taken",
+                why: "the delay between the sender and the capture point is unknown",
                 remedy: "a capture at the sender, or one from the beginning of the connection",
             },
         }
     }
 
-    /// The share of the losses that the queue made.
+    /// Returns the share of the losses that the queue caused.
     fn queue_share(&self, kinds: &Kinds, clumping: f64, policed: bool) -> Told<f64> {
         let cannot = |why, remedy| Told::CannotBeTold { why, remedy };
         if self.losses.count() == 0 {
@@ -307,20 +307,20 @@ impl Survey {
         }
         if self.rates.spread() == Spreading::Wide {
             return cannot(
-                "the rate varies, and with it how long a full queue takes",
+                "the rate varies, and with it the delay of a full queue",
                 "a capture at the bottleneck",
             );
         }
         let Some((value, (low, high))) = kinds.congestive(clumping) else {
             return cannot(
-                "nothing tells how long the queue was when segments were lost, or it is too short, or always full",
+                "the length of the queue at the losses is unknown, or the queue is too short or always full",
                 "a capture at the sender, or one with timestamps, of a longer queue that is not always full",
             );
         };
         Told::Between { value, low, high }
     }
 
-    /// The share of the transmissions that was lost for other reasons than the queue.
+    /// Returns the share of the transmissions that were lost for other reasons than the queue.
     fn random_loss(&self, queue_share: &Told<f64>, clumping: f64, policed: bool) -> Told<f64> {
         if policed {
             return self.losses.rate((0.0, (0.0, 0.0)), clumping);
@@ -337,7 +337,7 @@ impl Survey {
         }
     }
 
-    /// The most that was outstanding at once, as bytes on the wire.
+    /// Returns the maximum flight size as bytes on the wire.
     const fn flight_max(&self) -> u64 {
         let payload = self.transfer.flight_max;
         self.wire(payload, payload.div_ceil(self.smss))
@@ -360,7 +360,7 @@ impl Survey {
         }
     }
 
-    /// Each loss event's votes, and the cause that the queue's evidence gives.
+    /// Returns the votes about each loss event, and the cause according to the queue.
     fn judged(&self, kinds: &Kinds, base: Duration) -> Vec<(u32, Option<LossCause>)> {
         let judged = self.losses.kept().iter().filter_map(|lost| {
             let evidence =
@@ -397,7 +397,7 @@ impl Survey {
     fn policer(&self, base: Duration, link: Told<f64>) -> Option<Found> {
         let full_packet = (self.smss + self.headers) as f64;
         let found = policer::find(self.losses.kept(), &self.course, base, full_packet, link)?;
-        // Where the link varies, its own losses come and go with its rate.
+        // On a variable link, the link's own losses vary with its rate.
         if self.rates.spread() == Spreading::Narrow {
             return Some(found);
         }
@@ -412,13 +412,13 @@ impl Survey {
             remedy: REMEDY,
         };
         let (Some(rate), Some((low, high))) = (rate.value(), rate.interval()) else {
-            return cannot("the bottleneck's rate is not known");
+            return cannot("the bottleneck's rate is unknown");
         };
         if self.rates.spread() == Spreading::Wide {
-            return cannot("the rate varies, and with it how long a full queue takes");
+            return cannot("the rate varies, and with it the delay of a full queue");
         }
         if kinds.overflow == Overflow::NotSeen {
-            // Longer than all that was outstanding takes, it waited for something else.
+            // A delay longer than all outstanding data explains has another cause.
             let bytes = kinds.sure.as_secs_f64() * rate / 8.0;
             let bytes = bytes.min(self.flight_max() as f64);
             return Told::AtLeast {
@@ -426,7 +426,7 @@ impl Survey {
                     bytes,
                     packets: bytes / packet,
                 },
-                why: "nothing shows that the queue overflowed",
+                why: "there is no evidence that the queue overflowed",
                 remedy: REMEDY,
             };
         }
@@ -436,14 +436,18 @@ impl Survey {
             full.get(place).map(|delay| delay.as_secs_f64())
         };
         let (Some(tenth), Some(median), Some(ninth)) = (at(0.1), at(0.5), at(0.9)) else {
-            return cannot("nothing shows that the queue overflowed");
+            return cannot("there is no evidence that the queue overflowed");
         };
         if ninth - tenth > EARLY * median && (ninth - tenth) * rate / 8.0 > 3.0 * packet {
-            return cannot("losses begin at different lengths of the queue: it drops early");
+            return cannot(
+                "losses begin at different queue lengths: the queue drops packets early",
+            );
         }
         let ours = OURS * self.flight_max() as f64 + 2.0 * packet;
         if median * rate / 8.0 > ours {
-            return cannot("more waited in the queue than was outstanding: others were in it, too");
+            return cannot(
+                "the queue held more than this transfer had outstanding: it also held cross traffic",
+            );
         }
         let room = |delay: f64, rate: f64, more: f64| {
             let bytes = (delay * rate / 8.0 + more * packet).max(0.0);
@@ -467,7 +471,7 @@ impl Survey {
     }
 }
 
-/// `share` within 0 and 1.
+/// Returns `share`, limited to 0..=1.
 fn share(share: f64) -> f64 {
     if share.is_nan() {
         0.0
@@ -477,19 +481,19 @@ fn share(share: f64) -> f64 {
 }
 
 impl Path {
-    /// Whether its losses that no full queue made come in bursts.
+    /// Returns `true` if the losses that no full queue caused come in bursts.
     #[must_use]
     pub fn has_bursts(&self) -> bool {
         self.bursts.clustering == Clustering::Bursts
     }
 
-    /// `true` if its rate varies, and is known over time ([`Path::trace`]).
+    /// Returns `true` if the rate varies and is known over time ([`Path::trace`]).
     #[must_use]
     pub fn varies(&self) -> bool {
         self.steadiness == Steadiness::LinkVaries && self.trace.is_some()
     }
 
-    /// The facts that the budget of time rests on.
+    /// Returns the facts on which the time budget is based.
     #[must_use]
     pub fn facts(&self) -> PathFacts {
         let wire = (self.smss + self.headers).max(1) as f64;

@@ -1,4 +1,4 @@
-//! Simulated transfers over known paths, seen from either end, and what the survey makes of them.
+//! Simulated transfers over known paths, captured at either end, and the estimates of the survey.
 
 mod repairs;
 
@@ -19,7 +19,7 @@ use crate::analyse::cause::{Cause, Need, Retransmission};
 use crate::read::moment::{Arrival, Departure, Explained};
 use crate::told::Told;
 
-/// A survey that is told of a simulated flow what a capture would.
+/// Survey that receives the events of a simulated flow as a capture would show them.
 struct Bench {
     replay: Replay,
     survey: Survey,
@@ -150,7 +150,7 @@ fn trace(experiment: &str, seed: u64) -> Trace {
     Trace::record(&plan.scenario(job), seed, &Interrupt::new()).unwrap()
 }
 
-/// The path as a capture at the sender tells it.
+/// Returns the estimates from a capture at the sender.
 fn at_sender(experiment: &str, seed: u64) -> Path {
     let trace = trace(experiment, seed);
     let mut bench = Bench::new(&trace);
@@ -164,7 +164,7 @@ fn at_sender(experiment: &str, seed: u64) -> Path {
     bench.survey.path()
 }
 
-/// The path as a capture at the receiver tells it, which is `round_trip` away.
+/// Returns the estimates from a capture at the receiver, `round_trip` away from the sender.
 fn at_receiver(experiment: &str, seed: u64, round_trip: Duration) -> Path {
     let trace = trace(experiment, seed);
     let sends: HashMap<u64, Sent> = trace.sends().map(|(_, sent)| (sent.order, *sent)).collect();
@@ -186,7 +186,7 @@ fn at_receiver(experiment: &str, seed: u64, round_trip: Duration) -> Path {
     bench.survey.path()
 }
 
-/// What the simulation lost, and sent.
+/// Returns the numbers of lost and of sent segments in the simulation.
 fn truly_lost(experiment: &str, seed: u64) -> (u64, u64) {
     let trace = trace(experiment, seed);
     let lost = |event: &&Event| matches!(event.what, What::DataDropped { .. });
@@ -220,7 +220,7 @@ fn near<T: std::fmt::Debug>(told: Told<T>, of: impl Fn(T) -> f64, truth: f64, sh
 }
 
 #[test]
-fn a_queue_that_overflows_tells_rate_and_room() {
+fn an_overflowing_queue_shows_rate_and_buffer() {
     for (stack, room) in [
         ("rack/cubic", 40),
         ("sack/reno", 40),
@@ -243,7 +243,7 @@ fn a_queue_that_overflows_tells_rate_and_room() {
 }
 
 #[test]
-fn losses_of_a_link_are_told_from_a_queues() {
+fn losses_of_a_link_differ_from_those_of_a_queue() {
     for truth in [0.005, 0.02, 0.05] {
         let path = format!("buffer = \"200pkt\"\nloss = \"{}%\"", truth * 100.0);
         let text = experiment("rack/cubic", &path, "");
@@ -264,12 +264,12 @@ fn losses_of_a_link_are_told_from_a_queues() {
 }
 
 #[test]
-fn bursts_have_both_their_probabilities() {
+fn bursts_have_both_probabilities() {
     let path = "buffer = \"200pkt\"\nburst_loss = { enter = \"0.5%\", leave = \"25%\" }";
     let text = experiment("rack/bbr", path, "");
     let paths: Vec<Path> = (1..=6).map(|seed| at_sender(&text, seed)).collect();
     assert!(paths.iter().all(Path::has_bursts));
-    // Each interval holds the truth in 95 % of all cases.
+    // Each interval contains the true value in 95 % of all cases.
     let held = |of: fn(&Path) -> Told<f64>, truth: f64| {
         let holds = |path: &&Path| {
             let (low, high) = of(path).interval().unwrap();
@@ -283,11 +283,11 @@ fn bursts_have_both_their_probabilities() {
 }
 
 #[test]
-fn a_sender_that_does_not_fill_the_path_tells_a_bound() {
+fn a_sender_that_does_not_fill_the_path_shows_a_bound() {
     let text = experiment("rack/cubic", "", "[receiver]\nbuffer = \"12kB\"");
     let path = at_sender(&text, 1);
     assert_eq!(path.rate.value(), None, "{path:?}");
-    // 12 kB in 41 ms.
+    // 12 kB per 41 ms.
     let bound = path.rate.at_least().unwrap();
     assert!((1.5e6..3.5e6).contains(&bound), "{bound}");
     assert_eq!(path.room.value(), None);
@@ -299,7 +299,7 @@ fn a_sender_that_does_not_fill_the_path_tells_a_bound() {
 }
 
 #[test]
-fn a_policer_has_its_rate_and_its_burst() {
+fn a_policer_is_found_with_rate_and_burst() {
     let queue = "queue = \"policer\"\ntoken_bucket = { rate = \"4Mbit/s\", burst = \"60kB\" }\nbuffer = \"500pkt\"";
     for stack in ["rack/cubic", "sack/reno"] {
         let text = experiment(stack, queue, "").replace("10Mbit/s", "50Mbit/s");
@@ -316,7 +316,7 @@ fn a_policer_has_its_rate_and_its_burst() {
 }
 
 #[test]
-fn what_overtakes_is_counted() {
+fn reordering_is_measured() {
     let path = "buffer = \"200pkt\"\nreorder = { probability = \"2%\", delay = \"5ms\" }";
     let path = at_sender(&experiment("rack/bbr", path, ""), 1);
     let (low, high) = path.reordering.share.interval().unwrap();
@@ -330,7 +330,7 @@ fn what_overtakes_is_counted() {
 }
 
 #[test]
-fn at_the_receiver_timestamps_tell_the_queue() {
+fn at_the_receiver_timestamps_show_the_queue() {
     let more = "[sender]\ntimestamps = true";
     let text = experiment("rack/cubic", "buffer = \"60pkt\"", more);
     let path = at_receiver(&text, 1, ms(41.2));
@@ -359,7 +359,7 @@ fn hidden_flows_make_the_rate_unsteady() {
 }
 
 #[test]
-fn acks_tell_how_they_come() {
+fn ack_behaviour_is_recognized() {
     let plain = at_sender(
         &experiment(
             "rack/cubic",
@@ -389,7 +389,7 @@ fn acks_tell_how_they_come() {
 }
 
 #[test]
-fn a_receiver_that_compresses_sacks_is_known_by_its_later_acks_beyond_a_gap() {
+fn sack_compression_is_recognized() {
     let of = |compressed: bool, see: fn(&str, u64) -> Path, stack: &str, seed: u64| {
         let more = format!("[receiver]\nacks = \"adaptive\"\nsack_compression = {compressed}");
         see(
@@ -415,7 +415,7 @@ fn a_receiver_that_compresses_sacks_is_known_by_its_later_acks_beyond_a_gap() {
 }
 
 #[test]
-fn what_was_written_when_is_found_again() {
+fn writes_are_recovered() {
     let pauses = "[[flows]]\nwrites = [{ bytes = \"100kB\" }, { after = \"700ms\", bytes = \"80kB\", count = 9 }]";
     let path = at_sender(&experiment("rack/cubic", "", pauses), 1);
     let writes = &path.transfer.writes;
@@ -429,7 +429,7 @@ fn what_was_written_when_is_found_again() {
     assert_eq!(writes::rhythm(&path.transfer.writes), writes::Rhythm::Clock);
 }
 
-/// A path of the sweep, and what is true of it.
+/// Path of the sweep and its true parameters.
 struct Known {
     text: String,
     name: String,
@@ -439,7 +439,7 @@ struct Known {
     loss: f64,
 }
 
-/// Paths of all kinds, each with some sender.
+/// Returns paths of many kinds, each with a sender.
 fn known_paths() -> Vec<Known> {
     let mut known = Vec::new();
     for rate in [1.0, 5.0, 20.0, 80.0] {
@@ -471,10 +471,10 @@ fn known_paths() -> Vec<Known> {
     known
 }
 
-/// How many of the paths of the sweep are told within the bounds that are promised, by quantity.
+/// Counts the estimates of the sweep that are within the promised bounds, by quantity.
 #[test]
 #[ignore = "takes minutes: a hundred transfers"]
-fn what_is_told_of_many_paths_is_true() {
+fn estimates_of_many_paths_are_correct() {
     let (mut told, mut wrong) = ([0; 4], Vec::new());
     let paths = known_paths();
     for known in &paths {

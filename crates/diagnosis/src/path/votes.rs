@@ -1,4 +1,4 @@
-//! What each loss differentiation of the catalog would have said of the losses.
+//! Votes: the cause that each loss differentiation of the catalog would have named for the losses.
 
 use dupack_algorithms::catalog::{Catalog, Context, Dialect};
 use dupack_tcp::differentiation::Differentiation;
@@ -8,17 +8,17 @@ use dupack_tcp::scoreboard::Segment;
 use dupack_tcp::time::Instant;
 use dupack_tcp::window::Window;
 
-/// These judge nothing: they say the same always, or are told the truth.
+/// Differentiations that judge nothing: they always give the same answer, or are told the truth.
 const NO_JUDGES: [&str; 3] = ["none", "always", "oracle"];
 
-/// A bit each in what is kept of a loss.
+/// Maximum number of differentiations: each has one bit in the record of a loss.
 const MOST: usize = 32;
 
-/// The differentiations of one stream.
+/// Loss differentiations of one stream.
 #[derive(Debug, Default)]
 pub(super) struct Judges {
     judges: Vec<Judge>,
-    /// When the window was last reduced: at the last loss event, or timeout.
+    /// Time of the last reduction of the window: at a loss event or a timeout.
     reduced_at: Option<Instant>,
 }
 
@@ -28,21 +28,21 @@ struct Judge {
     judge: Box<dyn Differentiation>,
 }
 
-/// What a loss differentiation says of the losses.
+/// Votes of a loss differentiation about the loss events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
-    /// Its name in the catalog.
+    /// Name in the catalog.
     pub name: String,
-    /// Loss events that it takes for congestion.
+    /// Loss events that it attributes to congestion.
     pub congestion: u64,
-    /// Loss events that it takes for the link's.
+    /// Loss events that it attributes to the link.
     pub wireless: u64,
-    /// Those in which the queue's evidence says the same.
+    /// Loss events for which the evidence of the queue agrees.
     pub agrees: u64,
 }
 
 impl Judges {
-    /// All that are in `catalog`, for segments of `smss` bytes.
+    /// Creates all differentiations in `catalog`, for segments of `smss` bytes.
     pub(super) fn new(catalog: &Catalog, smss: u32) -> Self {
         let entries = catalog.entries::<dyn Differentiation>().iter();
         let judging = entries.filter(|entry| !NO_JUDGES.contains(&entry.name()));
@@ -59,9 +59,9 @@ impl Judges {
         }
     }
 
-    /// Every ACK, to learn from.
+    /// Passes an ACK to the differentiations.
     pub(super) fn on_ack(&mut self, facts: &AckFacts<'_>, view: &View<'_>) {
-        // The window is not known: what is outstanding stands for it.
+        // The window is unknown: the flight size stands for it.
         let mut view = *view;
         view.window = Window {
             cwnd: view.flight_size() as f64,
@@ -72,8 +72,8 @@ impl Judges {
         }
     }
 
-    /// A loss event that was found without a timeout and began with `segment`: a bit each, set by those who
-    /// take it for the link's.
+    /// Judges a loss event that was detected without a timeout and began with `segment`. Returns one bit per
+    /// differentiation, set if it attributes the loss to the link.
     pub(super) fn judge(&mut self, view: &View<'_>, segment: Segment) -> u32 {
         let mut loss = LossFacts::seen(view, segment, SEEN_AGAIN);
         loss.reduced_at = self.reduced_at;
@@ -87,12 +87,12 @@ impl Judges {
         votes
     }
 
-    /// The retransmission timer expired.
+    /// Registers an expiry of the retransmission timer.
     pub(super) fn timed_out(&mut self, now: Instant) {
         self.reduced_at = Some(now);
     }
 
-    /// Counts `votes`, each with what the queue's evidence says: the cause, if it says anything.
+    /// Counts `votes`, each with the cause according to the queue, if it is known.
     pub(super) fn count(&self, votes: &[(u32, Option<LossCause>)]) -> Vec<Vote> {
         let counted = self.judges.iter().enumerate().map(|(n, judge)| {
             let mut vote = Vote {

@@ -1,71 +1,73 @@
-//! When the application wrote, as far as the pauses of the sender tell.
+//! Times at which the application wrote, as far as the pauses of the sender show them.
 //!
-//! A sender that has nothing outstanding and a window to send into, and sends nothing, has nothing to send: what
-//! it sends next was written then. What the application wrote while older data was still under way is not told
-//! from it.
+//! A sender that has nothing outstanding and an open window, and sends nothing, has nothing to send: the data that it
+//! sends next was written at that time. Writes during earlier data in flight are not visible.
 //!
-//! Where the other end sent data when nothing was outstanding, what is sent next is its answer, however soon it comes.
+//! If the other endpoint sent data when nothing was outstanding, the data sent next is the response, however soon it
+//! comes.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Shorter pauses are the machine's (ours).
+/// Minimum length of a pause: shorter ones are caused by the machine (ours).
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
-/// So many writes are kept (ours); later ones are added to the last.
+/// Maximum number of writes that are kept (ours); later ones are added to the last.
 const WRITES: usize = 4096;
 
-/// A write of the application.
+/// Write of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// When, from the first on.
+    /// Time since the first write.
     pub at: Duration,
-    /// For how long everything before had been acknowledged by then.
+    /// Time for which all earlier data had been acknowledged.
     pub after: Duration,
-    /// How much.
+    /// Size in bytes.
     pub bytes: u64,
-    /// What went before it.
+    /// Event that preceded the write.
     pub cause: WriteCause,
-    /// Where it is the answer to a request: from its first segment until its last byte arrived, as the table of requests has it,
-    /// without the time for which its ACK was held back.
+    /// For a response to a request: the time from its first segment to the arrival of its last byte, as in the table of
+    /// requests, without the delay of its ACK.
     pub answered_in: Option<Duration>,
 }
 
-/// What went before a write.
+/// Event that preceded a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteCause {
     /// A pause.
     Pause,
-    /// Data of the other end, which it answers.
+    /// Data from the other endpoint, to which the write responds.
     Request,
 }
 
-/// By what the application's writes go.
+/// Trigger of the application's writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rhythm {
-    /// By the clock, whatever has arrived.
+    /// The clock, regardless of arrivals.
     Clock,
-    /// By what has arrived: so long after everything before was acknowledged, as an answer follows a question.
+    /// Arrivals: the writes come a certain time after everything before was acknowledged, as a response follows a
+    /// request.
     Answers,
 }
 
-/// The writes of one stream.
+/// Writes of one stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Writes {
     writes: Vec<Write>,
     begin: Option<Instant>,
-    /// Since when nothing is outstanding.
+    /// Time since which nothing is outstanding.
     idle_since: Option<Instant>,
-    /// The same as the receiver had it: when the ACK would have come that is not held back until the next request leaves.
+    /// The same for the receiver: the time at which an ACK would have come that is not held until the next request
+    /// leaves.
     arrived: Option<Instant>,
-    /// When data left last, whether new or not.
+    /// Time of the last departure, new data or not.
     left: Option<Instant>,
-    /// Whether the other end has sent data since then.
+    /// `true` if the other endpoint has sent data since then.
     asked: bool,
     end: u64,
 }
 
 impl Writes {
-    /// Bytes up to `end` have left by `at`, beyond what had before.
+    /// Registers the departure of bytes up to `end`.
     pub(super) fn departed(&mut self, at: Instant, end: u64) {
         self.left = Some(at);
         let bytes = end.saturating_sub(self.end);
@@ -96,26 +98,27 @@ impl Writes {
         }
     }
 
-    /// Everything was acknowledged at `at`, with a window left to send into; a round trip takes `least` at least, if that is known.
+    /// Registers that everything was acknowledged at `at`, with an open window. `least` is the minimum round-trip time,
+    /// if it is known.
     pub(super) fn idle(&mut self, at: Instant, least: Option<Duration>) {
         self.idle_since.get_or_insert(at);
         let soonest = self.left.zip(least).map(|(left, least)| left + least);
         self.arrived.get_or_insert(soonest.unwrap_or(at).min(at));
     }
 
-    /// What left first at `from` is an answer of so many bytes, whose last one arrived at `over`.
+    /// Registers the end of a response of `bytes` bytes that left from `from` on and arrived completely at `over`.
     pub(super) fn answered(&mut self, bytes: u64, from: Instant, over: Instant) {
         let Some(begin) = self.begin else { return };
         let at = from.since(begin);
-        // The next answer may have begun.
+        // The next response may have begun.
         let mut latest = self.writes.iter_mut().rev().take(2);
-        // A write of more is several answers.
+        // A larger write consists of several responses.
         if let Some(write) = latest.find(|write| write.at == at && write.bytes <= bytes) {
             write.answered_in = Some(over.since(from));
         }
     }
 
-    /// The other end has sent data, when everything was acknowledged.
+    /// Registers data from the other endpoint when everything was acknowledged.
     pub(super) fn asked(&mut self) {
         self.asked = true;
     }
@@ -125,11 +128,11 @@ impl Writes {
     }
 }
 
-/// By what these writes go: answers if most of them follow a request; else whichever of the two is the more regular; answers,
-/// if there is too little to tell.
+/// Returns the trigger of these writes: [`Rhythm::Answers`] if most of them follow a request; otherwise the more
+/// regular of the two; [`Rhythm::Answers`] if there are too few writes.
 #[must_use]
 pub fn rhythm(writes: &[Write]) -> Rhythm {
-    /// So many pauses have a regularity (ours).
+    /// Minimum number of intervals that show a regularity (ours).
     const PAUSES_MIN: usize = 4;
     if are_answers(writes) {
         return Rhythm::Answers;
@@ -145,7 +148,7 @@ pub fn rhythm(writes: &[Write]) -> Rhythm {
     }
 }
 
-/// Whether most of these writes answer a request.
+/// Returns `true` if most of these writes respond to a request.
 #[must_use]
 pub fn are_answers(writes: &[Write]) -> bool {
     let later = writes.iter().skip(1);
@@ -160,7 +163,7 @@ fn interval(pair: &[Write]) -> Option<f64> {
     }
 }
 
-/// The deviation of the middle of `values` from their median, as a share of it: outliers do not count.
+/// Returns the interquartile range of `values` as a share of their median: outliers do not count.
 fn variation(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -184,7 +187,7 @@ mod tests {
         writes.departed(at(10), 1000);
         writes.departed(at(11), 2000);
         writes.idle(at(50), None);
-        // Back to back: the machine, and no pause.
+        // Back to back: a delay of the machine, not a pause.
         writes.departed(at(52), 3000);
         writes.idle(at(90), None);
         writes.departed(at(200), 5000);
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_a_write_however_soon_it_comes() {
+    fn a_response_is_a_write_however_soon_it_comes() {
         let mut writes = Writes::default();
         let at = |millis| Instant::ZERO + ms(millis);
         writes.departed(at(10), 1000);
@@ -211,12 +214,12 @@ mod tests {
         assert_eq!(kept.len(), 2);
         assert_eq!((kept[1].after, kept[1].bytes), (ms(1), 2000));
         assert_eq!(kept[1].cause, WriteCause::Request);
-        // The ACK waited for the next request, and the client thought meanwhile.
+        // The ACK waited for the next request, which the client sent after a pause.
         writes.idle(at(130), Some(ms(30)));
         writes.asked();
         writes.departed(at(132), 4000);
         assert_eq!(writes.kept()[2].after, ms(50));
-        // Requests at regular times are answered, all the same.
+        // Requests at regular times still have responses.
         let write = |n: u64| Write {
             at: ms(n * 1000),
             after: ms(100 + 37 * (n % 3)),
@@ -229,20 +232,20 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_over_when_the_table_of_requests_says_so() {
+    fn the_table_of_requests_determines_the_end_of_a_response() {
         let mut writes = Writes::default();
         let at = |millis| Instant::ZERO + ms(millis);
         writes.departed(at(10), 1000);
         writes.idle(at(50), None);
         writes.asked();
         writes.departed(at(500), 2000);
-        // The first is over when the second begins; its ACK was held back.
+        // The first response ends when the second begins; its ACK was delayed.
         writes.answered(1000, at(10), at(11));
-        // What is no write begins none.
+        // A response without a write has no effect.
         writes.answered(1000, at(12), at(400));
         let answered = |n: usize| writes.kept()[n].answered_in;
         assert_eq!((answered(0), answered(1)), (Some(ms(1)), None));
-        // Two answers that look like one write are not one of them.
+        // Two responses that appear as one write match neither.
         writes.idle(at(540), None);
         writes.departed(at(542), 3000);
         writes.answered(1000, at(500), at(501));
@@ -251,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_regular_is_the_rhythm() {
+    fn the_more_regular_intervals_determine_the_rhythm() {
         let write = |at, after| Write {
             at: ms(at),
             after: ms(after),

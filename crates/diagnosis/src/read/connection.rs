@@ -1,4 +1,4 @@
-//! A connection: two streams of data, and what is known of both ends.
+//! State of one connection: two data streams, and facts about both endpoints.
 
 use std::net::SocketAddr;
 
@@ -21,52 +21,53 @@ use crate::read::turns::{Spent, Turn, Turns};
 use crate::read::vantage::{Place, Vantage};
 use crate::read::ways::{News, Ways};
 
-/// A connection that begins in the middle is read ahead until it is known where the capture was taken, but
-/// no more than so many packets, and for no longer (ours: some round trips of most paths) ...
+/// Most packets held back at the beginning of a connection whose SYN the capture lacks (ours). Packets are held back
+/// until the capture point is known, but no longer than [`HELD_FOR_MAX`] (ours: a few round trips of most paths).
 const HELD_PACKETS_MAX: usize = 64;
 const HELD_FOR_MAX: Duration = Duration::from_secs(1);
-/// ... or until both ends have answered so often: delayed ACKs make single answers late (ours).
+/// Answers of each endpoint after which the capture point counts as known (ours: delayed ACKs make single answers
+/// late).
 const ANSWERS_WANTED: u32 = 4;
 
-/// By so many bytes the first data that a capture has may be beyond the last ACK before it: so much may be
-/// outstanding when it begins (ours).
+/// Maximum distance in bytes from the last ACK to the first captured data (ours). This much data may be outstanding
+/// when the capture begins.
 const OUTSTANDING_MAX: u32 = 1 << 24;
 
-/// A SYN with another number is a new connection where the old one is not closed, if that was silent for so
-/// long: the capture has missed its end. No host sends one in the middle of a connection; what comes
-/// sooner is somebody else's (RFC 5961 §4).
+/// Silence after which a SYN with another sequence number starts a new connection, even if the old one is not closed:
+/// the capture missed its end. No host sends such a SYN in the middle of a connection; one that comes sooner is spoofed
+/// (RFC 5961 §4).
 const SILENT_FOR: Duration = Duration::from_secs(1);
 
-/// What becomes of a packet that bears a connection's addresses.
+/// Relation of a packet to the connection between its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Belongs {
-    /// It is of this connection.
+    /// The packet belongs to this connection.
     Here,
-    /// It is the first of another.
+    /// The packet is the first of another connection.
     ToAnother,
 }
 
-/// The last ACK of one end, before there is a stream that keeps it.
+/// Last ACK of one endpoint, before a stream exists that keeps it.
 #[derive(Clone, Copy, Debug)]
 struct LastAck {
     ack: SeqNumber,
     window: u16,
-    /// The window of a SYN is not scaled.
+    /// `true` if a SYN carried the ACK: its window is not scaled.
     is_syn: bool,
 }
 
-/// A connection.
+/// TCP connection of a capture.
 #[derive(Debug)]
 pub struct Connection<F> {
     number: u64,
     first_packet: u64,
     addresses: Both<SocketAddr>,
     handshake: Handshake,
-    /// The shift of the windows of each end, as far as its SYNs tell.
+    /// Window scale shift of each endpoint, as far as the SYNs show it.
     scales: Both<Option<u8>>,
     endings: Endings,
     silences: Silences,
-    /// SYNs with data (TCP Fast Open, RFC 7413) of which no answer shows yet whether the data was taken.
+    /// SYNs with data (TCP Fast Open, RFC 7413), until an answer shows whether the data was accepted.
     syn_data: Both<Option<Box<Packet>>>,
     first_at: Instant,
     last_at: Instant,
@@ -75,14 +76,14 @@ pub struct Connection<F> {
     copies: Both<Copies>,
     last_acks: Both<Option<LastAck>>,
     streams: Both<Option<Box<Stream<F>>>>,
-    /// Requests and answers, from the first data on.
+    /// Requests and responses, from the first data on.
     turns: Option<Box<Turns>>,
-    /// The first packets, until it is known where the capture was taken.
+    /// First packets, held back until the capture point is known.
     held: Option<Vec<Packet>>,
 }
 
 impl<F: Follower> Connection<F> {
-    /// The connection that `packet`, which it has not taken in yet, is the first of.
+    /// Creates the connection whose first packet is `packet`, without processing that packet.
     pub(crate) fn new(number: u64, packet: &Packet) -> Self {
         let answers = packet.segment.is(Flags::SYN) && packet.segment.ack.is_some();
         let (opener, answerer) = if answers {
@@ -112,17 +113,17 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// Its number: connections are numbered from 1 in the order of their first packets.
+    /// Returns the connection number: connections are numbered from 1 in the order of their first packets.
     pub const fn number(&self) -> u64 {
         self.number
     }
 
-    /// The number of its first packet in the capture.
+    /// Returns the capture number of the first packet.
     pub(crate) const fn first_packet(&self) -> u64 {
         self.first_packet
     }
 
-    /// Gives it the number that it should have had from the start. Who follows its streams is not told.
+    /// Changes the connection number. Followers of its streams are not notified.
     pub(crate) fn renumber(&mut self, number: u64) {
         self.number = number;
         for side in Side::BOTH {
@@ -133,22 +134,22 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// The address and port of an end.
+    /// Returns the address and port of an endpoint.
     pub const fn address(&self, side: Side) -> SocketAddr {
         *self.addresses.of(side)
     }
 
-    /// Its SYNs.
+    /// Returns the SYNs of the connection.
     pub const fn handshake(&self) -> &Handshake {
         &self.handshake
     }
 
-    /// How it ended.
+    /// Returns the end of the connection: FINs and resets.
     pub const fn ending(&self) -> &Ending {
         self.endings.ending()
     }
 
-    /// The end that sends nothing any more, if there is one and it has not reset the connection.
+    /// Returns the endpoint that stopped sending, if there is one and it did not reset the connection.
     pub fn silence(&self) -> Option<Silence> {
         let reset = self.ending().reset.map(|reset| reset.side);
         self.silences
@@ -156,42 +157,42 @@ impl<F: Follower> Connection<F> {
             .filter(|silence| reset != Some(silence.side))
     }
 
-    /// When its first packet was captured.
+    /// Returns the capture time of the first packet.
     pub const fn first_at(&self) -> Instant {
         self.first_at
     }
 
-    /// When its last packet was.
+    /// Returns the capture time of the last packet.
     pub const fn last_at(&self) -> Instant {
         self.last_at
     }
 
-    /// Where the capture was taken, for the data that `sender` sends.
+    /// Returns the capture point, relative to the data that `sender` sends.
     pub fn vantage(&self, sender: Side) -> Vantage {
         self.ways.vantage(sender)
     }
 
-    /// What was counted of the packets that `side` sent.
+    /// Returns the counts of the packets that `side` sent.
     pub const fn counts(&self, side: Side) -> &Counts {
         self.counts.of(side)
     }
 
-    /// The data that `sender` has sent, if there was any.
+    /// Returns the data stream of `sender`, if it sent data.
     pub fn stream(&self, sender: Side) -> Option<&Stream<F>> {
         self.streams.of(sender).as_deref()
     }
 
-    /// The data that `sender` has sent, to keep.
+    /// Removes and returns the data stream of `sender`.
     pub fn take_stream(&mut self, sender: Side) -> Option<Stream<F>> {
         self.streams.of_mut(sender).take().map(|stream| *stream)
     }
 
-    /// Whether it has carried data.
+    /// Returns `true` if the connection has carried data.
     pub const fn has_data(&self) -> bool {
         self.streams.opener.is_some() || self.streams.answerer.is_some()
     }
 
-    /// Bytes of memory that grow with its packets, about.
+    /// Returns the approximate memory in bytes that grows with the number of packets.
     pub(crate) fn memory(&self) -> usize {
         let held = self.held.as_ref().map_or(0, Vec::capacity);
         let of = |stream: &Option<Box<Stream<F>>>| {
@@ -202,7 +203,7 @@ impl<F: Follower> Connection<F> {
         held * size_of::<Packet>() + of(&self.streams.opener) + of(&self.streams.answerer)
     }
 
-    /// Whether a packet with its addresses is of this connection.
+    /// Decides whether a packet between these addresses belongs to this connection.
     pub(crate) fn belongs(&self, packet: &Packet) -> Belongs {
         let side = self.side(packet);
         let lost = self.streams.of(side).as_ref().is_some_and(|s| s.is_lost());
@@ -217,7 +218,7 @@ impl<F: Follower> Connection<F> {
         let silent = packet.at.since(self.last_at) >= SILENT_FOR;
         let other = match known {
             Some(syn) => syn.isn != segment.seq,
-            // Both may open it at once (RFC 9293 §3.5, figure 7); or this is the answer's turn.
+            // This is a simultaneous open (RFC 9293 §3.5, figure 7), or the SYN-ACK was captured before the SYN.
             None => self.has_data() || self.held.is_some() || self.ending().is_over(),
         };
         let unanswered = !self.has_data() && self.handshake.syns.of(side.other()).is_none();
@@ -236,7 +237,7 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// Takes in a packet that belongs here.
+    /// Processes a packet of this connection.
     pub(crate) fn take(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         let side = self.side(packet);
         self.last_at = self.last_at.max(packet.at);
@@ -256,7 +257,8 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// Counts a packet, and reads in it what is not of a stream; `false` if it is a copy of one that was seen.
+    /// Counts a packet, and reads everything in it that does not concern a stream. Returns `false` if the packet is a
+    /// copy of an earlier one.
     fn enter(&mut self, side: Side, packet: &Packet, onlooker: &mut dyn Onlooker) -> bool {
         if self.copies.of_mut(side).is_copy(packet) {
             self.counts.of_mut(side).copies += 1;
@@ -301,7 +303,7 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// Nothing is held back any more.
+    /// Processes all packets that are held back.
     fn release(&mut self, onlooker: &mut dyn Onlooker) {
         let Some(mut held) = self.held.take() else {
             return;
@@ -320,8 +322,8 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// Where a stream begins of which the capture does not have the SYN: with the first byte that is sent or
-    /// acknowledged by the first packets.
+    /// Opens a stream whose SYN the capture lacks. It starts with the lowest byte that the first packets send or
+    /// acknowledge.
     fn begin_in_the_middle(&mut self, sender: Side, held: &[Packet], onlooker: &mut dyn Onlooker) {
         let of = |side: Side| {
             let source = *self.addresses.of(side);
@@ -357,8 +359,8 @@ impl<F: Follower> Connection<F> {
         self.open(sender, beginning.at, (first, size, sack), onlooker);
     }
 
-    /// Hands a packet to both streams. The data of a SYN waits for its answer, and is no part of the stream if the server
-    /// does not take it: the client sends it again as if for the first time (RFC 7413 §4.1.2).
+    /// Passes a packet to both streams. The data of a SYN waits for the answer. If the server does not accept the data,
+    /// it is not part of the stream: the client sends it again as new data (RFC 7413 §4.1.2).
     fn feed(&mut self, side: Side, packet: &Packet, onlooker: &mut dyn Onlooker) {
         if packet.segment.is(Flags::SYN) && packet.segment.len > 0 {
             self.syn_data
@@ -403,7 +405,7 @@ impl<F: Follower> Connection<F> {
         self.turn(side, packet);
     }
 
-    /// Looks for the end of a turn, after both streams have had the packet.
+    /// Looks for the end of a turn, after both streams have processed the packet.
     fn turn(&mut self, side: Side, packet: &Packet) {
         if self.turns.is_none() {
             if !self.has_data() {
@@ -429,7 +431,7 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// The end that asks: the client, as far as is known.
+    /// Returns the endpoint that sends requests: the client, as far as the capture shows.
     fn asker(&self) -> Side {
         let syns = &self.handshake.syns;
         let Both { opener, answerer } = self.addresses;
@@ -441,7 +443,7 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// The first data of `sender` has come.
+    /// Opens a stream at the first data of `sender`.
     fn open_at(&mut self, sender: Side, packet: &Packet, onlooker: &mut dyn Onlooker) {
         let seq = packet.data_seq();
         let acked = self.last_acks.of(sender.other()).as_ref();
@@ -455,7 +457,7 @@ impl<F: Follower> Connection<F> {
         self.open(sender, packet.at, (first, size, sack), onlooker);
     }
 
-    /// Opens a stream whose first packet came at a time: held back since then, it may be.
+    /// Opens a stream whose first packet was captured at `at`, which is earlier than now if it was held back.
     fn open(
         &mut self,
         sender: Side,
@@ -499,7 +501,7 @@ impl<F: Follower> Connection<F> {
         *self.streams.of_mut(sender) = Some(Box::new(Stream::new(&opening)));
     }
 
-    /// Nothing more of it is to come.
+    /// Processes the end of the capture.
     pub(crate) fn finish(&mut self, onlooker: &mut dyn Onlooker) {
         self.release(onlooker);
         for side in Side::BOTH {
@@ -514,14 +516,14 @@ impl<F: Follower> Connection<F> {
     }
 }
 
-/// Works out when an answer was over.
+/// Computes the time at which a response was complete.
 fn close(turn: &mut Turn, ways: &Ways) {
     let vantage = ways.vantage(turn.asker);
     let way = (vantage.place != Place::Sender).then_some(vantage.to_sender);
     turn.answer.close(way);
 }
 
-/// The earlier of two numbers.
+/// Returns the earlier of two sequence numbers.
 fn earlier(one: SeqNumber, other: SeqNumber) -> SeqNumber {
     if is_after(one.0, other.0) { other } else { one }
 }

@@ -1,69 +1,72 @@
-//! Copies: packets that the capture has more than once.
+//! Copies: packets that the capture contains more than once.
 //!
-//! A mirror port, an interface and the bridge above it, or a router seen from both sides show the same packet
-//! again: the same header, the hop limit one less in the last case. Of two packets with the same header one is a copy of the
-//! other if
+//! A mirror port, an interface together with the bridge above it, or a router captured on both sides records the same
+//! packet twice. The headers are the same, except that the router has decremented the hop limit. Of two packets with
+//! the same header, one is a copy of the other if at least one of these conditions holds:
 //!
-//! - their IPv4 identification is the same, where a host numbers its packets (RFC 6864 §2: retransmissions have another),
-//! - or they were captured on different interfaces, or with different hop limits, within a time in which no timer expires,
-//! - or they are SYNs within that time; if their identifications differ, something on the way changes these,
-//! - or they carry data, and follow one another sooner than any sender retransmits,
-//! - or such copies were found, and this one comes as soon as they did.
+//! - They have the same IPv4 identification, where the host numbers its packets (RFC 6864 §2: retransmissions have
+//!   another).
+//! - They were captured on different interfaces or with different hop limits, closer together than any timeout.
+//! - They are SYNs, closer together than any timeout. If their identifications differ, a middlebox rewrites
+//!   identifications.
+//! - They carry data, and follow one another sooner than any sender retransmits.
+//! - Such copies were found before, and this packet comes about as soon as they did.
 //!
-//! Where nothing but the last applies, each packet has one copy: duplicate ACKs are alike, and of four that are alike two
-//! are copies.
+//! Where only the last condition holds, each packet has exactly one copy: duplicate ACKs are identical, and of four
+//! identical ones two are copies.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::packet::Packet;
 
-/// Places for packets that were seen, at first and once copies were found (ours): room for a queue between two places.
+/// Table sizes in packets, at first and after copies were found (ours): room for a queue between two capture points.
 const AT_FIRST: usize = WAYS;
 const ONCE_FOUND: usize = 128 * WAYS;
 
-/// A packet without identification may stand in so many places, whose packets give way in turn.
+/// Number of slots for packets without identification that share a hash. The packets in them are replaced in turn.
 const WAYS: usize = 16;
 
-/// A copy with the same identification is no later than this (ours): identifications come again, after 65,536 packets.
+/// Maximum delay of a copy with the same identification (ours): identifications repeat after 65,536 packets.
 const WITHIN: Duration = Duration::from_millis(500);
 
-/// A copy from elsewhere is no later than this (ours): half of the shortest timeout of common hosts (Linux: 200 ms).
+/// Maximum delay of a copy from another interface or hop (ours): half of the shortest timeout of common hosts (Linux:
+/// 200 ms).
 const WITHIN_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// No sender retransmits data so soon (ours): the shortest round trips, in one machine, take some 20 µs, and three
-/// duplicate ACKs must come back.
+/// Time within which no sender retransmits data (ours): the shortest round trips, within one machine, take about 20 µs,
+/// and three duplicate ACKs must return.
 const AT_ONCE: Duration = Duration::from_micros(30);
 
-/// A copy is late by at most so many times as much as those before it (ours).
+/// Maximum ratio of a copy's delay to the delay of earlier copies (ours).
 const LATER: u64 = 4;
 
-/// So many copies that only come at once make a habit (ours).
+/// Number of immediate copies without another sign that establish a habit (ours).
 const AT_ONCE_MIN: u32 = 3;
 
-/// Packets held for [`Copies::learn`] whose copies make a habit: at least so many pairs, and no more than one packet in so many
-/// without a copy (ours).
+/// Conditions under which packets held back for [`Copies::learn`] establish a habit: a minimum number of pairs, and for
+/// each single packet at least [`SINGLE_OF`] pairs (ours).
 const PAIRS_MIN: u32 = 3;
 const SINGLE_OF: u32 = 8;
 
-/// A packet that was seen.
+/// Packet that was captured.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     at: Instant,
-    /// A digest of everything that does not change on the way; 0 for none.
+    /// Digest of all fields that do not change along the path; 0 in an empty slot.
     digest: u64,
     id: u16,
     interface: u32,
     hop_limit: u8,
-    /// `true` once a copy of it was found.
+    /// `true` if a copy of the packet was found.
     is_paired: bool,
 }
 
-/// Packets that were seen, by identification, or by digest where that says nothing.
+/// Captured packets, by identification, or by digest where identifications are useless.
 #[derive(Clone, Debug)]
 struct Places {
     seen: Vec<Seen>,
-    /// Of each [`WAYS`] places that which gives way next to a packet without identification.
+    /// Next slot to be replaced in each set of [`WAYS`] slots, for packets without identification.
     turns: Vec<u8>,
 }
 
@@ -75,7 +78,7 @@ impl Places {
         }
     }
 
-    /// The place of a packet: that of its twin, or the one to be given to it.
+    /// Returns the slot of a packet: the one that its twin occupies, or the one that it will occupy.
     #[inline]
     fn of(&mut self, seen: &Seen, numbered: bool) -> Option<&mut Seen> {
         let place = if numbered {
@@ -102,23 +105,24 @@ impl Places {
     }
 }
 
-/// The last packets of one direction.
+/// Detector of copies among the recent packets of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Copies {
-    /// Nothing before the first packet.
+    /// `None` before the first packet.
     places: Option<Box<Places>>,
-    /// Two different packets had one identification, one soon after the other: it tells nothing here.
+    /// `true` if two different packets had the same identification within a short time: identifications are useless
+    /// here.
     is_id_useless: bool,
-    /// How late copies come without any other sign, if they do.
+    /// Delay of copies that have no other sign, if there are any.
     habit: Option<Duration>,
-    /// Copies that only came at once.
+    /// Number of copies recognized only because they came immediately.
     at_once: u32,
-    /// The last SYN.
+    /// Last SYN.
     syn: Option<Box<Seen>>,
 }
 
 impl Copies {
-    /// Returns `true` if a packet is the copy of one that was seen.
+    /// Returns `true` if a packet is a copy of an earlier one.
     #[inline]
     pub(crate) fn is_copy(&mut self, packet: &Packet) -> bool {
         let seen = Seen::new(packet);
@@ -164,7 +168,7 @@ impl Copies {
         let is_copy = by_sign || by_time;
         if is_copy {
             slot.is_paired = true;
-            // A copy from elsewhere shows itself; one at once is a habit only if it is not alone.
+            // A copy from elsewhere is certain; an immediate copy establishes a habit only together with others.
             self.at_once += u32::from(!by_sign && age <= AT_ONCE);
             let habitual = by_sign || self.habit.is_some() || self.at_once >= AT_ONCE_MIN;
             self.found((!elsewhere && habitual).then_some(age));
@@ -174,8 +178,8 @@ impl Copies {
         is_copy
     }
 
-    /// Returns `true` if a SYN is the copy of the one before it with another identification, as of a firewall that changes them: no
-    /// identification tells anything then.
+    /// Returns `true` if a SYN is a copy of the one before it with another identification, as a firewall that rewrites
+    /// identifications produces it. All identifications are useless then.
     fn is_syn_renumbered(&mut self, seen: Seen) -> bool {
         let before = self.syn.replace(Box::new(seen));
         let same = before.filter(|before| {
@@ -190,7 +194,7 @@ impl Copies {
         true
     }
 
-    /// Looks ahead: if nearly all of `packets`, the first of one direction, are there twice, copies are a habit.
+    /// Looks ahead: establishes a habit if nearly all of `packets`, the first of one direction, occur twice.
     pub(crate) fn learn<'a>(&mut self, packets: impl Iterator<Item = &'a Packet>) {
         let mut open: Vec<Seen> = Vec::new();
         let (mut pairs, mut late, mut end) = (0, Duration::ZERO, Instant::ZERO);
@@ -210,7 +214,7 @@ impl Copies {
                 None => open.push(seen),
             }
         }
-        // The copies of the last ones may still be to come.
+        // The copies of the last packets may come later.
         let alone = open.iter().filter(|seen| end.since(seen.at) > late);
         if pairs >= PAIRS_MIN && alone.count() as u32 * SINGLE_OF <= pairs {
             self.is_id_useless |= renumbered == pairs;
@@ -218,7 +222,7 @@ impl Copies {
         }
     }
 
-    /// A copy was found, which came so late without a sign of its own.
+    /// Registers a copy. `late` is its delay if it has no other sign.
     fn found(&mut self, late: Option<Duration>) {
         let room = self.places.as_ref().map_or(0, |places| places.seen.len());
         if room < ONCE_FOUND {
@@ -261,8 +265,8 @@ impl Seen {
     }
 }
 
-/// A number that differs where two packets do. It need not withstand anybody: a packet that is made to
-/// look like a copy is left out, and that is all.
+/// Returns a digest that differs for different packets. It need not resist attacks: a packet forged to look like a copy
+/// is only left out.
 #[inline]
 fn digest(packet: &Packet) -> u64 {
     /// 2⁶⁴ divided by the golden ratio, odd (Knuth, *The Art of Computer Programming*, §6.4).
@@ -296,27 +300,27 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_with_the_same_identification_is_the_same() {
+    fn a_packet_with_the_same_identification_is_a_copy() {
         let mut copies = Copies::default();
         assert!(!copies.is_copy(&data(0.0, 1).id(7)));
         assert!(!copies.is_copy(&data(0.1, 1001).id(8)));
-        // As a router sends it on.
+        // A copy that a router forwarded.
         let mut routed = data(0.2, 1).id(7);
         routed.hop_limit -= 1;
         assert!(copies.is_copy(&routed));
-        // Sent again: another number.
+        // A retransmission has another identification.
         assert!(!copies.is_copy(&data(0.3, 1).id(9)));
-        // After that identifications have gone round.
+        // A packet after the identifications have wrapped around.
         assert!(!copies.is_copy(&data(900.0, 1).id(9)));
     }
 
-    /// Every packet of a burst of four ACKs and data on two interfaces, 40 µs apart.
+    /// Returns bursts of four data packets and two ACKs, each packet on two interfaces, 40 µs apart.
     fn on_two_interfaces(second: impl Fn(Packet) -> Packet) -> Vec<Packet> {
         let mut packets = Vec::new();
         for round in 0..20_u32 {
             let start = f64::from(round) * 20.0;
             let burst = (0..4).map(|n| data(start + f64::from(n) * 0.005, (round * 4 + n) * 1000));
-            // Two duplicate ACKs, which are alike.
+            // Two identical duplicate ACKs.
             let acks = [1.0, 1.1].map(|at| from(Side::Opener, start + at, 7).ack(round));
             let burst: Vec<Packet> = burst.chain(acks).collect();
             for packet in &burst {
@@ -351,9 +355,9 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_that_comes_again_too_soon_for_a_timer_makes_a_habit() {
+    fn a_syn_repeated_too_soon_for_a_timer_establishes_a_habit() {
         let plain = on_two_interfaces(|packet| packet);
-        // Nothing shows that these are copies.
+        // No sign shows that these are copies.
         assert_eq!(count(&plain, &mut Copies::default()), 0);
         let mut copies = Copies::default();
         let syn = from(Side::Opener, -1.0 + 1.0, 9).syn(1460);
@@ -366,7 +370,7 @@ mod tests {
             packet.at += Duration::from_millis(30);
         }
         assert_eq!(count(&later, &mut copies), 120);
-        // Data that comes again after a round trip is a retransmission.
+        // Data that repeats after a round trip is a retransmission.
         let data = data(900.0, 1);
         assert!(!copies.is_copy(&data));
         let mut sent_again = data;
@@ -375,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_firewall_changes_identifications_they_tell_nothing() {
+    fn identifications_rewritten_by_a_firewall_are_ignored() {
         let mut next = 0;
         let mut firewall = move |mut packet: Packet| {
             next += 1;
@@ -402,12 +406,12 @@ mod tests {
     }
 
     #[test]
-    fn a_look_ahead_finds_the_habit_without_a_syn() {
+    fn looking_ahead_finds_the_habit_without_a_syn() {
         let plain = on_two_interfaces(|packet| packet);
         let mut copies = Copies::default();
         copies.learn(plain.iter());
         assert_eq!(count(&plain, &mut copies), 120);
-        // Retransmissions of a few do not make one.
+        // Retransmissions of a few packets do not establish a habit.
         let mut some = on_two_interfaces(|packet| packet);
         some.retain(|packet| packet.at.as_nanos() % 3 == 0);
         let mut copies = Copies::default();
@@ -416,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_copy_was_found_more_are_looked_for_behind_a_queue() {
+    fn after_a_copy_more_are_found_behind_a_queue() {
         let mut copies = Copies::default();
         assert!(!copies.is_copy(&data(0.0, 1).id(1)));
         assert!(copies.is_copy(&data(0.0, 1).id(1)));
@@ -427,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identification_that_never_changes_tells_nothing() {
+    fn a_constant_identification_is_ignored() {
         let mut copies = Copies::default();
         let ack = |at| from(Side::Answerer, at, 1).id(1);
         assert!(!copies.is_copy(&ack(0.0).ack(1)));
@@ -439,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn without_one_only_data_is_a_copy_and_only_at_once() {
+    fn without_identification_only_immediate_data_is_a_copy() {
         let mut copies = Copies::default();
         assert!(!copies.is_copy(&data(0.0, 1)));
         assert!(copies.is_copy(&data(0.01, 1)));

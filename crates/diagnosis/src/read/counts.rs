@@ -1,9 +1,9 @@
-//! What can be counted of the packets that one end sent, as tcptrace counts it (`tcptrace -l`).
+//! Packet counts of one endpoint, as tcptrace computes them (`tcptrace -l`).
 //!
-//! Its definitions are kept, so that its figures can be compared: a retransmission is a packet with a byte, or a
-//! SYN or FIN, that was seen before; one is out of order if it begins where bytes were passed over; what comes
-//! while the peer's window is closed is a probe, and neither. A duplicate ACK repeats the number and the window of
-//! the ACK before it, without data.
+//! The definitions are those of tcptrace, so that the figures can be compared. A retransmission is a packet with a
+//! byte, SYN or FIN that was seen before. A packet is out of order if it begins in a gap that earlier packets left. A
+//! packet that comes while the peer's window is closed is a window probe, and neither retransmitted nor out of order. A
+//! duplicate ACK repeats the number and the window of the previous ACK, without data.
 
 use dupack_packet::captured::Cut;
 use dupack_tcp::connection::Flags;
@@ -13,46 +13,46 @@ use dupack_tcp::seq::SeqNumber;
 use crate::read::packet::{Packet, is_after};
 use crate::read::seen::SeenBytes;
 
-/// So many duplicate ACKs are a triple (RFC 5681 §3.2).
+/// Number of duplicate ACKs that make a triple (RFC 5681 §3.2).
 const TRIPLE: u32 = 3;
 
-/// What was counted of the packets that one end sent.
+/// Counts of the packets that one endpoint sent.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Counts {
-    /// All packets, but the copies.
+    /// All packets except copies.
     pub packets: u64,
-    /// Packets that the capture has twice: so many second ones. They count nowhere else.
+    /// Second copies of packets that the capture contains twice. No other field counts them.
     pub copies: u64,
-    /// Packets that acknowledge.
+    /// Packets with an ACK.
     pub acks: u64,
-    /// Those that do nothing else.
+    /// ACKs without data, SYN or FIN.
     pub pure_acks: u64,
     /// Packets with SACK blocks.
     pub sacks: u64,
-    /// Those whose first block is a DSACK (RFC 2883).
+    /// Packets whose first block is a DSACK (RFC 2883).
     pub dsacks: u64,
-    /// Most SACK blocks in a packet.
+    /// Largest number of SACK blocks in a packet.
     pub sack_blocks_max: u64,
     /// Bytes of data, each counted once.
     pub unique_bytes: u64,
     /// Packets with data.
     pub data_packets: u64,
-    /// Bytes of data, each as often as it was sent.
+    /// Bytes of data, including retransmissions.
     pub data_bytes: u64,
-    /// Packets with something that had been seen before.
+    /// Packets with data, SYN or FIN that were seen before.
     pub retransmitted_packets: u64,
-    /// Bytes of them that had.
+    /// Sequence numbers in them that were seen before.
     pub retransmitted_bytes: u64,
-    /// Packets that came while the peer's window was closed.
+    /// Packets sent while the peer's window was closed.
     pub window_probe_packets: u64,
     /// Bytes of data in them.
     pub window_probe_bytes: u64,
-    /// Packets that fill in what was passed over.
+    /// Packets that fill a gap.
     pub out_of_order_packets: u64,
-    /// Packets with data and PSH.
+    /// Packets with data and the PSH flag.
     pub pushed_packets: u64,
-    /// Packets with data and URG.
+    /// Packets with data and the URG flag.
     pub urgent_packets: u64,
     /// SYNs.
     pub syns: u64,
@@ -60,51 +60,51 @@ pub struct Counts {
     pub fins: u64,
     /// RSTs.
     pub resets: u64,
-    /// Data of the largest packet, in bytes.
+    /// Largest payload of a packet, in bytes.
     pub segment_max: u32,
-    /// Data of the smallest packet with any.
+    /// Smallest nonzero payload of a packet, in bytes.
     pub segment_min: Option<u32>,
-    /// The largest window advertised, in bytes.
+    /// Largest advertised window, in bytes.
     pub window_max: u64,
-    /// The smallest that was not zero.
+    /// Smallest advertised window other than zero, in bytes.
     pub window_min: Option<u64>,
     /// Packets with a window of zero.
     pub zero_windows: u64,
     /// Duplicate ACKs.
     pub duplicate_acks: u64,
-    /// Times that there were three in a row.
+    /// Number of times that three duplicate ACKs came in a row.
     pub triple_duplicate_acks: u64,
-    /// Packets with data of which the capture has cut something.
+    /// Packets with data that the capture truncated.
     pub truncated_packets: u64,
-    /// Packets of which the capture has cut off options.
+    /// Packets whose options the capture cut off.
     pub packets_without_options: u32,
     seen: SeenBytes,
     windows: Windows,
     acked: Acked,
 }
 
-/// The sum of the windows, for their average.
+/// Sum of the windows, for their average.
 #[derive(Clone, Copy, Debug, Default)]
 struct Windows {
     sum: u64,
     packets: u64,
     scaled: bool,
-    /// The last one advertised.
+    /// Last advertised window.
     last: u64,
 }
 
-/// The last ACK.
+/// Last ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct Acked {
     last: Option<SeqNumber>,
-    /// Duplicates of it in a row.
+    /// Number of consecutive duplicates of it.
     duplicates: u32,
-    /// Whether the peer has sent anything after its SYN.
+    /// `true` if the peer has sent anything after its SYN.
     has_peer_sent: bool,
 }
 
 impl Counts {
-    /// The average window advertised, in bytes: of the scaled ones, where windows are scaled.
+    /// Returns the average advertised window in bytes. If windows are scaled, only scaled windows count.
     #[must_use]
     pub fn window_average(&self) -> u64 {
         self.windows
@@ -113,14 +113,14 @@ impl Counts {
             .unwrap_or(0)
     }
 
-    /// Bytes of this end that were acknowledged, and that the capture does not have.
+    /// Returns the number of bytes from this endpoint that were acknowledged but that the capture lacks.
     #[must_use]
     pub fn unseen_bytes(&self) -> u64 {
         self.seen.unseen()
     }
 
-    /// Takes in a packet. `peer` are the counts of the other end, `scale` is the shift of the windows, if it
-    /// is known.
+    /// Counts a packet. `peer` holds the counts of the other endpoint, and `scale` is the window scale shift, if it is
+    /// known.
     pub(crate) fn take(&mut self, peer: &mut Self, packet: &Packet, scale: Option<u8>) {
         let segment = &packet.segment;
         let is_reset = segment.is(Flags::RST);
@@ -162,7 +162,7 @@ impl Counts {
         self.truncated_packets += u64::from(packet.cut != Cut::Whole);
     }
 
-    /// What a packet repeats: says whether it was a retransmission or out of order.
+    /// Counts repeated sequence numbers. Returns `true` if the packet was a retransmission or out of order.
     fn take_sequence(&mut self, peer: &Self, packet: &Packet) -> bool {
         let segment = &packet.segment;
         let len = segment.sequence_len();
@@ -182,7 +182,7 @@ impl Counts {
             self.retransmitted_packets += 1;
             self.retransmitted_bytes += u64::from(added.again);
         }
-        // Neither SYN nor FIN is data.
+        // SYN and FIN are not data.
         let repeated_syn = u32::from(is_syn && self.syns > 1);
         let repeated_fin = u32::from(segment.is(Flags::FIN) && self.fins > 1);
         let again = added.again.saturating_sub(repeated_syn + repeated_fin);
@@ -190,7 +190,7 @@ impl Counts {
         added.again > 0 || added.out_of_order
     }
 
-    /// The window of a packet, in bytes.
+    /// Returns the window of a packet in bytes.
     fn window(&self, packet: &Packet, scale: Option<u8>) -> u64 {
         let segment = &packet.segment;
         let window = u64::from(segment.window);
@@ -227,7 +227,7 @@ impl Counts {
         }
     }
 
-    /// A packet that is not its SYN, and none that repeats or fills in, shows that something is outstanding.
+    /// Marks that data is outstanding if a packet is neither a SYN or RST, nor a repetition, nor out of order.
     fn acked_by(&self, peer: &mut Self, packet: &Packet, again: bool) {
         let syn = packet.segment.is(Flags::SYN) || packet.segment.is(Flags::RST);
         if !syn && !again && peer.acked.last.is_some() {
@@ -243,7 +243,7 @@ impl Counts {
         self.sack_blocks_max = self.sack_blocks_max.max(blocks.len() as u64);
         let not_after = |one: SeqNumber, other: SeqNumber| !is_after(one.0, other.0);
         let below = not_after(first.end, ack);
-        // Within the second block, or overlapping it.
+        // The first block overlaps the second or lies within it.
         let overlaps = blocks.get(1).is_some_and(|second| {
             is_after(first.end.0, second.start.0) && is_after(second.end.0, first.start.0)
         });
@@ -259,7 +259,7 @@ impl Counts {
         }
         let begins = scale.is_some_and(|shift| shift > 0) && !is_syn && window > 0;
         if begins && !self.windows.scaled {
-            // What SYNs said was not scaled, and is forgotten.
+            // The windows of SYNs were not scaled; discard them.
             self.windows = Windows {
                 scaled: true,
                 last: window,

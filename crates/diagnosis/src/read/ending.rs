@@ -1,8 +1,8 @@
-//! How a connection ended: FINs, and the reset that an end obeyed.
+//! End of a connection: FINs, and the reset that an endpoint obeyed.
 //!
-//! Anybody can write a packet with RST. An end obeys one that comes while its SYN is out only if it acknowledges the SYN (RFC
-//! 9293 §3.10.7.3), and later only one whose number lies in its receive window (RFC 9293 §3.10.7.4, RFC 5961 §3.2). And
-//! whoever resets a connection has forgotten it: if that end goes on, the reset was not its own.
+//! Anyone can send a packet with RST. An endpoint whose SYN is outstanding obeys a reset only if it acknowledges the
+//! SYN (RFC 9293 §3.10.7.3); later it obeys only a reset whose number lies in its receive window (RFC 9293 §3.10.7.4,
+//! RFC 5961 §3.2). An endpoint that resets a connection forgets it: if it keeps sending, the reset was not its own.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::seq::SeqNumber;
@@ -12,72 +12,72 @@ use crate::read::handshake::Handshake;
 use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 
-/// So many packets of an end after its reset show that the reset was not its own (ours: those that were under way may be
-/// overtaken by it).
+/// Number of later packets that show that a reset did not come from its apparent sender (ours: the reset may overtake
+/// packets in transit).
 const PACKETS_AFTER: u32 = 3;
 
-/// The shift of a window whose scale is not known: the largest (RFC 7323 §2.3).
+/// Shift of a window whose scale is unknown: the largest (RFC 7323 §2.3).
 const SCALE_MAX: u8 = 14;
 
 /// A packet with RST.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reset {
-    /// The end that sent it, by its addresses.
+    /// Endpoint that sent the packet, by its addresses.
     pub side: Side,
-    /// When it was captured.
+    /// Capture time.
     pub at: Instant,
-    /// Its number in the capture.
+    /// Packet number in the capture.
     pub packet: u64,
 }
 
-/// How a connection ended.
+/// End of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
-    /// When the first FIN of each end was captured.
+    /// Capture time of each endpoint's first FIN.
     pub fins: Both<Option<Instant>>,
-    /// The first reset that was obeyed, as far as the capture shows.
+    /// First reset that was obeyed, as far as the capture shows.
     pub reset: Option<Reset>,
-    /// The first reset that was not.
+    /// First reset that was not obeyed.
     pub ignored: Option<Ignored>,
-    /// Resets that were not obeyed.
+    /// Number of resets that were not obeyed.
     pub ignored_resets: u64,
 }
 
-/// A reset that was not obeyed.
+/// Reset that was not obeyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ignored {
-    /// The packet.
+    /// The reset packet.
     pub reset: Reset,
-    /// Why it was not obeyed.
+    /// Reason for which it was not obeyed.
     pub why: WhyIgnored,
 }
 
-/// Why a reset was not obeyed.
+/// Reason for which a reset was not obeyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhyIgnored {
-    /// It does not acknowledge the SYN that it answers.
+    /// The reset answers a SYN but does not acknowledge it.
     NotOfTheSyn,
-    /// Its number lies outside of the receive window.
+    /// The number of the reset lies outside the receive window.
     OutsideWindow,
-    /// The end that sent it went on.
+    /// The endpoint that sent the reset kept sending.
     WentOn,
 }
 
 impl Ending {
-    /// `true` if nothing more is to be sent.
+    /// Returns `true` if neither endpoint sends any more data.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.reset.is_some() || (self.fins.opener.is_some() && self.fins.answerer.is_some())
     }
 }
 
-/// Takes in the packets of a connection.
+/// Tracks the end of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Endings {
     ending: Ending,
-    /// The number that each end expects next, as far as its ACKs tell, and its window in bytes.
+    /// Next number that each endpoint expects, according to its ACKs, and its window in bytes.
     expected: Both<Option<(SeqNumber, u32)>>,
-    /// Packets of the end that has sent the reset, since then.
+    /// Packets from the endpoint that sent the reset, since then.
     after: u32,
 }
 
@@ -86,7 +86,7 @@ impl Endings {
         &self.ending
     }
 
-    /// `side` has sent a packet; `scale` is that of its windows, if it is known.
+    /// Processes a packet from `side`. `scale` is the shift of its windows, if it is known.
     pub(crate) fn take(
         &mut self,
         side: Side,
@@ -145,7 +145,7 @@ impl Endings {
         let segment = &packet.segment;
         let other = side.other();
         if let Some((expected, window)) = *self.expected.of(other) {
-            // Who closes may repeat the number of its FIN.
+            // An endpoint that closes may repeat the number of its FIN.
             let beyond = segment.seq.0.wrapping_sub(expected.0);
             let just_before = segment.seq.0 == expected.0.wrapping_sub(1);
             return (beyond > window && !just_before).then_some(WhyIgnored::OutsideWindow);
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::from;
 
-    /// The end of a connection of these packets.
+    /// Returns the end of a connection with these packets.
     fn ending(packets: &[Packet]) -> Ending {
         let (mut endings, mut handshake) = (Endings::default(), Handshake::default());
         for packet in packets {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_of_a_syn_acknowledges_it() {
+    fn a_reset_that_answers_a_syn_acknowledges_it() {
         let syn = from(Side::Opener, 0.0, 99).syn(1460);
         let refused = ending(&[syn, reset(Side::Answerer, 0).ack(100)]);
         assert_eq!(refused.reset.map(|reset| reset.side), Some(Side::Answerer));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_on_has_not_reset_the_connection() {
+    fn an_endpoint_that_keeps_sending_did_not_reset_the_connection() {
         let open = from(Side::Answerer, 1.0, 300).ack(1000);
         let more = from(Side::Opener, 9.0, 1000).len(100);
         let one = ending(&[open, reset(Side::Opener, 1000), more]);

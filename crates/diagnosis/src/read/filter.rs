@@ -4,25 +4,27 @@
 //!
 //! | primitive | true if |
 //! | --- | --- |
-//! | `host 10.0.0.1`, `host 2001:db8::1` | an end has the address; `host` may be left out |
+//! | `host 10.0.0.1`, `host 2001:db8::1` | an end has the address; `host` may be omitted |
 //! | `net 10.0.0.0/8`, `net 192.168.1`, `net 2001:db8::/32` | the address of an end is in the network |
 //! | `port 443`, `port https` | an end has the port |
 //! | `portrange 8000-8080` | the port of an end is in the range, both bounds included |
 //! | `tcp` | always: no other protocol is analysed |
-//! | `ip`, `ip6` | the packet is one of IPv4, of IPv6 |
+//! | `ip`, `ip6` | the packet is an IPv4 packet, an IPv6 packet |
 //!
-//! `src`, `dst`, `src or dst` and `src and dst` before `host`, `net`, `port` and `portrange` choose the end; `tcp`, `ip` and
-//! `ip6` before them restrict the protocol. `not` (`!`) binds tightest. `and` (`&&`) and `or` (`||`) have equal precedence and
-//! associate to the left. An identifier without a keyword has those of the identifier before it: `port 80 or 443`,
-//! `host (10.0.0.1 or 10.0.0.2)`.
+//! `src`, `dst`, `src or dst` and `src and dst` before `host`, `net`, `port` and `portrange` choose the end; `tcp`,
+//! `ip` and `ip6` before them restrict the protocol. `not` (`!`) binds tightest. `and` (`&&`) and `or` (`||`) have
+//! equal precedence and associate to the left. An identifier without a keyword has the keywords of the identifier
+//! before it: `port 80 or 443`, `host (10.0.0.1 or 10.0.0.2)`.
 //!
-//! The display filters `ip.addr`, `ip.src`, `ip.dst`, `ipv6.addr`, `ipv6.src`, `ipv6.dst`, `tcp.port`, `tcp.srcport` and
-//! `tcp.dstport` with `==` or `!=` are primitives, too. Wireshark gives `&&` a higher precedence than `||`: an expression that has
-//! display filters and would mean something else there is an error that asks for parentheses.
+//! The display filters `ip.addr`, `ip.src`, `ip.dst`, `ipv6.addr`, `ipv6.src`, `ipv6.dst`, `tcp.port`, `tcp.srcport`
+//! and `tcp.dstport` with `==` or `!=` are primitives, too. Wireshark gives `&&` a higher precedence than `||`: an
+//! expression that has display filters and would mean something else in Wireshark is an error that asks for
+//! parentheses.
 //!
-//! **Both directions of a connection pass, or none.** A diagnosis needs the data and its ACKs. tcpdump's `src host 10.0.0.1` drops
-//! every packet to that host, so here a packet passes if the expression is true of it or of a packet in the opposite direction:
-//! a connection is taken if tcpdump prints at least one of its directions. Without `src` and `dst` that makes no difference.
+//! **Both directions of a connection pass, or none.** A diagnosis needs the data and its ACKs. tcpdump's `src host
+//! 10.0.0.1` drops every packet to that host, so here a packet passes if the expression is true for it or for a packet
+//! in the opposite direction: a connection passes if tcpdump prints at least one of its directions. Without `src` and
+//! `dst` that makes no difference.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -44,7 +46,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// `true` if a packet between these ends passes, in this direction or in the opposite one.
+    /// Returns `true` if a packet between these endpoints passes, in this direction or in the opposite one.
     #[must_use]
     pub fn takes(&self, source: SocketAddr, destination: SocketAddr) -> bool {
         self.expression.holds([source, destination]) || self.expression.holds([destination, source])
@@ -70,7 +72,7 @@ impl fmt::Display for Filter {
     }
 }
 
-/// Terms that are combined from left to right. A list and no tree: an expression of any length costs no depth.
+/// Terms that are combined from left to right. They form a list, not a tree, so that long expressions do not recurse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Chain {
     first: Term,
@@ -113,7 +115,7 @@ impl Term {
     }
 }
 
-/// A property of an end, in packets of one protocol or of both.
+/// Property of an end, in packets of one protocol or of both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Primitive {
     version: Option<Version>,
@@ -165,7 +167,7 @@ enum Direction {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Property {
-    /// Every end has it.
+    /// Property of every end.
     Any,
     Network(Network),
     Ports(RangeInclusive<u16>),
@@ -197,7 +199,7 @@ impl Network {
         Self { address, prefix }
     }
 
-    /// The address without the bits beyond the prefix.
+    /// Returns the address without the bits beyond the prefix.
     fn base(self) -> IpAddr {
         masked(self.address, self.prefix)
     }
@@ -207,7 +209,7 @@ impl Network {
     }
 }
 
-/// `ip` with zeros beyond its first `prefix` bits.
+/// Returns `ip` with zeros beyond its first `prefix` bits.
 fn masked(ip: IpAddr, prefix: u32) -> IpAddr {
     match ip {
         IpAddr::V4(ip) => {

@@ -1,4 +1,4 @@
-//! Who follows a stream: what explains each event, and the analyses that are told of it.
+//! Followers of a stream: the explanation of each event, and the analyses that receive it.
 
 use dupack_tcp::options::{Ecn, Sack};
 use dupack_tcp::time::Instant;
@@ -8,115 +8,114 @@ use crate::read::side::Side;
 use crate::read::turns::{Spent, Turn};
 use crate::read::vantage::Vantage;
 
-/// One stream of data: one direction of a connection.
+/// One data stream: one direction of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId {
-    /// The connection, numbered from 1 in the order of their first packets.
+    /// Connection number: connections are numbered from 1 in the order of their first packets.
     pub connection: u64,
-    /// Who sends the data.
+    /// Endpoint that sends the data.
     pub sender: Side,
 }
 
-/// What is known of a stream when its first data comes.
+/// Facts about a stream that are known when its first data comes.
 #[derive(Clone, Copy, Debug)]
 pub struct Beginning {
-    /// Which stream it is.
+    /// Identity of the stream.
     pub stream: StreamId,
-    /// When its first data was captured.
+    /// Capture time of the first data.
     pub at: Instant,
-    /// When the first SYN was captured; `None` if the capture has none.
+    /// Capture time of the first SYN; `None` if the capture has none.
     pub opened_at: Option<Instant>,
-    /// When the connection was established; `None` if the capture does not show that.
+    /// Time at which the connection was established; `None` if the capture does not show it.
     pub established_at: Option<Instant>,
-    /// The packet that established it, by its number in the capture.
+    /// Capture number of the packet that established the connection.
     pub established_by: Option<u64>,
-    /// Bytes of data in a full segment, as announced, or as the first packets have it.
+    /// Bytes of data in a full segment, as announced, or as inferred from the first packets.
     pub smss: u32,
-    /// The shift of the receiver's windows, if it is known.
+    /// Window scale shift of the receiver, if it is known.
     pub window_shift: Option<u8>,
-    /// Whether SACK blocks are believed from the start. Where the capture has no SYN, one block is enough
-    /// for them to be believed from then on.
+    /// Use of SACK blocks from the start. If the capture has no SYN, the first block enables them from then on.
     pub sack: Sack,
-    /// How marks of congestion are told of.
+    /// Feedback of congestion marks.
     pub ecn: Ecn,
-    /// Where the capture was taken, as far as it is known by then.
+    /// Capture point, as far as it is known by then.
     pub vantage: Vantage,
-    /// Whether somebody looks on: then more is worth remembering.
+    /// Presence of an observer: with one, more is worth remembering.
     pub attention: Attention,
 }
 
-/// Whether somebody looks on.
+/// Presence of an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
-    /// Nobody does.
+    /// No observer.
     Usual,
-    /// Somebody does.
+    /// An observer watches the stream.
     Close,
 }
 
-/// Whether a retransmission timer expired before a segment left.
+/// Retransmission timer at the time when a segment left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// It did not.
+    /// The timer had not expired.
     Ran,
-    /// It did: the segment was sent by it.
+    /// The timer had expired and sent the segment.
     Expired,
 }
 
-/// What follows one stream: it explains every event, and tells the explanation to each analysis and to an
-/// onlooker from outside, if there is one.
+/// Follower of one stream. It explains every event, and passes the explanation to each analysis and to an external
+/// observer, if there is one.
 pub trait Follower {
-    /// Begins to follow a stream.
+    /// Starts following a stream.
     fn begin(beginning: &Beginning) -> Self;
 
-    /// A segment left. Answers whether that was by a timer, which the packets themselves do not show.
+    /// Handles a segment that left. Returns whether a timer sent it, which the packets themselves do not show.
     fn departed(
         &mut self,
         departure: &Departure<'_>,
         onlooker: Option<&mut (dyn Analysis + '_)>,
     ) -> Timer;
 
-    /// An ACK came.
+    /// Handles an ACK that arrived.
     fn arrived(&mut self, arrival: &Arrival<'_>, onlooker: Option<&mut (dyn Analysis + '_)>);
 
-    /// Data of the peer came in `packet`, a request perhaps; what it says as an ACK is told as well, if that
-    /// is anything new. If it acknowledges everything that was sent, `rest` are the bytes that no ACK before did.
+    /// Handles data from the peer in `packet`, possibly a request. The ACK in the packet is reported separately if it
+    /// contains anything new. If it acknowledges everything that was sent, `rest` is the number of bytes that no
+    /// earlier ACK acknowledged.
     fn asked(&mut self, at: Instant, packet: u64, rest: Option<u64>) {
         let _ = (at, packet, rest);
     }
 
-    /// The sender has sent a packet without data of the stream, with this IPv4 identification.
+    /// Handles a packet from the sender without data of the stream. `id` is its IPv4 identification.
     fn numbered(&mut self, id: u16) {
         let _ = id;
     }
 
-    /// Returns the time that the sender has spent otherwise than in sending, up to the last segment that left.
+    /// Returns the time that the sender has spent on anything other than sending, up to the last segment that left.
     fn spent(&self) -> Spent {
         Spent::default()
     }
 
-    /// The data of this stream answers a request, and the answer is over.
+    /// Handles the end of a response that this stream carried.
     fn answered(&mut self, turn: &Turn) {
         let _ = turn;
     }
 
-    /// An ACK has come whose SACK blocks all name bytes that were never sent.
+    /// Handles an ACK whose SACK blocks all name bytes that were never sent.
     fn foreign_sack(&mut self) {}
 }
 
-/// Somebody outside who wants to be told of some of the streams: a figure, the comments of a capture, a
-/// test.
+/// External observer of some of the streams: a figure, the comments of a capture, or a test.
 pub trait Onlooker {
-    /// Who is told of the events of `stream`, if anybody.
+    /// Returns the analysis that receives the events of `stream`, if there is one.
     fn analysis(&mut self, stream: StreamId) -> Option<&mut (dyn Analysis + '_)>;
 
-    /// The capture has a packet twice, and this is the second: no analysis is told of it.
+    /// Handles the second copy of a packet that the capture contains twice: no analysis receives it.
     fn copied(&mut self, stream: StreamId, packet: u64) {
         let _ = (stream, packet);
     }
 }
 
-/// Nobody looks on.
+/// Observer that watches nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 

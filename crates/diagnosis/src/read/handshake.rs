@@ -1,4 +1,4 @@
-//! What the two ends have agreed on by their SYNs, as far as the capture shows them.
+//! Options that the two endpoints agreed on in their SYNs, as far as the capture shows them.
 
 mod again;
 
@@ -14,53 +14,53 @@ use dupack_packet::captured::Cut;
 use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 
-/// The largest shift of a window (RFC 7323 §2.3).
+/// Largest window scale shift (RFC 7323 §2.3).
 const WINDOW_SHIFT_MAX: u8 = 14;
 
-/// The MSS of an end that names none, over IPv4 and over IPv6 (RFC 9293 §3.7.1).
+/// MSS of an endpoint that announces none, over IPv4 and IPv6 (RFC 9293 §3.7.1).
 const DEFAULT_MSS: [u16; 2] = [536, 1220];
 
-/// Bytes that the timestamps option takes of every segment, padding included (RFC 7323 appendix A).
+/// Bytes that the timestamps option takes in every segment, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_LEN: u32 = 12;
 
-/// The ACE field of a SYN that offers Accurate ECN (RFC 9768 §3.1.1), and of one that offers RFC 3168's.
+/// ACE field of a SYN that offers Accurate ECN (RFC 9768 §3.1.1), and of one that offers the ECN of RFC 3168.
 const ACE_ACCURATE: u8 = 0b111;
 const ACE_CLASSIC: u8 = 0b011;
 
-/// A SYN of one end.
+/// SYN of one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Syn {
-    /// Its number in the capture: that of the first.
+    /// Capture number of the first transmission.
     pub packet: u64,
-    /// When the first was captured.
+    /// Capture time of the first transmission.
     pub first_at: Instant,
-    /// When the last was.
+    /// Capture time of the last transmission.
     pub last_at: Instant,
-    /// How often it was sent, as far as the capture shows.
+    /// Number of transmissions, as far as the capture shows.
     pub times: u32,
-    /// Its sequence number.
+    /// Initial sequence number.
     pub isn: SeqNumber,
-    /// The window in it, which no SYN scales.
+    /// Window field: the window of a SYN is never scaled.
     pub window: u16,
-    /// The MSS that it announces.
+    /// MSS that it announces.
     pub mss: Option<u16>,
-    /// The shift of the windows that follow.
+    /// Shift of the windows that follow.
     pub window_scale: Option<u8>,
-    /// Whether it permits SACK.
+    /// Permission of SACK.
     pub sack: Sack,
-    /// Its timestamps.
+    /// Timestamps.
     pub timestamps: Option<Timestamps>,
-    /// Its control bits.
+    /// Control bits.
     pub flags: Flags,
-    /// The number that it acknowledges, if it answers the other's.
+    /// Number that it acknowledges, if it answers the other SYN.
     pub acknowledges: Option<SeqNumber>,
-    /// When the first that answers the other's was captured.
+    /// Capture time of the first transmission that answers the other SYN.
     pub answered_at: Option<Instant>,
-    /// `true` if it was sent alone first, and answers the other's in a later packet.
+    /// `true` if it was first sent without an ACK, and answers the other SYN in a later packet.
     pub answers_later: bool,
-    /// Bytes of data in it (TCP Fast Open, RFC 7413).
+    /// Bytes of data in the SYN (TCP Fast Open, RFC 7413).
     pub len: u32,
-    /// Where it was cut off: what its options say is not known if they were.
+    /// Place where the capture cut it off. If options are missing, the agreed options are unknown.
     pub cut: Cut,
 }
 
@@ -89,34 +89,35 @@ impl Syn {
     }
 }
 
-/// What is known of an agreement.
+/// Knowledge about the agreement on an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// Both ends want it.
+    /// Both endpoints want the option.
     Agreed,
-    /// One of them does not.
+    /// At least one endpoint does not want the option.
     Refused,
-    /// The capture does not have the SYNs that would tell.
+    /// The capture lacks the SYNs that would show it.
     Unseen,
 }
 
-/// The SYNs of a connection.
+/// SYNs of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Handshake {
-    /// The SYN of each end, if the capture has it.
+    /// SYN of each endpoint, if the capture has it.
     pub syns: Both<Option<Syn>>,
-    /// When the opener's ACK of the answerer's SYN was captured.
+    /// Capture time of the opener's ACK of the answerer's SYN.
     pub established_at: Option<Instant>,
-    /// The number of that packet in the capture.
+    /// Capture number of that packet.
     pub established_by: Option<u64>,
-    /// SYNs that were sent again.
+    /// SYNs that were retransmitted.
     pub again: SynsAgain,
-    /// Bytes of data in a SYN that the other end did not take (RFC 7413): they were sent again for no loss.
+    /// Bytes of data in a SYN that the other endpoint did not accept (RFC 7413): they were retransmitted without a
+    /// loss.
     pub fast_open_refused: Option<u32>,
 }
 
 impl Handshake {
-    /// Takes in a packet of `side`.
+    /// Processes a packet from `side`.
     pub(crate) fn take(&mut self, side: Side, packet: &Packet) {
         if packet.segment.is(Flags::SYN) {
             self.take_syn(side, packet);
@@ -131,7 +132,7 @@ impl Handshake {
 
     fn take_syn(&mut self, side: Side, packet: &Packet) {
         match self.syns.of_mut(side) {
-            // Both have opened it at once, and this acknowledges the other's SYN (RFC 9293 §3.5, figure 7).
+            // Simultaneous open: this SYN acknowledges the other one (RFC 9293 §3.5, figure 7).
             Some(known)
                 if known.isn == packet.segment.seq
                     && known.acknowledges.is_none()
@@ -153,12 +154,13 @@ impl Handshake {
         }
     }
 
-    /// The data of a SYN was not taken.
+    /// Registers that the data of a SYN was not accepted.
     pub(crate) const fn refused(&mut self, bytes: u32) {
         self.fast_open_refused = Some(bytes);
     }
 
-    /// `true` if each end sent a SYN before it had the other's, and answered that: a simultaneous open (RFC 9293 §3.5, figure 7).
+    /// Returns `true` for a simultaneous open (RFC 9293 §3.5, figure 7): each endpoint sent a SYN before it received
+    /// the other's, and answered that.
     #[must_use]
     pub fn is_simultaneous(&self) -> bool {
         let (Some(one), Some(other)) = (&self.syns.opener, &self.syns.answerer) else {
@@ -169,25 +171,25 @@ impl Handshake {
         answers(one, other) && answers(other, one)
     }
 
-    /// When the first SYN was captured, whoever sent it.
+    /// Returns the capture time of the first SYN, from either endpoint.
     #[must_use]
     pub fn opened_at(&self) -> Option<Instant> {
         let syns = [self.syns.opener, self.syns.answerer].into_iter().flatten();
         syns.map(|syn| syn.first_at).min()
     }
 
-    /// What the handshake took from where it was captured to `sender` and back, if the capture has it.
+    /// Returns the round-trip time of the handshake between the capture point and `sender`, if the capture shows it.
     #[must_use]
     pub fn round_trip_to(&self, sender: Side) -> Option<Duration> {
         let answer = self.syns.answerer?;
         match sender {
-            // Its ACK follows the answer that came last.
+            // The opener's ACK follows the last transmission of the answer.
             Side::Opener => Some(self.established_at?.since(answer.last_at)),
             Side::Answerer => Some(answer.answered_at?.since(self.syns.opener?.last_at)),
         }
     }
 
-    /// Whether something was agreed on that both SYNs must ask for, by `asks`.
+    /// Returns the agreement on an option that both SYNs must request, according to `asks`.
     fn agreement(&self, asks: impl Fn(&Syn) -> bool) -> Agreement {
         let answers = |syn: &&Syn| syn.acknowledges.is_some();
         let seen = [&self.syns.opener, &self.syns.answerer];
@@ -196,25 +198,25 @@ impl Handshake {
             [Some(one), Some(other)] if asks(one) && asks(other) => Agreement::Agreed,
             [Some(one), _] | [_, Some(one)] if !asks(one) => Agreement::Refused,
             [_, Some(_)] if seen[0].is_some() => Agreement::Refused,
-            // A SYN-ACK has the options that the SYN had (RFC 7323 §1.3, RFC 2018 §2).
+            // A SYN-ACK has an option only if the SYN had it (RFC 7323 §1.3, RFC 2018 §2).
             [_, Some(one)] | [Some(one), _] if answers(&one) => Agreement::Agreed,
             _ => Agreement::Unseen,
         }
     }
 
-    /// Whether ACKs may carry SACK blocks.
+    /// Returns whether ACKs may carry SACK blocks.
     #[must_use]
     pub fn sack(&self) -> Agreement {
         self.agreement(|syn| syn.sack.is_on())
     }
 
-    /// Whether segments carry timestamps.
+    /// Returns whether segments carry timestamps.
     #[must_use]
     pub fn timestamps(&self) -> Agreement {
         self.agreement(|syn| syn.timestamps.is_some())
     }
 
-    /// The shift of the windows that `side` advertises; `None` if it is not known.
+    /// Returns the shift of the windows that `side` advertises; `None` if it is unknown.
     #[must_use]
     pub fn window_scale(&self, side: Side) -> Option<u8> {
         match self.agreement(|syn| syn.window_scale.is_some()) {
@@ -227,7 +229,7 @@ impl Handshake {
         }
     }
 
-    /// Most bytes of data in a segment, as the ends have announced it; `None` if the capture has no SYN.
+    /// Returns the maximum data in a segment in bytes, as the endpoints announced it; `None` if the capture has no SYN.
     #[must_use]
     pub fn smss(&self) -> Option<u32> {
         let known = Side::BOTH.iter().filter_map(|&side| *self.syns.of(side));
@@ -240,7 +242,7 @@ impl Handshake {
         Some(u32::from(least).saturating_sub(options).max(1))
     }
 
-    /// How marks of congestion are told of (RFC 3168 §6.1.1, RFC 9768 §3.1.1); none if a SYN is missing.
+    /// Returns the feedback of congestion marks (RFC 3168 §6.1.1, RFC 9768 §3.1.1); none if a SYN is missing.
     #[must_use]
     pub fn ecn(&self) -> Ecn {
         let (Some(syn), Some(answer)) = (self.syns.opener, self.syns.answerer) else {
@@ -248,7 +250,7 @@ impl Handshake {
         };
         match (syn.flags.ace(), answer.flags.ace()) {
             (ACE_ACCURATE | ACE_CLASSIC, 0b001) => Ecn::Classic,
-            // Which of them it is says how the SYN came: Not-ECT, ECT(1), ECT(0), CE.
+            // The value shows how the SYN arrived: Not-ECT, ECT(1), ECT(0) or CE.
             (ACE_ACCURATE, 0b010 | 0b011 | 0b100 | 0b110) => Ecn::Accurate,
             _ => Ecn::Absent,
         }
@@ -260,7 +262,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::{from, ms};
 
-    /// Two SYNs, changed by `syn` and `answer`.
+    /// Returns a handshake whose SYNs `syn` and `answer` modify.
     fn handshake(syn: impl Fn(&mut Packet), answer: impl Fn(&mut Packet)) -> Handshake {
         let mut first = from(Side::Opener, 0.0, 99).syn(1460).stamps(1, 0);
         let mut second = from(Side::Answerer, 1.0, 299).syn(1400).ack(100);
@@ -278,18 +280,18 @@ mod tests {
     }
 
     #[test]
-    fn what_both_ask_for_is_agreed_on() {
+    fn options_that_both_request_are_agreed_on() {
         let both = handshake(|_| {}, |syn| syn.segment.options.window_scale = Some(20));
         assert_eq!(both.sack(), Agreement::Agreed);
         assert_eq!(both.timestamps(), Agreement::Agreed);
-        // The lesser MSS, 1400, less 12 bytes of timestamps.
+        // The smaller MSS, 1400, minus 12 bytes of timestamps.
         assert_eq!(both.smss(), Some(1388));
         let scales = Side::BOTH.map(|side| both.window_scale(side));
         assert_eq!(scales, [Some(7), Some(14)]);
     }
 
     #[test]
-    fn what_one_does_not_ask_for_is_refused() {
+    fn options_that_one_does_not_request_are_refused() {
         let none = |syn: &mut Packet| {
             syn.segment.options = dupack_tcp::connection::Options::NONE;
         };
@@ -297,13 +299,13 @@ mod tests {
             assert_eq!(refused.sack(), Agreement::Refused);
             assert_eq!(refused.timestamps(), Agreement::Refused);
             assert_eq!(refused.window_scale(Side::Opener), Some(0));
-            // RFC 9293: 536 where a SYN names none.
+            // RFC 9293: 536 if a SYN announces no MSS.
             assert_eq!(refused.smss(), Some(536));
         }
     }
 
     #[test]
-    fn a_syn_ack_alone_tells_what_is_agreed_on_and_a_syn_alone_only_what_is_not() {
+    fn a_syn_ack_alone_shows_agreement_and_a_syn_alone_does_not() {
         let both = handshake(|_| {}, |_| {});
         let mut answer = both.clone();
         answer.syns.opener = None;
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn ecn_is_as_the_bits_of_both_syns_say() {
+    fn ecn_follows_the_bits_of_both_syns() {
         let with = |syn: u8, answer: u8| {
             let set = |ace: u8| move |p: &mut Packet| *p = p.flags(Flags::of_ace(ace));
             handshake(set(syn), set(answer)).ecn()
@@ -327,12 +329,12 @@ mod tests {
         assert_eq!(with(0b111, 0b001), Ecn::Classic);
         assert_eq!(with(0b111, 0b010), Ecn::Accurate);
         assert_eq!(with(0b011, 0b000), Ecn::Absent);
-        // Both bits back: a host that reflects what it does not know.
+        // Both bits returned: a host that reflects unknown bits.
         assert_eq!(with(0b011, 0b011), Ecn::Absent);
     }
 
     #[test]
-    fn the_third_packet_establishes_it() {
+    fn the_third_packet_establishes_the_connection() {
         let mut both = handshake(|_| {}, |_| {});
         both.take(Side::Answerer, &from(Side::Answerer, 2.0, 300).ack(100));
         assert_eq!(both.established_at, None);
@@ -345,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_that_comes_again_is_counted() {
+    fn a_retransmitted_syn_is_counted() {
         let mut both = handshake(|_| {}, |_| {});
         both.take(Side::Opener, &from(Side::Opener, 1000.0, 99).syn(1460));
         let syn = both.syns.opener.expect("a SYN");
@@ -356,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_sent_again_by_a_timer_or_because_the_question_was() {
+    fn a_syn_ack_is_retransmitted_by_a_timer_or_because_the_syn_was() {
         let mut both = handshake(|_| {}, |_| {});
         let again = |side: Side, at: f64, isn: u32| from(side, at, isn).syn(1460);
         both.take(Side::Answerer, &again(Side::Answerer, 1001.0, 299).ack(100));
@@ -376,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn who_repeats_a_syn_for_ever_fills_no_memory() {
+    fn endless_syns_take_bounded_memory() {
         let mut both = handshake(|_| {}, |_| {});
         for n in 0..100 {
             let at = 1000.0 * f64::from(n + 1);
@@ -387,8 +389,8 @@ mod tests {
     }
 
     #[test]
-    fn both_have_opened_it_at_once_if_each_has_acknowledged_the_others_syn() {
-        // So much is acknowledged in the second SYN of each end; the first has no ACK.
+    fn an_open_is_simultaneous_if_each_acknowledges_the_others_syn() {
+        // The second SYN of each endpoint acknowledges these numbers; the first has no ACK.
         let opened = |by_opener: u32, by_answerer: u32| {
             let mut handshake = Handshake::default();
             for (at, side, seq, ack) in [

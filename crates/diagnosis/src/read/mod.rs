@@ -1,9 +1,9 @@
-//! From packets to events: every packet to its connection, every stream in the order of its sender's time.
+//! Packets to events: assigns packets to connections, and orders each stream by its sender's time.
 //!
-//! A [`Table`](table::Table) finds the [`Connection`](connection::Connection) of a [`Packet`](packet::Packet). A connection
-//! leaves out copies, reads the handshake, works out where the capture was taken ([`Vantage`](vantage::Vantage)), and
-//! hands data and ACKs to its two [`Stream`](stream::Stream)s, which tell their [`Follower`](follow::Follower) of
-//! [`Departure`](moment::Departure)s and [`Arrival`](moment::Arrival)s.
+//! A [`Table`](table::Table) finds the [`Connection`](connection::Connection) of a [`Packet`](packet::Packet). A
+//! connection leaves out copies, reads the handshake, determines the capture point ([`Vantage`](vantage::Vantage)), and
+//! passes data and ACKs to its two [`Stream`](stream::Stream)s, which report [`Departure`](moment::Departure)s and
+//! [`Arrival`](moment::Arrival)s to their [`Follower`](follow::Follower).
 
 pub mod connection;
 pub(crate) mod copies;

@@ -1,5 +1,5 @@
-//! What every analysis is told: a segment left, an ACK came, in the order in which it was so at the
-//! sender.
+//! Events that every analysis receives: departures of segments and arrivals of ACKs, in the order in which they
+//! occurred at the sender.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::facts::{AckFacts, Sent, View};
@@ -8,100 +8,99 @@ use dupack_tcp::time::Instant;
 
 use crate::analyse::cause::{Repeat, Retransmission};
 
-/// A segment left the sender.
+/// Departure of a segment from the sender.
 ///
-/// Times are those of the capture, counted from its first packet. Where it was not taken at the sender, a
-/// segment is seen later than it left, and an ACK earlier than it came; ACKs wait until the
-/// sender had them ([`Vantage`](crate::Vantage)), so that what follows from what is right, and a segment's
-/// time is late by the way to where the capture was taken.
+/// Times are capture times, counted from the first packet of the capture. If the capture was not taken at the sender, a
+/// segment is captured after it left, and an ACK before it arrived. ACKs are therefore held until the sender has
+/// received them ([`Vantage`](crate::Vantage)): causes precede their effects, and the time of a segment is late by the
+/// delay from the sender to the capture point.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<'a> {
-    /// When it was captured.
+    /// Capture time.
     pub at: Instant,
-    /// Its number in the capture, from 1.
+    /// Packet number in the capture, from 1.
     pub packet: u64,
-    /// Offset of its first byte in the stream.
+    /// Offset of the first byte in the stream.
     pub start: u64,
-    /// The offset after its last.
+    /// Offset after the last byte.
     pub end: u64,
-    /// Whether it was new, as far as the capture shows.
+    /// New data or a repetition, as far as the capture shows.
     pub kind: SendingKind,
-    /// Bytes just before it that the capture does not show: lost before they came there, or missed.
+    /// Bytes just before the segment that the capture lacks: lost before the capture point, or not captured.
     pub unseen_bytes: u64,
-    /// Its control bits.
+    /// Control bits.
     pub flags: Flags,
-    /// TSval and TSecr, if there are timestamps.
+    /// TSval and TSecr, if the segment has timestamps.
     pub timestamps: Option<dupack_tcp::connection::Timestamps>,
-    /// IPv4's identification, if it has one.
+    /// IPv4 identification, if there is one.
     pub ip_id: Option<u16>,
-    /// Bytes of the receive window that are left beyond all that was sent; `None` if the scale of the window
-    /// is not known.
+    /// Bytes of the receive window beyond all data sent so far; `None` if the window scale is unknown.
     pub window_left: Option<u64>,
-    /// The transmissions that it stands for: several if an interface was to cut it up.
+    /// Transmissions that the packet stands for: several if the network interface splits it (offload).
     pub sent: &'a [Sent],
-    /// The sender's state after it, as far as it can be known.
+    /// State of the sender after the departure, as far as it can be known.
     pub view: View<'a>,
 }
 
-/// An ACK came to the sender.
+/// Arrival of an ACK at the sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
-    /// When it came, as far as the capture tells.
+    /// Time of arrival, as far as the capture shows it.
     pub at: Instant,
-    /// When it was captured.
+    /// Capture time.
     pub captured: Instant,
-    /// Its number in the capture, from 1.
+    /// Packet number in the capture, from 1.
     pub packet: u64,
-    /// What it told the sender.
+    /// Facts that the ACK gave the sender.
     pub facts: AckFacts<'a>,
-    /// A repetition that it shows to have been needless.
+    /// Retransmission that the ACK shows to be spurious.
     pub needless: Option<Needless>,
-    /// TSval and TSecr, if there are timestamps.
+    /// TSval and TSecr, if the ACK has timestamps.
     pub timestamps: Option<dupack_tcp::connection::Timestamps>,
-    /// The receive window that it grants, in bytes; `None` if its scale is not known.
+    /// Receive window that the ACK grants, in bytes; `None` if the window scale is unknown.
     pub window: Option<u64>,
-    /// The window field as it stands, before scaling; `None` if it was cut off.
+    /// Window field before scaling; `None` if the capture cut it off.
     pub field: Option<u16>,
-    /// Bytes of data that the packet carries: an application hears of these, and of no ACK.
+    /// Bytes of data in the packet: these reach the application, a pure ACK does not.
     pub carried: u32,
-    /// Bytes of that window beyond all that was sent.
+    /// Bytes of that window beyond all data sent so far.
     pub window_left: Option<u64>,
-    /// The sender's state after it, as far as it can be known.
+    /// State of the sender after the arrival, as far as it can be known.
     pub view: View<'a>,
 }
 
-/// Where a sender stands, by what it has sent.
+/// Recovery stage of a sender, as its transmissions show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// Nothing is amiss.
+    /// No sign of loss.
     #[default]
     Open,
-    /// Duplicate ACKs or SACKs have come, and nothing was sent again yet.
+    /// Duplicate ACKs or SACKs have arrived, and nothing was retransmitted yet.
     Disorder,
-    /// Something was sent again before a timeout, and what was outstanding then is not acknowledged yet.
+    /// Data was retransmitted before a timeout, and the data outstanding at that time is not acknowledged yet.
     Recovery,
-    /// The same after a timeout.
+    /// As [`Self::Recovery`], after a timeout.
     Loss,
 }
 
-/// What the explanation of an event is, for the analyses that come after it.
+/// Explanation of an event, for the analyses that come after it.
 #[derive(Clone, Copy, Debug)]
 pub struct Explained<'a> {
-    /// Where the sender stands after the event.
+    /// Recovery stage of the sender after the event.
     pub stage: Stage,
-    /// What a segment that the capture shows again, or late, was; for a retransmission.
+    /// Kind of a segment that the capture shows repeated or late; for a retransmission.
     pub repeat: Option<Repeat>,
-    /// The retransmission, if it was one.
+    /// The retransmission, if the segment was one.
     pub retransmission: Option<&'a Retransmission>,
-    /// Offsets of bytes of which an ACK shows, by timestamps or by time, that they had arrived before they were sent again.
+    /// Offsets of the bytes that, as timestamps or timing of the ACK show, had arrived before they were retransmitted.
     pub needless: Option<(u64, u64)>,
 }
 
-/// Somebody who is told of every event of one stream.
+/// Receiver of every event of one stream.
 pub trait Analysis {
-    /// A segment left.
+    /// Handles the departure of a segment.
     fn departed(&mut self, departure: &Departure<'_>, explained: &Explained<'_>);
 
-    /// An ACK came.
+    /// Handles the arrival of an ACK.
     fn arrived(&mut self, arrival: &Arrival<'_>, explained: &Explained<'_>);
 }

@@ -1,8 +1,9 @@
-//! The nearer of two ends that are in one machine or one room, where the least times tell neither from the other.
+//! Nearer of two endpoints in one machine or one room, where the minimum times are too similar to decide.
 //!
-//! A queue between them makes a difference all the same: behind it, data is acknowledged at once and comes late after ACKs; before
-//! it, the reverse. Two things show the side of it on which the capture was taken: a router takes one from the hop limit of what
-//! it passes on, and most of the packets of the near end answer sooner than those of the far one.
+//! A queue between the endpoints still makes a difference. If the capture point is behind the queue, data is
+//! acknowledged immediately and follows ACKs late; if it is before the queue, the reverse holds. Two signs show the
+//! side of the capture point: a router decrements the hop limit of the packets that it forwards, and most packets of
+//! the near endpoint follow sooner than those of the far endpoint.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -10,30 +11,30 @@ use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 use crate::read::ways::News;
 
-/// Hop limits with which hosts send (Linux and BSD 64, Windows 128, others 255).
+/// Initial hop limits of hosts (Linux and BSD 64, Windows 128, others 255).
 const HOP_LIMITS: [u8; 3] = [64, 128, 255];
 
-/// One end answers so many times as soon as the other ...
+/// Ratio by which one endpoint must answer sooner than the other to get a vote.
 const SOONER: u64 = 4;
-/// ... so often at least, and in so many times as many cases as the reverse (ours).
+/// Minimum number of votes, and minimum ratio to the votes of the other endpoint (ours).
 const VOTES_MIN: u32 = 8;
 const VOTES_OF: u32 = 3;
 
-/// What tells which end is nearer.
+/// Evidence of the nearer endpoint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nearness {
-    /// Routers that packets of each end have passed.
+    /// Number of routers that packets from each endpoint have passed.
     hops: Both<Option<u8>>,
     answers: Option<Box<Answers>>,
 }
 
-/// How soon ends that are in one machine answer each other.
+/// Response times of endpoints in one machine.
 #[derive(Clone, Debug, Default)]
 struct Answers {
     last: Option<(Side, Instant)>,
-    /// How soon each end answered last.
+    /// Last response time of each endpoint.
     answer: Both<Option<Duration>>,
-    /// How often each end has answered far sooner than the other.
+    /// Number of times that each endpoint answered much sooner than the other.
     votes: Both<u32>,
 }
 
@@ -66,7 +67,7 @@ impl Answers {
 }
 
 impl Nearness {
-    /// Takes in a packet that `side` has sent. Times of answers count where both ends are in one machine.
+    /// Processes a packet from `side`. Response times count only if both endpoints are in one machine.
     pub(crate) fn take(&mut self, side: Side, packet: &Packet, in_one_machine: bool) -> News {
         let initial = HOP_LIMITS
             .iter()
@@ -87,7 +88,7 @@ impl Nearness {
         News::when(is_least || answers.sooner() != before)
     }
 
-    /// The end that is nearer, if that shows.
+    /// Returns the nearer endpoint, if it is known.
     pub(crate) fn nearest(&self) -> Option<Side> {
         let hops = self.hops.opener.zip(self.hops.answerer);
         match hops {
@@ -104,11 +105,11 @@ mod tests {
     use crate::read::packet::tests::from;
 
     #[test]
-    fn the_end_that_answers_sooner_most_of_the_time_is_nearer() {
+    fn the_endpoint_that_mostly_answers_sooner_is_nearer() {
         let mut nearness = Nearness::default();
         for n in 0..20 {
             assert_eq!(nearness.nearest(), (n > 4).then_some(Side::Opener));
-            // Data comes each 2 ms, and every second segment is acknowledged after 10 µs.
+            // Data comes every 2 ms, and every second segment is acknowledged after 10 µs.
             let at = f64::from(n) * 4.0;
             nearness.take(Side::Answerer, &from(Side::Answerer, at, 1).len(1000), true);
             nearness.take(
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_that_are_alike_are_not_told_apart() {
+    fn equally_fast_endpoints_are_indistinguishable() {
         let mut nearness = Nearness::default();
         for n in 0..100 {
             let at = f64::from(n);
@@ -140,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn the_fewest_hops_of_an_end_count() {
+    fn the_fewest_hops_of_an_endpoint_count() {
         let mut nearness = Nearness::default();
         let mut take = |side, hop_limit| {
             let mut packet = from(side, 0.0, 1);
             packet.hop_limit = hop_limit;
             nearness.take(side, &packet, false);
         };
-        // Routes change: its packets have come over four routers, and over none.
+        // Routes change: the opener's packets have passed four routers, and none.
         take(Side::Opener, 60);
         take(Side::Opener, 64);
         take(Side::Opener, 61);

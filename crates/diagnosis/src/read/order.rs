@@ -1,24 +1,25 @@
-//! Packets in the order of their times.
+//! Packets in the order of their capture times.
 //!
-//! A capture of several interfaces, queues or processors may have its records in another order: by a few places, as each of them
-//! hands over some packets at once. Times that go back by more are a clock that was set, and left to the table.
+//! A capture of several interfaces, queues or processors may contain records out of order, by a few positions, because
+//! each of these delivers several packets at once. A time that goes back further shows that the clock was set; the
+//! table handles that.
 //!
-//! Where records are in another order, the order of those with the same time tells nothing either: packets of one connection are
-//! then put in the order in which its ends have sent them, as far as their numbers tell.
+//! If records are out of order, the order of records with equal times is not reliable either. Packets of one connection
+//! with equal times are then sorted into the order in which the endpoints sent them, as far as their numbers show it.
 
 use dupack_packet::CaptureTime;
 use dupack_tcp::time::Duration;
 
 use crate::read::packet::{Packet, is_after};
 
-/// A record is late by so many places at most (ours: an interface hands over 64 packets of a queue at once).
+/// Maximum number of positions by which a record is late (ours: an interface delivers 64 packets of a queue at once).
 pub(crate) const LATE_MAX: usize = 64;
 
-/// Capture times that go back by less than this are packets in the wrong order, of several interfaces or
-/// processors; by more, a clock that was set (ours).
+/// Maximum step back of capture times that counts as disorder between interfaces or processors; a larger one is a clock
+/// that was set (ours).
 pub(crate) const DISORDER_MAX: Duration = Duration::from_secs(1);
 
-/// The earliest of the first times of a capture: one that is farther back is of a clock that was set.
+/// Returns the earliest time at the beginning of a capture. A time that lies further back shows a clock that was set.
 pub(crate) fn earliest(times: impl Iterator<Item = CaptureTime>) -> Option<CaptureTime> {
     let disorder = DISORDER_MAX.as_nanos();
     times.reduce(|first, at| {
@@ -31,13 +32,13 @@ pub(crate) fn earliest(times: impl Iterator<Item = CaptureTime>) -> Option<Captu
     })
 }
 
-/// Packets on their way from the capture, of which the last may have to wait for earlier ones.
+/// Buffer that sorts packets by capture time. The last packets wait, because earlier ones may follow.
 ///
 /// ```
 /// use dupack_diagnosis::read::order::InOrder;
 ///
 /// let mut order = InOrder::default();
-/// // Packets are pushed as the capture has them, and taken as they were captured.
+/// // Packets are pushed in the order of the capture, and taken in the order of their times.
 /// let mut packets = Vec::new();
 /// order.ready(&mut packets);
 /// assert!(packets.is_empty());
@@ -49,14 +50,14 @@ pub struct InOrder {
 }
 
 impl InOrder {
-    /// Makes room for so many packets that are ready, and no more: a batch of packets is what takes the most memory.
+    /// Reserves room for exactly this many ready packets: a batch of packets takes the most memory.
     pub fn expect(&mut self, packets: usize) {
         let room = packets.saturating_add(LATE_MAX);
         self.packets
             .reserve_exact(room.saturating_sub(self.packets.len()));
     }
 
-    /// The next packet of the capture.
+    /// Adds the next packet of the capture.
     #[inline]
     pub fn push(&mut self, packet: Packet) {
         let is_late = self.packets.last().is_some_and(|last| last.at > packet.at);
@@ -83,7 +84,7 @@ impl InOrder {
         }
     }
 
-    /// Moves the packet at this place before those of the same time that were sent after it.
+    /// Moves the packet at this position before those with the same time that were sent later.
     fn order_equals(&mut self, place: usize) {
         let Some(packet) = self.packets.get(place) else {
             return;
@@ -98,7 +99,7 @@ impl InOrder {
         }
     }
 
-    /// Returns `true` if the packet before this place is later.
+    /// Returns `true` if the packet before this position has a later time.
     fn is_late(&self, place: usize) -> bool {
         let Some([before, packet]) = self.packets.get(place - 1..=place) else {
             return false;
@@ -106,19 +107,19 @@ impl InOrder {
         before.at > packet.at && before.at.since(packet.at) <= DISORDER_MAX
     }
 
-    /// Number of packets that are ready.
+    /// Returns the number of packets that are ready.
     #[must_use]
     pub fn len(&self) -> usize {
         self.packets.len().saturating_sub(LATE_MAX)
     }
 
-    /// `true` if no packet is ready.
+    /// Returns `true` if no packet is ready.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes the packets that wait for no others; what `packets` had is gone.
+    /// Moves the ready packets to `packets`, whose previous content is discarded.
     pub fn ready(&mut self, packets: &mut Vec<Packet>) {
         let ready = self.len();
         packets.clear();
@@ -126,17 +127,17 @@ impl InOrder {
         self.packets.extend(packets.drain(ready..));
     }
 
-    /// Takes all packets: nothing more is to come.
+    /// Moves all packets to `packets` at the end of the capture.
     pub fn rest(&mut self, packets: &mut Vec<Packet>) {
         packets.clear();
         core::mem::swap(packets, &mut self.packets);
     }
 }
 
-/// Identifications of packets that a host sends one after the other are no farther apart (ours).
+/// Maximum distance between identifications of consecutive packets from one host (ours).
 const NUMBERED_APART: u16 = 256;
 
-/// Returns `true` if `one` was sent before `other`, of the same connection, as their numbers tell.
+/// Returns `true` if the numbers of two packets of a connection show that `one` was sent before `other`.
 fn is_before(one: &Packet, other: &Packet) -> bool {
     let same_way = (one.source, one.destination) == (other.source, other.destination);
     let opposite = (one.source, one.destination) == (other.destination, other.source);
@@ -146,7 +147,7 @@ fn is_before(one: &Packet, other: &Packet) -> bool {
     opposite && (acknowledges(other, one) || lets_go(one, other))
 }
 
-/// Of two packets of one end.
+/// Compares two packets from the same endpoint.
 fn is_numbered_before(one: &Packet, other: &Packet) -> bool {
     if let (Some(id @ 1..), Some(of_other @ 1..)) = (one.ip_id, other.ip_id) {
         let step = of_other.wrapping_sub(id) as i16;
@@ -169,14 +170,14 @@ fn is_numbered_before(one: &Packet, other: &Packet) -> bool {
         .is_some_and(|(own, of_other)| is_after(of_other, own))
 }
 
-/// Returns `true` if `ack` acknowledges all that `data` carries.
+/// Returns `true` if `ack` acknowledges all data in `data`.
 fn acknowledges(ack: &Packet, data: &Packet) -> bool {
     let end = data.segment.seq.at(u64::from(data.segment.sequence_len()));
     let number = ack.segment.ack;
     data.segment.sequence_len() > 0 && number.is_some_and(|number| !is_after(end.0, number.0))
 }
 
-/// Returns `true` if `ack` came before `data` left, or came: it does not know of it.
+/// Returns `true` if `ack` was sent before `data` left or arrived: it does not acknowledge any of it.
 fn lets_go(ack: &Packet, data: &Packet) -> bool {
     let number = ack.segment.ack;
     let knows_nothing = number.is_some_and(|number| !is_after(number.0, data.data_seq().0));
@@ -200,9 +201,9 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_late_goes_to_its_place_and_others_wait_for_it() {
+    fn a_late_record_moves_to_its_position_and_later_ones_wait() {
         let mut order = InOrder::default();
-        // Of five each, the last was captured first.
+        // Of every five packets, the last was captured first.
         for n in 0..200_u32 {
             let at = f64::from(n) - if n % 5 == 4 { 4.5 } else { 0.0 };
             order.push(from(Side::Opener, at.max(0.0), n).numbered(n.into()));
@@ -218,7 +219,8 @@ mod tests {
         assert!(rest.is_sorted_by_key(|packet| packet.at));
     }
 
-    /// Ten segments of the opener at one time, an ACK of the last ten before them and one of all after them, in this order of places.
+    /// Returns the order of twelve packets with one capture time, pushed in the order of `places`: an ACK, ten segments
+    /// from the opener, and an ACK of all ten.
     fn at_one_time(places: [usize; 12], numbered: bool) -> Vec<u64> {
         let mut packets = vec![from(Side::Answerer, 5.0, 1).ack(5000)];
         for n in 0..10_u16 {
@@ -235,13 +237,13 @@ mod tests {
             let number = place as u64;
             order.push(packets[place].numbered(number));
         }
-        // A later record that was captured before shows that places tell nothing.
+        // A later record with an earlier time shows that the order of records is not reliable.
         order.push(from(Side::Opener, 4.0, 1).numbered(100));
         numbers(&rest(&mut order))
     }
 
     #[test]
-    fn packets_of_one_time_are_in_the_order_of_their_numbers() {
+    fn packets_with_equal_times_are_sorted_by_their_numbers() {
         let wanted: Vec<u64> = core::iter::once(100).chain(0..12).collect();
         let orders = [
             [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_records_stands_where_no_time_goes_back() {
+    fn records_keep_their_order_if_no_time_goes_back() {
         let mut order = InOrder::default();
         for n in [3, 1, 2] {
             let packet = from(Side::Opener, 5.0, n * 100).len(100);
@@ -266,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_is_no_disorder() {
+    fn a_clock_set_back_is_not_disorder() {
         let mut order = InOrder::default();
         for (n, at) in [(1, 5000.0), (2, 10.0), (3, 9.0)] {
             order.push(from(Side::Opener, at, 1).numbered(n));
@@ -275,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn no_record_goes_farther_than_the_last_places() {
+    fn a_record_moves_a_bounded_number_of_positions() {
         let mut order = InOrder::default();
         for n in 0..100_u32 {
             let packet = from(Side::Opener, f64::from(n) + 1.0, 1);

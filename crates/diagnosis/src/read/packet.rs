@@ -1,4 +1,4 @@
-//! A TCP packet of a capture, as a connection is told of it.
+//! TCP packet of a capture, as a connection receives it.
 
 use std::net::SocketAddr;
 
@@ -8,31 +8,31 @@ use dupack_tcp::connection::{Flags, Segment};
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::Instant;
 
-/// A TCP packet of a capture.
+/// TCP packet of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Its number in the capture, from 1.
+    /// Packet number in the capture, from 1.
     pub number: u64,
-    /// When it was captured, counted from the capture's first packet.
+    /// Capture time, counted from the first packet of the capture.
     pub at: Instant,
-    /// Where it comes from.
+    /// Source address and port.
     pub source: SocketAddr,
-    /// Where it goes.
+    /// Destination address and port.
     pub destination: SocketAddr,
-    /// Its TCP header.
+    /// TCP header.
     pub segment: Segment,
-    /// IPv4's identification; there is none in IPv6.
+    /// IPv4 identification; `None` in IPv6.
     pub ip_id: Option<u16>,
-    /// IPv4's time to live, IPv6's hop limit.
+    /// Time to live (IPv4) or hop limit (IPv6).
     pub hop_limit: u8,
-    /// The interface that it was captured on.
+    /// Interface on which the packet was captured.
     pub interface: u32,
-    /// Where it was cut off when it was captured.
+    /// Place where the capture cut the packet off.
     pub cut: Cut,
 }
 
 impl Packet {
-    /// A packet of a capture whose first packet was captured at `first`.
+    /// Creates a packet of a capture whose first packet was captured at `first`.
     #[must_use]
     #[inline]
     pub fn new(packet: &TcpPacket, first: CaptureTime) -> Self {
@@ -53,45 +53,45 @@ impl Packet {
         }
     }
 
-    /// Whether the capture has its options.
+    /// Returns `true` if the capture has the options of the packet.
     #[must_use]
     pub fn has_options(&self) -> bool {
         self.cut < Cut::Options
     }
 
-    /// The window field, if the capture has it.
+    /// Returns the window field, if the capture has it.
     #[must_use]
     pub fn window(&self) -> Option<u16> {
         (self.cut < Cut::Window).then_some(self.segment.window)
     }
 
-    /// The number of its first byte of data, past a SYN.
+    /// Returns the sequence number of the first byte of data, after a SYN.
     #[must_use]
     pub fn data_seq(&self) -> SeqNumber {
         self.segment.seq.at(u64::from(self.segment.is(Flags::SYN)))
     }
 
-    /// Bytes of data, and one more for a FIN.
+    /// Returns the number of data bytes, plus one for a FIN.
     #[must_use]
     pub fn data_len(&self) -> u32 {
         let fin = u32::from(self.segment.is(Flags::FIN));
         self.segment.len.saturating_add(fin)
     }
 
-    /// Whether it carries something of the stream: data or a FIN. What a RST carries is a text for people
+    /// Returns `true` if the packet carries a part of the stream: data or a FIN. Data in a RST is a diagnostic text
     /// (RFC 9293 §3.5.3).
     #[must_use]
     pub fn is_of_stream(&self) -> bool {
         self.data_len() > 0 && !self.segment.is(Flags::RST)
     }
 
-    /// TSval, if it has timestamps.
+    /// Returns TSval, if the packet has timestamps.
     #[must_use]
     pub fn value(&self) -> Option<u32> {
         self.segment.options.timestamps.map(|stamps| stamps.value)
     }
 
-    /// TSecr, if it has timestamps. Without ACK it means nothing (RFC 7323 §3.2).
+    /// Returns TSecr, if the packet has timestamps. Without an ACK it has no meaning (RFC 7323 §3.2).
     #[must_use]
     pub fn echo(&self) -> Option<u32> {
         let stamps = self.segment.ack.and(self.segment.options.timestamps);
@@ -99,8 +99,8 @@ impl Packet {
     }
 }
 
-/// Whether `one` comes after `other` in the modular order of sequence numbers and timestamps
-/// (RFC 9293 §3.4, RFC 7323 §5.2).
+/// Returns `true` if `one` comes after `other` in the modular order of sequence numbers and timestamps (RFC 9293 §3.4,
+/// RFC 7323 §5.2).
 #[must_use]
 pub(crate) const fn is_after(one: u32, other: u32) -> bool {
     one.wrapping_sub(other) as i32 > 0
@@ -118,12 +118,12 @@ pub(crate) mod tests {
     use super::*;
     use crate::read::side::Side;
 
-    /// An instant, in milliseconds, to a microsecond.
+    /// Returns the instant at `ms` milliseconds, rounded to a microsecond.
     pub(crate) fn ms(ms: f64) -> Instant {
         Instant::ZERO + Duration::from_micros((ms * 1e3).round() as u64)
     }
 
-    /// The address of a side: 10.0.0.1 has opened a connection to 10.0.0.2.
+    /// Returns the address of a side: 10.0.0.1 has opened a connection to 10.0.0.2.
     pub(crate) fn address(side: Side) -> SocketAddr {
         match side {
             Side::Opener => (Ipv4Addr::new(10, 0, 0, 1), 4000).into(),
@@ -131,7 +131,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A packet from `side`, an ACK of 1 without data; the steps that follow change it.
+    /// Returns a packet from `side`: an ACK of 1 without data, which the methods below modify.
     pub(crate) fn from(side: Side, at: f64, seq: u32) -> Packet {
         let mut segment = Segment::new(SeqNumber(seq));
         segment.ack = Some(SeqNumber(1));
@@ -193,7 +193,7 @@ pub(crate) mod tests {
             self
         }
 
-        /// A SYN: without ACK from the opener.
+        /// Turns the packet into a SYN; the opener's has no ACK.
         pub(crate) fn syn(mut self, mss: u16) -> Self {
             if self.source == address(Side::Opener) {
                 self.segment.ack = None;
@@ -204,7 +204,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_packet_knows_what_of_the_stream_it_carries() {
+    fn a_packet_knows_its_part_of_the_stream() {
         let syn = from(Side::Opener, 0.0, 9).syn(1000).len(5);
         assert_eq!((syn.data_seq(), syn.data_len()), (SeqNumber(10), 5));
         let fin = from(Side::Opener, 0.0, 9).flags(Flags::FIN);
@@ -221,7 +221,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_order_of_numbers_goes_round() {
+    fn the_order_of_numbers_wraps_around() {
         assert!(is_after(5, u32::MAX) && !is_after(u32::MAX, 5) && !is_after(5, 5));
     }
 }

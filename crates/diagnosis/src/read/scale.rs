@@ -1,63 +1,66 @@
-//! The scale of a receive window whose SYN the capture does not have, worked out from how far the sender goes.
+//! Window scale of a receiver whose SYN the capture lacks, inferred from the behaviour of both endpoints.
 //!
-//! A sender never goes beyond the window (RFC 9293 §3.8.6), which excludes small shifts; and one that the window holds back fills it
-//! to within a segment, again and again. So the scale is told only where the window matters.
+//! A sender never sends beyond the window (RFC 9293 §3.8.6), which excludes small shifts. A sender that the window
+//! limits fills it to within one segment, again and again. So the shift is inferred only where the window matters.
 //!
-//! While its application does not read, a receiver's window shrinks by what arrives: its right edge stays where it is, to within the
-//! unit of its scale, and it never goes back (RFC 7323 §2.4). So the largest scale by which the edge never goes back, and often stays, is
-//! that of the receiver.
+//! While the application does not read, the receive window shrinks by the number of bytes that arrive: its right edge
+//! stays in place, to within the unit of the scale, and never moves back (RFC 7323 §2.4). So the receiver's shift is
+//! the largest one with which the edge never moves back and often stays.
 
-/// Shifts that there are (RFC 7323 §2.3).
+/// Number of possible shifts (RFC 7323 §2.3).
 const SHIFTS: usize = 15;
 
-/// A sender must have stopped so often where the window of a shift ends, and in four of five cases (ours: a steady flight ends
-/// there by chance once in the number of segments that a window has).
+/// Conditions under which stops at the end of a shift's window identify the shift: a minimum number, and four of five
+/// stops (ours: a steady flight of data ends there by chance with a probability of one in the number of segments in a
+/// window).
 const FILLED_MIN: u32 = 32;
 const FILLED_PART: (u32, u32) = (4, 5);
 
-/// Windows of fewer segments are filled by anything (ours).
+/// Minimum window in segments: smaller ones are filled by any flight (ours).
 const SEGMENTS_MIN: u64 = 4;
 
-/// A window that never changes is filled by any steady flight of its size: it must have so many segments (ours: then chance is one
-/// in 23).
+/// Minimum size in segments of a window that never changes (ours). Any steady flight of its size fills it; with this
+/// size the probability of that is one in 23.
 const STEADY_SEGMENTS_MIN: u64 = 32;
 
-/// So many stops beyond the window of a shift refute it (ours: one may be a probe).
+/// Number of stops beyond the window of a shift that refute the shift (ours: a single one may be a probe).
 const BEYOND_MAX: u32 = 3;
 
-/// An edge that stays must have stayed so often, and in three of five cases in which the field fell (ours).
+/// Conditions under which an edge counts as staying: a minimum number of times, and three of five decreases of the
+/// field (ours).
 const STAYED_MIN: u32 = 12;
 const STAYED_PART: (u32, u32) = (3, 5);
 
-/// Of so many stops, one in so many at most ends near where the window does if the window is not what stops the sender (ours).
+/// Conditions under which the window does not limit the sender: a minimum number of stops, of which at most one in
+/// [`SELDOM_OF`] is near the end of the window (ours).
 const STOPS_MIN: u32 = 16;
 const SELDOM_OF: u32 = 10;
 
-/// How far a sender went, by the shift that the receiver may have.
+/// Statistics of how far a sender went, for each possible shift of the receiver.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scale {
     filled: [u32; SHIFTS],
     beyond: [u32; SHIFTS],
-    /// Stops within a segment of where the window ends, however small it is.
+    /// Stops within one segment of the window's end, for windows of any size.
     near: [u32; SHIFTS],
     stops: u32,
-    /// ACKs with a smaller field than the one before, by which the right edge would have gone back.
+    /// ACKs with a smaller field than the previous one, with which the right edge would have moved back.
     retreated: [u32; SHIFTS],
-    /// Runs in which the field fell to half or less, and the run that is under way.
+    /// Runs in which the field fell to half or less, and the current run.
     deep: Falls,
     run: Falls,
-    /// The least and the greatest field, and a full segment.
+    /// Smallest and largest field, and the size of a full segment.
     fields: Option<(u16, u16)>,
     mss: u64,
 }
 
-/// A field that falls from ACK to ACK.
+/// Window field that falls from ACK to ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct Falls {
-    /// The field before the first.
+    /// Field before the first decrease.
     from: u16,
     falls: u32,
-    /// Those by which the right edge stayed where it was.
+    /// Decreases with which the right edge stayed in place.
     stayed: [u32; SHIFTS],
 }
 
@@ -71,8 +74,8 @@ impl Falls {
 }
 
 impl Scale {
-    /// The sender stopped `ahead` bytes after the last acknowledged, while the window field was `field`; a full segment has `mss`
-    /// bytes.
+    /// Registers that the sender stopped `ahead` bytes after the last ACK while the window field was `field`. A full
+    /// segment has `mss` bytes.
     pub(crate) fn stopped(&mut self, ahead: u64, field: u16, mss: u64) {
         if field == 0 {
             return;
@@ -93,7 +96,7 @@ impl Scale {
         }
     }
 
-    /// So many bytes more were acknowledged, and the window field changed from `before` to `now`.
+    /// Registers an ACK of `bytes` more bytes that changed the window field from `before` to `now`.
     pub(crate) fn acknowledged(&mut self, bytes: u64, before: u16, now: u16) {
         if now > before {
             self.run = Falls::default();
@@ -106,7 +109,7 @@ impl Scale {
         self.run.falls += 1;
         let counts = self.run.stayed.iter_mut().zip(&mut self.retreated);
         for ((stayed, retreated), shift) in counts.zip(0_u32..) {
-            // A window is a multiple of its unit, and is rounded up so that its edge does not go back.
+            // A window is a multiple of its unit, rounded up so that its edge does not move back.
             let units = bytes >> shift;
             if fall > units {
                 *retreated = retreated.saturating_add(1);
@@ -114,7 +117,7 @@ impl Scale {
                 *stayed += 1;
             }
         }
-        // A field that moves a little says nothing.
+        // Small movements of the field are not conclusive.
         if now <= self.run.from / 2 {
             self.deep.add(&self.run);
             self.run = Falls {
@@ -124,16 +127,17 @@ impl Scale {
         }
     }
 
-    /// `true` if the sender hardly ever went to where the window ends, whatever its scale is: it is not what stopped it.
+    /// Returns `true` if the sender hardly ever reached the end of the window, whatever its scale: the window does not
+    /// limit it.
     pub(crate) fn is_never_filled(&self) -> bool {
         let seldom = |count: u32| count.saturating_mul(SELDOM_OF) <= self.stops;
         let counts = self.near.iter().zip(&self.beyond);
-        // Where ACKs are missing from the capture, a few stops seem to be beyond.
+        // If the capture lacks ACKs, a few stops seem to lie beyond the window.
         let mut possible = counts.filter(|(_, beyond)| seldom(**beyond));
         self.stops >= STOPS_MIN && possible.all(|(near, _)| seldom(*near))
     }
 
-    /// The shift, if it is known by now.
+    /// Returns the shift, if it is known by now.
     pub(crate) fn shift(&self) -> Option<u8> {
         self.filled_shift().or_else(|| self.stayed_shift())
     }
@@ -151,7 +155,7 @@ impl Scale {
         let counts = self.filled.iter().zip(&self.beyond).zip(0_u8..);
         let possible = |(_, beyond): (&u32, &u32)| *beyond < BEYOND_MAX;
         let mut possible = counts.filter(|(counts, _)| possible(*counts));
-        // A window is filled by its own shift alone: larger ones have room.
+        // Only the correct shift yields full windows: with larger ones there is room left.
         let ((filled, _), shift) = possible.next()?;
         let (part, of) = FILLED_PART;
         let often = filled.saturating_mul(of) >= self.stops.saturating_mul(part);
@@ -159,7 +163,7 @@ impl Scale {
         (often && self.is_no_chance(shift)).then_some(shift)
     }
 
-    /// `true` if the window of a shift varied by segments, or is large.
+    /// Returns `true` if the window of a shift varied by several segments or is large.
     fn is_no_chance(&self, shift: u8) -> bool {
         let (low, high) = self.fields.unwrap_or_default();
         let [low, high] = [low, high].map(|field| u64::from(field) << shift);
@@ -173,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_that_is_filled_tells_its_scale() {
+    fn a_filled_window_shows_its_scale() {
         let mut scale = Scale::default();
         for n in 0..60_u64 {
             // Nearly every stop fills a window of 500 << 7 bytes.
@@ -198,12 +202,12 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_shrinks_by_what_arrives_tells_its_scale() {
+    fn a_window_that_shrinks_by_the_arriving_bytes_shows_its_scale() {
         for shift in [0_u32, 7, 10] {
             let mut scale = Scale::default();
             let unit = 1_u64 << shift;
             for _ in 0..4 {
-                // 40 kB, of which the application reads nothing: the rest, rounded up.
+                // The application reads nothing of 40 kB: the window is the rest, rounded up.
                 let mut window = 40_000_u64.div_ceil(unit) * unit;
                 for n in 0..14_u64 {
                     let bytes = if n % 2 == 0 { 1448 } else { 2896 };
@@ -218,10 +222,10 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_shrinks_by_less_than_arrives_tells_nothing() {
+    fn a_window_that_shrinks_by_less_shows_nothing() {
         let mut scale = Scale::default();
         for _ in 0..200 {
-            // By one unit of 128 bytes, and up again.
+            // The window shrinks by one unit of 128 bytes, and grows again.
             scale.acknowledged(2896, 500, 499);
             scale.acknowledged(2896, 499, 500);
         }
@@ -236,18 +240,18 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_seldom_reached_is_not_what_stops() {
+    fn a_rarely_reached_window_does_not_limit() {
         let mut scale = Scale::default();
         for n in 0..63_u64 {
             scale.stopped(3000 + 1460 * (n % 9), 500, 1460);
         }
-        // 500 << 5 are 16,000 bytes, and 14,680 were outstanding.
+        // 500 << 5 is 16,000 bytes, and 14,680 bytes were outstanding.
         assert!(!scale.is_never_filled());
         for n in 0..60_u64 {
             scale.stopped(3000 + 1460 * (n % 12), 500, 1460);
         }
         assert!(scale.is_never_filled());
-        // A window that is full, and ACKs that the capture lacks.
+        // A full window in a capture that lacks some ACKs.
         let mut scale = Scale::default();
         for n in 0..60_u64 {
             let full = 240 << 7;
@@ -267,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_with_room_tells_nothing() {
+    fn a_window_with_room_shows_nothing() {
         let mut scale = Scale::default();
         for n in 0..1000_u64 {
             scale.stopped(20_000 + 1460 * (n % 7), 500, 1460);

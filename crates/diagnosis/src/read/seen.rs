@@ -1,28 +1,30 @@
-//! Which bytes of a stream the capture has shown so far.
+//! Bytes of a stream that the capture has shown so far.
 
 use dupack_tcp::seq::SeqNumber;
 
 use crate::read::packet::is_after;
 
-/// Most holes that are remembered; the lowest are forgotten, as if they had been seen (ours: after a hole is
-/// filled nobody asks for it again, and a window has few).
+/// Maximum number of holes that are remembered. The lowest are forgotten as if they had been filled (ours: nobody asks
+/// for a filled hole again, and a window has few holes).
 const HOLES_MAX: usize = 64;
 
-/// An ACK of more bytes beyond all that was seen is of something else (ours: what is outstanding on the largest path).
+/// Maximum distance of an ACK from all data seen so far; an ACK beyond it does not belong here (ours: the outstanding
+/// data of the largest path).
 const BEYOND_MAX: u64 = 1 << 30;
 
-/// Most probes of a shut window that are remembered until they are acknowledged (ours: a sender repeats one byte).
+/// Maximum number of zero-window probes that are remembered until they are acknowledged (ours: a sender repeats one
+/// byte).
 const PROBES_MAX: usize = 8;
 
-/// Where the first byte that was seen is put, so that others may lie before it.
+/// Position of the first byte seen, so that other bytes may precede it.
 const ORIGIN: u64 = 1 << 32;
 
-/// Bytes that were passed over.
+/// Range of bytes that was skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hole {
     start: u64,
     end: u64,
-    /// The end of the segment that came just beyond it.
+    /// End of the segment that came just after the hole.
     next_end: u64,
     /// State of its acknowledgment.
     acked: Acked,
@@ -35,39 +37,40 @@ enum Acked {
     Yes,
 }
 
-/// Starts and ends of what probed a shut window: few connections have any.
+/// Starts and ends of zero-window probes. Few connections have any.
 #[derive(Clone, Debug, Default)]
 struct Probes(Vec<(SeqNumber, SeqNumber)>);
 
-/// What a segment adds to what was seen.
+/// Effect of a segment on the bytes seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Addition {
-    /// Bytes that had been seen before.
+    /// Bytes that were seen before.
     pub(crate) again: u32,
-    /// Whether it begins in a hole, and ends before the segment beyond that does.
+    /// `true` if the segment begins in a hole and ends before the segment after the hole does.
     pub(crate) out_of_order: bool,
 }
 
-/// What was seen of one direction.
+/// Bytes seen in one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SeenBytes {
-    /// The number of the first byte that was seen.
+    /// Sequence number of the first byte seen.
     first: Option<SeqNumber>,
     highest: u64,
-    /// In the order of the stream.
+    /// Holes, in stream order.
     holes: Vec<Hole>,
-    /// Bytes of holes that were acknowledged, and are forgotten.
+    /// Acknowledged bytes of holes that are forgotten.
     forgotten: u64,
-    /// The highest byte that was acknowledged.
+    /// Highest acknowledged byte.
     acked: u64,
-    /// Where nothing was seen: the first ACK, and how many bytes were acknowledged since.
+    /// First ACK, and the number of bytes acknowledged since, if no data was seen.
     blind: Option<Box<(SeqNumber, u64)>>,
-    /// What probed a shut window, which is seen once the receiver takes it: otherwise it is sent first later.
+    /// Zero-window probes. They count as seen when the receiver accepts them; otherwise their bytes are sent again as
+    /// new data.
     probes: Option<Box<Probes>>,
 }
 
 impl SeenBytes {
-    /// A segment of `len` numbers from `seq` on was seen.
+    /// Registers a segment of `len` sequence numbers from `seq` on.
     pub(crate) fn add(&mut self, seq: SeqNumber, len: u32) -> Addition {
         let Some(first) = self.first else {
             self.first = Some(seq);
@@ -107,7 +110,7 @@ impl SeenBytes {
         }
     }
 
-    /// `len` numbers from `seq` on probed a shut window.
+    /// Registers a zero-window probe of `len` sequence numbers from `seq` on.
     pub(crate) fn probe(&mut self, seq: SeqNumber, len: u32) {
         let end = SeqNumber(seq.0.wrapping_add(len));
         let Probes(probes) = &mut **self.probes.get_or_insert_default();
@@ -120,7 +123,7 @@ impl SeenBytes {
         probes.push((seq, end));
     }
 
-    /// What probed a shut window before `ack` was taken.
+    /// Adds the probes before `ack`: the receiver accepted them.
     fn take_probes(&mut self, ack: SeqNumber) {
         let Some(mut probes) = self.probes.take() else {
             return;
@@ -136,7 +139,7 @@ impl SeenBytes {
         self.probes = Some(probes).filter(|probes| !probes.0.is_empty());
     }
 
-    /// The receiver has acknowledged all before `ack`.
+    /// Registers an ACK of everything before `ack`.
     pub(crate) fn acknowledged(&mut self, ack: SeqNumber) {
         self.take_probes(ack);
         let Some(first) = self.first else {
@@ -162,7 +165,7 @@ impl SeenBytes {
             });
             self.highest = at;
         }
-        // Bytes before the first that was seen may have been sent before the capture began.
+        // Bytes before the first one seen may have been sent before the capture began.
         let holes = self.holes.iter_mut().rev();
         for hole in holes.take_while(|hole| hole.acked == Acked::No) {
             if hole.end <= at && hole.end > ORIGIN {
@@ -171,7 +174,7 @@ impl SeenBytes {
         }
     }
 
-    /// Bytes that were acknowledged, and that the capture does not have.
+    /// Returns the number of bytes that were acknowledged but that the capture lacks.
     pub(crate) fn unseen(&self) -> u64 {
         if let (None, Some(blind)) = (self.first, &self.blind) {
             return blind.1;
@@ -182,7 +185,7 @@ impl SeenBytes {
         })
     }
 
-    /// Whether the byte before `seq` was seen: an ACK of `seq` acknowledges something that is known.
+    /// Returns `true` if the byte before `seq` was seen: an ACK of `seq` acknowledges known data.
     pub(crate) fn has_before(&self, seq: SeqNumber) -> bool {
         let Some(at) = self.first.and_then(|first| place(first, seq, self.highest)) else {
             return false;
@@ -191,7 +194,7 @@ impl SeenBytes {
         at <= self.highest && !self.holes.iter().any(within)
     }
 
-    /// Fills holes; says how many bytes of them, and whether the segment was out of order.
+    /// Fills holes. Returns the number of filled bytes, and `true` if the segment was out of order.
     fn fill(&mut self, start: u64, end: u64) -> (u64, bool) {
         let mut filled = 0;
         let mut out_of_order = false;
@@ -235,7 +238,7 @@ impl SeenBytes {
     }
 }
 
-/// Where a number lies, of all places the one nearest to `near`.
+/// Returns the position of a sequence number: of all possible positions the one nearest to `near`.
 fn place(first: SeqNumber, seq: SeqNumber, near: u64) -> Option<u64> {
     let origin = SeqNumber(first.0.wrapping_sub(ORIGIN as u32));
     seq.offset(origin, near)
@@ -251,24 +254,24 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_comes_again_and_what_was_passed_over_is_out_of_order() {
+    fn repeated_bytes_are_retransmitted_and_skipped_ones_out_of_order() {
         let mut seen = SeenBytes::default();
         assert_eq!(add(&mut seen, 100, 200), (0, false));
-        // 200..300 is passed over.
+        // 200..300 is skipped.
         assert_eq!(add(&mut seen, 300, 400), (0, false));
         assert!(seen.has_before(SeqNumber(200)) && seen.has_before(SeqNumber(301)));
         assert!(!seen.has_before(SeqNumber(300)) && !seen.has_before(SeqNumber(401)));
         assert_eq!(add(&mut seen, 220, 240), (0, true));
-        // 20 bytes of it are new.
+        // 20 bytes of the segment are new.
         assert_eq!(add(&mut seen, 210, 250), (20, false));
-        // A resend of several segments at once, 300 up to the end of the one beyond the hole.
+        // A retransmission of several segments at once, from 300 to the end of the segment after the hole.
         assert_eq!(add(&mut seen, 200, 400), (140, false));
         assert_eq!(add(&mut seen, 100, 450), (300, false));
         assert!(seen.holes.len() == 1 && seen.highest == ORIGIN + 350);
     }
 
     #[test]
-    fn what_is_acknowledged_and_was_never_seen_is_missing() {
+    fn acknowledged_but_uncaptured_bytes_are_missing() {
         let mut seen = SeenBytes::default();
         add(&mut seen, 1000, 2000);
         add(&mut seen, 3000, 4000);
@@ -276,10 +279,10 @@ mod tests {
         assert_eq!(seen.unseen(), 0);
         seen.acknowledged(SeqNumber(4000));
         assert_eq!(seen.unseen(), 1000);
-        // It was late, as where the capture has packets in another order.
+        // The data was late, as in a capture with packets out of order.
         add(&mut seen, 2000, 2500);
         assert_eq!(seen.unseen(), 500);
-        // ACKs of data beyond all that was seen.
+        // ACKs of data beyond everything seen.
         seen.acknowledged(SeqNumber(6000));
         assert_eq!(seen.unseen(), 2500);
         add(&mut seen, 6000, 7000);
@@ -293,22 +296,22 @@ mod tests {
     }
 
     #[test]
-    fn what_probes_a_shut_window_is_seen_when_the_receiver_takes_it() {
+    fn a_window_probe_counts_when_the_receiver_accepts_it() {
         let mut seen = SeenBytes::default();
         add(&mut seen, 1000, 2000);
-        // It takes the byte of each probe.
+        // The receiver accepts the byte of each probe.
         for at in 2000..2005 {
             seen.probe(SeqNumber(at), 1);
             seen.acknowledged(SeqNumber(at + 1));
         }
         assert_eq!(seen.unseen(), 0);
-        // One that it does not take is sent first when the window is open.
+        // The byte of a probe that it does not accept is sent as new data when the window is open.
         seen.probe(SeqNumber(2005), 1);
         seen.acknowledged(SeqNumber(2005));
         assert_eq!(add(&mut seen, 2005, 3005), (0, false));
         seen.acknowledged(SeqNumber(3005));
         assert_eq!(seen.unseen(), 0);
-        // Of a whole segment it takes a part; many probes are bounded.
+        // The receiver accepts a part of a whole segment; the number of probes is bounded.
         for n in 0..100 {
             seen.probe(SeqNumber(3005 + n), 1000);
         }
@@ -319,19 +322,19 @@ mod tests {
     }
 
     #[test]
-    fn of_a_stream_that_is_never_seen_acks_tell_how_much_it_was() {
+    fn acks_show_the_size_of_an_uncaptured_stream() {
         let mut seen = SeenBytes::default();
         for ack in [u32::MAX - 999, u32::MAX, 500, 100, 1000] {
             seen.acknowledged(SeqNumber(ack));
         }
         assert_eq!(seen.unseen(), 2000);
-        // Now it is: what came before may have been there before the capture began.
+        // Now data is seen: earlier bytes may have been sent before the capture began.
         add(&mut seen, 1000, 2000);
         assert_eq!(seen.unseen(), 0);
     }
 
     #[test]
-    fn what_comes_before_the_first_is_out_of_order() {
+    fn data_before_the_first_byte_is_out_of_order() {
         let mut seen = SeenBytes::default();
         add(&mut seen, 1000, 2000);
         assert_eq!(add(&mut seen, 0, 1000), (0, true));
@@ -339,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_go_round_and_holes_are_bounded() {
+    fn numbers_wrap_around_and_holes_are_bounded() {
         let mut seen = SeenBytes::default();
         add(&mut seen, u32::MAX - 99, 0);
         assert_eq!(add(&mut seen, 0, 100), (0, false));

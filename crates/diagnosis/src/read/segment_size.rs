@@ -1,36 +1,35 @@
-//! How many bytes a full segment has.
+//! Size of a full segment in bytes.
 //!
-//! The SYNs announce a bound. Where the capture has none, or the path's MTU is less, it is learned from the
-//! packets; what an interface cuts up after the capture, or has put together before it (TSO, GSO, GRO), is
-//! larger than any segment.
+//! The SYNs announce a bound. If the capture has none, or if the path MTU is smaller, the size is inferred from the
+//! packets. A packet that an interface splits after the capture (TSO, GSO), or merged before it (GRO), is larger than
+//! any segment.
 
-/// What is taken for a full segment before any was seen: Ethernet's, without options of TCP
-/// (RFC 6691 §2).
+/// Assumed full segment before any was seen: that of Ethernet, without TCP options (RFC 6691 §2).
 pub(crate) const USUAL: u32 = 1460;
 
-/// The most that is believed to be one segment: a jumbo frame's (ours: no interface in common use
-/// has a larger MTU than 9,216).
+/// Largest plausible single segment: a jumbo frame (ours: no interface in common use has an MTU above 9,216).
 const LARGEST: u32 = 9216;
 
-/// So many packets of one length are no chance (ours).
+/// Number of packets of one length that rules out chance (ours).
 const TIMES: u32 = 3;
 
 /// Full segments over Ethernet: IPv4 and IPv6, with timestamps and without.
 const ETHERNET: [u32; 4] = [1448, 1460, 1428, 1440];
 
-/// Where no SYN announces it, so many packets of a length that is the largest, and is no less than this, are full segments
-/// (ours: with the headers of a tunnel or two; messages of an application are mostly shorter or longer).
+/// Conditions under which the largest length seen is a full segment if no SYN announces one: a minimum number of
+/// packets, and a minimum length (ours: with the headers of one or two tunnels; messages of an application are mostly
+/// shorter or longer).
 const LEARNED_TIMES: u32 = 6;
 const LEARNED_MIN: u32 = 1200;
 
-/// Learns the segment size of one stream.
+/// Estimator of the segment size of one stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SegmentSize {
     agreed: Option<u32>,
     smss: u32,
-    /// The largest length seen that is not beyond `smss`, and how often.
+    /// Largest length seen that does not exceed `smss`, and its count.
     largest: Seen,
-    /// The last length seen that is.
+    /// Last length seen that exceeds `smss`, and its count.
     beyond: Seen,
 }
 
@@ -51,7 +50,7 @@ impl Seen {
 }
 
 impl SegmentSize {
-    /// With what the SYNs announce, if there were any.
+    /// Creates an estimator. `agreed` is the size announced in the SYNs, if there were any.
     pub(crate) fn new(agreed: Option<u32>) -> Self {
         Self {
             agreed,
@@ -61,12 +60,12 @@ impl SegmentSize {
         }
     }
 
-    /// The size of a full segment, as far as it is known.
+    /// Returns the size of a full segment, as far as it is known.
     pub(crate) const fn smss(&self) -> u32 {
         self.smss
     }
 
-    /// Takes in the length of a packet; says whether it has changed what a full segment is.
+    /// Processes the length of a packet. Returns `true` if that changed the size of a full segment.
     #[inline]
     pub(crate) fn take(&mut self, len: u32) -> bool {
         if len > self.smss {
@@ -86,7 +85,7 @@ impl SegmentSize {
         false
     }
 
-    /// A packet of several segments, or of one that is larger than was thought.
+    /// Processes a packet of several segments, or of one segment larger than the current estimate.
     fn take_large(&mut self, len: u32) -> bool {
         if self.beyond.len == len {
             self.beyond.again();
@@ -96,7 +95,7 @@ impl SegmentSize {
         let full = self.largest.len;
         let before = self.smss;
         if self.largest.is_usual() && full > 0 && len.is_multiple_of(full) {
-            // Several of what is sent singly as well: the path's MTU is below what was announced.
+            // A multiple of a length that also occurs alone: the path MTU is smaller than announced.
             self.smss = full;
         } else if self.agreed.is_none()
             && self.beyond.is_usual()
@@ -115,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_announced_holds() {
+    fn the_announced_size_holds() {
         let mut size = SegmentSize::new(Some(1448));
         for len in [
             100, 1448, 2896, 1448, 14_480, 1448, 28_960, 5000, 5000, 5000,
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_mtu_is_seen_where_offload_puts_segments_together() {
+    fn a_smaller_mtu_is_recognized_despite_offload() {
         let mut size = SegmentSize::new(Some(1448));
         for len in [1400, 1400, 700, 1400] {
             assert!(!size.take(len));
@@ -152,7 +151,7 @@ mod tests {
             short.take(len);
         }
         assert_eq!(short.smss(), 1428);
-        // Messages of an application are none.
+        // Messages of an application are not full segments.
         let mut messages = SegmentSize::new(None);
         for _ in 0..50 {
             messages.take(1000);

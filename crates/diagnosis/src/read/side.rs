@@ -1,23 +1,23 @@
-//! The two ends of a connection.
+//! The two endpoints of a connection.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// An end of a connection.
+/// Endpoint of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// Who sent the SYN; where the capture does not show it, who sent the first packet that it has.
+    /// Endpoint that sent the SYN, or the first packet if the capture lacks the SYN.
     Opener,
-    /// The other one.
+    /// Other endpoint.
     Answerer,
 }
 
 impl Side {
-    /// Both, the opener first.
+    /// Both endpoints, the opener first.
     pub const BOTH: [Self; 2] = [Self::Opener, Self::Answerer];
 
-    /// The other end.
+    /// Returns the other endpoint.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -27,17 +27,17 @@ impl Side {
     }
 }
 
-/// One thing for each end.
+/// One value for each endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Both<T> {
-    /// The opener's.
+    /// Value of the opener.
     pub opener: T,
-    /// The answerer's.
+    /// Value of the answerer.
     pub answerer: T,
 }
 
 impl<T> Both<T> {
-    /// That of `side`.
+    /// Returns the value of `side`.
     #[must_use]
     pub const fn of(&self, side: Side) -> &T {
         match side {
@@ -46,7 +46,7 @@ impl<T> Both<T> {
         }
     }
 
-    /// That of `side`, to be changed.
+    /// Returns the value of `side` for modification.
     pub const fn of_mut(&mut self, side: Side) -> &mut T {
         match side {
             Side::Opener => &mut self.opener,

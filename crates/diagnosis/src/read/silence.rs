@@ -1,8 +1,8 @@
-//! An end that sends nothing any more, though the other asks.
+//! Silent endpoint: one that stops sending although the other endpoint asks for an answer.
 //!
-//! Data, a FIN and a keep-alive ask for an ACK (RFC 9293 §3.8.4, §3.10.7.4). An end is silent if nothing of it comes until the
-//! capture of the connection is over, while the other end asks again and again. The capture does not tell whether the host is gone,
-//! the path to it, or the path from it.
+//! Data, a FIN and a keep-alive ask for an ACK (RFC 9293 §3.8.4, §3.10.7.4). An endpoint is silent if it sends nothing
+//! until the end of the connection's capture while the other endpoint asks repeatedly. The capture does not show
+//! whether the host, the path to it, or the path from it failed.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::seq::SeqNumber;
@@ -11,26 +11,26 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::read::packet::{Packet, is_after};
 use crate::read::side::{Both, Side};
 
-/// The other end has asked again so often (ours: one repetition may be on its way) ...
+/// Minimum number of repeated requests for an answer (ours: one repetition may be in transit).
 const AGAIN_MIN: u32 = 2;
 
-/// ... and for so long: the first retransmission timeout (RFC 6298 §2.1).
+/// Minimum time for which the other endpoint asks: the initial retransmission timeout (RFC 6298 §2.1).
 const FOR_MIN: Duration = Duration::from_secs(1);
 
-/// An end that sends nothing any more.
+/// Endpoint that stopped sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// The silent end.
+    /// The silent endpoint.
     pub side: Side,
-    /// When its last packet was captured.
+    /// Capture time of its last packet.
     pub since: Instant,
-    /// The number of that packet in the capture.
+    /// Capture number of that packet.
     pub last: u64,
-    /// Packets of the other end that were not answered.
+    /// Unanswered packets of the other endpoint.
     pub asked: Asked,
 }
 
-/// Packets of an end that ask for an answer.
+/// Packets that ask for an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// Segments with data, retransmissions included.
@@ -39,31 +39,31 @@ pub struct Asked {
     pub fins: u32,
     /// Keep-alives.
     pub keep_alives: u32,
-    /// Those of all that repeat what was sent before.
+    /// Packets of all three kinds that repeat earlier ones.
     pub again: u32,
-    /// When the first was captured.
+    /// Capture time of the first packet.
     pub first: Instant,
-    /// When the last was.
+    /// Capture time of the last packet.
     pub last: Instant,
 }
 
 impl Asked {
-    /// From the first packet to the last.
+    /// Returns the time from the first packet to the last.
     #[must_use]
     pub const fn duration(&self) -> Duration {
         self.last.since(self.first)
     }
 }
 
-/// What one end has asked since the other was heard.
+/// Packets of one endpoint that ask for an answer, since the other endpoint last sent anything.
 #[derive(Clone, Copy, Debug, Default)]
 struct Asking {
-    /// The end of what it has sent.
+    /// End of the data that it has sent.
     end: Option<SeqNumber>,
     asked: Asked,
-    /// It has asked anything.
+    /// `true` if it has asked for an answer.
     has_asked: bool,
-    /// The number of its own last packet, and when it was captured; 0 before the first.
+    /// Capture number and time of its own last packet; 0 before the first.
     last: u64,
     last_at: Instant,
 }
@@ -79,7 +79,7 @@ impl Asking {
         let len = segment.sequence_len();
         let end = segment.seq.at(u64::from(len));
         let is_known = self.end.is_some_and(|known| !is_after(end.0, known.0));
-        // One byte before what comes next, which may have a byte of data (RFC 9293 §3.8.4).
+        // A keep-alive starts one byte before the next new byte, and may carry one byte of data (RFC 9293 §3.8.4).
         let is_keep_alive = len <= 1
             && !segment.is(Flags::FIN)
             && self.end.is_some_and(|known| segment.seq.at(1) == known);
@@ -106,12 +106,13 @@ impl Asking {
     }
 }
 
-/// Takes in the packets of a connection. There is nothing in memory before the first ACK: SYNs without answers are many.
+/// Detector of silent endpoints in a connection. It takes no memory before the first ACK, because many SYNs are never
+/// answered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Silences(Option<Box<Both<Asking>>>);
 
 impl Silences {
-    /// `side` has sent a packet.
+    /// Processes a packet from `side`.
     pub(crate) fn take(&mut self, side: Side, packet: &Packet) {
         if self.0.is_none() && packet.segment.ack.is_none() {
             return;
@@ -124,7 +125,7 @@ impl Silences {
         }
     }
 
-    /// The end that is silent, if one is.
+    /// Returns the silent endpoint, if there is one.
     pub(crate) fn silence(&self) -> Option<Silence> {
         let both = self.0.as_ref()?;
         Side::BOTH.into_iter().find_map(|side| {
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::{address, from};
 
-    /// Who is silent after these packets.
+    /// Returns the silence after these packets.
     fn silence(packets: &[Packet]) -> Option<Silence> {
         let mut silences = Silences::default();
         for (packet, number) in packets.iter().zip(1..) {
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked_again_and_sends_nothing_is_silent() {
+    fn an_endpoint_that_ignores_repeated_requests_is_silent() {
         let before = from(Side::Answerer, 0.0, 5000).ack(1000);
         let asked = [data(100.0), data(400.0), data(1300.0)];
         let found = silence(&[[before].as_slice(), &asked].concat()).unwrap();
@@ -175,15 +176,15 @@ mod tests {
         assert_eq!(found.since, before.at);
         assert_eq!((found.asked.data, found.asked.again), (3, 2));
         assert_eq!(found.asked.duration(), Duration::from_millis(1200));
-        // An answer, however late.
+        // An answer ends the silence, however late.
         let answered = [[before].as_slice(), &asked, &[ack(9000.0)]].concat();
         assert_eq!(silence(&answered), None);
-        // Nothing of it was ever captured.
+        // The capture has no packet from the endpoint.
         assert_eq!(silence(&asked), None);
     }
 
     #[test]
-    fn what_is_new_and_what_is_soon_shows_no_silence() {
+    fn new_data_and_quick_repetitions_show_no_silence() {
         let before = from(Side::Answerer, 0.0, 5000).ack(1000);
         let new = |n: u32| from(Side::Opener, f64::from(n) * 1000.0, 1000 + n * 300).len(300);
         assert_eq!(silence(&[before, new(0), new(1), new(2), new(3)]), None);
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn keep_alives_and_fins_ask() {
+    fn keep_alives_and_fins_ask_for_an_ack() {
         for len in [0, 1] {
             let probe = |at| from(Side::Opener, at, 1299).ack(5000).len(len);
             let all = [data(0.0), ack(100.0), probe(10e3), probe(12e3), probe(14e3)];

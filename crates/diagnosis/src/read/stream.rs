@@ -1,8 +1,7 @@
-//! One stream of data: every packet of it becomes one of the two events that all analyses are told.
+//! One data stream: turns each of its packets into one of the two events that all analyses receive.
 //!
-//! It keeps the sender's scoreboard by [`Replay`], lets ACKs wait until the sender has had them
-//! (`waiting`), and tells its [`Follower`] of segments and ACKs in the order in
-//! which they were so at the sender.
+//! The stream keeps the sender's scoreboard with [`Replay`], holds ACKs until the sender has received them (`waiting`),
+//! and reports segments and ACKs to its [`Follower`] in the order in which they occurred at the sender.
 
 use dupack_tcp::SenderConfig;
 use dupack_tcp::connection::Flags;
@@ -22,55 +21,54 @@ use crate::read::turns::Turn;
 use crate::read::vantage::{Place, Vantage};
 use crate::read::waiting::{Heard, Waiting};
 
-/// Most segments outstanding: of 256 Ki segments, 370 MB of them full, a path of 10 Gbit/s and 300 ms has room
-/// for. At 48 bytes each they are 12 MB (ours).
+/// Maximum number of outstanding segments (ours): 256 Ki full segments are 370 MB, the capacity of a path with 10
+/// Gbit/s and 300 ms. At 48 bytes each they take 12 MB.
 const SEGMENTS_MAX: usize = 1 << 18;
 
-/// A SACK block is foreign if it lies so far from all that was sent (ours: twice what the largest windows have).
+/// Distance from all data sent so far beyond which a SACK block is foreign (ours: twice the largest window).
 const FOREIGN: i32 = 1 << 28;
 
-/// So many data packets in a row that are of no known stretch of the stream: it is another stream (ours; one
-/// may be garbage).
+/// Number of consecutive data packets outside the known range that show another stream (ours: one may be garbage).
 const ASTRAY_MAX: u32 = 8;
 
-/// Bytes that a segment takes in a scoreboard, about, and an ACK that waits: for the bounds on memory.
+/// Approximate memory of a segment in a scoreboard and of an ACK that is held, for the bounds on memory.
 const SEGMENT_BYTES: usize = 48;
 
-/// How the timeouts of a sender are worked out until somebody knows it better: as most senders do, which are
-/// Linux's. RFC 6298's least timeout of a second would be later than what is seen.
+/// Minimum timeout until the sender is known better: that of Linux, as most senders run it. With the one second of RFC
+/// 6298, timeouts would be later than the observed ones.
 const LEAST_RTO: Duration = Duration::from_millis(200);
-/// Linux: `TCP_RTO_MAX`.
+/// Maximum timeout (Linux: `TCP_RTO_MAX`).
 const GREATEST_RTO: Duration = Duration::from_secs(120);
 
-/// What a stream begins with.
+/// Initial state of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
-    /// What followers are told.
+    /// Facts for the followers.
     pub(crate) beginning: Beginning,
-    /// The sequence number of its first byte.
+    /// Sequence number of the first byte.
     pub(crate) first: SeqNumber,
-    /// The bytes of a full segment, if SYNs announced it.
+    /// Size of a full segment, if SYNs announced it.
     pub(crate) size: SegmentSize,
-    /// The shift of the receiver's windows, if it is known.
+    /// Window scale shift of the receiver, if it is known.
     pub(crate) scale: Option<u8>,
-    /// The end of the receive window as it was granted last.
+    /// Right edge of the last granted receive window.
     pub(crate) granted: Option<SeqNumber>,
 }
 
-/// Packets that say nothing of the stream.
+/// Packets that do not fit into the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Astray {
-    /// Before the first byte that the capture has.
+    /// Packets before the first byte of the capture.
     pub before_start: u64,
-    /// Too far beyond everything.
+    /// Packets too far beyond all data.
     pub too_far: u64,
-    /// More was outstanding than is remembered.
+    /// Packets beyond the outstanding data that is remembered.
     pub too_much: u64,
-    /// Data packets in a row, the last ones, that are too far.
+    /// Consecutive data packets up to the last one that are too far away.
     row: u32,
 }
 
-/// One stream of data.
+/// One data stream.
 #[derive(Debug)]
 pub struct Stream<F> {
     id: StreamId,
@@ -82,18 +80,18 @@ pub struct Stream<F> {
     sack: Sack,
     ecn: Ecn,
     scale: Option<u8>,
-    /// How far the sender goes, where the scale is not known.
+    /// Statistics that infer the window scale, if it is unknown.
     guess: Option<Box<Scale>>,
-    /// The last ACK that the sender has had, as an offset, and its window field.
+    /// Offset and window field of the last ACK that the sender received.
     granted: Option<(u64, u16)>,
-    /// All before this had been sent when that ACK came.
+    /// End of the data that had been sent when that ACK arrived.
     sent_to: u64,
-    /// The right edge of the receive window as an offset, and the window as the last ACK had it.
+    /// Right edge of the receive window as an offset, and the window field of the last ACK.
     edge: Option<u64>,
     last_window: Option<u16>,
-    /// The highest ACK that was captured, whether the sender has had it or not.
+    /// Highest ACK that was captured, whether or not the sender has received it.
     last_ack: Option<SeqNumber>,
-    /// The latest event.
+    /// Time of the latest event.
     now: Instant,
     astray: Astray,
 }
@@ -132,12 +130,12 @@ impl<F: Follower> Stream<F> {
         stream
     }
 
-    /// Its connection has another number.
+    /// Changes the number of the connection.
     pub(crate) const fn rename(&mut self, id: StreamId) {
         self.id = id;
     }
 
-    /// Where the capture was taken is known, or known better.
+    /// Sets the capture point when it becomes known or better known.
     pub(crate) fn set_vantage(&mut self, vantage: &Vantage) {
         self.waiting.set_least(match vantage.place {
             Place::Sender => Duration::ZERO,
@@ -145,55 +143,55 @@ impl<F: Follower> Stream<F> {
         });
     }
 
-    /// Who follows it.
+    /// Returns the follower of the stream.
     pub const fn follower(&self) -> &F {
         &self.follower
     }
 
-    /// `true` if the scale of the receiver's window is not known, and the sender hardly ever went to where the window ends,
-    /// whatever it is.
+    /// Returns `true` if the receiver's window scale is unknown and the sender hardly ever reached the end of the
+    /// window, whatever its scale.
     pub(crate) fn never_fills_its_window(&self) -> bool {
         let guess = self.guess.as_ref().filter(|_| self.scale.is_none());
         guess.is_some_and(|guess| guess.is_never_filled())
     }
 
-    /// Who follows it, to keep.
+    /// Consumes the stream and returns its follower.
     pub fn into_follower(self) -> F {
         self.follower
     }
 
-    /// Its scoreboard, round-trip times and timer, as they are by its last event.
+    /// Returns the scoreboard, round-trip times and timer as of the last event.
     pub const fn replay(&self) -> &Replay {
         &self.replay
     }
 
-    /// The sequence number of its first byte: offset 0.
+    /// Returns the sequence number of the first byte: offset 0.
     pub const fn first(&self) -> SeqNumber {
         self.first
     }
 
-    /// Packets of it that said nothing.
+    /// Returns the counts of packets that do not fit into the stream.
     pub const fn astray(&self) -> Astray {
         self.astray
     }
 
-    /// From where the capture was taken to the sender and back, as of the last segment.
+    /// Returns the round-trip time between the capture point and the sender, as of the last segment.
     pub const fn delay(&self) -> Duration {
         self.waiting.delay()
     }
 
-    /// Whether its packets are of another stream altogether.
+    /// Returns `true` if the packets belong to another stream.
     pub(crate) const fn is_lost(&self) -> bool {
         self.astray.row >= ASTRAY_MAX
     }
 
-    /// Bytes of memory that grow with what is outstanding, about.
+    /// Returns the approximate memory in bytes that grows with the outstanding data.
     pub(crate) fn memory(&self) -> usize {
         let segments = self.replay.view(self.now).scoreboard.len();
         segments * SEGMENT_BYTES + self.waiting.len() * size_of::<Heard>()
     }
 
-    /// The sender has sent a packet: data, or an ACK that tells what it has heard.
+    /// Processes a packet from the sender: data, or an ACK whose timestamp shows what the sender has received.
     pub(crate) fn sent(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         self.learn_from_echo(packet, onlooker);
         if packet.is_of_stream() || self.is_probe(packet) {
@@ -213,8 +211,8 @@ impl<F: Follower> Stream<F> {
         }
     }
 
-    /// Whether a packet without data asks the peer for an ACK: it lies just before what is not acknowledged
-    /// (RFC 9293 §3.8.4). Other packets without data carry SND.NXT.
+    /// Returns `true` if a packet without data asks the peer for an ACK: it precedes the unacknowledged data by one
+    /// byte (RFC 9293 §3.8.4). Other packets without data carry SND.NXT.
     fn is_probe(&self, packet: &Packet) -> bool {
         let board = self.replay.view(self.now).scoreboard;
         let silent = packet.segment.sequence_len() == 0 && !packet.segment.is(Flags::RST);
@@ -268,7 +266,7 @@ impl<F: Follower> Stream<F> {
         }
     }
 
-    /// The receiver has sent a packet that acknowledges.
+    /// Processes a packet with an ACK from the receiver.
     pub(crate) fn heard(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         if packet.segment.len > 0 {
             self.ask(packet, onlooker);
@@ -288,8 +286,8 @@ impl<F: Follower> Stream<F> {
         }
     }
 
-    /// The receiver has sent data. If an ACK of everything that was sent came before and is due, the sender has had it: with
-    /// nothing more of the sender's, no echo tells.
+    /// Processes data from the receiver. If an earlier ACK acknowledges all data sent and is due, the sender has
+    /// received it: since the sender sends nothing more, no timestamp echo would show that.
     fn ask(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         let nxt = self.replay.view(self.now).scoreboard.nxt();
         let first = self.first;
@@ -305,19 +303,19 @@ impl<F: Follower> Stream<F> {
         self.follower.asked(at, packet.number, rest);
     }
 
-    /// Its data answers a request, and the answer is over.
+    /// Reports the end of a response that this stream carried.
     pub(crate) fn answered(&mut self, turn: &Turn) {
         self.follower.answered(turn);
     }
 
-    /// Nothing more is to come: every ACK that waits arrives.
+    /// Processes the end of the capture: every ACK that is held arrives.
     pub(crate) fn finish(&mut self, onlooker: &mut dyn Onlooker) {
         while let Some((heard, at)) = self.waiting.next_at_end() {
             self.arrive(&heard, at, onlooker);
         }
     }
 
-    /// What a packet of the receiver's says as an ACK, if it is one.
+    /// Reads a packet from the receiver as an ACK, if it is one.
     fn read_ack(&mut self, packet: &Packet) -> Option<Heard> {
         let segment = &packet.segment;
         let number = segment.ack?;
@@ -325,21 +323,21 @@ impl<F: Follower> Stream<F> {
             return None;
         }
         if !segment.options.sacks.is_empty() && !self.sack.is_on() {
-            // A host that was not asked sends none (RFC 2018 §2): the SYNs were not seen as they were.
+            // A host sends no SACK blocks without permission (RFC 2018 §2): the SYNs were changed along the path.
             self.sack = Sack::Permitted;
             self.replay.learn(self.size.smss(), self.sack);
         }
         let window = u64::from(segment.window);
         let scale = self.scale.filter(|_| packet.window().is_some());
         let scaled = scale.map(|shift| window << shift.min(14));
-        // A window of zero needs no scale.
+        // A zero window needs no scale.
         let scaled = scaled.or_else(|| (packet.window() == Some(0)).then_some(0));
         let ecn = match self.ecn {
             Ecn::Classic if segment.is(Flags::ECE) => EcnEcho::Marked,
             Ecn::Accurate => EcnEcho::Count(segment.flags.ace()),
             _ => EcnEcho::Silent,
         };
-        // An ACK that says nothing new beside data is no duplicate (RFC 5681 §2).
+        // An ACK without news in a data packet is not a duplicate ACK (RFC 5681 §2).
         let same_window = self.last_window.replace(segment.window) == Some(segment.window);
         let is_news = self.last_ack.is_none_or(|last| is_after(number.0, last.0));
         if is_news {
@@ -371,7 +369,8 @@ impl<F: Follower> Stream<F> {
         })
     }
 
-    /// The sender has sent all before `nxt` by the window that it had, and hears of another.
+    /// Updates the scale statistics when the sender, having sent everything before `nxt` under the current window,
+    /// receives another window.
     fn guess_scale(&mut self, nxt: u64) {
         let (Some(guess), Some((ack, field))) = (&mut self.guess, self.granted) else {
             return;
@@ -383,7 +382,8 @@ impl<F: Follower> Stream<F> {
         }
     }
 
-    /// `true` if all SACK blocks of an ACK name bytes far from all that was sent (ours: by more than is outstanding at once).
+    /// Returns `true` if all SACK blocks of an ACK name bytes far away from all data sent so far (ours: farther than
+    /// the outstanding data can reach).
     fn are_foreign(&self, ack: &Ack, nxt: u64) -> bool {
         let blocks = ack.sacks.as_slice();
         let foreign = |number: SeqNumber| {
@@ -439,7 +439,7 @@ impl<F: Follower> Stream<F> {
 }
 
 impl Astray {
-    /// A data packet, or an ACK, was of no use.
+    /// Counts a data packet or an ACK that does not fit into the stream.
     fn note(&mut self, why: Unusable, data_at: Option<Instant>) {
         match why {
             Unusable::BeforeStart => self.before_start += 1,
@@ -452,7 +452,7 @@ impl Astray {
     }
 }
 
-/// How round-trip times and timeouts are kept.
+/// Returns the configuration of the round-trip time estimator and of the retransmission timer.
 fn rtt_config() -> RttConfig {
     let mut config = RttConfig::default();
     config.min_rto = LEAST_RTO;

@@ -1,17 +1,16 @@
 //! All connections of a capture, found by the addresses of their packets.
 //!
-//! A packet costs one look-up. What is kept is bounded: in the number of connections, and in what all
-//! of them remember of outstanding data together. Where there are too many, those are finished early that have been
-//! silent the longest, found as a clock's hand finds them (second chance): whoever has had a packet since the
-//! hand last passed is passed over, one that carries data several times. A connection that is finished is handed
-//! out, and its analyses with it; should more of it come, that is a connection that begins in the middle.
+//! A packet costs one look-up. Memory is bounded: the number of connections is limited, and so is the outstanding data
+//! that all of them remember together. If a limit is exceeded, the connections that have been silent longest are
+//! finished early. They are found with a clock algorithm (second chance): the hand skips a connection that has received
+//! a packet since it last passed, and skips one with data several times. A finished connection is handed out together
+//! with its analyses; if more of its packets come, they form a connection that begins in the middle.
 //!
-//! Packets are taken one by one ([`Table::take`]), or many at once and by several threads ([`Table::take_all`]), which
-//! is faster where connections are many. What is found is the same.
+//! Packets are processed one by one ([`Table::take`]) or many at once by several threads ([`Table::take_all`]), which
+//! is faster with many connections. The results are the same.
 //!
-//! A connection costs some 2 kB, 0.8 kB more where packets have identifications; a stream with data costs
-//! 1.5 kB and what follows it, each outstanding segment 48 bytes, and each ACK that the sender does not have yet
-//! some 120.
+//! A connection takes about 2 kB, and 0.8 kB more if packets have identifications; a stream with data takes 1.5 kB plus
+//! its follower, each outstanding segment 48 bytes, and each ACK that the sender has not received yet about 120.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -29,23 +28,23 @@ mod batch;
 
 use batch::{Batch, Lane};
 
-/// Bounds on what is kept at once.
+/// Bounds on the state that is kept at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Most connections.
+    /// Maximum number of connections.
     pub connections: usize,
-    /// Most bytes of memory, about, of what all of them have outstanding or hold back.
+    /// Approximate maximum memory, in bytes, for the outstanding data and the held packets of all connections.
     pub memory: usize,
-    /// Packets between two looks at the memory, and in a batch for [`Table::take_all`]. Between two looks the memory may
-    /// be above its bound, by what so many packets bring.
+    /// Packets between two checks of the memory, and packets in a batch for [`Table::take_all`]. Between two checks the
+    /// memory may exceed its bound by what this many packets add.
     pub batch: usize,
 }
 
 impl Default for Limits {
-    /// 65,536 connections: a scan of all ports of a host does not crowd out anybody. 512 MiB: forty
-    /// windows of 256 Ki segments. 32,768 packets (ours): of a thousand connections each has thirty, and all of
-    /// them are a few megabytes.
+    /// Allows 65,536 connections: a scan of all ports of a host displaces no connection. Allows 512 MiB: forty windows
+    /// of 256 Ki segments. Checks after 32,768 packets (ours): each of a thousand connections has thirty of them, and
+    /// all of them take a few megabytes.
     fn default() -> Self {
         Self {
             connections: 1 << 16,
@@ -55,17 +54,17 @@ impl Default for Limits {
     }
 }
 
-/// A connection that is over is kept so long for what may still come: twice the maximum segment lifetime as most
-/// hosts have it (RFC 9293 §3.4.2 says four minutes, Linux's `TCP_TIMEWAIT_LEN` one).
+/// Time for which a closed connection is kept for late packets: twice the maximum segment lifetime of most hosts (four
+/// minutes in RFC 9293 §3.4.2, one minute in Linux's `TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
-/// The hand moves on by one connection at every so many packets, to find those that are over (ours).
+/// Number of packets after which the hand advances by one connection, to find closed ones (ours).
 const PACKETS_PER_STEP: u64 = 16;
 
-/// How often the hand passes a connection that has had a packet since: one without data, and one with.
+/// Number of times that the hand skips a connection that has received a packet: without data, and with data.
 const CHANCES: [u8; 2] = [1, 3];
 
-/// The addresses and ports of both ends, the lesser first. IPv4 has a form of its own: it hashes faster.
+/// Addresses and ports of both endpoints, the smaller first. IPv4 has its own form because it hashes faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pair {
     Four(u64, u64),
@@ -110,18 +109,18 @@ impl Hash for Pair {
     }
 }
 
-/// A place for a connection.
+/// Slot of a connection.
 #[derive(Debug)]
 struct Slot<F> {
     pair: Pair,
     connection: Box<Connection<F>>,
-    /// Its memory, as it was counted last.
+    /// Memory of the connection when it was last measured.
     memory: usize,
-    /// How often the hand passes it yet.
+    /// Number of times that the hand still skips the connection.
     chances: u8,
-    /// Its packets of the batch that it has not taken yet.
+    /// Packets of the batch that the connection has not processed yet.
     lane: Option<Lane>,
-    /// Connections that had its place before, as they end in the batch.
+    /// Earlier connections of this slot that ended in the batch.
     over: Vec<Connection<F>>,
 }
 
@@ -129,10 +128,11 @@ struct Slot<F> {
 #[derive(Debug)]
 pub struct Table<F> {
     limits: Limits,
-    /// A hash with a random seed: whoever chooses the addresses of a capture does not know which of them collide.
+    /// Slot index of each address pair. The hash has a random seed, so that the author of a capture cannot choose
+    /// colliding addresses.
     places: HashMap<Pair, usize, RandomState>,
     slots: Vec<Slot<F>>,
-    /// The place of the last packet's connection: the next packet is often of the same.
+    /// Slot of the last packet's connection: the next packet often belongs to the same one.
     last: Option<(Pair, usize)>,
     hand: usize,
     memory: usize,
@@ -140,17 +140,17 @@ pub struct Table<F> {
     packets: u64,
     connections: u64,
     clock: Clock,
-    /// Of each packet of a batch the next of its lane: kept for the next batch to use the room.
+    /// Next packet of the same lane, for each packet of a batch. Kept between batches to reuse the memory.
     next: Vec<usize>,
-    /// Connections of this batch that others have taken the place of, where that place is gone.
+    /// Connections of this batch that others replaced, in slots that no longer exist.
     replaced: usize,
 }
 
-/// Times that never go back.
+/// Clock that never goes back.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clock {
     now: Instant,
-    /// What the capture's clock was set back by, all in all.
+    /// Total time by which the capture's clock was set back.
     ahead: Duration,
     steps: u64,
 }
@@ -169,7 +169,7 @@ impl Clock {
 }
 
 impl<F: Follower> Table<F> {
-    /// An empty table.
+    /// Creates an empty table.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -188,7 +188,7 @@ impl<F: Follower> Table<F> {
         }
     }
 
-    /// The next packet of the capture. Connections that it ends are to be taken by [`Self::take_finished`].
+    /// Processes the next packet of the capture. [`Self::take_finished`] returns connections that it finishes.
     pub fn take(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         let mut packet = *packet;
         packet.at = self.clock.read(packet.at);
@@ -207,17 +207,18 @@ impl<F: Follower> Table<F> {
         self.look(before, onlooker);
     }
 
-    /// A connection that is finished, if there is one that was not taken yet.
+    /// Removes and returns a finished connection, if there is one.
     pub fn take_finished(&mut self) -> Option<Connection<F>> {
         self.finished.pop()
     }
 
-    /// The connections that are finished and were not taken yet.
+    /// Removes and returns all finished connections.
     pub(crate) fn all_finished(&mut self) -> Vec<Connection<F>> {
         std::mem::take(&mut self.finished)
     }
 
-    /// The capture is over: every connection that was not handed out, in the order of their first packets.
+    /// Processes the end of the capture. Returns every connection that was not handed out, in the order of their first
+    /// packets.
     pub fn finish(mut self, onlooker: &mut dyn Onlooker) -> Vec<Connection<F>> {
         let mut rest = std::mem::take(&mut self.finished);
         for mut slot in std::mem::take(&mut self.slots) {
@@ -228,27 +229,27 @@ impl<F: Follower> Table<F> {
         rest
     }
 
-    /// Connections so far.
+    /// Returns the number of connections so far.
     pub const fn connections(&self) -> u64 {
         self.connections
     }
 
-    /// Connections that are not finished.
+    /// Returns an iterator over the connections that are not finished.
     pub fn live(&self) -> impl Iterator<Item = &Connection<F>> {
         self.slots.iter().map(|slot| &*slot.connection)
     }
 
-    /// Times that the clock of the capture was set back.
+    /// Returns the number of times that the capture's clock was set back.
     pub const fn clock_steps(&self) -> u64 {
         self.clock.steps
     }
 
-    /// Bytes of memory that grow with what is outstanding or held back, about.
+    /// Returns the approximate memory in bytes that grows with outstanding data and held packets.
     pub const fn memory(&self) -> usize {
         self.memory
     }
 
-    /// The place of a packet's connection. `batch` has those before it that are not taken yet.
+    /// Returns the slot of a packet's connection. `batch` contains the packets before it that are not processed yet.
     fn find(&mut self, packet: &Packet, batch: Batch<'_>, onlooker: &mut dyn Onlooker) -> usize {
         self.packets += 1;
         if self.packets.is_multiple_of(PACKETS_PER_STEP) {
@@ -267,7 +268,7 @@ impl<F: Follower> Table<F> {
         place
     }
 
-    /// A place for the connection that `packet` is the first of.
+    /// Creates a slot for the connection whose first packet is `packet`.
     fn begin(
         &mut self,
         pair: Pair,
@@ -292,7 +293,7 @@ impl<F: Follower> Table<F> {
         place
     }
 
-    /// Looks at the memory, if it is time since there were `before` packets.
+    /// Checks the memory if a batch is complete since there were `before` packets.
     fn look(&mut self, before: u64, onlooker: &mut dyn Onlooker) {
         let looks = |packets: u64| packets / (self.limits.batch.max(1) as u64);
         if looks(before) == looks(self.packets) {
@@ -303,7 +304,7 @@ impl<F: Follower> Table<F> {
         }
     }
 
-    /// Lets the connection at `place` take what waits for it, so that it can be asked.
+    /// Lets the connection at `place` process its waiting packets, so that its state is current.
     fn settle(&mut self, place: usize, batch: Batch<'_>) {
         if let Some(slot) = self.slots.get_mut(place) {
             let memory = slot.memory;
@@ -312,7 +313,7 @@ impl<F: Follower> Table<F> {
         }
     }
 
-    /// Finishes one of the connections that have been silent the longest.
+    /// Finishes one of the connections that have been silent longest.
     fn crowd_out(&mut self, batch: Batch<'_>, onlooker: &mut dyn Onlooker) {
         let several = self.slots.len() > 1;
         loop {
@@ -340,7 +341,7 @@ impl<F: Follower> Table<F> {
         }
     }
 
-    /// Moves the hand on, and finishes the connection there if it is over and nothing more is to come.
+    /// Advances the hand, and finishes the connection there if it is closed and no late packets are expected.
     fn step(&mut self, batch: Batch<'_>, onlooker: &mut dyn Onlooker) {
         self.move_hand();
         let Some(slot) = self.slots.get(self.hand) else {

@@ -1,4 +1,4 @@
-//! Time range of a capture, from its first packet or by the clock.
+//! Time range of a capture, relative to its first packet or in absolute time.
 //!
 //! | form | example | meaning |
 //! | --- | --- | --- |
@@ -6,9 +6,9 @@
 //! | time of day | `12:30`, `12:30:05.25` | UTC; its first occurrence after an hour before the first TCP packet |
 //! | time | `2026-11-28T12:30:05Z` | RFC 3339; UTC if there is no offset |
 //!
-//! The first TCP packet is the origin of all times that a diagnosis has. A time of day needs a day: captures last minutes mostly, so
-//! it is the next time at which a clock in UTC shows it. A range that begins a little before the capture is common, which the hour
-//! is for.
+//! The first TCP packet is the origin of all times in a diagnosis. A time of day needs a date. Most captures last
+//! minutes, so it is the next time at which a UTC clock shows it. The hour before the first packet allows for a range
+//! that begins a little before the capture, which is common.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,10 +21,10 @@ const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// A time of day so long before the first packet is still one of the same day (ours).
+/// Maximum time before the first packet that a time of day may denote (ours).
 const BEFORE_FIRST: u64 = HOUR;
 
-/// Nanoseconds in a unit of durations.
+/// Nanoseconds in each unit of durations.
 const UNITS: [(&str, u64); 9] = [
     ("", SECOND),
     ("ns", 1),
@@ -42,7 +42,7 @@ const UNITS: [(&str, u64); 9] = [
 pub enum TimePoint {
     /// Time after the first TCP packet.
     AfterFirst(Duration),
-    /// Time of day in UTC, from midnight.
+    /// Time of day in UTC, since midnight.
     OfDay(Duration),
     /// Absolute time.
     At(CaptureTime),
@@ -77,8 +77,8 @@ impl std::error::Error for TimePointError {}
 impl fmt::Display for TimePointError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "expected a time after the first packet (30s, 1.5s, 2min), a time of day in UTC (12:30:05) or a time as \
-             RFC 3339 has it (2026-11-28T12:30:05Z)",
+            "expected a time after the first packet (30s, 1.5s, 2min), a time of day in UTC (12:30:05) or a time in \
+             the form of RFC 3339 (2026-11-28T12:30:05Z)",
         )
     }
 }
@@ -100,7 +100,7 @@ impl FromStr for TimePoint {
     }
 }
 
-/// `1.5s`
+/// Parses a duration such as `1.5s`.
 fn duration(text: &str) -> Option<Duration> {
     let unit = text.find(|c: char| c != '.' && !c.is_ascii_digit());
     let (number, unit) = text.split_at_checked(unit.unwrap_or(text.len()))?;
@@ -109,7 +109,7 @@ fn duration(text: &str) -> Option<Duration> {
     decimal(number, factor).map(Duration::from_nanos)
 }
 
-/// A decimal number times `factor`, rounded down.
+/// Parses a decimal number and multiplies it by `factor`, rounded down.
 fn decimal(text: &str, factor: u64) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     if whole.is_empty() && part.is_empty() {
@@ -119,7 +119,7 @@ fn decimal(text: &str, factor: u64) -> Option<u64> {
         "" => 0,
         _ => digits(whole)?,
     };
-    // So many digits are exact to a nanosecond in every unit.
+    // 15 digits are exact to a nanosecond in every unit.
     let part = part.get(..15).unwrap_or(part);
     let below = match part {
         "" => 0,
@@ -130,18 +130,18 @@ fn decimal(text: &str, factor: u64) -> Option<u64> {
         .checked_add(u64::try_from(below).ok()?)
 }
 
-/// A number of digits alone: the standard library takes a sign as well.
+/// Parses a number that consists of digits only: the standard library also accepts a sign.
 fn digits(text: &str) -> Option<u64> {
     let all = text.bytes().all(|byte| byte.is_ascii_digit());
     all.then(|| text.parse().ok()).flatten()
 }
 
-/// A number of two digits.
+/// Parses a number of two digits.
 fn two_digits(text: &str) -> Option<u64> {
     digits(text).filter(|_| text.len() == 2)
 }
 
-/// Nanoseconds from midnight to `12:30:05.25` or `12:30`.
+/// Parses `12:30:05.25` or `12:30`. Returns the nanoseconds since midnight.
 fn of_day(text: &str) -> Option<u64> {
     let (hour, rest) = text.split_once(':')?;
     let (minute, second) = rest.split_once(':').unwrap_or((rest, "00"));
@@ -153,7 +153,7 @@ fn of_day(text: &str) -> Option<u64> {
     Some(hours * HOUR + minutes * MINUTE + decimal(second, SECOND)?)
 }
 
-/// A time in the form of RFC 3339.
+/// Parses a time in the form of RFC 3339.
 fn absolute(date: &str, time: &str) -> Option<CaptureTime> {
     let mut parts = date.split('-');
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
@@ -173,7 +173,7 @@ fn absolute(date: &str, time: &str) -> Option<CaptureTime> {
     Some(CaptureTime::from_unix_nanos(utc))
 }
 
-/// The nanoseconds that a clock with the offset `+02:00` is ahead of UTC.
+/// Returns the nanoseconds by which a clock with the offset `+02:00` is ahead of UTC.
 fn offset_nanos(offset: &str) -> Option<i64> {
     let (hours, minutes) = offset.get(1..)?.split_once(':')?;
     let hours = two_digits(hours).filter(|hours| *hours < 24)?;
@@ -201,7 +201,7 @@ fn days_of_months(year: u64) -> [u64; 12] {
     [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 }
 
-/// Days from 1970-01-01 to a date of the Gregorian calendar.
+/// Returns the days from 1970-01-01 to a date of the Gregorian calendar.
 fn days_from_1970(year: u64, month: u64, day: u64) -> Option<u64> {
     let months = days_of_months(year);
     let before = usize::try_from(month.checked_sub(1)?).ok()?;
@@ -211,7 +211,7 @@ fn days_from_1970(year: u64, month: u64, day: u64) -> Option<u64> {
     in_range.then_some(years + months + day - 1)
 }
 
-/// A time in the form of RFC 3339, to a millisecond.
+/// Formats a time as RFC 3339, to a millisecond.
 #[must_use]
 pub fn rfc3339(time: CaptureTime) -> String {
     let nanos = time.as_unix_nanos();
@@ -235,12 +235,12 @@ pub fn rfc3339(time: CaptureTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// Time range: from `since` on, up to `until` without it.
+/// Time range from `since`, included, to `until`, excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeRange {
-    /// The start; that of the capture if there is none.
+    /// Start of the range; `None` for the start of the capture.
     pub since: Option<TimePoint>,
-    /// The end, which the range does not contain; that of the capture if there is none.
+    /// End of the range, excluded; `None` for the end of the capture.
     pub until: Option<TimePoint>,
 }
 
@@ -255,7 +255,7 @@ impl TimeRange {
         }
     }
 
-    /// `true` if it contains no time, in any capture.
+    /// Returns `true` if the range contains no time in any capture.
     #[must_use]
     pub fn is_empty(self) -> bool {
         match (self.since, self.until) {
@@ -277,7 +277,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// `true` if `time` is in the range.
+    /// Returns `true` if `time` is in the range.
     #[must_use]
     pub fn contains(self, time: CaptureTime) -> bool {
         self.since.is_none_or(|since| since <= time) && self.until.is_none_or(|until| time < until)
@@ -290,7 +290,7 @@ mod tests {
 
     use super::*;
 
-    /// 2026-11-28T12:30:05Z, as `date -u +%s` has it.
+    /// 2026-11-28T12:30:05Z, as `date -u +%s` prints it.
     const THEN: u64 = 1_795_869_005;
 
     fn at(unix_seconds: u64) -> CaptureTime {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_those_of_utc() {
+    fn times_are_in_utc() {
         for (text, expected) in [
             ("2026-11-28T12:30:05Z", at(THEN)),
             ("2026-11-28t12:30:05z", at(THEN)),
@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(in_capture("23:59:59"), THEN + 41_394);
         assert_eq!(in_capture("00:00"), THEN + 41_395);
         assert_eq!(in_capture("11:30:04"), THEN - 3601 + 86_400);
-        // Shortly after midnight the evening before is near.
+        // Shortly after midnight, 23:59:59 is on the previous day.
         let early = at(THEN + 41_395 + 60);
         let evening = point("23:59:59").in_capture(early);
         assert_eq!(evening, at(THEN + 41_394));
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_range_is_known_without_a_capture_if_both_bounds_are_alike() {
+    fn an_empty_range_is_known_without_a_capture_if_both_bounds_have_the_same_form() {
         for (since, until, empty) in [
             ("2s", "2s", true),
             ("3s", "2s", true),

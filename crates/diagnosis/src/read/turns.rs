@@ -1,15 +1,16 @@
-//! Turns of a connection: one end asks, the other answers.
+//! Turns of a connection: one endpoint sends a request, the other responds.
 //!
-//! A request begins when the asking end sends data after data of the other end. Its answer begins with the first data of the other
-//! end that acknowledges the request. Data that goes on after the next request was sent, without acknowledging it, still belongs
-//! to the answer before: the requests are pipelined (RFC 9112 §9.3.2), and are joined into one turn, as their answers
-//! have no visible boundary.
+//! A request begins when the requesting endpoint sends data after data from the other endpoint. Its response begins
+//! with the first data from the other endpoint that acknowledges the request. Data that continues after the next
+//! request was sent, without acknowledging it, still belongs to the previous response: the requests are pipelined (RFC
+//! 9112 §9.3.2). They are joined into one turn, because their responses have no visible boundary.
 //!
-//! The end that opened the connection asks. Where the capture has no SYN, the end with the higher port does: servers listen on low
-//! ones (RFC 6335 §6). Data of the other end before the first request, such as the greeting of a mail server, is no answer.
+//! The endpoint that opened the connection sends requests. If the capture has no SYN, it is the endpoint with the
+//! higher port: servers listen on low ports (RFC 6335 §6). Data from the other endpoint before the first request, such
+//! as the greeting of a mail server, is not a response.
 //!
-//! Bytes that are repeated before they are acknowledged count as the end of their message: the receiver may have had to wait for
-//! them.
+//! Bytes that are retransmitted before they are acknowledged count as the end of their message: the receiver may have
+//! had to wait for them.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::seq::SeqNumber;
@@ -18,18 +19,18 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::read::packet::{Packet, is_after};
 use crate::read::side::{Both, Side};
 
-/// Data that lies farther than this from all data before it is not of this stream (ours: the largest window, RFC 7323 §2.3).
+/// Maximum distance of data from all earlier data of its stream (ours: the largest window, RFC 7323 §2.3).
 const FARTHEST: u32 = 1 << 30;
 
-/// A receiver delays an ACK for no less (Linux: `TCP_DELACK_MIN`).
+/// Minimum time for which a receiver delays an ACK (Linux: `TCP_DELACK_MIN`).
 const DELAYED_ACK: Duration = Duration::from_millis(40);
 
-/// Time that a sender spent otherwise than in sending, summed up since its stream began.
+/// Time that a sender spent on anything other than sending, in total since its stream began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Repairing losses: recoveries, and timers that had to expire.
+    /// Loss repair: recoveries, and waits for timers.
     pub repair: Duration,
-    /// Stopped by the receive window.
+    /// Blocked by the receive window.
     pub window: Duration,
     /// Waiting for its application.
     pub paused: Duration,
@@ -45,29 +46,30 @@ impl Spent {
     }
 }
 
-/// Data that one end sends until it is the other's turn. Times and packets are those of the capture.
+/// Data that one endpoint sends until it is the other's turn. Times and packets are those of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Time of its first byte.
+    /// Capture time of the first byte.
     pub first_at: Instant,
-    /// Packet of its first byte.
+    /// Packet of the first byte.
     pub first_packet: u64,
-    /// Time of the last packet that carried some of it before all was acknowledged.
+    /// Capture time of the last packet that carried a part of the message before all of it was acknowledged.
     pub last_at: Instant,
-    /// That packet.
+    /// Number of that packet.
     pub last_packet: u64,
-    /// Bytes of the stream.
+    /// Bytes of the message in the stream.
     pub bytes: u64,
-    /// Time of its last byte at the other end, plus the least time from there to here: the last packet may have waited in a queue, as
-    /// its ACK shows. [`Self::last_at`] where that tells nothing.
+    /// Arrival time of the last byte at the other endpoint, plus the minimum delay from there to the capture point: the
+    /// ACK shows whether the last packet waited in a queue. [`Self::last_at`] if the ACKs do not show it.
     pub over_at: Instant,
-    /// Time that the ACK of all of it came later than the end of the message explains: the other end delayed it.
+    /// Delay of the final ACK beyond the end of the message: the other endpoint delayed it.
     pub ack_held: Duration,
-    /// When its last byte was sent first.
+    /// Time of the first transmission of the last byte.
     pub sent_at: Instant,
-    /// When the other end acknowledged all of it by a packet without data, if it did.
+    /// Time at which the other endpoint acknowledged the whole message with a packet without data, if it did.
     pub heard_at: Option<Instant>,
-    /// Time that its sender spent otherwise, between the two: after the last new byte everything is repair.
+    /// Time between the first and the last byte that its sender spent on anything other than sending: after the last
+    /// new byte everything is repair.
     pub spent: Spent,
     start: SeqNumber,
     end: SeqNumber,
@@ -78,17 +80,17 @@ pub struct Message {
 /// ACKs of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Acks {
-    /// The last two that advanced and were not of all of it, the later one second.
+    /// Last two ACKs that advanced and did not acknowledge the whole message, the later one second.
     parts: [Option<(Instant, SeqNumber)>; 2],
-    /// When the first of all of it came.
+    /// Time of the first ACK of the whole message.
     whole_at: Option<Instant>,
-    /// `true` if that ACK travelled alone, `false` if with data or a FIN, which its application had to send.
+    /// `true` if that ACK came alone; `false` if with data or a FIN, which the application had to send.
     alone: bool,
 }
 
 impl Acks {
-    /// The other end has acknowledged everything before `ack` of a message that ends with `end`. An ACK that does not advance tells
-    /// nothing.
+    /// Processes an ACK of everything before `ack`, for a message that ends at `end`. Ignores an ACK that does not
+    /// advance.
     fn take(&mut self, at: Instant, ack: SeqNumber, end: SeqNumber, alone: bool) {
         let [_, last] = self.parts;
         if self.whole_at.is_some() || last.is_some_and(|(_, last)| !is_after(ack.0, last.0)) {
@@ -101,16 +103,17 @@ impl Acks {
         }
     }
 
-    /// More of the message was sent. What came before a pause in which nothing was outstanding tells nothing of it.
+    /// Continues the message. Discards the ACKs before a pause in which nothing was outstanding.
     fn goes_on(&mut self) {
         if self.whole_at.is_some() {
             *self = Self::default();
         }
     }
 
-    /// When an ACK of all that ends with `end` would have come without delay. It is that which came, if it travelled alone less than
-    /// [`DELAYED_ACK`] after another, or after all could have arrived, at `arrived`. Otherwise the rest is taken to have come as the
-    /// part before it did.
+    /// Returns the time at which an undelayed ACK of everything up to `end` would have come. That is the time of the
+    /// actual ACK if it came alone and less than [`DELAYED_ACK`] after the previous ACK, or after `arrived`, the time
+    /// at which everything could have arrived. Otherwise the remainder is assumed to have arrived at the rate of the
+    /// part before it.
     fn prompt(&self, arrived: Instant, end: SeqNumber) -> Option<Instant> {
         let [before, last] = self.parts;
         let sure = last.map_or(arrived, |(at, _)| arrived.max(at));
@@ -174,15 +177,15 @@ impl Message {
         self.acks.goes_on();
     }
 
-    /// The other end has acknowledged everything before `ack`, by a packet that carries nothing else if `alone`.
+    /// Processes an ACK of everything before `ack`. It came without data or FIN if `alone`.
     fn acknowledged(&mut self, at: Instant, ack: SeqNumber, alone: bool) {
         if is_after(ack.0, self.start.0) {
             self.acks.take(at, ack, self.end, alone);
         }
     }
 
-    /// Works out when it was over, if ACKs take `way` at the least from here to the other end and back; `None` where the capture was
-    /// taken at that end.
+    /// Computes the time at which the message was complete. `way` is the minimum time of an ACK from the capture point
+    /// to the other endpoint and back; `None` if the capture was taken at that endpoint.
     pub(crate) fn close(&mut self, way: Option<Duration>) {
         let arrived = self.last_at + way.unwrap_or_default();
         if let Some(way) = way
@@ -194,7 +197,7 @@ impl Message {
         self.ack_held = self.acks.whole_at.unwrap_or(due).since(due);
     }
 
-    /// Bytes of it were sent again.
+    /// Registers a retransmission of bytes of the message.
     fn repeat(&mut self, piece: &Piece) {
         let last_at = self.last_at.max(piece.at);
         self.spent.repair += last_at.since(self.last_at);
@@ -204,22 +207,22 @@ impl Message {
     }
 }
 
-/// A request and its answer.
+/// Request and response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// End that asks.
+    /// Endpoint that sends the request.
     pub asker: Side,
-    /// Request; of pipelined ones the first, with the bytes of all.
+    /// Request. If requests were pipelined, the first of them with the bytes of all.
     pub request: Message,
-    /// Answer; of pipelined requests all of them.
+    /// Response. If requests were pipelined, the responses to all of them.
     pub answer: Message,
-    /// Pipelined requests beyond the first.
+    /// Number of pipelined requests beyond the first.
     pub joined: u32,
-    /// Time at which the answer before was over.
+    /// Time at which the previous response was complete.
     pub answered_before: Option<Instant>,
 }
 
-/// Turn whose answer is not over yet.
+/// Turn whose response is not complete yet.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     request: Message,
@@ -249,29 +252,29 @@ impl Open {
     }
 }
 
-/// Sequence numbers of the data of one end.
+/// Sequence numbers of the data of one endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 struct Numbers {
-    /// Number after the last byte that was sent.
+    /// Sequence number after the last byte sent.
     next: Option<SeqNumber>,
-    /// Highest number that the other end has acknowledged.
+    /// Highest sequence number that the other endpoint has acknowledged.
     acked: Option<SeqNumber>,
 }
 
-/// Finds the turns of a connection.
+/// Detector of the turns of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
     asker: Side,
     numbers: Both<Numbers>,
-    /// End that sent new data last.
+    /// Endpoint that last sent new data.
     last: Option<Side>,
     open: Option<Open>,
-    /// Request that was sent after the answer of the open turn had begun.
+    /// Request that was sent after the response of the open turn had begun.
     coming: Option<Message>,
 }
 
 impl Turns {
-    /// Turns of a connection in which `asker` asks.
+    /// Creates a detector for a connection in which `asker` sends the requests.
     pub(crate) const fn new(asker: Side) -> Self {
         let numbers = Numbers {
             next: None,
@@ -289,7 +292,8 @@ impl Turns {
         }
     }
 
-    /// Takes in a packet of `side`, whose stream has spent that much time so far. Returns the turn that it shows to be over.
+    /// Processes a packet from `side`. `spent` returns the time that its stream has spent so far. Returns the turn that
+    /// the packet shows to be complete.
     pub(crate) fn take(
         &mut self,
         side: Side,
@@ -350,7 +354,7 @@ impl Turns {
         over
     }
 
-    /// The answering end has acknowledged everything before `ack`, without an answer.
+    /// Registers that the responding endpoint acknowledged everything before `ack` without a response.
     fn heard(&mut self, at: Instant, ack: SeqNumber) {
         let unanswered = self.open.as_mut().filter(|open| open.answer.is_none());
         let request = self
@@ -362,7 +366,7 @@ impl Turns {
         }
     }
 
-    /// The asking end has sent new data.
+    /// Registers new data from the requesting endpoint.
     fn asked(&mut self, piece: &Piece, ack: Option<SeqNumber>) {
         let goes_on = self.last == Some(self.asker);
         let answered = self.numbers.of(self.asker.other()).next;
@@ -375,7 +379,7 @@ impl Turns {
         } else if let Some(coming) = &mut self.coming {
             coming.extend(piece);
         } else {
-            // The asking end did not have all of the answer yet.
+            // The requesting endpoint has not received the whole response yet.
             let lacks = answered.zip(ack);
             let lacks = lacks.is_some_and(|(next, ack)| is_after(next.0, ack.0));
             if lacks || goes_on {
@@ -387,7 +391,7 @@ impl Turns {
         }
     }
 
-    /// The other end has sent new data.
+    /// Registers new data from the other endpoint.
     fn answered(&mut self, piece: &Piece, ack: Option<SeqNumber>) -> Option<Turn> {
         let knows = |request: &Message| ack.is_none_or(|ack| is_after(ack.0, request.start.0));
         let open = self.open.as_mut()?;
@@ -413,7 +417,7 @@ impl Turns {
         over
     }
 
-    /// An end has sent something again that is not acknowledged.
+    /// Registers a retransmission of data that is not acknowledged.
     fn repeated(&mut self, side: Side, piece: &Piece) {
         let Some(open) = &mut self.open else {
             return;
@@ -429,14 +433,14 @@ impl Turns {
         }
     }
 
-    /// The answer before the open turn was over then.
+    /// Sets the time at which the response before the open turn was complete.
     pub(crate) fn answered_before(&mut self, over_at: Instant) {
         if let Some(open) = &mut self.open {
             open.answered_before = open.answered_before.and(Some(over_at));
         }
     }
 
-    /// Nothing more is to come. Returns the last turn, if it was answered.
+    /// Processes the end of the connection. Returns the last turn, if it has a response.
     pub(crate) fn finish(&mut self) -> Option<Turn> {
         self.open.take()?.close(self.asker)
     }
@@ -447,7 +451,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::{from, ms};
 
-    /// All turns of the packets.
+    /// Returns all turns of the packets.
     fn turns(packets: &[Packet]) -> Vec<Turn> {
         let mut turns = Turns::new(Side::Opener);
         let mut found = Vec::new();
@@ -470,7 +474,8 @@ mod tests {
         from(Side::Answerer, at, seq).len(1000).ack(ack)
     }
 
-    /// First and last times of request and answer in milliseconds, the bytes of both, and the requests joined.
+    /// Returns the first and last times of request and response in milliseconds, the bytes of both, and the number of
+    /// joined requests.
     fn told(turn: &Turn) -> ([f64; 4], [u64; 2], u32) {
         let (request, answer) = (turn.request, turn.answer);
         let times = [
@@ -487,9 +492,9 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_over_when_the_next_request_is_answered() {
+    fn a_turn_ends_when_the_next_request_is_answered() {
         let found = turns(&[
-            // A greeting answers nothing.
+            // A greeting is not a response.
             answers(0.0, 1, 1),
             asks(10.0, 1, 1001),
             asks(11.0, 101, 1001),
@@ -511,8 +516,8 @@ mod tests {
     }
 
     #[test]
-    fn requests_sent_before_the_answer_is_over_are_joined() {
-        // The answer goes on without acknowledging the second request, as captured at the client.
+    fn requests_sent_during_a_response_are_joined() {
+        // Captured at the client: the response continues without acknowledging the second request.
         let crossing = turns(&[
             asks(0.0, 1, 1),
             answers(10.0, 1, 101),
@@ -520,7 +525,7 @@ mod tests {
             answers(10.2, 1001, 101),
             answers(20.0, 2001, 201),
         ]);
-        // The second request does not acknowledge all of the answer, as captured at the server.
+        // Captured at the server: the second request does not acknowledge the whole response.
         let behind = turns(&[
             asks(0.0, 1, 1),
             answers(10.0, 1, 101),
@@ -540,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_ends_with_its_last_repair_before_it_is_acknowledged() {
+    fn a_message_ends_with_its_last_retransmission_before_it_is_acknowledged() {
         let found = turns(&[
             asks(0.0, 1, 1),
             asks(200.0, 1, 1),
@@ -548,7 +553,7 @@ mod tests {
             answers(210.1, 1001, 101),
             answers(410.0, 1, 101),
             from(Side::Opener, 420.0, 101).ack(2001),
-            // A late copy, after everything was acknowledged.
+            // A late retransmission, after everything was acknowledged.
             answers(600.0, 1001, 101),
         ]);
         let all: Vec<_> = found.iter().map(told).collect();
@@ -556,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_an_answer_is_no_turn() {
+    fn a_request_without_a_response_is_not_a_turn() {
         assert_eq!(turns(&[asks(0.0, 1, 1)]), []);
         assert_eq!(turns(&[answers(0.0, 1, 1)]), []);
     }

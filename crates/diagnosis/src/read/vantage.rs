@@ -1,50 +1,50 @@
-//! Where a capture was taken, seen from the sender of the data.
+//! Capture point, relative to the sender of the data.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use dupack_tcp::time::Duration;
 
-/// Where a capture was taken.
+/// Kind of capture point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// At the sender: an ACK is answered at once.
+    /// At the sender: it responds to ACKs immediately.
     Sender,
-    /// At the receiver: data is acknowledged at once.
+    /// At the receiver: it acknowledges data immediately.
     Receiver,
-    /// Somewhere between.
+    /// Between the endpoints.
     Middle,
-    /// Nothing tells.
+    /// Unknown: there is no evidence.
     Unknown,
 }
 
-/// Where a capture was taken, and how that is known.
+/// Capture point and the evidence for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Vantage {
-    /// Where.
+    /// Kind of capture point.
     pub place: Place,
-    /// The least time from there to the sender and back: so long an ACK is under way before the sender
-    /// can answer it where the capture was taken.
+    /// Minimum round-trip time between the capture point and the sender: an ACK takes this long until the capture point
+    /// can see the sender's response to it.
     pub to_sender: Duration,
-    /// The least time from there to the receiver and back.
+    /// Minimum round-trip time between the capture point and the receiver.
     pub to_receiver: Duration,
-    /// What tells.
+    /// Evidence for the capture point.
     pub reason: Reason,
 }
 
-/// What tells where a capture was taken.
+/// Evidence for a capture point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The times between the packets of the handshake.
+    /// Times between the packets of the handshake.
     Handshake,
-    /// How soon timestamps are echoed.
+    /// Delay until timestamps are echoed.
     Timestamps,
-    /// How soon data follows the ACKs that let it go.
+    /// Delay between ACKs and the data that they allow.
     Responses,
-    /// How soon repairs came that duplicate ACKs had asked for.
+    /// Delay between duplicate ACKs and the retransmissions that they trigger.
     Repairs,
-    /// None of these: no answer of either end was seen.
+    /// No evidence: the capture shows no response from either endpoint.
     Nothing,
 }

@@ -1,14 +1,14 @@
-//! ACKs on their way from where the capture was taken to the sender.
+//! ACKs in transit from the capture point to the sender.
 //!
-//! Where a capture was not taken at the sender, an ACK is seen before the sender has it, and a segment after
-//! it left. Both together are one delay: the time from there to the sender and back. Everything is told at
-//! the time at which a segment that answers it would be seen; so that an ACK captured at *t* counts at
-//! *t* + delay, between segments that left before it came and those that left after.
+//! If a capture was not taken at the sender, an ACK is captured before the sender receives it, and a segment after it
+//! left. Both offsets together are one delay: the round-trip time between the capture point and the sender. Every event
+//! is reported at the time at which a segment that responds to it would be captured. So an ACK captured at *t* takes
+//! effect at *t* + delay, between segments that left before it arrived and segments that left after.
 //!
-//! The delay has a least value, which the handshake tells, and grows with queues on the way. Timestamps tell
-//! it exactly (RFC 7323 §4.3): a segment echoes the TSval of the last ACK that its sender has taken in. One
-//! that echoes *v* left after the first ACK with *v* had come, and before any with a later value; these
-//! are two bounds on the delay, a few ACKs apart. Without timestamps it is the least value.
+//! The delay has a minimum, which the handshake shows, and grows with queues along the path. Timestamps show it exactly
+//! (RFC 7323 §4.3): a segment echoes the TSval of the last ACK that its sender has processed. A segment that echoes *v*
+//! left after the first ACK with *v* arrived, and before any ACK with a later value arrived; these are two bounds on
+//! the delay, a few ACKs apart. Without timestamps the delay is its minimum.
 
 use std::collections::VecDeque;
 
@@ -19,58 +19,57 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::packet::is_after;
 
-/// Most ACKs that wait at once: those of a window of 16,384 segments, at one for each two
-/// (ours; 160 Mbit/s times 600 ms, or 10 Gbit/s times 10 ms).
+/// Maximum number of ACKs held at once: those of a window of 16,384 segments, one ACK for every two segments (ours; 160
+/// Mbit/s times 600 ms, or 10 Gbit/s times 10 ms).
 const WAITING_MAX: usize = 8192;
 
-/// An ACK waits no longer than so many times the longest delay that was seen, for a queue on the way may
-/// have grown (ours) ...
+/// Maximum waiting time of an ACK, as a multiple of the longest delay seen: a queue along the path may have grown
+/// (ours).
 const GROWTH_MAX: u64 = 4;
-/// ... or for so long in any case (ours): the echo may stand still for a while, where data of the other
-/// direction was lost, as out of order nothing is echoed (RFC 7323 §4.3 (2)).
+/// Minimum patience with any ACK (ours): the echo may stand still for a while if data of the other direction was lost,
+/// because out-of-order data is not echoed (RFC 7323 §4.3 (2)).
 const PATIENCE: Duration = Duration::from_secs(1);
-/// No queue of ours, or of anybody's whom we know of, delays longer (RFC 6298's greatest
-/// timeout is 60 s).
+/// Maximum delay: no known queue delays longer (the maximum timeout of RFC 6298 is 60 s).
 const DELAY_MAX: Duration = Duration::from_secs(60);
 
-/// An ACK as the stream takes it in.
+/// ACK in the form that the stream processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Heard {
-    /// When it was captured.
+    /// Capture time.
     pub(crate) captured: Instant,
-    /// Its number in the capture.
+    /// Packet number in the capture.
     pub(crate) packet: u64,
-    /// What it says.
+    /// Content of the ACK.
     pub(crate) ack: Ack,
-    /// Its timestamps.
+    /// Timestamps.
     pub(crate) timestamps: Option<Timestamps>,
-    /// The window that it grants, if its scale is known.
+    /// Window that the ACK grants, if the window scale is known.
     pub(crate) window: Option<u64>,
-    /// The window field as it stands, if it was not cut off.
+    /// Window field before scaling, if the capture has it.
     pub(crate) field: Option<u16>,
-    /// Bytes of data that the packet carries.
+    /// Bytes of data in the packet.
     pub(crate) len: u32,
 }
 
-/// The ACKs that the sender does not have yet, in the order of the capture.
+/// ACKs that the sender has not received yet, in capture order.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     queue: VecDeque<Heard>,
-    /// From the capture to the sender and back: the least value, that now, and the most.
+    /// Round-trip time between the capture point and the sender: the minimum, the current value, and the maximum.
     least: Duration,
     delay: Duration,
     most: Duration,
-    /// The latest TSecr that the sender has sent, and when the last packet with one was seen.
+    /// Latest TSecr from the sender, and the capture time of the last packet with one.
     echoed: Option<u32>,
     learned_at: Option<Instant>,
-    /// The TSval of the last ACK that was let go.
+    /// TSval of the last released ACK.
     gone: Option<u32>,
-    /// Those that had to go early, as too many waited.
+    /// Number of ACKs released early because too many were held.
     crowded_out: u64,
 }
 
 impl Waiting {
-    /// The least delay is known, or is known better.
+    /// Sets the minimum delay when it becomes known or better known.
     pub(crate) fn set_least(&mut self, least: Duration) {
         if least == self.least {
             return;
@@ -84,22 +83,22 @@ impl Waiting {
         self.most = self.most.max(self.delay);
     }
 
-    /// The delay as it is now.
+    /// Returns the current delay.
     pub(crate) const fn delay(&self) -> Duration {
         self.delay
     }
 
-    /// Whether ACKs count when they are captured.
+    /// Returns `true` if ACKs take effect when they are captured.
     pub(crate) const fn is_at_sender(&self) -> bool {
         self.delay.is_zero()
     }
 
-    /// ACKs that wait.
+    /// Returns the number of ACKs held.
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// An ACK was captured. If there are too many, the first goes at once.
+    /// Adds a captured ACK. Returns the first one if there are too many.
     pub(crate) fn push(&mut self, heard: Heard) -> Option<Heard> {
         let first = if self.queue.len() >= WAITING_MAX {
             self.crowded_out += 1;
@@ -111,11 +110,11 @@ impl Waiting {
         first
     }
 
-    /// A packet of the sender's was seen at `now` that echoes `echo`: learns from it how long the way is.
+    /// Learns the delay from a packet of the sender, captured at `now`, that echoes `echo`.
     pub(crate) fn learn(&mut self, now: Instant, echo: Option<u32>) {
         let Some(echo) = echo else { return };
         if self.echoed.is_some_and(|known| is_after(known, echo)) {
-            // It was overtaken by a later one.
+            // A later packet has overtaken this one.
             return;
         }
         let before = self.learned_at.replace(now);
@@ -124,8 +123,8 @@ impl Waiting {
         }
     }
 
-    /// The sender has just had the first ACK with this value, and had not when its packet before was seen.
-    /// An ACK that is echoed by none may have been lost, so that only what is echoed tells.
+    /// Bounds the delay: the sender has just received the first ACK with this value, and had not when its previous
+    /// packet was captured. An ACK that no packet echoes may have been lost, so only echoed ones count.
     fn bound(&mut self, now: Instant, echo: u32, before: Option<Instant>) {
         let mut upper = None;
         let mut lower = Duration::ZERO;
@@ -150,13 +149,13 @@ impl Waiting {
         self.most = self.most.max(self.delay);
     }
 
-    /// How long an ACK may wait for a segment that echoes it.
+    /// Returns the maximum time for which an ACK waits for a segment that echoes it.
     fn patience(&self) -> Duration {
         (self.most * GROWTH_MAX).max(PATIENCE).min(DELAY_MAX)
     }
 
-    /// The next ACK that the sender has had when a packet of its own is seen at `now`, and the time at which it
-    /// counts.
+    /// Returns the next ACK that the sender has received when its packet is captured at `now`, and the time at which
+    /// the ACK takes effect.
     pub(crate) fn next_before(&mut self, now: Instant) -> Option<(Heard, Instant)> {
         let front = self.queue.front()?;
         let due = front.captured + self.delay;
@@ -165,7 +164,7 @@ impl Waiting {
                 if is_after(stamps.value, echoed) {
                     now.since(front.captured) > self.patience()
                 } else {
-                    // Of several with one value, only the first is known to have come.
+                    // Of several ACKs with one value, only the first is known to have arrived.
                     let first = self.gone != Some(stamps.value);
                     stamps.value != echoed || first || due <= now
                 }
@@ -176,8 +175,8 @@ impl Waiting {
         heard.map(|heard| (heard, due.min(now)))
     }
 
-    /// The next ACK, and when it came, if the sender is silent since the last that waits, which is of all that was sent, and is due at
-    /// `now`.
+    /// Returns the next ACK and its arrival time if the last ACK held acknowledges everything that was sent, and is due
+    /// at `now`: the sender has been silent since.
     pub(crate) fn next_before_silence(
         &mut self,
         now: Instant,
@@ -190,7 +189,7 @@ impl Waiting {
         self.next_at_end()
     }
 
-    /// The next ACK that has waited for longer than any does, at `now`.
+    /// Returns the next ACK that has exceeded the maximum waiting time at `now`.
     pub(crate) fn next_overdue(&mut self, now: Instant) -> Option<(Heard, Instant)> {
         let front = self.queue.front()?;
         if now.since(front.captured) <= self.patience() {
@@ -200,7 +199,7 @@ impl Waiting {
         self.let_go().map(|heard| (heard, due.min(now)))
     }
 
-    /// The next ACK, and when it would have come: nothing more of the sender's is to be seen.
+    /// Returns the next ACK and its expected arrival time, when no more packets of the sender follow.
     pub(crate) fn next_at_end(&mut self) -> Option<(Heard, Instant)> {
         let heard = self.let_go()?;
         Some((heard, heard.captured + self.delay))
@@ -223,7 +222,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::ms;
 
-    /// An ACK captured at `at` ms, with this TSval.
+    /// Returns an ACK captured at `at` ms with this TSval.
     fn heard(at: f64, value: Option<u32>) -> Heard {
         Heard {
             captured: ms(at),
@@ -248,7 +247,8 @@ mod tests {
         waiting
     }
 
-    /// A segment of the sender's at `now` that echoes `echo`: when the ACKs count that it has had, in ms.
+    /// Processes a segment captured at `now` that echoes `echo`. Returns the times in ms at which the ACKs that the
+    /// sender has received take effect.
     fn arrivals(waiting: &mut Waiting, now: f64, echo: Option<u32>) -> Vec<f64> {
         waiting.learn(ms(now), echo);
         let next = || waiting.next_before(ms(now));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn without_timestamps_an_ack_takes_the_least_time() {
+    fn without_timestamps_an_ack_takes_the_minimum_delay() {
         let mut queue = waiting(50, &[(0.0, None), (10.0, None), (20.0, None)]);
         assert!(arrivals(&mut queue, 49.0, None).is_empty());
         assert_eq!(arrivals(&mut queue, 65.0, None), [50.0, 60.0]);
@@ -266,20 +266,21 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_shows_which_acks_have_come_and_which_have_not() {
+    fn an_echo_shows_which_acks_have_arrived() {
         let acks = [(0.0, Some(1)), (10.0, Some(2)), (20.0, Some(3))];
         let mut queue = waiting(50, &acks);
-        // A queue has delayed the segment: it left after the first ACK came, and before the second.
+        // A queue delayed the segment: it left after the first ACK arrived and before the second.
         assert_eq!(arrivals(&mut queue, 90.0, Some(1)), [80.0]);
-        // The delay is between 80 ms, for the second had not come, and 90, for the first had.
+        // The delay is at least 80 ms, because the second ACK had not arrived, and at most 90 ms, because the first
+        // had.
         assert_eq!(queue.delay(), Duration::from_millis(80));
-        // Sooner than it seemed: what the echo shows counts.
+        // The second ACK arrived earlier than expected: the echo decides.
         assert_eq!(arrivals(&mut queue, 95.0, Some(3)), [85.0, 95.0]);
         assert_eq!(queue.delay(), Duration::from_millis(75));
     }
 
     #[test]
-    fn of_acks_with_one_value_the_first_has_come_and_the_others_go_by_time() {
+    fn of_acks_with_one_value_only_the_first_certainly_arrived() {
         let acks = [
             (0.0, Some(1)),
             (0.2, Some(1)),
@@ -287,7 +288,7 @@ mod tests {
             (5.0, Some(6)),
         ];
         let mut queue = waiting(50, &acks);
-        // By now a delay of 50.3 ms at the most has been seen, so that of two ACKs it is sure that they came.
+        // The delay is at most 50.3 ms by now, so two ACKs have certainly arrived.
         let first = arrivals(&mut queue, 50.3, Some(1));
         assert_eq!(first, [50.0, 50.2]);
         assert_eq!(arrivals(&mut queue, 50.5, Some(1)), [50.4]);
@@ -295,18 +296,18 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_that_stands_still_is_not_waited_for_for_ever() {
+    fn acks_do_not_wait_forever_for_an_echo() {
         let mut queue = waiting(50, &[(0.0, Some(1)), (10.0, Some(2))]);
         assert_eq!(arrivals(&mut queue, 50.0, Some(1)), [50.0]);
         assert!(arrivals(&mut queue, 1000.0, Some(1)).is_empty());
-        // More than a second, and no sign of it: it counts as late as it can have.
+        // After more than a second without evidence, the ACK takes effect as late as possible.
         assert_eq!(arrivals(&mut queue, 9000.0, Some(1)).len(), 1);
         assert!(queue.next_overdue(ms(9000.0)).is_none());
     }
 
     #[test]
-    fn an_ack_that_was_lost_makes_the_way_no_longer() {
-        // Of four ACKs the third is lost; the sender writes every 150 ms.
+    fn a_lost_ack_does_not_lengthen_the_delay() {
+        // The third of four ACKs is lost. The sender writes every 150 ms.
         let acks = [
             (0.0, Some(1)),
             (150.0, Some(151)),
@@ -316,14 +317,14 @@ mod tests {
         let mut queue = waiting(30, &acks);
         assert_eq!(arrivals(&mut queue, 145.0, Some(1)), [30.0]);
         assert_eq!(arrivals(&mut queue, 295.0, Some(151)), [180.0]);
-        // The third would have been heard, and another counts.
+        // Without its loss, the third ACK would have arrived before this segment, which still echoes the second.
         assert!(arrivals(&mut queue, 445.0, Some(151)).is_empty());
         assert_eq!(arrivals(&mut queue, 595.0, Some(451)), [330.0, 480.0]);
         assert_eq!(queue.delay(), Duration::from_millis(30));
     }
 
     #[test]
-    fn a_segment_that_was_overtaken_tells_nothing() {
+    fn an_overtaken_segment_is_ignored() {
         let acks = [(0.0, Some(1)), (10.0, Some(2)), (20.0, Some(3))];
         let mut queue = waiting(50, &acks);
         assert_eq!(arrivals(&mut queue, 60.0, Some(2)).len(), 2);
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_that_waits_is_bounded() {
+    fn the_number_of_held_acks_is_bounded() {
         let mut queue = waiting(50, &[]);
         let mut out = 0;
         for n in 0..2 * WAITING_MAX {

@@ -1,13 +1,12 @@
-//! How long the way is from where a capture was taken to either end and back.
+//! Round-trip times between the capture point and each endpoint.
 //!
-//! One packet at a time of each end is watched: how soon the other end answers it. An answer is an ACK of what
-//! it carries, or an echo of its timestamp. SYNs are packets like others, so that the handshake gives
-//! the first two values. The least of all is kept: what an end does before it answers (delayed ACKs, an
-//! application that waits) only adds.
+//! For each endpoint, one packet at a time is watched until the other endpoint answers it. An answer is an ACK of its
+//! data or an echo of its timestamp. SYNs count like other packets, so the handshake gives the first two values. The
+//! minimum is kept: delays at an endpoint (delayed ACKs, a slow application) only add to it.
 //!
-//! Where there is little else, repairs bound the way: a segment that three duplicate ACKs have asked for, and that was sent
-//! after those which it lacks, comes no sooner than an ACK takes to the sender and the segment back. A handshake that took much
-//! longer, as of a radio that wakes up, is then known to be no round trip.
+//! If there is little other evidence, retransmissions bound the time: one that three duplicate ACKs triggered takes at
+//! least the time of an ACK to the sender and of a segment back. A handshake that took much longer, for example over a
+//! radio link that wakes up, is then known not to show a round trip.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::seq::SeqNumber;
@@ -18,63 +17,66 @@ use crate::read::packet::{Packet, is_after};
 use crate::read::side::{Both, Side};
 use crate::read::vantage::{Place, Reason, Vantage};
 
-/// An end of the connection answers within this time: the kernel of a host needs some 10 µs, a virtual machine or
-/// an interface that gathers interrupts some 100 µs (ours).
+/// Maximum response time of an endpoint at the capture point: the kernel of a host needs about 10 µs, a virtual machine
+/// or an interface with interrupt coalescing about 100 µs (ours).
 const AT_END: Duration = Duration::from_millis(1);
 
-/// At one end the other is so many times as far away, at least (ours).
+/// Minimum ratio between the distances to the far and to the near endpoint, if the capture was taken at an endpoint
+/// (ours).
 const FARTHER: u64 = 4;
 
-/// Both ends answer within this time: they are in one machine (ours: the stacks of two hosts and the wire take more).
+/// Maximum response time of both endpoints if they are in one machine (ours: the stacks of two hosts and the wire take
+/// longer).
 const IN_ONE_MACHINE: Duration = Duration::from_micros(50);
 
-/// An answer later than this is none (ours: it is also the longest timeout, RFC 6298 §2.5).
+/// Maximum response time; a later packet is not an answer (ours: also the longest timeout, RFC 6298 §2.5).
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 
-/// A packet whose answer is awaited.
+/// Packet that awaits an answer.
 #[derive(Clone, Copy, Debug)]
 struct Question {
     at: Instant,
-    /// The number after its last byte, if it carries anything that was not seen before.
+    /// Sequence number after its last byte, if it carries new data.
     end: Option<SeqNumber>,
-    /// Its TSval, if it is the first packet with this one.
+    /// TSval, if it is the first packet with this value.
     value: Option<u32>,
     is_syn: bool,
 }
 
-/// What is known of the way to one end.
+/// Path between the capture point and one endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 struct Way {
     least: Option<(Duration, Reason)>,
-    /// What that end has still to answer.
+    /// Packet that the endpoint has not answered yet.
     question: Option<Question>,
-    /// The answers counted so far.
+    /// Number of answers so far.
     answers: u32,
-    /// The number after the last byte that was sent *to* that end, and the last TSval.
+    /// Sequence number after the last byte sent *to* the endpoint, and the last TSval sent to it.
     sent_end: Option<SeqNumber>,
     sent_value: Option<u32>,
-    /// When an ACK of something new went to that end, which it has not answered with data yet.
+    /// Time of an ACK of new data to the endpoint, until the endpoint follows it with data.
     acked_at: Option<Instant>,
-    /// The highest ACK that went to it.
+    /// Highest ACK sent to the endpoint.
     acked: Option<SeqNumber>,
-    /// How soon it has sent new data after such an ACK: at the sender's end at once.
+    /// Shortest time between such an ACK and new data: near zero at the sender.
     quickest: Option<Duration>,
     repairs: Repairs,
 }
 
-/// Duplicate ACKs that make a sender repair (RFC 5681 §3.2).
+/// Number of duplicate ACKs that trigger a retransmission (RFC 5681 §3.2).
 const DUP_THRESHOLD: u32 = 3;
 
-/// Repairs of which the times are kept.
+/// Number of retransmissions whose times are kept.
 const REPAIRS: usize = 8;
 
-/// Repairs that must agree where nothing shows that they were sent late (ours).
+/// Minimum number of retransmissions that must agree if no identification shows that they were sent after the packets
+/// before them (ours).
 const REPAIRS_MIN: u32 = 3;
 
-/// Answers are doubted where repairs came in less than this part of their time (ours).
+/// Fraction of the answers' time below which the retransmissions' time casts doubt on the answers (ours).
 const DOUBTED: (u64, u64) = (3, 5);
 
-/// The segment that duplicate ACKs ask for.
+/// Segment that duplicate ACKs request.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     seq: SeqNumber,
@@ -82,26 +84,26 @@ struct Wanted {
     asked: u32,
 }
 
-/// How soon repairs came.
+/// Times between duplicate ACKs and the retransmissions that they trigger.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repairs {
     wanted: Option<Wanted>,
-    /// `true` if the receiver lacked nothing when it acknowledged something new last: the segment that duplicate ACKs ask for now
-    /// was lost since.
+    /// `true` if the receiver had no hole when it last acknowledged new data: the segment that duplicate ACKs request
+    /// now was lost since.
     is_whole: bool,
     times: [Duration; REPAIRS],
     count: u32,
-    /// The time that most repairs took; zero if it is not known.
+    /// Time of most retransmissions; zero if it is unknown.
     typical: Duration,
-    /// Repairs that have a later identification than what came before them.
+    /// Number of retransmissions with a later identification than the packets before them.
     sent_later: u32,
     last_id: Option<u16>,
-    /// The least time from an ACK to new data that is no less than half of what repairs take: a round.
+    /// Minimum time from an ACK to new data that is at least half of the retransmissions' time: one round.
     round: Option<Duration>,
 }
 
 impl Repairs {
-    /// A repair took so long; `later` if its identification is later than what came before.
+    /// Registers a retransmission that took `time`. `later` is `true` if its identification is later than those before.
     fn took(&mut self, time: Duration, later: bool) -> News {
         if let Some(slot) = self.times.get_mut(self.count as usize % REPAIRS) {
             *slot = time;
@@ -124,15 +126,15 @@ impl Repairs {
         known.get(known.len() / 2).copied().filter(|_| enough)
     }
 
-    /// The way there and back, as far as repairs and rounds tell.
+    /// Returns the round-trip time, as far as retransmissions and rounds show it.
     fn way(&self) -> Option<Duration> {
         let time = self.time()?;
         Some(self.round.map_or(time, |round| round.min(time)))
     }
 
-    /// An ACK of something new went to the sender, with SACK blocks or without.
+    /// Registers an ACK of new data to the sender, with or without SACK blocks.
     fn advanced(&mut self, at: Instant, seq: SeqNumber, has_blocks: bool) {
-        // What it lacked before may be only a part of what it lacks.
+        // The previous hole may be only a part of the current one.
         self.is_whole = self.wanted.is_none();
         self.wanted = has_blocks.then_some(Wanted {
             seq,
@@ -141,7 +143,7 @@ impl Repairs {
         });
     }
 
-    /// An ACK that says nothing new went to the sender.
+    /// Registers an ACK to the sender that acknowledges nothing new.
     fn asked(&mut self, at: Instant, seq: SeqNumber) {
         match &mut self.wanted {
             Some(wanted) if wanted.seq == seq => wanted.asked = wanted.asked.saturating_add(1),
@@ -155,7 +157,7 @@ impl Repairs {
         }
     }
 
-    /// The sender has sent a packet; `acked_at` is when an ACK of something new went to it that it has not answered yet.
+    /// Processes a packet from the sender. `acked_at` is the time of an ACK of new data that it has not followed yet.
     fn sent(&mut self, packet: &Packet, acked_at: Option<Instant>) -> News {
         let before = match packet.ip_id {
             Some(id) if id != 0 => self.last_id.replace(id),
@@ -166,7 +168,7 @@ impl Repairs {
             .zip(before)
             .map(|(id, before)| id.wrapping_sub(before) as i16);
         if !packet.is_of_stream() || step.is_some_and(|step| step <= 0) {
-            // What was overtaken repairs nothing.
+            // A packet that was overtaken is not a retransmission.
             return News::None;
         }
         if let Some(wanted) = self.wanted
@@ -190,16 +192,16 @@ impl Repairs {
     }
 }
 
-/// Data that follows nothing outstanding so long after an ACK is no answer to it (ours: a way of this length is found by other
-/// packets).
+/// Time after an ACK beyond which data that finds nothing outstanding is not an answer to it (ours: other packets show
+/// a path of this length).
 const BY_ITSELF: Duration = Duration::from_millis(100);
 
-/// Whether a packet has told something of the ways.
+/// Effect of a packet on the knowledge about the paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// One may be shorter than was known, or another end nearer.
+    /// A path may be shorter, or another endpoint nearer, than was known.
     Some,
-    /// It has not.
+    /// Nothing changed.
     None,
 }
 
@@ -216,7 +218,7 @@ impl News {
     }
 }
 
-/// The ways to both ends.
+/// Paths between the capture point and both endpoints.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ways {
     of: Both<Way>,
@@ -224,7 +226,7 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
-    /// Takes in a packet that `side` has sent.
+    /// Processes a packet from `side`.
     pub(crate) fn take(&mut self, side: Side, packet: &Packet) -> News {
         let in_one_machine = self.in_one_machine();
         let nearer = self.nearness.take(side, packet, in_one_machine);
@@ -238,12 +240,12 @@ impl Ways {
         ways.is_some_and(|((one, _), (other, _))| one.max(other) <= IN_ONE_MACHINE)
     }
 
-    /// So many answers of either end were seen, of that which gave fewer.
+    /// Returns the number of answers from the endpoint that gave fewer.
     pub(crate) fn answers(&self) -> u32 {
         self.of.opener.answers.min(self.of.answerer.answers)
     }
 
-    /// Where the capture was taken, for the data that `sender` sends.
+    /// Returns the capture point, relative to the data that `sender` sends.
     pub(crate) fn vantage(&self, sender: Side) -> Vantage {
         let (near, far) = (self.of.of(sender), self.of.of(sender.other()));
         let (near_least, far_least) = (near.shortest(), far.shortest());
@@ -262,7 +264,7 @@ impl Ways {
             let quickest = near.quickest.filter(|_| guessed)?;
             Some((quickest, Reason::Responses))
         });
-        // Where nothing answers, repairs tell: one that duplicate ACKs have asked for comes no sooner than a round trip.
+        // Without answers, a retransmission that duplicate ACKs requested bounds the round-trip time.
         let repaired = || Some((near.repairs.way()?, Reason::Repairs));
         let least = match place {
             Place::Receiver => least.or_else(repaired),
@@ -278,7 +280,8 @@ impl Ways {
     }
 }
 
-/// Where two ways of these lengths meet; `None` if both ends are in one machine or one room.
+/// Returns the capture point between two paths of these lengths; `None` if both endpoints are in one machine or one
+/// room.
 fn place(to_sender: Duration, to_receiver: Duration) -> Option<Place> {
     let is_end = |near: Duration, far: Duration| near <= AT_END && near * FARTHER <= far;
     if is_end(to_sender, to_receiver) {
@@ -293,7 +296,7 @@ fn place(to_sender: Duration, to_receiver: Duration) -> Option<Place> {
 }
 
 impl Way {
-    /// The end at which this way ends has sent a packet.
+    /// Processes a packet from the endpoint of this path.
     fn answer(&mut self, packet: &Packet) -> News {
         let mut news = self.repairs.sent(packet, self.acked_at);
         let acknowledged = packet.segment.ack;
@@ -302,7 +305,8 @@ impl Way {
             let echoes = question.value.is_some() && packet.echo() == question.value;
             let acknowledges = question.end.zip(acknowledged);
             let acknowledges = acknowledges.is_some_and(|(end, ack)| !is_after(end.0, ack.0));
-            // Data that follows nothing outstanding is sent when its application likes, and echoes what came long before.
+            // Data that finds nothing outstanding is sent when the application writes, and echoes a much earlier
+            // timestamp.
             let is_first = packet.is_of_stream() && self.acked == Some(packet.data_seq());
             let echoes = echoes && !(is_first && waited > BY_ITSELF);
             if echoes || acknowledges {
@@ -331,7 +335,7 @@ impl Way {
         news
     }
 
-    /// The least that is known, and by what.
+    /// Returns the shortest known time and the evidence for it.
     fn shortest(&self) -> Option<(Duration, Reason)> {
         let (least, reason) = self.least?;
         let (part, of) = DOUBTED;
@@ -352,7 +356,7 @@ impl Way {
         News::when(is_least)
     }
 
-    /// A packet was sent to the end at which this way ends.
+    /// Processes a packet to the endpoint of this path.
     fn ask(&mut self, packet: &Packet) {
         let start = packet.segment.seq;
         let len = packet.segment.sequence_len();
@@ -369,7 +373,7 @@ impl Way {
             && len > 0
             && is_after(asked.0, start.0)
         {
-            // It was sent again, or something before it: its ACK tells nothing any more.
+            // The packet or an earlier one was retransmitted: its ACK is ambiguous.
             question.end = None;
         }
         if is_new {
@@ -410,7 +414,7 @@ impl Way {
         }
     }
 
-    /// Whether the sender is here, where nothing tells but how soon it answers ACKs by data.
+    /// Returns the capture point if the only evidence is the sender's response time to ACKs.
     fn place_by_quickness(&self, to_receiver: Duration) -> Place {
         let at_once = self.quickest.is_some_and(|quickest| quickest <= AT_END);
         if to_receiver <= AT_END {
@@ -452,7 +456,7 @@ mod tests {
         )
     }
 
-    /// A handshake, with so many ms to the answer and to the ACK of that.
+    /// Returns a handshake with these times in ms, to the answer and then to its ACK.
     fn handshake(there: f64, back: f64) -> [Packet; 3] {
         [
             from(Side::Opener, 0.0, 9).syn(1000),
@@ -462,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn the_handshake_tells_both_ways() {
+    fn the_handshake_shows_both_paths() {
         let [short, long] = [0.5, 40.0].map(|ms| Duration::from_secs_f64(ms / 1e3));
         let at_opener = handshake(40.0, 0.5);
         let told = place_of(&at_opener, Side::Opener);
@@ -471,19 +475,19 @@ mod tests {
         assert_eq!(told, (Place::Receiver, long, short, Reason::Handshake));
         let told = place_of(&handshake(40.0, 40.0), Side::Opener);
         assert_eq!(told, (Place::Middle, long, long, Reason::Handshake));
-        // In one room.
+        // Both endpoints are in one room.
         let told = place_of(&handshake(0.5, 0.5), Side::Opener);
         assert_eq!(told.0, Place::Sender);
     }
 
     #[test]
-    fn of_two_ends_in_one_room_the_one_behind_no_router_is_here() {
+    fn of_two_near_endpoints_the_one_behind_no_router_is_here() {
         // The server's packets have passed a router, the client's have not.
         let mut packets = handshake(0.02, 0.02);
         packets[1].hop_limit = 63;
         assert_eq!(place_of(&packets, Side::Answerer).0, Place::Receiver);
         assert_eq!(place_of(&packets, Side::Opener).0, Place::Sender);
-        // And in the other direction.
+        // The reverse.
         let mut packets = handshake(0.02, 0.02);
         (packets[0].hop_limit, packets[2].hop_limit) = (127, 127);
         assert_eq!(place_of(&packets, Side::Answerer).0, Place::Sender);
@@ -491,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_that_was_sent_again_tells_nothing_by_its_ack() {
+    fn the_ack_of_a_retransmitted_syn_is_ambiguous() {
         let [syn, mut answer, mut ack] = handshake(0.0, 20.0);
         let again = from(Side::Opener, 1000.0, 9).syn(1000);
         answer.at = again.at + Duration::from_millis(40);
@@ -502,11 +506,11 @@ mod tests {
     }
 
     #[test]
-    fn without_a_handshake_timestamps_tell_and_the_least_counts() {
+    fn without_a_handshake_the_fastest_timestamp_echo_counts() {
         let packets = [
             from(Side::Opener, 0.0, 1).len(100).stamps(50, 7),
             from(Side::Answerer, 0.3, 1).ack(101).stamps(70, 50),
-            // 30 ms later the opener echoes that, and is answered late.
+            // 30 ms later the opener echoes that timestamp, and is answered late.
             from(Side::Opener, 30.3, 101).len(100).stamps(80, 70),
             from(Side::Answerer, 70.3, 1).ack(201).stamps(140, 80),
             from(Side::Opener, 120.3, 201).len(100).stamps(170, 140),
@@ -518,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn without_either_data_that_follows_an_ack_at_once_tells() {
+    fn without_timestamps_data_right_after_an_ack_counts() {
         let packets = [
             from(Side::Opener, 0.0, 1).len(100),
             from(Side::Answerer, 30.0, 1).ack(101),
@@ -531,10 +535,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_answered_is_not_waited_for_for_ever() {
+    fn an_unanswered_packet_is_not_awaited_forever() {
         let packets = [
             from(Side::Opener, 0.0, 1).len(100),
-            // Two minutes later something else is answered after 30 ms.
+            // Two minutes later another segment is answered after 30 ms.
             from(Side::Opener, 120_000.0, 5001).len(100),
             from(Side::Answerer, 120_030.0, 1).ack(5101),
         ];
@@ -543,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn one_direction_alone_tells_nothing() {
+    fn one_direction_alone_shows_nothing() {
         let packets = [0.0, 1.0].map(|at| from(Side::Opener, at, at as u32 * 100).len(100));
         let (place, _, _, reason) = place_of(&packets, Side::Opener);
         assert_eq!((place, reason), (Place::Unknown, Reason::Nothing));

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does `work` with each of `things`, by so many threads. They are begun in their order. This thread does `meanwhile`
-/// first, and then helps the others.
+/// Calls `work` for each of `things` on `threads` threads, starting in order. This thread calls `meanwhile` first, and
+/// then helps the others.
 pub(crate) fn share<T: Send, R>(
     things: Vec<T>,
     threads: usize,
@@ -13,7 +13,7 @@ pub(crate) fn share<T: Send, R>(
 ) -> R {
     let helpers = threads.saturating_sub(1).min(things.len());
     let things = Mutex::new(things.into_iter());
-    // The lock is not held while there is work.
+    // The lock is not held during the work.
     let next = || things.lock().unwrap_or_else(PoisonError::into_inner).next();
     let help = || {
         while let Some(thing) = next() {

@@ -1,4 +1,4 @@
-//! Streams taken together: what came through of all of them, and how long what came had waited in queues.
+//! Bundles of streams: the delivered data of all members, and its queueing delay.
 
 use std::cell::OnceCell;
 
@@ -7,14 +7,14 @@ use dupack_tcp::time::Duration;
 use super::candidate::Candidate;
 use crate::path::series::Window;
 
-/// A window.
+/// Time window of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cell {
-    /// Bytes that came through, headers included.
+    /// Delivered bytes, headers included.
     pub bytes: f64,
-    /// The least time in which one of the streams had nothing outstanding, in microseconds.
+    /// Minimum time in which one of the streams had nothing outstanding, in microseconds.
     pub idle_us: f64,
-    /// The sum of the delays beyond the least of each stream, in microseconds, and how many there are.
+    /// Sum of the delays beyond the minimum of each stream, in microseconds, and their number.
     queue_us: f64,
     delays: f64,
 }
@@ -29,7 +29,7 @@ impl Cell {
         }
     }
 
-    /// Of the same streams, later.
+    /// Adds a later window of the same streams.
     fn after(self, later: Self) -> Self {
         Self {
             idle_us: self.idle_us + later.idle_us,
@@ -37,7 +37,7 @@ impl Cell {
         }
     }
 
-    /// Of other streams, at the same time.
+    /// Adds the same window of other streams.
     const fn beside(self, other: Self) -> Self {
         Self {
             bytes: self.bytes + other.bytes,
@@ -47,30 +47,30 @@ impl Cell {
         }
     }
 
-    /// The mean delay beyond the least, in microseconds; `None` if nothing came with a delay.
+    /// Returns the mean delay beyond the minimum, in microseconds; `None` if no delivery has a delay.
     pub(super) fn queue_us(&self) -> Option<f64> {
         (self.delays > 0.0).then(|| self.queue_us / self.delays)
     }
 }
 
-/// Streams, by their places among the candidates.
+/// Bundle of streams.
 #[derive(Clone, Debug)]
 pub(super) struct Bundle {
     pub members: Vec<usize>,
-    /// The longest of their least round trips, and the shortest.
+    /// Longest and shortest of the minimum round-trip times.
     pub round_trips: (Duration, Duration),
     pub width: Duration,
     pub first: u64,
     pub cells: Vec<Cell>,
-    /// With wider windows, as far as somebody has asked: a bundle is held beside many others.
+    /// The same at larger widths, computed on demand: a bundle is compared with many others.
     wider: Wider,
 }
 
-/// By how often the width is doubled.
+/// Windows by the number of doublings of the width.
 type Wider = [OnceCell<(u64, Vec<Cell>)>; u64::BITS as usize];
 
 impl Bundle {
-    /// Of one candidate, at this place.
+    /// Creates a bundle of the candidate with this index.
     pub(super) fn of(place: usize, candidate: &Candidate) -> Self {
         let width = candidate.series.width();
         let (first, windows) = candidate.series.at_width(width);
@@ -97,7 +97,8 @@ impl Bundle {
         }
     }
 
-    /// The number of the first window and all of them, of this width: its own, or wider by a power of two.
+    /// Returns the number of the first window, and all windows, at this width: the bundle's own, or a larger one by a
+    /// power of two.
     pub(super) fn at_width(&self, width: Duration) -> (u64, &[Cell]) {
         let times = (width.as_nanos() / self.width.as_nanos().max(1)).max(1);
         match self.wider.get(times.ilog2() as usize) {
@@ -109,7 +110,7 @@ impl Bundle {
         }
     }
 
-    /// Each so many windows together.
+    /// Merges every `times` windows into one.
     fn joined(&self, times: u64) -> (u64, Vec<Cell>) {
         let mut joined: Vec<Cell> = Vec::new();
         let mut last = None;
@@ -121,7 +122,7 @@ impl Bundle {
             }
             last = Some(place);
         }
-        // A window that reaches beyond its streams is no whole one.
+        // A window that extends beyond its streams is partly idle.
         let own_us = self.width.as_secs_f64() * 1e6;
         let ends = [
             self.first % times,
@@ -136,7 +137,7 @@ impl Bundle {
         (self.first / times, joined)
     }
 
-    /// The windows that both have, at this width.
+    /// Returns the windows that both bundles have at this width.
     pub(super) fn beside<'a>(
         &'a self,
         other: &'a Self,
@@ -153,7 +154,7 @@ impl Bundle {
         own.zip(theirs)
     }
 
-    /// Both together.
+    /// Returns the bundle of all streams of both.
     pub(super) fn join(&self, other: &Self) -> Self {
         let width = self.width.max(other.width);
         let width_us = width.as_secs_f64() * 1e6;
@@ -199,7 +200,8 @@ mod tests {
         }
     }
 
-    /// Windows of 10 ms from the given one on, of these bytes each, with 1 ms each in which nothing was outstanding.
+    /// Returns a bundle with windows of 10 ms from `first` on, with these bytes each, and 1 ms each without outstanding
+    /// data.
     fn bundle(first: u64, bytes: &[f64]) -> Bundle {
         Bundle {
             members: vec![first as usize],
@@ -216,15 +218,15 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_window_that_reaches_beyond_its_stream_is_idle_there() {
-        // 60 to 110 ms: half of the window from 40 to 80 ms, three quarters of that from 80 to 120 ms.
+    fn a_wide_window_that_extends_beyond_its_stream_is_idle_there() {
+        // 60 ms to 110 ms: half of the window from 40 ms to 80 ms, and three quarters of that from 80 ms to 120 ms.
         let five = bundle(6, &[1.0, 2.0, 4.0, 8.0, 16.0]);
         let (first, cells) = five.at_width(ms(40));
         assert_eq!(first, 1);
         assert_eq!(of(cells, |cell| cell.bytes), [3.0, 28.0]);
         assert_eq!(of(cells, |cell| cell.idle_us), [22_000.0, 13_000.0]);
         assert_eq!(cells[0].queue_us(), Some(150.0));
-        // Of its own width nothing is beyond.
+        // At its own width no window extends beyond the stream.
         let two = bundle(6, &[1.0, 2.0]);
         let (first, cells) = two.at_width(ms(10));
         assert_eq!(first, 6);
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn two_bundles_are_held_beside_each_other_where_both_have_windows() {
+    fn two_bundles_are_compared_where_both_have_windows() {
         let (early, late) = (
             bundle(4, &[1.0, 2.0, 3.0, 4.0]),
             bundle(6, &[5.0, 6.0, 7.0]),
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn both_together_carry_the_sum_and_are_idle_where_neither_has_anything_outstanding() {
+    fn a_joined_bundle_carries_the_sum_and_is_idle_only_if_both_are() {
         let mut early = bundle(4, &[1.0, 2.0]);
         early.round_trips = (ms(50), ms(30));
         let both = early.join(&bundle(5, &[10.0, 20.0, 40.0]));
@@ -257,7 +259,7 @@ mod tests {
         assert_eq!((both.first, both.width), (4, ms(10)));
         assert_eq!(of(&both.cells, |cell| cell.bytes), [1.0, 12.0, 20.0, 40.0]);
         assert_eq!(of(&both.cells, |cell| cell.idle_us), [1000.0; 4]);
-        // A time that neither has windows of.
+        // A time without windows of either bundle.
         let apart = bundle(0, &[1.0]).join(&bundle(2, &[2.0]));
         assert_eq!(of(&apart.cells, |cell| cell.idle_us)[1], 10_000.0);
         assert_eq!(apart.cells[1].queue_us(), None);

@@ -1,4 +1,4 @@
-//! Streams that may share a bottleneck: those that carried the most.
+//! Streams that may share a bottleneck: those that carried the most data.
 
 use std::net::IpAddr;
 
@@ -7,25 +7,26 @@ use dupack_tcp::time::Duration;
 use crate::path::series::Series;
 use crate::read::side::Side;
 
-/// Streams that are held beside each other (ours): two thousand pairs, a megabyte.
+/// Maximum number of streams that are compared (ours): two thousand pairs, one megabyte.
 pub(super) const CANDIDATES_MAX: usize = 64;
 
-/// A stream, with what came through over time.
+/// Stream with its delivered data over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
-    /// Its connection.
+    /// Connection number.
     pub connection: u64,
-    /// The end that sends it.
+    /// Endpoint that sends the stream.
     pub side: Side,
-    /// The hosts of its sender and of its receiver.
+    /// Hosts of the sender and of the receiver.
     pub hosts: [IpAddr; 2],
-    /// Its least round-trip time.
+    /// Minimum round-trip time.
     pub round_trip: Duration,
     pub series: Series,
 }
 
 impl Candidate {
-    /// Whether both may cross the same link in the same direction: neither ends at the host where the other begins.
+    /// Returns `true` if both streams may use the same link in the same direction: neither ends at the host where the
+    /// other begins.
     pub(super) fn runs_along(&self, other: &Self) -> bool {
         let [from, to] = self.hosts;
         let [other_from, other_to] = other.hosts;
@@ -33,16 +34,16 @@ impl Candidate {
     }
 }
 
-/// The streams that carried the most.
+/// Streams that carried the most data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Candidates {
     most: Vec<Candidate>,
-    /// All streams, those included that are no candidates.
+    /// Number of all streams, including those that are no candidates.
     streams: u64,
 }
 
 impl Candidates {
-    /// The streams of one more connection, `streams` in all, of which these may share a bottleneck.
+    /// Adds a connection with `streams` streams, of which `those` may share a bottleneck.
     pub(crate) fn push(&mut self, streams: u64, those: Vec<Candidate>) {
         self.streams += streams;
         self.most
@@ -52,7 +53,7 @@ impl Candidates {
         }
     }
 
-    /// How many streams there are.
+    /// Returns the number of all streams.
     pub(super) const fn streams(&self) -> u64 {
         self.streams
     }
@@ -65,7 +66,7 @@ impl Candidates {
         self.most.truncate(CANDIDATES_MAX);
     }
 
-    /// All of them, the first connection first.
+    /// Returns all candidates, sorted by connection.
     pub(super) fn finish(mut self) -> Vec<Candidate> {
         self.cut();
         self.most.sort_by_key(|one| (one.connection, one.side));

@@ -1,19 +1,20 @@
-//! How two quantities go together over time, and how likely that is by chance.
+//! Correlation of two quantities over time, and its probability by chance.
 
-/// Autocorrelations are summed up to this part of the length (Pyper and Peterman, 1998).
+/// Divisor of the length up to which autocorrelations are summed (Pyper and Peterman, 1998).
 const LAGS: usize = 5;
 
-/// The correlation of two series.
+/// Correlation of two series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correlation {
     /// Pearson's coefficient, from -1 to 1.
     pub r: f64,
-    /// So many independent pairs tell as much: neighbours in time are alike (Bartlett, 1935).
+    /// Number of independent pairs with the same information: neighbours in time are similar (Bartlett, 1935).
     pub independent: f64,
 }
 
 impl Correlation {
-    /// Of two series of the same length; `None` if one of them does not vary, or they are too short.
+    /// Returns the correlation of two series of the same length; `None` if one of them is constant, or if they are too
+    /// short.
     #[must_use]
     pub fn of(x: &[f64], y: &[f64]) -> Option<Self> {
         let Self { r, .. } = Self::of_independent(x, y)?;
@@ -33,7 +34,7 @@ impl Correlation {
         Some(Self { r, independent })
     }
 
-    /// As if all pairs were independent of each other: a bound of [`Self::of`] that is known in far less time.
+    /// Returns the correlation if all pairs were independent: a bound of [`Self::of`] that takes much less time.
     #[must_use]
     pub fn of_independent(x: &[f64], y: &[f64]) -> Option<Self> {
         let n = x.len().min(y.len());
@@ -56,16 +57,16 @@ impl Correlation {
         })
     }
 
-    /// How many standard deviations it is away from none: Fisher's transformation of the coefficient (1921).
+    /// Returns the number of standard deviations from zero, by Fisher's transformation of the coefficient (1921).
     #[must_use]
     pub fn deviations(&self) -> f64 {
-        // A coefficient of one would be infinitely many.
+        // A coefficient of one would be infinitely many deviations away.
         let r = self.r.clamp(-0.999, 0.999);
         r.atanh() * (self.independent - 3.0).max(0.0).sqrt()
     }
 }
 
-/// The series without its mean.
+/// Returns the series minus its mean.
 fn centred(series: &[f64]) -> Vec<f64> {
     let mean = mean(series);
     series.iter().map(|value| value - mean).collect()
@@ -75,13 +76,13 @@ fn product(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
-/// The mean; 0 of nothing.
+/// Returns the mean; 0 for an empty series.
 #[must_use]
 pub fn mean(series: &[f64]) -> f64 {
     series.iter().sum::<f64>() / series.len().max(1) as f64
 }
 
-/// The standard deviation as a share of the mean; infinite if the mean is 0.
+/// Returns the standard deviation as a share of the mean; infinite if the mean is 0.
 #[must_use]
 pub fn variation(series: &[f64]) -> f64 {
     let square = product(&centred(series), &centred(series)) / series.len().max(1) as f64;
@@ -97,7 +98,7 @@ pub fn variation(series: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Numbers between 0 and 1 that look drawn (Knuth's linear congruential generator).
+    /// Returns pseudorandom numbers between 0 and 1 (Knuth's linear congruential generator).
     fn noise(seed: u64) -> impl Iterator<Item = f64> {
         let mut state = seed;
         std::iter::from_fn(move || {
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_rest_of_the_other_is_correlated_by_minus_one() {
+    fn complementary_series_have_a_correlation_of_minus_one() {
         let x: Vec<f64> = noise(1).take(100).collect();
         let y: Vec<f64> = x.iter().map(|x| 10.0 - x).collect();
         let found = Correlation::of(&x, &y).unwrap();
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_is_within_some_deviations() {
+    fn chance_stays_within_a_few_deviations() {
         let far = (0..200).filter(|seed| {
             let x: Vec<f64> = noise(*seed).take(60).collect();
             let y: Vec<f64> = noise(seed + 1000).take(60).collect();
@@ -132,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_slowly_tells_less() {
-        // Sums of noise: neighbours are alike, and any two are correlated by much.
+    fn slow_series_carry_less_information() {
+        // Sums of noise: neighbours are similar, and any two series are strongly correlated.
         let walk = |seed| -> Vec<f64> {
             let steps = noise(seed).map(|step| step - 0.5);
             let mut sum = 0.0;

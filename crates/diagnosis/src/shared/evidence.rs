@@ -6,32 +6,32 @@ use super::JOINED_FROM;
 use super::bundle::{Bundle, Cell};
 use super::correlation::{Correlation, mean, variation};
 
-/// Fewer windows tell nothing (ours).
+/// Minimum number of windows (ours).
 const WINDOWS_MIN: usize = 16;
 
-/// Widths that are tried: each twice the one before.
+/// Number of widths that are tried, each twice the previous one.
 const SCALES: u32 = 4;
 
-/// A bundle is backlogged in a window if it had nothing outstanding for no more than this share of it (ours).
+/// Maximum share of a window without outstanding data in which a bundle still counts as backlogged (ours).
 const IDLE_MAX: f64 = 0.1;
 
-/// Less delay than this, or than this share of a round trip, is no queue that could be told from noise (ours, as for losses).
+/// Minimum delay, and minimum share of a round trip, that differ from noise (ours, as for losses).
 const NOISE_US: f64 = 500.0;
 const NOISE_SHARE: f64 = 0.02;
 
-/// Two bundles held beside each other.
+/// Comparison of two bundles.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Comparison {
     /// `true` if there are enough windows in which both were backlogged.
     pub possible: bool,
-    /// Evidence that they share a bottleneck; `None` if there is less than [`JOINED_FROM`] asks for.
+    /// Evidence that they share a bottleneck; `None` if it is weaker than [`JOINED_FROM`].
     pub evidence: Option<Evidence>,
 }
 
 impl Comparison {
-    /// Of the width of windows that tells the most.
+    /// Compares two bundles at the window width with the strongest evidence.
     pub(super) fn of(one: &Bundle, other: &Bundle) -> Self {
-        // What leaves the bottleneck at once is heard of within a round trip.
+        // Data that leaves the bottleneck at one time is reported within a round trip.
         let round_trip = one.round_trips.0.max(other.round_trips.0);
         let mut width = one.width.max(other.width);
         while width < round_trip {
@@ -56,28 +56,28 @@ impl Comparison {
 /// Evidence that two bundles share a bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Evidence {
-    /// Of the changes of what came through of both.
+    /// Correlation of the changes in the delivered data of both.
     pub rates: Correlation,
-    /// Of the changes of how long both waited; `None` if nothing tells.
+    /// Correlation of the changes in the queueing delays of both; `None` if it is unknown.
     pub delays: Option<Correlation>,
-    /// The standard deviation of the sum as a share of its mean.
+    /// Standard deviation of the sum as a share of its mean.
     pub sum_varies: f64,
-    /// The sum in bit/s, on average.
+    /// Mean of the sum in bit/s.
     pub rate: f64,
-    /// The first bundle's share of it.
+    /// Share of the first bundle.
     pub share: f64,
     pub windows: usize,
     pub width: Duration,
 }
 
-/// The windows in which two bundles were backlogged and a queue stood: the number of each, and what came through of both.
+/// Windows in which two bundles were backlogged and a queue stood: the number of each, and the cells of both.
 struct Common<'a> {
     windows: Vec<(usize, (&'a Cell, &'a Cell))>,
     width: Duration,
 }
 
 impl<'a> Common<'a> {
-    /// With this width; `None` if there are too few.
+    /// Returns the common windows at this width; `None` if there are too few.
     fn of(one: &'a Bundle, other: &'a Bundle, width: Duration) -> Option<Self> {
         let width_us = width.as_secs_f64() * 1e6;
         let least = one.round_trips.1.min(other.round_trips.1);
@@ -96,7 +96,7 @@ impl<'a> Common<'a> {
         (windows.len() >= WINDOWS_MIN).then_some(Self { windows, width })
     }
 
-    /// How a quantity of both changes from one window to the next, as far as it is known.
+    /// Returns the changes of a quantity of both from one window to the next, as far as it is known.
     fn changes(&self, of: impl Fn(&Cell) -> Option<f64>) -> [Vec<f64>; 2] {
         let mut changes = [(); 2].map(|()| Vec::with_capacity(self.windows.len()));
         for pair in self.windows.windows(2) {
@@ -115,7 +115,7 @@ impl<'a> Common<'a> {
         changes
     }
 
-    /// How what came through of both goes together, unless that may be chance.
+    /// Returns the correlation of the delivered data of both, unless it may be chance.
     fn rates(&self) -> Option<Correlation> {
         let [one, other] = self.changes(|cell| Some(cell.bytes));
         let at_most = Correlation::of_independent(&one, &other)?;

@@ -12,7 +12,7 @@ fn candidate(connection: u64, hosts: [[u8; 4]; 2]) -> Candidate {
 }
 
 #[test]
-fn data_of_the_two_directions_runs_over_no_common_link() {
+fn opposite_directions_share_no_link() {
     let (here, there, elsewhere) = ([10, 0, 0, 1], [10, 0, 0, 2], [10, 0, 0, 3]);
     let out = candidate(1, [here, there]);
     assert!(out.runs_along(&candidate(2, [here, elsewhere])));
@@ -23,7 +23,7 @@ fn data_of_the_two_directions_runs_over_no_common_link() {
 }
 
 #[test]
-fn nothing_came_of_a_stream_without_windows() {
+fn streams_without_windows_are_not_compared() {
     let mut all = Candidates::default();
     for number in 0..300 {
         all.push(2, vec![candidate(number, [[10, 0, 0, 1], [10, 0, 0, 2]])]);
@@ -35,7 +35,8 @@ fn nothing_came_of_a_stream_without_windows() {
     assert_eq!(find(all), none);
 }
 
-/// Two bundles whose rates are the rest of each other, with delays that go together by `r`, told by so many pairs.
+/// Returns the evidence of two bundles with complementary rates, whose delays have the correlation `r` over this many
+/// independent pairs.
 fn evidence(r: f64, independent: f64) -> Evidence {
     let rates = correlation::Correlation {
         r: -0.9,
@@ -53,9 +54,9 @@ fn evidence(r: f64, independent: f64) -> Evidence {
 }
 
 #[test]
-fn queues_are_alike_where_delays_go_together_closely_and_not_by_chance() {
+fn queues_are_alike_if_delays_are_strongly_correlated() {
     assert!(may_join(&evidence(0.8, 40.0)));
-    // Of few windows that is chance; and over many even a little is none, but no queue in common.
+    // In few windows it may be chance; a weak correlation over many is not, but shows no common queue.
     assert!(!may_join(&evidence(0.8, 6.0)));
     assert!(!may_join(&evidence(0.3, 400.0)));
     let unknown = Evidence {

@@ -3,12 +3,14 @@
 //! `trace_hashes/golden.csv` has one hash for each run of the experiments beside it. A change that affects runs on
 //! purpose renews them (`DUPACK_RENEW_HASHES=1`), and explains the reason in its commit.
 
-mod runs;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dupack_algorithms::catalog::Catalog;
+use dupack_engine::{Execute, Execution};
 use dupack_lab::experiment::load::Source;
+use dupack_lab::results::Results;
+use dupack_lab::run::{Interrupt, Plan};
 
 const EXPERIMENTS: [&str; 5] = ["dumbbell", "one", "radio", "reordering", "shared"];
 
@@ -21,16 +23,19 @@ fn folder() -> PathBuf {
 /// Returns a line for each run of the experiment in a file.
 fn hashes(name: &str) -> String {
     let file = folder().join(format!("{name}.toml"));
-    runs::hashes(&Source {
+    let source = Source {
         name: name.to_owned(),
         text: fs::read_to_string(file).unwrap(),
         folder: folder(),
-    })
+    };
+    let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
+    let results = plan.execute(Execution::default(), &(), &Interrupt::new());
+    results.trace_hashes(name)
 }
 
 #[test]
 fn every_run_is_unchanged() {
-    let mut now = runs::HEADER.to_owned();
+    let mut now = Results::TRACE_HASHES_HEADER.to_owned();
     for name in EXPERIMENTS {
         now += &hashes(name);
     }

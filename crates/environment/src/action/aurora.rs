@@ -1,4 +1,4 @@
-//! Aurora's action: the pace changes by a small factor.
+//! Aurora's action: changes the pace by a small factor.
 //!
 //! Jay et al., ICML 2019, §4.1, and its authors' code (github.com/PCCproject/PCC-RL, `src/gym/network_sim.py`).
 //!
@@ -8,11 +8,11 @@
 //! ```
 //!
 //! Readings:
-//! - The paper bounds neither a nor x; the code has a within ±10¹² and x from 40 to 1000 packets of 1500 bytes a
-//!   second (0.48 to 12 Mbit/s), for links of 1.2 to 6 Mbit/s. Ours are parameters: a within ±40, with which a step
-//!   at most doubles or halves the pace, and x from 0.1 to 1000 Mbit/s.
-//! - The first pace is a random share of the link's rate, 0.3 to 1.5, as in the code. A sender cannot know that
-//!   rate: whoever minds names a `first` pace.
+//! - The paper bounds neither a nor x. The code bounds a by ±10¹², and x by 40 and 1000 packets of 1500 bytes per
+//!   second (0.48 to 12 Mbit/s), for links of 1.2 to 6 Mbit/s. Ours are parameters: a within ±40, so that a step at most
+//!   doubles or halves the pace, and x from 0.1 to 1000 Mbit/s.
+//! - The initial pace is a random share of the link's rate, 0.3 to 1.5, as in the code. A sender cannot know that rate;
+//!   set a `first` pace to avoid this.
 
 use dupack_lab::experiment::Experiment;
 use dupack_lab::units::Rate;
@@ -27,15 +27,15 @@ use crate::error::EnvironmentError;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct RateFactor {
-    /// What an action of 1 changes (α).
+    /// Relative change of the pace by an action of 1 (α).
     pub alpha: f64,
-    /// The most that an action may be, either way.
+    /// Largest absolute value of an action.
     pub bound: f32,
-    /// The least pace.
+    /// Minimum pace.
     pub low: Rate,
-    /// The most.
+    /// Maximum pace.
     pub high: Rate,
-    /// The first.
+    /// Initial pace.
     pub first: FirstRate,
 }
 
@@ -55,12 +55,15 @@ impl RateFactor {
     pub(super) fn check(&self, experiment: &Experiment) -> Result<(), EnvironmentError> {
         let setting = EnvironmentError::setting;
         if !(self.alpha > 0.0 && self.alpha <= 1.0) {
-            let message = format!("{} is not above 0 and at most 1", self.alpha);
-            return Err(setting("action.alpha", message, "the paper's is 0.025"));
+            let message = format!(
+                "invalid value {}: expected a number above 0 and at most 1",
+                self.alpha
+            );
+            return Err(setting("action.alpha", message, "the paper uses 0.025"));
         }
         if !(self.bound > 0.0 && self.bound.is_finite()) {
-            let message = format!("a bound of {} leaves no action", self.bound);
-            return Err(setting("action.bound", message, "for example 40"));
+            let message = format!("the bound {} allows no action", self.bound);
+            return Err(setting("action.bound", message, "write a bound such as 40"));
         }
         check_rates(self.low, self.high, experiment)?;
         self.first.check(experiment)
@@ -70,7 +73,7 @@ impl RateFactor {
         self.first.draw(experiment, self.limits(), chance)
     }
 
-    /// The pace after `rate`, both in bytes per second.
+    /// Returns the pace that follows `rate`, both in bytes per second.
     pub(super) fn next(&self, rate: f64, action: f64) -> f64 {
         let change = self.alpha * action;
         let next = match action >= 0.0 {
@@ -91,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn up_and_down_again_is_where_it_was() {
+    fn a_step_up_and_a_step_down_cancel() {
         let factor = RateFactor::default();
         let up = factor.next(1e6, 1.0);
         assert!((up - 1.025e6).abs() < 1e-6);

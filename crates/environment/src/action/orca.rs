@@ -1,6 +1,6 @@
-//! Orca's action: the window of the control below is multiplied, and the control goes on from there.
+//! Orca's action: multiplies the window of the underlying control, which continues from the new window.
 //!
-//! Abbasloo et al., SIGCOMM 2020. The text was not at hand: this follows its authors' code
+//! Abbasloo et al., SIGCOMM 2020. The text was not available: this follows its authors' code
 //! (github.com/Soheil-ab/Orca, `rl-module/envwrapper.py`, `src/orca-server-mahimahi.cc`).
 //!
 //! ```text
@@ -8,13 +8,13 @@
 //! ```
 //!
 //! Readings:
-//! - The window is multiplied once a step, with the next ACK; between two steps CUBIC grows and reduces it as ever.
-//! - It does not fall below 4 segments (`MIN_CWND`).
-//! - The code leaves a flow alone until it has been through slow start (but for a factor of 1.1 each 20 ms). Here the
-//!   agent acts from the first step on: its observation tells it of slow start, by a window that is not used up.
-//! - The control below is the stack's: `"rack/cubic"` is Orca's. One that sets its window by a model, as BBR does,
-//!   forgets the factor at the next ACK, and is refused.
-//! - The code has the kernel pace at window / SRTT. Here the stack's own pacing holds: in dialect `linux`, CUBIC has it.
+//! - The window is multiplied once per step, at the next ACK. Between two steps, CUBIC grows and reduces it as usual.
+//! - The factor does not reduce it below 4 segments (`MIN_CWND`).
+//! - In the code, the agent does not act on a flow until slow start is over, apart from a factor of 1.1 every 20 ms. Here
+//!   the agent acts from the first step; it can recognise slow start by a window that is not fully used.
+//! - The underlying control is that of the stack: `"rack/cubic"` is Orca's. A control that sets its window by a model, as
+//!   BBR does, forgets the factor at the next ACK and is rejected.
+//! - In the code, the kernel paces at window / SRTT. Here the stack's own pacing applies: in dialect `linux`, CUBIC has it.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,9 +25,9 @@ use crate::error::EnvironmentError;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct WindowFactor {
-    /// The most that an action may be, either way: the window is multiplied by 2 to its power.
+    /// Largest absolute value of an action a; the window is multiplied by 2^a.
     pub bound: f32,
-    /// Segments below which the window does not fall.
+    /// Minimum of the multiplied window, in segments.
     pub least: u32,
 }
 
@@ -43,19 +43,22 @@ impl Default for WindowFactor {
 impl WindowFactor {
     pub(super) fn check(&self) -> Result<(), EnvironmentError> {
         if !(self.bound > 0.0 && self.bound <= 20.0) {
-            let message = format!("a bound of {} is not above 0 and at most 20", self.bound);
+            let message = format!(
+                "invalid bound {}: expected a number above 0 and at most 20",
+                self.bound
+            );
             return Err(EnvironmentError::setting(
                 "action.bound",
                 message,
-                "Orca's is 2",
+                "Orca uses 2",
             ));
         }
         if !(1..=1_000_000).contains(&self.least) {
-            let message = format!("a least window of {} segments", self.least);
+            let message = format!("invalid minimum window of {} segments", self.least);
             return Err(EnvironmentError::setting(
                 "action.least",
                 message,
-                "from 1 to 1000000; Orca's is 4",
+                "choose a number from 1 to 1000000; Orca uses 4",
             ));
         }
         Ok(())

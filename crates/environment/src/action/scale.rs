@@ -1,11 +1,11 @@
-//! Actions that name a pace or a window, on a scale on which equal steps are equal factors.
+//! Actions that set a pace or a window on a logarithmic scale.
 //!
 //! ```text
 //! value = low · (high / low)^((a + 1) / 2),  −1 ≤ a ≤ 1
 //! ```
 //!
-//! So −1 is the least, 1 the most, 0 their geometric mean: most libraries of reinforcement learning draw their
-//! first actions around 0 and want bounds of ±1.
+//! −1 is the minimum, 1 the maximum, and 0 their geometric mean. Most reinforcement learning libraries draw their first
+//! actions around 0 and expect bounds of ±1.
 
 use dupack_lab::experiment::Experiment;
 use dupack_lab::units::Rate;
@@ -15,30 +15,30 @@ use serde::{Deserialize, Serialize};
 use super::{FirstRate, bytes_per_second, check_rates};
 use crate::error::EnvironmentError;
 
-/// A pace between two others.
+/// A pace between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct RateScale {
-    /// What −1 stands for.
+    /// Pace for −1.
     pub low: Rate,
-    /// What 1 stands for.
+    /// Pace for 1.
     pub high: Rate,
-    /// The pace before the first action; left out, the geometric mean of the two.
+    /// Pace before the first action; by default, the geometric mean of the two.
     #[serde(default)]
     pub first: Option<FirstRate>,
 }
 
-/// A window between two others.
+/// A window between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct WindowScale {
-    /// What −1 stands for, in segments.
+    /// Window for −1, in segments.
     pub low: u32,
-    /// What 1 stands for, in segments.
+    /// Window for 1, in segments.
     pub high: u32,
-    /// The window before the first action, in segments; left out, 10 (RFC 6928).
+    /// Window before the first action, in segments; by default, 10 (RFC 6928).
     #[serde(default = "initial_window")]
     pub first: u32,
 }
@@ -48,7 +48,7 @@ const fn initial_window() -> u32 {
 }
 
 impl RateScale {
-    /// A pace between `low` and `high`.
+    /// Creates a scale of paces from `low` to `high`.
     #[must_use]
     pub const fn new(low: Rate, high: Rate) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl RateScale {
         }
     }
 
-    /// In bytes per second.
+    /// Returns the pace for `action` in bytes per second.
     pub(super) fn rate(&self, action: f64) -> f64 {
         on_scale(
             bytes_per_second(self.low),
@@ -82,7 +82,7 @@ impl RateScale {
 }
 
 impl WindowScale {
-    /// A window between `low` and `high` segments; the first has 10 (RFC 6928).
+    /// Creates a scale of windows from `low` to `high` segments. The initial window has 10 segments (RFC 6928).
     #[must_use]
     pub const fn new(low: u32, high: u32) -> Self {
         Self {
@@ -95,19 +95,23 @@ impl WindowScale {
     pub(super) fn check(&self) -> Result<(), EnvironmentError> {
         for (place, window) in [("action.low", self.low), ("action.first", self.first)] {
             if window == 0 {
-                let message = "a window of no segments lets nothing be sent";
-                return Err(EnvironmentError::setting(place, message, "at least 1"));
+                let message = "with a window of 0 segments, nothing is ever sent";
+                return Err(EnvironmentError::setting(
+                    place,
+                    message,
+                    "write at least 1",
+                ));
             }
         }
         if self.low >= self.high {
             let message = format!(
-                "the least window {} is not below the most, {}",
+                "the minimum window {} is not below the maximum, {}",
                 self.low, self.high
             );
             return Err(EnvironmentError::setting(
                 "action.low",
                 message,
-                "low < high",
+                "set low < high",
             ));
         }
         Ok(())
@@ -120,7 +124,7 @@ impl WindowScale {
 
 fn on_scale(low: f64, high: f64, action: f64) -> f64 {
     let place = (action + 1.0) / 2.0;
-    // The power is rounded, the ends are not.
+    // Rounding in the power could exceed the bounds slightly.
     (low * libm::pow(high / low, place)).clamp(low, high)
 }
 
@@ -136,10 +140,10 @@ mod tests {
     }
 
     #[test]
-    fn windows_that_cannot_be_say_so() {
+    fn invalid_windows_are_refused() {
         for (low, high, first, part) in [
             (0, 10, 10, "action.low"),
-            (10, 10, 10, "not below the most"),
+            (10, 10, 10, "not below the maximum"),
             (1, 10, 0, "action.first"),
         ] {
             let window = WindowScale { low, high, first };

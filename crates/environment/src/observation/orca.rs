@@ -1,8 +1,8 @@
-//! Orca's observation: seven numbers of the last ten reports.
+//! Orca's observation: seven numbers of each of the last ten reports.
 //!
-//! Abbasloo, Yen, Chao, "Classic Meets Modern: A Pragmatic Learning-Based Congestion Control for the Internet",
-//! SIGCOMM 2020. The text was not at hand: this follows its authors' code (github.com/Soheil-ab/Orca,
-//! `rl-module/envwrapper.py` and `params.json`), as it builds the vector `state`.
+//! Abbasloo, Yen, Chao, "Classic Meets Modern: A Pragmatic Learning-Based Congestion Control for the Internet", SIGCOMM
+//! 2020. The text was not available: this follows its authors' code (github.com/Soheil-ab/Orca,
+//! `rl-module/envwrapper.py` and `params.json`), which builds the vector `state`.
 //!
 //! ```text
 //! 1  thr / thr_max              4  acknowledged packets / cwnd      6  RTTmin / SRTT
@@ -11,15 +11,15 @@
 //! ```
 //!
 //! Readings:
-//! - `thr` is what was delivered in the interval; the code's kernel takes the mean of Linux's delivery rate samples.
-//! - The fourth counts ACKs; the code's `cnt` is the number of its samples, one for each ACK.
-//! - The loss rate counts what was sent again; the code's kernel counts what is marked lost (`tp->lost`).
-//! - `thr_max` is the most of the episode, as the code keeps it for a run.
+//! - `thr` is the amount delivered in the interval; the code's kernel averages Linux's delivery rate samples.
+//! - The fourth number counts ACKs; the code's `cnt` is the number of its samples, one per ACK.
+//! - The loss rate counts retransmissions; the code's kernel counts segments marked lost (`tp->lost`).
+//! - `thr_max` is the maximum over the episode; in the code, over a run.
 
 use super::Observation;
 use crate::feature::Feature;
 
-/// Reports that are shown (`rec_dim`).
+/// Number of reports in an observation (`rec_dim`).
 const HISTORY: usize = 10;
 
 pub(super) fn observation() -> Observation {

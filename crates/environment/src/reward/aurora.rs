@@ -1,4 +1,4 @@
-//! Aurora's reward: throughput less latency and loss.
+//! Aurora's reward: throughput minus latency and loss.
 //!
 //! Jay et al., ICML 2019, §4.2, and its authors' code (github.com/PCCproject/PCC-RL, `src/gym/network_sim.py`).
 //!
@@ -7,15 +7,16 @@
 //! ```
 //!
 //! Readings:
-//! - Throughput is in packets a second, latency in seconds, loss a share: so the code has it, which divides bits a
-//!   second by the bits of a packet of 1500 bytes. Here a packet is a full segment.
-//! - The code multiplies all of it by 0.001 (`REWARD_SCALE`), the paper does not. The preset has the code's scale:
-//!   rewards of thousands make the learning of values slow.
-//! - Latency is the mean round-trip time of the step. In a step without a sample the code takes it for 0, which
-//!   rewards an agent for silence; here the last mean stands.
+//! - Throughput is in packets per second, latency in seconds, loss a share, as in the code, which divides bits per second
+//!   by the bits of a packet of 1500 bytes. Here a packet is a full segment.
+//! - The code multiplies the sum by 0.001 (`REWARD_SCALE`), the paper does not. The preset has the code's scale:
+//!   rewards in the thousands slow down the learning of values.
+//! - Latency is the mean round-trip time of the step. In a step without a sample, the code takes it to be 0, which
+//!   rewards an agent for not sending; here the last mean is used.
 //! - Loss is lost / (lost + acknowledged), as in the code.
 //!
-//! It grows with the rate of the path without bound, so that an episode on a fast path outweighs many on slow ones.
+//! The reward grows with the rate of the path without bound, so that an episode on a fast path outweighs many on slow
+//! paths.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,13 +29,13 @@ use crate::measured::{Measured, per};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct LinearReward {
-    /// For each segment a second that was delivered.
+    /// Weight of delivered segments per second.
     pub throughput: f64,
-    /// Less for each second of round-trip time.
+    /// Penalty for each second of round-trip time.
     pub latency: f64,
-    /// Less for a share lost of 1.
+    /// Penalty for a loss ratio of 1.
     pub loss: f64,
-    /// What all of it is multiplied with.
+    /// Factor on the whole sum.
     pub scale: f64,
 }
 
@@ -70,10 +71,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_papers_sum_in_thousandths() {
+    fn the_reward_is_the_papers_sum_in_thousandths() {
         let step = Measured {
             duration: 0.1,
-            // 800 packets a second, a fifth of all lost.
+            // 800 packets per second, one fifth of all lost.
             delivered_bytes: 80.0 * 1448.0,
             lost_bytes: 20.0 * 1448.0,
             rtt: 0.060,

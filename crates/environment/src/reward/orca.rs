@@ -1,17 +1,18 @@
-//! Orca's reward: throughput less loss to the most throughput, by how long packets wait.
+//! Orca's reward: throughput minus loss, relative to the maximum throughput and scaled down by delay.
 //!
-//! Abbasloo et al., SIGCOMM 2020. The text was not at hand: this follows its authors' code
+//! Abbasloo et al., SIGCOMM 2020. The text was not available: this follows its authors' code
 //! (github.com/Soheil-ab/Orca, `rl-module/envwrapper.py`, `get_state`).
 //!
 //! ```text
 //! r = (thr − 5 · loss rate) / thr_max · min(1, 1.25 · RTTmin / SRTT)
 //! ```
 //!
-//! The paper's is said to be power (throughput by delay), normalised by the most throughput and the least delay,
-//! with a delay up to β · RTTmin taken for RTTmin; the code takes SRTT / β beyond that, without a jump.
+//! The paper's reward is reported to be power (throughput / delay), normalised by the maximum throughput and the
+//! minimum delay, where a delay up to β · RTTmin counts as RTTmin. Above that, the code uses SRTT / β, which avoids a
+//! jump.
 //!
-//! Readings: all rates are in bytes a second, `thr_max` is the most of the episode. What was sent again stands for
-//! what was lost. Before anything was delivered the reward is 0; the code divides by 0 there.
+//! Readings: all rates are in bytes per second, and `thr_max` is the maximum over the episode. Retransmissions stand
+//! for losses. Before anything is delivered the reward is 0; the code divides by 0 there.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,14 +21,14 @@ use crate::error::EnvironmentError;
 use crate::feature::{DELAY_MARGIN, LOSS_WEIGHT};
 use crate::measured::{Measured, per};
 
-/// A reward by power.
+/// A reward based on power.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct PowerReward {
-    /// What a lost byte weighs beside a delivered one.
+    /// Weight of a lost byte relative to a delivered one.
     pub loss: f64,
-    /// Up to so many times the least round-trip time, waiting costs nothing (β).
+    /// Multiple of the minimum round-trip time up to which delay costs nothing (β).
     pub margin: f64,
 }
 
@@ -47,13 +48,13 @@ impl PowerReward {
             return Ok(());
         }
         let message = format!(
-            "a margin of {} is below the least round-trip time",
+            "the margin {} is below the minimum round-trip time",
             self.margin
         );
         Err(EnvironmentError::setting(
             "reward.margin",
             message,
-            "1 or more; Orca's is 1.25",
+            "write 1 or more; Orca's margin is 1.25",
         ))
     }
 
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_within_the_margin_costs_nothing_and_beyond_it_in_proportion() {
+    fn delay_costs_nothing_within_the_margin_and_proportionally_beyond() {
         let reward = |srtt: f64, lost_bytes: f64| {
             PowerReward::default().of(&Measured {
                 duration: 1.0,

@@ -1,4 +1,4 @@
-//! A reward of one's own: a weighted sum of features, as an observation tells them.
+//! A custom reward: a weighted sum of features, as in an observation.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::error::EnvironmentError;
 use crate::feature::Feature;
 use crate::measured::Measured;
 
-/// What each feature adds to the reward, for each of its units.
+/// Weights of features: the reward for each unit of the feature.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
-    /// By feature: `{ throughput = 1.0, queueing = -10.0, loss_ratio = -5.0 }`.
+    /// Weight by feature: `{ throughput = 1.0, queueing = -10.0, loss_ratio = -5.0 }`.
     pub weights: BTreeMap<Feature, f64>,
 }
 
 impl Weights {
     pub(super) fn check(&self) -> Result<(), EnvironmentError> {
         if self.weights.values().all(|weight| *weight == 0.0) {
-            let message = "nothing has a weight, so that every step is worth the same";
-            let remedy = "for example { throughput = 1.0, loss_ratio = -5.0 }";
+            let message = "all weights are 0, so that every step has the same reward";
+            let remedy = "write weights such as { throughput = 1.0, loss_ratio = -5.0 }";
             return Err(EnvironmentError::setting("reward.weights", message, remedy));
         }
         let mut weights = self.weights.iter();
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_weighted_sum() {
+    fn the_reward_is_the_weighted_sum() {
         let step = Measured {
             duration: 1.0,
             delivered_bytes: 1_000_000.0,

@@ -1,10 +1,10 @@
-//! The threads that step environments: the caller's, and some beside it.
+//! The threads that step environments: the caller's and a pool.
 //!
 //! Each thread has a share of its own, the same in every step, so that an environment stays in the cache of the
-//! processor that stepped it before; whoever is through with its own takes what others have left.
+//! processor that stepped it before. A thread that has finished its share takes parts from the others.
 //!
-//! A step of a few environments is over sooner than the kernel wakes a thread. So nobody goes to sleep at once:
-//! threads with nothing to do look around for a while, and let others run meanwhile.
+//! A step of a few environments takes less time than the kernel needs to wake a thread. Idle threads therefore poll for
+//! a while before they sleep, and yield the processor meanwhile.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,30 +19,30 @@ use crate::error::EnvironmentError;
 /// Threads that work on parts.
 #[derive(Debug)]
 pub(super) struct Crew {
-    /// Those beside the caller's; none if it works alone.
+    /// Threads besides the caller's; `None` if the caller works alone.
     others: Option<Others>,
     size: usize,
 }
 
-/// Threads beside the caller's.
+/// Threads besides the caller's.
 #[derive(Debug)]
 struct Others {
     pool: ThreadPool,
-    /// Whether each of them is looking around.
+    /// `true` for each thread that is polling.
     awake: Arc<[AtomicBool]>,
 }
 
-/// So often somebody looks around before going to sleep: some hundred microseconds.
+/// Number of polls before a thread sleeps: a few hundred microseconds.
 const LOOKS: u32 = 500;
 
-/// Parts for each thread: enough that a slow part does not leave the others waiting.
+/// Parts per thread: enough that one slow part does not keep the other threads waiting.
 const PARTS_EACH: usize = 4;
 
-/// The most threads.
+/// Maximum number of threads.
 const MOST: usize = 1024;
 
 impl Crew {
-    /// As many threads as asked for, to work on `count` environments.
+    /// Starts the requested number of threads, to work on `count` environments.
     pub(super) fn new(threads: Threads, count: usize) -> Result<Self, EnvironmentError> {
         let size = match threads {
             Threads::All => std::thread::available_parallelism()
@@ -52,7 +52,9 @@ impl Crew {
         };
         if !(1..=MOST).contains(&size) {
             let message = format!("{size} threads");
-            let remedy = format!("from 1 to {MOST}; more than processors are no faster");
+            let remedy = format!(
+                "choose a number from 1 to {MOST}; more threads than processors are no faster"
+            );
             return Err(EnvironmentError::setting("threads", message, remedy));
         }
         Ok(Self {
@@ -69,7 +71,7 @@ impl Crew {
         self.size
     }
 
-    /// How many of `count` environments are a part.
+    /// Returns the number of environments per part.
     pub(super) fn part_of(&self, count: usize) -> usize {
         match self.size {
             1 => count,
@@ -77,7 +79,7 @@ impl Crew {
         }
     }
 
-    /// Has `work` done on each of `parts`.
+    /// Applies `work` to each of `parts`, on all threads.
     pub(super) fn each<P: Send>(&self, parts: Vec<P>, work: &(impl Fn(P) + Sync)) {
         let Some(others) = &self.others else {
             parts.into_iter().for_each(work);
@@ -104,7 +106,7 @@ impl Crew {
                 at_work.fetch_sub(1, Ordering::Release);
             });
             go(0);
-            // Who waits for the scope sleeps.
+            // Poll first: waiting for the scope would put this thread to sleep.
             look_around(|| at_work.load(Ordering::Acquire) == 0);
         });
         others.stay_awake();
@@ -122,7 +124,7 @@ impl Others {
         Ok(Self { pool, awake })
     }
 
-    /// Has each of them look around for the next step for a while, if it does not yet.
+    /// Makes each idle thread poll for the next step for a while.
     fn stay_awake(&self) {
         let is_awake = |awake: &AtomicBool| awake.load(Ordering::Relaxed);
         if self.awake.iter().all(is_awake) {
@@ -134,14 +136,14 @@ impl Others {
             if own.swap(true, Ordering::Relaxed) {
                 return;
             }
-            // A step is done within: what was found starts the count anew.
+            // `yield_local` performs a step if there is one; polling then starts again.
             while look_around(|| yield_local() == Some(Yield::Executed)) {}
             own.store(false, Ordering::Relaxed);
         });
     }
 }
 
-/// Looks until `found`, but not for long: whether it was.
+/// Polls `found` for a limited time; returns `true` if it was found.
 fn look_around(found: impl Fn() -> bool) -> bool {
     (0..LOOKS).any(|_| {
         found() || {
@@ -158,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_is_done_once_however_many_threads_there_are() {
+    fn every_part_is_done_once_with_any_number_of_threads() {
         for threads in [1, 2, 3, 8] {
             let crew = Crew::new(Threads::Count(threads), 1).unwrap();
             for parts in [0, 1, 5, 64] {
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_cannot_be_are_refused() {
+    fn invalid_thread_counts_are_refused() {
         for threads in [0, 1025] {
             let error = Crew::new(Threads::Count(threads), 8)
                 .unwrap_err()

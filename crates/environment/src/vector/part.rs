@@ -1,21 +1,21 @@
-//! Neighbouring environments of a vector, and their places in the caller's slices: what one thread steps at a time.
+//! Parts of a vector: adjacent environments and their slices, which one thread steps at a time.
 
 use super::{Autoreset, Failed};
 use crate::environment::{Environment, Outcome};
 
-/// Neighbouring environments.
+/// Adjacent environments.
 pub(super) struct Part<'a> {
-    /// The number of the first.
+    /// Index of the first environment.
     pub(super) first: usize,
     pub(super) environments: &'a mut [Environment],
     pub(super) actions: &'a [f32],
     pub(super) outcome: Outcome<'a>,
-    /// Where what was observed at the end of an episode goes; empty if nobody asks for it.
+    /// Destination for the last observations of an episode; empty if they are not needed.
     pub(super) last: &'a mut [f32],
 }
 
 impl<'a> Part<'a> {
-    /// The same in parts of `size` environments, each with `agents` that observe `width` numbers.
+    /// Splits into parts of `size` environments, each with `agents` agents that observe `width` numbers.
     pub(super) fn cut(mut self, size: usize, agents: usize, width: usize) -> Vec<Self> {
         let mut parts = Vec::with_capacity(self.environments.len().div_ceil(size));
         while self.environments.len() > size {
@@ -59,7 +59,7 @@ impl<'a> Part<'a> {
         (one, rest)
     }
 
-    /// A step of each, of which everything has been checked.
+    /// Steps each environment. All inputs have been checked.
     pub(super) fn step(self, autoreset: Autoreset, agents: usize, width: usize, failed: &Failed) {
         let numbers = agents * width;
         let Outcome {

@@ -1,4 +1,4 @@
-//! Several agents, transfers that end, and spaces.
+//! Tests with several agents, with transfers that end, and of spaces.
 
 use crate::common::{Player, blueprint, experiment};
 use dupack_environment::Settings;
@@ -19,7 +19,7 @@ fn every_flow_of_the_stack_has_an_agent_and_others_have_none() {
         player.environment.blueprint().agents(),
         ["agent_0", "agent_1", "agent_2"]
     );
-    // 4, 2 and 1 Mbit/s; CUBIC takes what is left.
+    // 4, 2 and 1 Mbit/s; CUBIC takes the rest.
     player.play(&[0.0, -0.5, -1.0], |_| {});
     let agents = player.environment.info().unwrap().agents;
     let goodputs: Vec<f64> = agents.iter().map(|agent| agent.goodput).collect();
@@ -30,14 +30,14 @@ fn every_flow_of_the_stack_has_an_agent_and_others_have_none() {
 }
 
 #[test]
-fn an_agent_whose_transfer_is_done_is_done_and_the_others_go_on() {
+fn an_agent_is_terminated_when_its_transfer_completes_and_others_continue() {
     let text = experiment("rack/reno", 20, "starts = \"given\"")
         + "[[flows]]\nbytes = \"100kB\"\n[[flows]]\nbytes = \"1MB\"\n";
     let mut player = Player::begun(&text, RATE, 1);
     let mut ends = Vec::new();
     while player.environment.is_running() {
         let first = player.terminated[0];
-        // What the first says does not matter any more.
+        // The first agent's actions no longer matter.
         player
             .step(&[if first { f32::NAN } else { 0.0 }, 0.0])
             .unwrap();
@@ -47,7 +47,7 @@ fn an_agent_whose_transfer_is_done_is_done_and_the_others_go_on() {
         ends.push(player.terminated.clone());
     }
     let at = |agent: usize| ends.iter().position(|end| end[agent]).unwrap();
-    // 100 kB and 1 MB at 4 Mbit/s take 0.2 s and 2 s: 5 and 41 steps, with the way there.
+    // 100 kB and 1 MB at 4 Mbit/s take 0.2 s and 2 s: 5 and 41 steps, including the propagation delay.
     assert_eq!(at(0), 4);
     assert!((39..=42).contains(&at(1)), "{}", at(1));
     assert_eq!(at(1), ends.len() - 1, "and the episode is over");
@@ -59,7 +59,7 @@ fn an_agent_whose_transfer_is_done_is_done_and_the_others_go_on() {
 }
 
 #[test]
-fn whatever_agents_do_observations_stay_within_their_space() {
+fn observations_stay_within_their_space() {
     let text = experiment("rack/cubic", 5, "") + "loss = \"3%\"\n";
     for settings in ["aurora", "orca"] {
         let settings = Settings::preset(settings).unwrap();
@@ -88,19 +88,19 @@ fn whatever_agents_do_observations_stay_within_their_space() {
 }
 
 #[test]
-fn what_is_drawn_may_be_fixed_for_an_episode() {
+fn drawn_values_can_be_fixed_for_an_episode() {
     let text = experiment("rack/reno", 5, "");
     let settings =
         format!("{RATE}\n[ranges]\n\"path.rate\" = {{ low = \"5Mbit/s\", high = \"15Mbit/s\" }}");
     let blueprint = blueprint(&text, &settings).unwrap();
     let mut player = Player::new(blueprint);
-    // Beyond the range, too: for paths that were held out.
+    // A fixed value may be outside the range, for held-out paths.
     let fixed = |rate: &str| [("path.rate".to_owned(), SweepValue::Text(rate.to_owned()))];
     player
         .environment
         .reset(Some(1), &fixed("2Mbit/s"), &mut player.observations)
         .unwrap();
-    // 16^0.3 = 2.3 Mbit/s, of which a path of 2 Mbit/s carries 1.93 and all that may be drawn carry the whole.
+    // The pace is 16^0.3 = 2.3 Mbit/s. A path of 2 Mbit/s carries 1.93 of it; all paths in the range carry all of it.
     let mean = |player: &mut Player| {
         let (mut delivered, mut steps) = (0.0, 0.0);
         player.play(&[-0.4], |player| {

@@ -1,17 +1,17 @@
-//! Everything that a caller can get wrong has an error that names the place and the remedy.
+//! Invalid input: every error names the place and what to do instead.
 
 use crate::common::{PATH, Player, blueprint, experiment};
 use dupack_environment::{Autoreset, EnvironmentError, Outcome, Seeds, Threads, VectorEnvironment};
 use miette::Diagnostic;
 
-/// The error's words and its remedy.
+/// Returns the error's message and help.
 fn words(error: &EnvironmentError) -> String {
     let help = error.help().map_or(String::new(), |help| help.to_string());
     format!("{error}\n{help}")
 }
 
 fn refused(experiment: &str, settings: &str, parts: &[&str]) {
-    let error = blueprint(experiment, settings).expect_err("it is impossible");
+    let error = blueprint(experiment, settings).expect_err("the settings are invalid");
     let words = words(&error);
     for part in parts {
         assert!(words.contains(part), "{settings}: {words}");
@@ -23,13 +23,13 @@ fn refused(experiment: &str, settings: &str, parts: &[&str]) {
 }
 
 #[test]
-fn settings_that_cannot_be() {
+fn invalid_settings_are_refused() {
     let text = experiment("rack/reno", 5, "");
     for (settings, parts) in [
         ("observation = \"auroa\"", &["did you mean `aurora`?"][..]),
         (
             "observation = { features = [] }",
-            &["observation.features", "learn nothing"],
+            &["observation.features", "cannot learn"],
         ),
         (
             "observation = { features = [\"rtt\", \"rtt\"] }",
@@ -45,7 +45,7 @@ fn settings_that_cannot_be() {
         ),
         (
             "action = { kind = \"rate\", low = \"0Mbit/s\", high = \"50Mbit/s\" }",
-            &["action.low", "never ends"],
+            &["action.low", "nothing is ever sent"],
         ),
         (
             "action = { kind = \"rate\", low = \"1Mbit/s\", high = \"5Mbit/s\" }",
@@ -65,7 +65,7 @@ fn settings_that_cannot_be() {
         ),
         (
             "action = { kind = \"window\", low = 0, high = 9 }",
-            &["action.low", "nothing be sent"],
+            &["action.low", "nothing is ever sent"],
         ),
         (
             "action = { kind = \"window\", low = 9, high = 9 }",
@@ -73,7 +73,7 @@ fn settings_that_cannot_be() {
         ),
         (
             "action = { kind = \"window_factor\", bound = 50.0 }",
-            &["action.bound", "Orca's is 2"],
+            &["action.bound", "Orca uses 2"],
         ),
         (
             "action = { kind = \"window_factor\", least = 0 }",
@@ -81,7 +81,7 @@ fn settings_that_cannot_be() {
         ),
         (
             "reward = { kind = \"weights\", weights = {} }",
-            &["reward.weights", "worth the same"],
+            &["reward.weights", "the same reward"],
         ),
         (
             "reward = { kind = \"weights\", weights = { rtt = nan } }",
@@ -95,7 +95,7 @@ fn settings_that_cannot_be() {
             "reward = { kind = \"power\", margin = 0.5 }",
             &["reward.margin", "1.25"],
         ),
-        ("interval = \"0ms\"", &["never ends"]),
+        ("interval = \"0ms\"", &["makes no progress"]),
         (
             "[ranges]\n\"path.rate\" = { low = \"9Mbit/s\", high = \"5Mbit/s\" }",
             &["path.rate", "low ≤ high"],
@@ -110,7 +110,7 @@ fn settings_that_cannot_be() {
         ),
         (
             "[ranges]\n\"path.loss\" = { low = \"0%\", high = \"5ms\" }",
-            &["not of one unit"],
+            &["different units"],
         ),
         (
             "[ranges]\n\"path.delay\" = { low = \"0%\", high = \"5%\" }",
@@ -134,7 +134,7 @@ fn settings_that_cannot_be() {
 }
 
 #[test]
-fn experiments_that_cannot_be() {
+fn invalid_experiments_are_refused() {
     let flows = |flows: &str| experiment("rack/reno", 5, "") + flows;
     for (text, parts) in [
         (
@@ -152,7 +152,7 @@ fn experiments_that_cannot_be() {
         ),
         (
             flows("[[flows]]\nstack = \"rack/cubic\"\n"),
-            &["flows", "none is left for an agent"],
+            &["flows", "no flow is left for an agent"],
         ),
         (
             flows("[[flows]]\nweb = { sizes = \"web_objects\", load = \"1Mbit/s\" }\n"),
@@ -166,7 +166,7 @@ fn experiments_that_cannot_be() {
         ),
     ] {
         let settings = "action = { kind = \"rate\", low = \"1Mbit/s\", high = \"50Mbit/s\" }";
-        let error = blueprint(&text, settings).expect_err("it is impossible");
+        let error = blueprint(&text, settings).expect_err("the experiment is invalid");
         for part in parts {
             assert!(words(&error).contains(part), "{text}: {}", words(&error));
         }
@@ -174,7 +174,7 @@ fn experiments_that_cannot_be() {
     refused(
         &experiment("rack/bbr", 5, ""),
         "action = \"orca\"",
-        &["stacks.0", "would last for one"],
+        &["stacks.0", "would last for only one ACK"],
     );
     let links = "stacks = [\"rack/reno\"]\n[[links]]\nbetween = [\"a\", \"b\"]\nrate = \"9Mbit/s\"\n[[flows]]\nfrom = \"a\"\nto = \"b\"\n";
     refused(
@@ -184,11 +184,15 @@ fn experiments_that_cannot_be() {
     );
     let flows = experiment("rack/reno", 5, "") + "[[flows]]\ncount = 1\n";
     let drawn = "[ranges]\n\"flows.0.count\" = { low = 1, high = 3 }";
-    refused(&flows, drawn, &["ranges", "3 agents where there were 1"]);
+    refused(
+        &flows,
+        drawn,
+        &["ranges", "3 agents, but the experiment has 1"],
+    );
 }
 
 #[test]
-fn calls_that_cannot_be() {
+fn invalid_calls_are_refused() {
     let text = experiment("rack/reno", 1, "");
     let blueprint = blueprint(&text, "interval = \"100ms\"").unwrap();
     let mut player = Player::new(blueprint.clone());
@@ -196,12 +200,12 @@ fn calls_that_cannot_be() {
     assert!(said(player.step(&[0.0])).contains("has not been reset\ncall reset first"));
     let mut short = [0.0; 29];
     let error = player.environment.reset(Some(1), &[], &mut short);
-    assert!(said(error).contains("29 given, 30 wanted\n30 numbers for each of 1 agents"));
+    assert!(said(error).contains("29 given, 30 expected\n30 numbers for each of 1 agents"));
     player.reset(Some(1)).unwrap();
-    assert!(said(player.step(&[])).contains("actions: 0 given, 1 wanted"));
-    assert!(said(player.step(&[0.0, 0.0])).contains("actions: 2 given, 1 wanted"));
-    assert!(said(player.step(&[f32::NAN])).contains("the action NaN of agent 0"));
-    assert!(said(player.step(&[40.5])).contains("is not from -40 to 40\nclip actions"));
+    assert!(said(player.step(&[])).contains("actions: 0 given, 1 expected"));
+    assert!(said(player.step(&[0.0, 0.0])).contains("actions: 2 given, 1 expected"));
+    assert!(said(player.step(&[f32::NAN])).contains("invalid action NaN of agent 0"));
+    assert!(said(player.step(&[40.5])).contains("expected a number from -40 to 40\nclip actions"));
     let mut numbers = [0.0; 30];
     for (rewards, terminated, truncated, part) in [
         (0, 1, 1, "rewards: 0 given"),
@@ -216,7 +220,7 @@ fn calls_that_cannot_be() {
         let mut outcome = Outcome::new(&mut numbers, &mut rewards, &mut terminated, &mut truncated);
         assert!(said(player.environment.step(&[0.0], &mut outcome)).contains(part));
     }
-    // None of these was a step.
+    // None of these calls performed a step.
     assert_eq!(player.environment.info().unwrap().steps, 0);
     assert_eq!(player.play(&[0.0], |_| {}), 10);
     assert!(said(player.step(&[0.0])).contains("the episode of environment 0 is over"));
@@ -229,9 +233,9 @@ fn calls_that_cannot_be() {
     let mut two = vector(2, Threads::All).unwrap();
     let mut numbers = [0.0; 60];
     let error = two.reset(Seeds::Each(&[1]), &[], &mut numbers);
-    assert!(said(error).contains("seeds: 1 given, 2 wanted"));
+    assert!(said(error).contains("seeds: 1 given, 2 expected"));
     let error = two.reset(Seeds::Next, &[], &mut numbers[1..]);
-    assert!(said(error).contains("59 given, 60 wanted"));
+    assert!(said(error).contains("59 given, 60 expected"));
     let error = two.reset_some(&[true], Seeds::Next, &[], &mut numbers);
-    assert!(said(error).contains("environments to reset or not: 1 given"));
+    assert!(said(error).contains("selection of environments to reset: 1 given"));
 }

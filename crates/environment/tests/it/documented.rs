@@ -1,4 +1,4 @@
-//! docs/environments.md says of every feature what the code says.
+//! Checks that docs/environments.md describes every feature as the code does.
 
 use std::path::Path;
 
@@ -14,7 +14,10 @@ fn every_feature_and_preset_is_in_the_page() {
             "| `{}` | {} | {} | {} to {} |",
             told.name, told.unit, told.meaning, told.low, told.high
         );
-        assert!(page.contains(&line), "the page lacks\n{line}");
+        assert!(
+            page.contains(&line),
+            "docs/environments.md lacks the line\n{line}"
+        );
     }
     let presets = [
         Observation::presets(),

@@ -1,4 +1,4 @@
-//! A policy that does what a control does gives the same packets as that control in an experiment.
+//! A policy that does what a control does produces the same packets as that control in an experiment.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use dupack_tcp::congestion::{CongestionControl, Credit, Governance, Pacing};
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 use dupack_tcp::window::Window;
 
-/// The trace hash of an experiment's run with `seed`.
+/// Returns the trace hash of an experiment's run with `seed`.
 fn run(text: &str, catalog: &Catalog, seed: u64) -> u64 {
     let source = Source::new("test.toml", text);
     let plan = Plan::new(source.parse().unwrap(), &source, catalog).unwrap();
@@ -25,9 +25,9 @@ fn run(text: &str, catalog: &Catalog, seed: u64) -> u64 {
 
 const LOSSES: &str = "seeds = 9";
 
-/// What multiplies a window by 1 leaves it to the control below, however long steps are.
+/// A factor of 1 leaves the window to the underlying control, whatever the length of steps.
 #[test]
-fn a_factor_of_one_is_the_control_below() {
+fn a_factor_of_one_equals_the_underlying_control() {
     let catalog = Catalog::builtin();
     for stack in [
         "sack/reno",
@@ -49,7 +49,7 @@ fn a_factor_of_one_is_the_control_below() {
 }
 
 #[test]
-fn so_it_is_beside_other_traffic_and_in_dialects() {
+fn a_factor_of_one_equals_it_with_other_traffic_and_in_dialects() {
     let catalog = Catalog::builtin();
     for dialect in ["rfc", "linux"] {
         let text = format!(
@@ -80,7 +80,7 @@ fn so_it_is_beside_other_traffic_and_in_dialects() {
     }
 }
 
-/// A control of somebody else: always the same window, or the same pace.
+/// A control outside the catalog: a constant window or a constant pace.
 #[derive(Debug)]
 struct Constant {
     window: f64,
@@ -125,17 +125,17 @@ fn catalog(window: f64, pace: Option<f64>) -> Catalog {
     let mut catalog = Catalog::builtin();
     let entry = Entry::control("constant", file!())
         .summary("never changes")
-        .citation("nobody would publish it")
+        .citation("none")
         .build(move |(), _| Box::new(Constant { window, pace }));
     catalog.register(entry).unwrap();
     catalog
 }
 
 #[test]
-fn an_agent_that_keeps_its_window_is_a_control_that_keeps_its_window() {
+fn an_agent_with_a_constant_window_equals_a_control_with_a_constant_window() {
     let text = |stack: &str| experiment(stack, 10, LOSSES) + "loss = \"2%\"\n";
     for recovery in ["rack", "sack", "newreno"] {
-        // 64 = 4 · 256^((1/3 + 1) / 2): a third of the way up is not a number that floats have.
+        // 64 = 4 · 256^((1/3 + 1) / 2), but 1/3 has no exact floating-point value. Use 4 · 256^0.75.
         let segments = 4.0 * 256_f64.powf(0.75);
         let expected = run(
             &text(&format!("{recovery}/constant")),
@@ -151,9 +151,9 @@ fn an_agent_that_keeps_its_window_is_a_control_that_keeps_its_window() {
 }
 
 #[test]
-fn an_agent_that_keeps_its_pace_is_a_control_that_keeps_its_pace() {
+fn an_agent_with_a_constant_pace_equals_a_control_with_a_constant_pace() {
     let text = |stack: &str| experiment(stack, 10, LOSSES) + "loss = \"1%\"\n";
-    // In the middle between 4 and 16 Mbit/s.
+    // The geometric middle between 4 and 16 Mbit/s.
     let catalog = catalog(1e12, Some(1e6));
     let expected = run(&text("rack/constant"), &catalog, 4);
     let settings = r#"
@@ -165,9 +165,9 @@ fn an_agent_that_keeps_its_pace_is_a_control_that_keeps_its_pace() {
     assert_eq!(player.hash(), expected);
 }
 
-/// What is drawn for an episode is what a file says that has it.
+/// An episode with drawn values equals a run of a file that contains these values.
 #[test]
-fn a_drawn_path_is_the_path_of_a_file() {
+fn a_drawn_path_equals_the_path_of_a_file() {
     let text = experiment("rack/cubic", 8, "");
     let settings = r#"
         action = "orca"
@@ -202,9 +202,9 @@ fn a_drawn_path_is_the_path_of_a_file() {
     assert_eq!(seen.len(), 5);
 }
 
-/// Steps cut a run into pieces, and change nothing.
+/// Splitting a run into steps changes nothing.
 #[test]
-fn a_window_that_moves_at_the_same_times_is_the_same_however_it_is_looked_at() {
+fn the_length_of_steps_does_not_change_a_run() {
     let source = Source::new(
         "test.toml",
         format!("stacks = [\"rack/reno\"]\nduration = \"5s\"\n{PATH}"),

@@ -1,8 +1,8 @@
-//! What agents observe, held against what the simulator knows.
+//! Compares agents' observations with what the simulator knows.
 
 use crate::common::{Player, experiment};
 
-/// The sum, or the mean, of a number over all steps.
+/// Returns the sum and the mean of an observed number over all steps.
 fn observed(player: &mut Player, action: f32, place: usize) -> (f64, f64) {
     let (mut sum, mut steps) = (0.0, 0.0);
     player.play(&[action], |player| {
@@ -12,7 +12,7 @@ fn observed(player: &mut Player, action: f32, place: usize) -> (f64, f64) {
     (sum, sum / steps)
 }
 
-/// 10 Mbit/s on the wire are 9.653 of payload.
+/// Payload share of a packet: 10 Mbit/s on the wire are 9.653 Mbit/s of payload.
 const SHARE: f64 = 1448.0 / 1500.0;
 
 fn rate(low: &str, high: &str, features: &str) -> String {
@@ -36,14 +36,14 @@ fn a_pace_a_little_above_the_link_fills_it() {
     let goodput = info.agents[0].goodput;
     assert!((goodput - 10.0 * SHARE).abs() < 0.1, "{goodput}");
     assert_eq!((info.time, info.steps), (20.0, 200));
-    // It is too much by a 28th, which the queue drops.
+    // The pace exceeds the link's rate by 1/28, which the queue drops.
     let packets = info.agents[0].packets as f64;
     let dropped = info.agents[0].queue_drops as f64 / packets;
     assert!((dropped - (1.0 - SHARE)).abs() < 0.006, "{dropped}");
 }
 
 #[test]
-fn half_the_link_leaves_the_queue_empty() {
+fn a_pace_of_half_the_link_leaves_the_queue_empty() {
     let text = experiment("rack/reno", 20, "");
     let settings = rate(
         "5Mbit/s",
@@ -60,17 +60,17 @@ fn half_the_link_leaves_the_queue_empty() {
         let [rtt, throughput, queueing] = player.observations[..] else {
             panic!("three numbers");
         };
-        // 20 ms there and back, 1.2 ms for 1500 bytes, 0.04 ms for an ACK of 52.
+        // 20 ms in each direction, 1.2 ms for 1500 bytes, 0.04 ms for an ACK of 52 bytes.
         assert!((rtt - 0.041_242).abs() < 1e-5, "{rtt}");
         assert!(queueing.abs() < 1e-6, "{queueing}");
-        // A segment more or less within 100 ms.
+        // One segment more or less within 100 ms.
         assert!((throughput - 5.0).abs() < 0.12, "{throughput}");
     });
     assert_eq!(player.environment.info().unwrap().agents[0].queue_drops, 0);
 }
 
 #[test]
-fn what_is_lost_is_seen_within_what_is_repeated_needlessly() {
+fn observed_losses_are_true_losses_plus_spurious_retransmissions() {
     let text = experiment("rack/reno", 60, "") + "loss = \"2%\"\n";
     let settings = rate(
         "2Mbit/s",
@@ -89,15 +89,15 @@ fn what_is_lost_is_seen_within_what_is_repeated_needlessly() {
     assert!(flow.link_losses > 400, "{flow:?}");
     let segments = lost / 8.0 / 1448.0;
     let really = (flow.link_losses + flow.queue_drops + flow.needless_repeats) as f64;
-    // What was lost in the last round trip is not repaired yet.
+    // Losses in the last round trip are not repaired yet.
     assert!((segments - really).abs() < 6.0, "{segments} {flow:?}");
     let goodput = delivered / 60.0 / 1e6;
     assert!((goodput - flow.goodput).abs() < 0.05, "{goodput} {flow:?}");
 }
 
 #[test]
-fn a_queue_that_fills_shows_in_the_gradient() {
-    // 15 Mbit/s of payload into 9.65: the queue of 2 s fills, and each second the delay grows by 0.55 s.
+fn a_growing_queue_shows_in_the_gradient() {
+    // 15 Mbit/s of payload into 9.65: the queue of 2 s fills, and the delay grows by 0.55 s each second.
     let text = experiment("rack/reno", 2, "").replace("50pkt", "2000pkt");
     let settings = rate("15Mbit/s", "16Mbit/s", "\"latency_gradient\"");
     let mut player = Player::begun(&text, &settings, 1);
@@ -105,12 +105,12 @@ fn a_queue_that_fills_shows_in_the_gradient() {
     player.play(&[-1.0], |player| gradients.push(player.observations[0]));
     let late = &gradients[5..];
     let mean = late.iter().sum::<f32>() / late.len() as f32;
-    // Of what an ACK tells, the time at which it comes: 1 − 9.65/15 = 0.356.
+    // By the arrival times of ACKs, the slope is 1 − 9.65/15 = 0.356.
     assert!((mean - 0.356).abs() < 0.02, "{mean} {gradients:?}");
 }
 
 #[test]
-fn a_wide_window_is_seen_as_a_queue() {
+fn a_large_window_shows_as_queueing() {
     let text = experiment("rack/reno", 20, "");
     let settings = r#"
         observation = { features = ["rtt", "window", "in_flight"] }
@@ -119,12 +119,12 @@ fn a_wide_window_is_seen_as_a_queue() {
     "#;
     let mut player = Player::begun(&text, settings, 1);
     let (_, mean) = observed(&mut player, 1.0, 0);
-    // 70 segments at 1.2 ms each are under way: 84 ms, less the first steps.
+    // 70 segments at 1.2 ms each are in flight: 84 ms, apart from the first steps.
     assert!((mean - 0.084).abs() < 0.002, "{mean}");
     assert_eq!(player.observations[1..], [70.0, 70.0]);
 }
 
-/// Rewards are made of what is observed.
+/// Rewards are functions of observations.
 #[test]
 fn rewards_follow_from_observations() {
     let text = experiment("rack/reno", 10, "") + "loss = \"1%\"\n";
@@ -144,7 +144,7 @@ fn rewards_follow_from_observations() {
     });
 }
 
-/// Orca's factor moves the window at the next ACK, and CUBIC goes on from there.
+/// Orca's factor changes the window at the next ACK, and CUBIC continues from there.
 #[test]
 fn a_factor_multiplies_the_window_once() {
     let text = experiment("sack/reno", 10, "[sender]\ninitial_ssthresh = \"10pkt\"\n");
@@ -160,18 +160,18 @@ fn a_factor_multiplies_the_window_once() {
     let before = player.observations[0];
     player.step(&[1.0]).unwrap();
     let doubled = player.observations[0];
-    // Reno adds a segment a round trip, of which a step has two or three.
+    // Reno adds a segment per round trip; a step has two or three round trips.
     assert!((doubled - 2.0 * before).abs() < 4.0, "{before} {doubled}");
     player.step(&[0.0]).unwrap();
     assert!((player.observations[0] - doubled).abs() < 4.0);
     player.step(&[-2.0]).unwrap();
     let quarter = player.observations[0];
-    // The ACKs of the four windows that are under way let it grow by four, and there is another round trip.
+    // The ACKs of the four windows in flight let it grow by four, and one more round trip follows.
     assert!(
         (quarter - doubled / 4.0 - 5.0).abs() < 2.0,
         "{before} {doubled} {quarter}"
     );
-    // Again at every ACK, it falls as low as it may.
+    // Reduced at every ACK, the window falls to its minimum.
     let mut player = Player::begun(&text, &settings.replace("100ms", "ack"), 1);
     for _ in 0..20 {
         player.step(&[-2.0]).unwrap();
@@ -180,7 +180,7 @@ fn a_factor_multiplies_the_window_once() {
 }
 
 #[test]
-fn a_warm_up_is_over_before_the_first_observation() {
+fn the_warm_up_ends_before_the_first_observation() {
     let text = experiment("rack/reno", 4, "warm_up = \"2s\"\n");
     let settings = rate("5Mbit/s", "20Mbit/s", "\"throughput\"");
     let mut player = Player::begun(&text, &settings, 1);
@@ -191,7 +191,7 @@ fn a_warm_up_is_over_before_the_first_observation() {
 }
 
 #[test]
-fn steps_last_as_long_as_they_are_to() {
+fn steps_have_the_configured_length() {
     let text = experiment("rack/reno", 5, "");
     let lengths = |interval: &str| {
         let settings = format!(
@@ -206,7 +206,7 @@ fn steps_last_as_long_as_they_are_to() {
         player.play(&[-1.0], |player| {
             seen.push([0, 1, 2].map(|n| player.observations[n]));
         });
-        // The last one ends with the episode.
+        // The last step ends with the episode.
         seen.pop();
         seen
     };
@@ -218,7 +218,7 @@ fn steps_last_as_long_as_they_are_to() {
     assert!(lengths("ack").iter().all(|[_, acks, _]| *acks == 1.0));
     let mut srtt = 0.0;
     for (n, [length, _, now]) in lengths("2rtt").into_iter().enumerate() {
-        // The first lasts until the first ACK.
+        // The first step lasts until the first ACK.
         if n > 0 {
             assert!((length - 2.0 * srtt).abs() < 1e-4, "{n}: {length} {srtt}");
         }

@@ -1,4 +1,4 @@
-//! Many environments are what each of them is alone, on any number of threads.
+//! Environments in a vector behave as each does alone, on any number of threads.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ const SETTINGS: &str = r#"
     "path.loss" = { low = "0%", high = "2%" }
 "#;
 
-/// Short episodes, of which two agents and another flow have a share.
+/// Short episodes with two agents and another flow.
 fn short() -> Arc<Blueprint> {
     let text = experiment("rack/reno", 1, "")
         + "[[flows]]\ncount = 2\n[[flows]]\nstack = \"rack/cubic\"\n";
     blueprint(&text, SETTINGS).unwrap()
 }
 
-/// What an agent does in a step: different for all of them, and not for two runs.
+/// Returns the agents' actions in a step: different for each agent, equal in each run.
 fn actions(step: usize, count: usize) -> Vec<f32> {
     (0..count)
         .map(|agent| ((step * 31 + agent * 17) % 64) as f32 / 32.0 - 1.0)
@@ -71,7 +71,7 @@ impl Many {
         self.vector.step(actions, &mut outcome)
     }
 
-    /// All that came of a step, bit for bit.
+    /// Returns the outcome of a step, bit for bit.
     fn bits(&self) -> (Vec<u32>, Vec<u64>, Vec<bool>, Vec<bool>) {
         (
             self.observations.iter().map(|x| x.to_bits()).collect(),
@@ -91,7 +91,7 @@ impl Many {
 const STEPS: usize = 130;
 
 #[test]
-fn threads_make_no_difference() {
+fn the_number_of_threads_makes_no_difference() {
     let blueprint = short();
     let play = |threads: usize| {
         let mut many = Many::new(&blueprint, 13, threads, Autoreset::NextStep);
@@ -113,9 +113,9 @@ fn threads_make_no_difference() {
     }
 }
 
-/// Each is what an environment by itself is that gets the same seed and the same actions.
+/// Each environment behaves as a single environment does with the same seed and actions.
 #[test]
-fn each_is_as_it_is_alone() {
+fn each_environment_behaves_as_it_does_alone() {
     let blueprint = short();
     let mut many = Many::new(&blueprint, 5, 2, Autoreset::NextStep);
     many.reset(Seeds::From(7)).unwrap();
@@ -165,7 +165,7 @@ fn each_is_as_it_is_alone() {
 }
 
 #[test]
-fn episodes_follow_from_the_seed_and_differ() {
+fn episodes_derive_from_the_seed_and_differ() {
     let blueprint = short();
     let mut many = Many::new(&blueprint, 3, 1, Autoreset::NextStep);
     many.reset(Seeds::From(1)).unwrap();
@@ -207,7 +207,7 @@ fn the_step_after_the_end_begins_the_next_episode() {
         );
     }
     assert_ne!(many.observations, beginning);
-    // Whatever the agents do now.
+    // Actions are ignored now, even NaN.
     many.step(&[f32::NAN; 4]).unwrap();
     assert_eq!(
         many.observations, beginning,
@@ -224,7 +224,7 @@ fn the_step_after_the_end_begins_the_next_episode() {
 }
 
 #[test]
-fn the_step_that_ends_an_episode_may_begin_the_next() {
+fn the_step_that_ends_an_episode_can_begin_the_next() {
     let blueprint = short();
     let mut next = Many::new(&blueprint, 2, 1, Autoreset::NextStep);
     let mut same = Many::new(&blueprint, 2, 2, Autoreset::SameStep);
@@ -241,7 +241,7 @@ fn the_step_that_ends_an_episode_may_begin_the_next() {
     assert_eq!(same.vector.last_observations(), next.observations);
     assert_eq!(same.rewards, next.rewards);
     assert!(next.vector.last_observations().is_empty());
-    // From here on one is a step ahead.
+    // From here on, one environment is a step ahead.
     next.step(&[0.0; 4]).unwrap();
     same.step(&[0.5; 4]).unwrap();
     next.step(&[0.5; 4]).unwrap();
@@ -287,9 +287,9 @@ fn without_autoreset_a_step_after_the_end_is_an_error() {
     assert_ne!(now.0[..width], before.0[..width]);
 }
 
-/// An action that is wrong anywhere stops everybody before anything has happened.
+/// One invalid action anywhere prevents the step of all environments.
 #[test]
-fn a_wrong_action_changes_nothing() {
+fn an_invalid_action_changes_nothing() {
     let blueprint = short();
     let mut many = Many::new(&blueprint, 3, 2, Autoreset::NextStep);
     many.reset(Seeds::From(1)).unwrap();
@@ -299,7 +299,9 @@ fn a_wrong_action_changes_nothing() {
         let mut actions = [0.1; 6];
         actions[5] = wrong;
         let error = many.step(&actions).unwrap_err().to_string();
-        let expected = format!("the action {said} of agent 1 in environment 2 is not from -1 to 1");
+        let expected = format!(
+            "invalid action {said} of agent 1 in environment 2: expected a number from -1 to 1"
+        );
         assert_eq!(error, expected);
         assert_eq!((many.bits(), many.hashes()), (bits.clone(), hashes.clone()));
     }

@@ -1,5 +1,5 @@
-//! The runs of an evaluation as one set: all scenarios of all stacks, the longest first, each run once. Criteria that the first
-//! seeds do not decide get a second round.
+//! The runs of an evaluation as one set: all scenarios of all stacks, the longest first, each run once. Criteria that
+//! the first seeds do not decide get a second round.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{Campaign, Conduct, Part};
 use crate::prepare::Prepared;
 use crate::suite::Round;
 
-/// The scenarios of both rounds; those of a round follow each other stack by stack.
+/// Scenarios of both rounds; those of a round are ordered by stack.
 struct Scenarios<'c>(Vec<Place<'c>>);
 
 /// A scenario of a stack in a round.
@@ -55,7 +55,7 @@ impl<'c> Scenarios<'c> {
         })
     }
 
-    /// Returns the places of the scenarios of the first round.
+    /// Returns the indices of the scenarios of the first round.
     fn first(&self) -> impl Iterator<Item = usize> + '_ {
         let places = self.0.iter().enumerate();
         places
@@ -63,7 +63,8 @@ impl<'c> Scenarios<'c> {
             .map(|(part, _)| part)
     }
 
-    /// Returns the place of the scenario at the place `first` with more seeds, if the evaluation has a second round.
+    /// Returns the index of the second-round scenario that belongs to the scenario `first`, if the evaluation has a
+    /// second round.
     fn more(&self, first: usize) -> Option<usize> {
         let more = first + self.first().count();
         (more < self.0.len()).then_some(more)
@@ -95,7 +96,7 @@ impl Set for Scenarios<'_> {
         Schedule::LongestFirst
     }
 
-    /// The baselines' runs are the same, whatever stack is beside them.
+    /// The baselines' runs do not depend on the stack they are compared with.
     fn shares(&self) -> bool {
         true
     }
@@ -109,19 +110,19 @@ impl Worker<Done> for Scenarios<'_> {
     }
 }
 
-/// What came of each scenario.
+/// Results of the scenarios.
 struct Came<'c> {
     scenarios: &'c Scenarios<'c>,
     watch: &'c dyn Watch,
     runs: Vec<Vec<Run>>,
     stage: Stage,
-    /// What the first round showed, and in its place what the second did.
+    /// Results of the first round, replaced by those of the second where there is one.
     parts: Vec<Part>,
-    /// Scenarios that got more seeds: their places in both rounds.
+    /// Indices in both rounds of the scenarios that got more seeds.
     opened: Vec<(usize, usize)>,
 }
 
-/// Which round is due.
+/// The round that is due.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     First,
@@ -146,11 +147,11 @@ impl Came<'_> {
             .collect()
     }
 
-    /// Returns what came of each scenario, in the order of the first round, with the number of runs that are missing beside:
-    /// a second round that is not complete does not count.
+    /// Returns the results of each scenario in the order of the first round, each with its number of missing runs. An
+    /// incomplete second round does not count.
     fn conclude(mut self) -> Vec<(Part, usize)> {
         if self.stage != Stage::Done {
-            // It was interrupted before the first round was done.
+            // An interrupt came before the first round was complete.
             self.open();
         }
         let mut missing = vec![0; self.parts.len()];
@@ -195,7 +196,7 @@ impl Evidence<Done> for Came<'_> {
     }
 }
 
-/// Returns the number of runs of the first round, those that several stacks share counted once.
+/// Returns the number of runs of the first round; runs that several stacks share are counted once.
 pub(super) fn first_runs(campaign: &Campaign<'_>) -> usize {
     let scenarios = Scenarios::of(campaign);
     let tasks = scenarios.first().flat_map(|part| scenarios.tasks(part));
@@ -203,8 +204,8 @@ pub(super) fn first_runs(campaign: &Campaign<'_>) -> usize {
     prints.collect::<std::collections::BTreeSet<_>>().len()
 }
 
-/// Performs every run of `campaign`; returns what came of each scenario of each stack, in their order, with the number of runs
-/// that are missing beside.
+/// Performs all runs of `campaign`; returns the results of each scenario of each stack, in order, each with its number
+/// of missing runs.
 pub(super) fn carry_out(
     campaign: &Campaign<'_>,
     conduct: &Conduct<'_>,
@@ -226,7 +227,7 @@ pub(super) fn carry_out(
 }
 
 impl Prepared {
-    /// Returns what came out of it.
+    /// Returns the results of the scenario.
     fn conclude(&self, mut runs: Vec<Run>, has_more_seeds: bool) -> Part {
         runs.sort_by_key(|run| (run.point, run.stack, run.seed));
         let mut results = self.plan.empty_results();

@@ -1,4 +1,5 @@
-//! The runs on real packets as a set: one repetition after the other, so that what is interrupted has some of each.
+//! The runs on real packets as a set: one repetition after the other, so that an interrupted set has some runs of each
+//! sender.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,13 +21,13 @@ use super::{OnWire, RealPackets, WireRun};
 use crate::campaign::{Conduct, Part};
 use crate::error::EvaluationError;
 
-/// The file in the card's folder with every flow of every run on real packets.
+/// Name of the file in the card's folder that lists every flow of every run on real packets.
 pub const FLOWS: &str = "wire-flows.csv";
 
 const FLOW_COLUMNS: &str = "scenario,point,stack,seed,void_because,group,sender,measured,start_s,goodput_mbit_s,segments,\
                             retransmissions,offered_packets,dropped_packets,wait_median_ms,wait_p95_ms\n";
 
-/// What came of a run: its measures, and the reasons for which it is void.
+/// Result of a run: its measures, and the reasons for which it is void.
 #[derive(Clone)]
 struct Made {
     done: Done,
@@ -34,7 +35,7 @@ struct Made {
 }
 
 impl Outcome for Made {
-    /// A void run is not kept: whoever goes on performs it again.
+    /// A void run is not kept; it is performed again when the evaluation is resumed.
     fn done(&self) -> Option<&Done> {
         self.void.is_empty().then_some(&self.done)
     }
@@ -44,7 +45,7 @@ impl Outcome for Made {
         Self { done, void }
     }
 
-    /// Real packets take the time that they take, not that of a processor.
+    /// Runs on real packets take wall-clock time, not processor time.
     fn took(self, _: Option<Duration>) -> Self {
         self
     }
@@ -55,13 +56,13 @@ impl Outcome for Made {
     }
 }
 
-/// The scenarios of all senders, and who runs them.
+/// Scenarios of all senders, and the maker of the runs.
 struct OnPackets<'c> {
     scenarios: Vec<&'c OnWire>,
     files: &'c BTreeMap<PathBuf, String>,
     packets: &'c dyn RealPackets,
     watch: &'c dyn Watch,
-    /// Where the flows of every run are written.
+    /// File to which the flows of every run are written.
     flows: Option<Mutex<PathBuf>>,
 }
 
@@ -77,7 +78,7 @@ impl Set for OnPackets<'_> {
         })
     }
 
-    /// All runs take about as long.
+    /// All runs take about the same time.
     fn packets(&self, _: Task) -> u64 {
         1
     }
@@ -134,7 +135,7 @@ impl Worker<Made> for OnPackets<'_> {
     }
 }
 
-/// What came of each scenario.
+/// Results of the scenarios.
 struct Came {
     due: Vec<Task>,
     runs: Vec<(Vec<Run>, Vec<Doubt>)>,
@@ -160,7 +161,7 @@ impl Evidence<Made> for Came {
     }
 }
 
-/// Performs the runs of all subjects, those that several share once; returns the parts of each subject.
+/// Performs the runs of all subjects, each shared run once; returns the parts of each subject.
 pub(crate) fn carry_out(
     subjects: &[&[OnWire]],
     files: &BTreeMap<PathBuf, String>,
@@ -213,7 +214,7 @@ fn tasks(subjects: &[&[OnWire]]) -> Vec<Task> {
     tasks.into_iter().map(|(_, task)| task).collect()
 }
 
-/// Checks that everything that is to be run can be run here.
+/// Checks that all planned runs are possible here.
 fn check(
     set: &OnPackets<'_>,
     tasks: &[Task],
@@ -251,7 +252,7 @@ fn append(path: &Path, lines: &str) -> std::io::Result<()> {
 }
 
 impl OnWire {
-    /// The flows of a run, a line of CSV each.
+    /// Formats the flows of a run as lines of CSV.
     fn lines(&self, job: Job, run: &WireRun) -> String {
         let mut text = String::new();
         for flow in &run.flows {

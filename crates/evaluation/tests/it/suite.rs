@@ -1,4 +1,4 @@
-//! The built-in suite is sound, and its cards are what they say.
+//! The built-in suite is valid, and its cards show the results of their runs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -160,7 +160,7 @@ fn a_key_stands_for_all_criteria_that_begin_so() {
     }
 }
 
-/// A baseline that is the stack itself is there once, and the card says what it is relative to.
+/// If the stack is also a baseline, it is run once, and the card names what it is relative to.
 #[test]
 fn a_baseline_is_held_against_itself() {
     let suite = Suite::builtin();
@@ -180,7 +180,8 @@ fn a_baseline_is_held_against_itself() {
     assert_eq!(card.worse_than(card).unwrap(), []);
 }
 
-/// What was interrupted cannot be told, and goes on from what is kept, to the same card as at one go.
+/// An interrupted evaluation cannot tell the missing criteria; resumed, it ends with the same card as an uninterrupted
+/// one.
 #[test]
 fn an_interrupted_card_goes_on() {
     let suite = Suite::builtin();
@@ -206,7 +207,7 @@ fn cards_side_by_side_share_the_baselines() {
     let suite = Suite::builtin();
     let runs = |stacks: &[&str]| campaign(&suite, stacks, &["high-loss"], Extent::Quick).runs();
     let (one, two) = (runs(&["rack/bbr"]), runs(&["rack/bbr", "rack/vegas"]));
-    // A third of the runs of one card is the stack's own.
+    // A third of the runs of a card belong to the stack itself.
     assert_eq!(two, one + one / 3);
 }
 
@@ -228,6 +229,6 @@ fn sets_of_seeds_have_none_in_common() {
         runs.iter().map(|run| run.seed).collect::<BTreeSet<u64>>()
     };
     assert_eq!(seeds(1), BTreeSet::from([1, 2, 3]));
-    // Each set has room for four times as many, for what is not decided at once.
+    // Each set has room for four times as many seeds, for criteria that the first do not decide.
     assert_eq!(seeds(3), BTreeSet::from([25, 26, 27]));
 }

@@ -54,6 +54,27 @@ pub use traffic::{AppWrite, FlowGroup, FlowSizes, Starts, UdpSource, Video, Web}
 
 use crate::units::{Delay, Probability, Rate};
 
+/// Stacks that `dupack compare` and Python's `dupack.compare` run if none are named; the first is the baseline.
+///
+/// The baseline is TCP without SACK: NewReno (RFC 6582) with Reno (RFC 5681). The other recoveries are SACK
+/// (RFC 6675), Momentary (Hwang, Yoo and Yoo), LE (Kang, Park and Mo 2012) and RACK-TLP (RFC 8985). The other
+/// congestion controls are Westwood (Mascolo et al. 2000), CUBIC (RFC 9438) and both versions of BBR (Linux 4.9, and
+/// draft-ietf-ccwg-bbr). One stack has Veno's loss differentiation (Fu and Liew 2003) with the response 24 of Park et
+/// al. The catalog has the full citations.
+pub const DEFAULT_STACKS: [&str; 11] = [
+    "newreno/reno",
+    "sack/reno",
+    "momentary/reno",
+    "le/reno",
+    "le/westwood",
+    "le/reno/veno/24",
+    "sack/westwood",
+    "rack/reno",
+    "rack/cubic",
+    "rack/bbr-v1",
+    "rack/bbr",
+];
+
 /// An experiment: stacks to compare on a path or a topology, over a sweep, with several seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

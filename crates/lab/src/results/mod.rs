@@ -3,6 +3,7 @@
 mod answered;
 pub mod coordinate;
 pub mod groups;
+mod hashes;
 pub mod measure;
 pub mod medium;
 pub mod recorded;
@@ -13,6 +14,7 @@ pub mod verdict;
 
 pub use answered::Answered;
 pub use coordinate::Coordinate;
+pub use dupack_algorithms::catalog::Level;
 pub use groups::{Group, GroupShare, Groups};
 pub use measure::{Better, Measure, Values};
 pub use medium::{Doubt, Medium, WireRecord};
@@ -56,6 +58,8 @@ pub struct Parameter {
     pub value: String,
     /// Source of the value: the file, the flags, or the source of the default.
     pub source: String,
+    /// Level. A value from the file or the flags is always basic.
+    pub level: Level,
 }
 
 /// State of the harm measurement ([`Plan::measuring_harm`](crate::run::Plan::measuring_harm)).

@@ -1,7 +1,7 @@
 //! Effective parameters and their sources.
 
 use dupack_algorithms::catalog::dialect::settings;
-use dupack_algorithms::catalog::{Axis, Origin, StackSpec};
+use dupack_algorithms::catalog::{Axis, Level, Origin, StackSpec};
 use dupack_net::link::QueueLimit;
 use dupack_net::media::MediaConfig;
 use dupack_tcp::time::Duration;
@@ -66,9 +66,9 @@ fn origin(e: &Experiment, key: &str, is_default: bool) -> &'static str {
     if e.varies(key) {
         "swept"
     } else if is_default {
-        "default"
+        DEFAULT
     } else {
-        "given"
+        GIVEN
     }
 }
 
@@ -87,6 +87,13 @@ impl Plan {
 
 const GIVEN: &str = "given";
 
+const DEFAULT: &str = "default";
+
+/// Parameters that are basic even with their defaults, because an experiment cannot be understood without them.
+const ESSENTIAL: [&str; 9] = [
+    "dialect", "duration", "seeds", "rate", "delay", "loss", "queue", "buffer", "count",
+];
+
 /// Returns `true` if `p` is the value at `key` in the file.
 fn is_of(p: &Parameter, key: &str) -> bool {
     let below = |owner: &str| {
@@ -102,12 +109,28 @@ fn is_of(p: &Parameter, key: &str) -> bool {
         || is_endpoints && p.name == "segment" && key == "sender.segment"
 }
 
+/// Adds a parameter. Defaults are advanced, unless they are essential.
 fn push(out: &mut Vec<Parameter>, owner: &str, name: &str, value: String, source: &str) {
+    let level = match source == DEFAULT && !ESSENTIAL.contains(&name) {
+        true => Level::Advanced,
+        false => Level::Basic,
+    };
+    push_at(level, out, (owner, name), value, source);
+}
+
+fn push_at(
+    level: Level,
+    out: &mut Vec<Parameter>,
+    (owner, name): (&str, &str),
+    value: String,
+    source: &str,
+) {
     out.push(Parameter {
         owner: owner.to_owned(),
         name: name.to_owned(),
         value,
         source: source.to_owned(),
+        level,
     });
 }
 
@@ -363,46 +386,45 @@ fn managed(
     }
 }
 
+/// Parameters of the stack's algorithms. A given value is basic, whatever its parameter is.
 fn stack(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
     for effective in stack.effective(e.dialect) {
         let owner = format!("{stack}: {} {}", effective.axis.noun(), effective.algorithm);
         if effective.parameters.is_empty() {
-            push(out, &owner, "–", "no parameters".to_owned(), "");
+            let none = "no parameters".to_owned();
+            push_at(Level::Advanced, out, (&owner, "–"), none, "");
         }
         for (spec, value, origin) in effective.parameters {
-            let source = match origin {
-                Origin::Given => "given",
-                Origin::Default => &spec.source,
+            let (level, source) = match origin {
+                Origin::Given => (Level::Basic, GIVEN),
+                Origin::Default => (spec.level, &*spec.source),
             };
-            push(out, &owner, &spec.name, value.to_string(), source);
+            push_at(level, out, (&owner, &spec.name), value.to_string(), source);
         }
         if effective.axis == Axis::Recovery
             && let Some(fallback) = stack.without_sack(e.dialect)
         {
             let source = "on real packets, if the peer declines SACK";
-            push(out, &owner, "without SACK", fallback.to_owned(), source);
+            let name = (&*owner, "without SACK");
+            push_at(Level::Advanced, out, name, fallback.to_owned(), source);
         }
     }
 }
 
+/// Settings of the stack's endpoints. Only given values are basic.
 fn endpoint(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
     let dialect = e.dialect;
     let ends = Endpoints::new(dialect, stack, &e.sender, &e.receiver);
     let owner = format!("{stack}: endpoints");
-    let segment = if e.sender.segment.is_some() {
-        "given"
-    } else {
-        "default of the dialect"
+    let (level, source) = match e.sender.segment {
+        Some(_) => (Level::Basic, GIVEN),
+        None => (Level::Advanced, "default of the dialect"),
     };
-    push(
-        out,
-        &owner,
-        "segment",
-        format!("{} bytes", ends.sender.smss),
-        segment,
-    );
+    let segment = format!("{} bytes", ends.sender.smss);
+    push_at(level, out, (&owner, "segment"), segment, source);
     for setting in settings(dialect, ends.sender.smss, &stack.needs(dialect)) {
-        push(out, &owner, setting.name, setting.value, setting.source);
+        let name = (&*owner, setting.name);
+        push_at(Level::Advanced, out, name, setting.value, setting.source);
     }
     // Options of the file that replace those of the dialect.
     let sender = serde_json::to_value(e.sender).unwrap_or_default();

@@ -1,5 +1,5 @@
 //! Comparison of the radio channel with ns-3.37: throughput of chains and cells under ns-3's rules, against the runs
-//! recorded in `peers/ns3/results.csv`.
+//! recorded in `validation/peers/ns3/results.csv`.
 
 use std::collections::BTreeMap;
 use std::path::Path as File;
@@ -19,7 +19,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 /// Returns the payload bits per second of every scenario, averaged over ns-3's seeds.
 fn recorded() -> BTreeMap<String, f64> {
-    let root = File::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/ns3/results.csv");
+    let root = File::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/peers/ns3/results.csv");
     let text = std::fs::read_to_string(root).expect("the recorded runs");
     let mut sums: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     for line in text.lines().skip(1) {

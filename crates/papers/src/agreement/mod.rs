@@ -1,11 +1,10 @@
-//! How well the dialect `ns2` agrees with ns-2.35.
+//! Agreement of the dialect `ns2` with ns-2.35.
 //!
-//! `peers/ns2` holds what ns-2's own senders did in a set of scenarios. Each is built here as an
-//! ordinary experiment in the dialect `ns2`, run over the same number of seeds, and compared by
-//! the mean goodput. `cargo measure agree-ns2` does all of it and writes `docs/ns2-agreement.md`;
-//! a test does a part.
+//! `validation/peers/ns2` holds the results of ns-2's own senders in a set of scenarios. Each scenario is built here as an
+//! ordinary experiment in the dialect `ns2`, run over the same number of seeds, and compared by its mean goodput.
+//! `cargo measure agree-ns2` runs all of them and writes `docs/ns2-agreement.md`; a test runs some.
 //!
-//! Seeds do not correspond: the two simulators draw different losses, and only means can agree.
+//! Seeds do not correspond: the two simulators draw different losses, so only the means can agree.
 
 mod page;
 mod peer;
@@ -27,28 +26,28 @@ use dupack_lab::run::{Interrupt, Plan};
 use dupack_lab::stats::Summary;
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
 
-/// Means agree if they differ by no more than this share of ns-2's.
+/// Largest difference of the means, as a share of ns-2's mean, that counts as agreement.
 pub const TOLERANCE: f64 = 0.05;
 
-/// ACKs never meet a full queue.
+/// Buffer of the reverse path, large enough that ACKs never meet a full queue.
 const REVERSE_BUFFER: Buffer = Buffer::Packets(100_000);
 
 /// A sender in a scenario, here and in ns-2.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// The scenario's name.
+    /// Scenario id.
     pub id: String,
-    /// The sender.
+    /// Sender.
     pub sender: Sender,
-    /// What our runs say.
+    /// Results of our runs.
     pub ours: Sample,
-    /// What ns-2's say.
+    /// Results of ns-2's runs.
     pub theirs: Sample,
-    /// The rule that a difference is traced to, if one is expected.
+    /// Rule that explains an expected difference, if there is one.
     pub difference: Option<Difference>,
 }
 
-/// What several runs say.
+/// Results of several runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// Goodput in bytes of payload per second.
@@ -59,14 +58,14 @@ pub struct Sample {
     pub timeouts: f64,
 }
 
-/// How a cell came out.
+/// Outcome of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Within the tolerance.
+    /// The difference is within the tolerance.
     Agrees,
-    /// Outside it, within what a named rule explains.
+    /// The difference exceeds the tolerance but lies within the range that a named rule explains.
     Explained,
-    /// Neither. This includes a difference that was expected and did not show.
+    /// Neither. This includes an expected difference that did not appear.
     Differs,
 }
 
@@ -89,7 +88,7 @@ impl Sample {
         }
     }
 
-    /// Standard error of the mean goodput, as a share of the mean.
+    /// Returns the standard error of the mean goodput, as a share of the mean.
     #[must_use]
     pub fn relative_error(&self) -> f64 {
         let g = &self.goodput;
@@ -99,13 +98,13 @@ impl Sample {
 }
 
 impl Cell {
-    /// Our mean goodput by ns-2's.
+    /// Returns our mean goodput divided by ns-2's.
     #[must_use]
     pub fn ratio(&self) -> f64 {
         self.ours.goodput.mean / self.theirs.goodput.mean
     }
 
-    /// Standard error of [`ratio`](Self::ratio), from both sides.
+    /// Returns the standard error of [`ratio`](Self::ratio), from the errors of both samples.
     #[must_use]
     pub fn ratio_error(&self) -> f64 {
         self.ratio()
@@ -115,7 +114,7 @@ impl Cell {
                 .hypot(self.theirs.relative_error())
     }
 
-    /// How it came out.
+    /// Returns the outcome of this cell.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let ratio = self.ratio();
@@ -128,10 +127,10 @@ impl Cell {
 }
 
 impl Scenario {
-    /// It as an experiment with these senders.
+    /// Builds an experiment from this scenario with the given senders.
     ///
     /// # Panics
-    /// If the scenario's loss is no probability.
+    /// If the scenario's loss is not a probability.
     #[must_use]
     pub fn experiment(&self, senders: &[Sender], seeds: u32) -> Experiment {
         let stacks = senders.iter().map(|s| s.stack.to_owned()).collect();
@@ -143,7 +142,7 @@ impl Scenario {
         e.path = Some(LinkOptions {
             rate: Some(Rate::from_bits_per_second(self.rate_bps)),
             delay: seconds(self.delay_s),
-            // ns-2's limit counts the packet in transmission, ours does not.
+            // ns-2's limit includes the packet in transmission; ours does not.
             buffer: Some(Buffer::Packets(self.buffer_packets - 1).into()),
             loss: Probability::new(self.loss).expect("a loss is a probability"),
             loss_placement: LossPlacement::Before,
@@ -168,10 +167,10 @@ impl Scenario {
         e
     }
 
-    /// Runs it with every one of `senders`, and compares.
+    /// Runs this scenario with each of `senders` and compares the results with ns-2's.
     ///
     /// # Errors
-    /// If it makes no experiment.
+    /// If the scenario does not make a valid experiment.
     pub fn compare(
         &self,
         senders: &[Sender],

@@ -1,10 +1,10 @@
-//! The comparison in words: a line per cell, and the page that is part of the documentation.
+//! The comparison as text: a line per cell for the terminal, and the page of the documentation.
 
 use std::fmt::Write as _;
 
 use super::{Cell, TOLERANCE, VERSION, Verdict};
 
-/// A cell as a line for the terminal.
+/// Formats a cell as a line for the terminal.
 #[must_use]
 pub fn line(cell: &Cell) -> String {
     let percent = |share: f64| share * 100.0;
@@ -36,7 +36,7 @@ fn word(cell: &Cell) -> &'static str {
     word_of(cell.verdict())
 }
 
-/// How many cells lie how near.
+/// Counts the cells within 1 %, 2 % and 5 % of ns-2.
 #[must_use]
 pub fn summary(cells: &[Cell]) -> String {
     let within = |bound: f64| {
@@ -56,7 +56,7 @@ pub fn summary(cells: &[Cell]) -> String {
     if let Some(worst) = worst {
         let _ = write!(
             text,
-            "; the worst is {} {}, {:.3}",
+            "; the largest deviation is that of {} {}, {:.3}",
             worst.id,
             worst.sender.name,
             worst.ratio()
@@ -65,16 +65,16 @@ pub fn summary(cells: &[Cell]) -> String {
     text
 }
 
-/// The page.
+/// Writes the page as Markdown.
 #[must_use]
 pub fn page(cells: &[Cell], seeds: u32) -> String {
     let mut page = format!(
         "# Agreement with ns-2.35\n\n\
-         Mean goodput of dupack in the dialect `ns2`, over {seeds} seeds, against that of \
-         {VERSION} in\n`peers/ns2`. Written by `cargo measure agree-ns2`.\n\n\
+         Mean goodput of dupack in the dialect `ns2` over {seeds} seeds, compared with that of \
+         {VERSION} in\n`validation/peers/ns2`. `cargo measure agree-ns2` generates this page.\n\n\
          {}.\n\n\
-         Errors are standard errors of the ratio, from the seeds of both. Retransmissions and\n\
-         timeouts are per 1000 delivered packets, ours / ns-2's. Seeds do not correspond.\n\n\
+         Errors are standard errors of the ratio, over the seeds of both simulators, which do not correspond.\n\
+         Retransmissions and timeouts are per 1000 delivered packets, ours / ns-2's.\n\n\
          | scenario | sender | ours (kB/s) | ns-2 (kB/s) | ratio | retransmissions | timeouts | |\n\
          | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
         summary(cells)
@@ -104,7 +104,7 @@ fn row(cell: &Cell) -> String {
     )
 }
 
-/// The cells outside the tolerance, each with its rule.
+/// Lists the cells outside the tolerance, each with the rule that explains it.
 fn outside(cells: &[Cell]) -> String {
     let mut text = String::from("\n## Outside 5 %\n\n");
     let mut none = true;

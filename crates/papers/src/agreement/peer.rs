@@ -1,4 +1,4 @@
-//! What ns-2.35 did, as `peers/ns2` holds it: scenarios, and the runs of each of its senders.
+//! The recorded results of ns-2.35 in `validation/peers/ns2`: scenarios, and the runs of each sender.
 
 use serde::Deserialize;
 
@@ -7,36 +7,36 @@ const RESULTS: &str = include_str!("../../ns2/results.csv");
 const NISHIDA: &str = include_str!("../../ns2/nishida.csv");
 const DIFFERENCES: &str = include_str!("../../ns2/differences.csv");
 
-/// The version of ns-2 that the numbers are from.
+/// Version of ns-2 that produced the numbers.
 pub const VERSION: &str = "ns-2.35 (Debian 2.35+dfsg-5)";
 
-/// Packets of the transfers in `nishida.csv`.
+/// Number of packets in the transfers of `nishida.csv`.
 const NISHIDA_PACKETS: u64 = 100_000;
 
 /// A line of `scenarios.csv`: one transfer over one link.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Scenario {
-    /// Its name.
+    /// Scenario id.
     pub id: String,
-    /// Rate of the link, both ways.
+    /// Rate of the link in each direction.
     pub rate_bps: u64,
     /// One-way delay.
     pub delay_s: f64,
-    /// Probability that a data packet is lost in front of the queue.
+    /// Probability that a data packet is lost before the queue.
     pub loss: f64,
-    /// ns-2's queue limit, the packet in transmission included.
+    /// ns-2's queue limit, including the packet in transmission.
     pub buffer_packets: u32,
     /// Delayed-ACK interval; 0 acknowledges every packet.
     pub delack_s: f64,
-    /// Payload of a packet.
+    /// Payload of a packet in bytes.
     pub packet_bytes: u64,
-    /// Header of a packet.
+    /// Header of a packet in bytes.
     pub header_bytes: u64,
     /// Initial slow start threshold in packets; 0 for none.
     pub initial_ssthresh: u32,
-    /// Length of the transfer, or the longest that it may last.
+    /// Duration of the run, or its upper limit if `packets` is given.
     pub duration_s: f64,
-    /// Packets to transfer; without it there is always more.
+    /// Number of packets to transfer; `None` if the sender always has more to send.
     #[serde(skip)]
     pub packets: Option<u64>,
 }
@@ -46,9 +46,9 @@ pub struct Scenario {
 pub struct PeerRun {
     /// Payload bytes acknowledged per second.
     pub goodput: f64,
-    /// Packets sent again.
+    /// Number of retransmitted packets.
     pub retransmissions: f64,
-    /// Expiries of the retransmission timer.
+    /// Number of expiries of the retransmission timer.
     pub timeouts: f64,
 }
 
@@ -69,31 +69,31 @@ struct NishidaLine {
     timeouts: f64,
 }
 
-/// A difference that is known, and traced to a rule: a line of `differences.csv`.
+/// A known difference and the rule that explains it: a line of `differences.csv`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Difference {
-    /// The scenario.
+    /// Scenario id.
     pub id: String,
     /// ns-2's sender.
     pub sender: String,
-    /// The least ratio of our mean to ns-2's that the rule explains.
+    /// Smallest ratio of our mean to ns-2's that the rule explains.
     pub least: f64,
-    /// The greatest.
+    /// Largest ratio that the rule explains.
     pub greatest: f64,
     /// The rule.
     pub rule: String,
 }
 
-/// A sender: what it is called in ns-2's results, and the stack that stands for it here.
+/// A sender: its name in ns-2's results, and the stack that represents it here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sender {
-    /// Its name in `results.csv`.
+    /// Name in `results.csv`.
     pub name: &'static str,
     /// The stack.
     pub stack: &'static str,
 }
 
-/// Every sender that was measured, in the order of `results.csv`.
+/// All senders that were measured, in the order of `results.csv`.
 pub const SENDERS: [Sender; 6] = [
     sender("reno", "reno/reno"),
     sender("newreno", "newreno/reno"),
@@ -107,19 +107,19 @@ const fn sender(name: &'static str, stack: &'static str) -> Sender {
     Sender { name, stack }
 }
 
-/// The scenarios of `scenarios.csv`.
+/// Returns the scenarios of `scenarios.csv`.
 ///
 /// # Panics
-/// If the file, which is part of the program, is damaged.
+/// If the embedded file is damaged.
 #[must_use]
 pub fn scenarios() -> Vec<Scenario> {
     lines(SCENARIOS)
 }
 
-/// The runs of `sender` in `scenario`, in either results file.
+/// Returns the runs of `sender` in `scenario`, from either results file.
 ///
 /// # Panics
-/// If the files, which are part of the program, are damaged.
+/// If the embedded files are damaged.
 #[must_use]
 pub fn runs(scenario: &Scenario, sender: Sender) -> Vec<PeerRun> {
     if scenario.packets.is_some() {
@@ -148,10 +148,10 @@ fn nishida_runs(scenario: &Scenario, sender: Sender) -> Vec<PeerRun> {
         .collect()
 }
 
-/// The transfers of `nishida.csv`, a scenario per loss rate; only `newreno` was measured.
+/// Returns the transfers of `nishida.csv`, one scenario per loss rate; only `newreno` was measured.
 ///
 /// # Panics
-/// If the file, which is part of the program, is damaged.
+/// If the embedded file is damaged.
 #[must_use]
 pub fn nishida() -> Vec<Scenario> {
     let mut losses: Vec<f64> = lines::<NishidaLine>(NISHIDA)
@@ -175,10 +175,10 @@ pub fn nishida() -> Vec<Scenario> {
     losses.into_iter().map(scenario).collect()
 }
 
-/// The differences that are known.
+/// Returns the known differences.
 ///
 /// # Panics
-/// If the file, which is part of the program, is damaged.
+/// If the embedded file is damaged.
 #[must_use]
 pub fn differences() -> Vec<Difference> {
     lines(DIFFERENCES)
@@ -188,5 +188,5 @@ fn lines<T: for<'a> Deserialize<'a>>(text: &str) -> Vec<T> {
     csv::Reader::from_reader(text.as_bytes())
         .into_deserialize()
         .collect::<Result<_, _>>()
-        .expect("the tables in peers/ns2 are well formed")
+        .expect("the tables in validation/peers/ns2 are well formed")
 }

@@ -1,5 +1,5 @@
-//! The runs of all experiments of several papers as one set: the longest first, so that no processor waits for the last run of
-//! an experiment while others have work.
+//! The runs of all experiments of several papers as one set: the longest run first, so that no processor waits for the
+//! last run of an experiment while other runs are pending.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::{Observe, Paper};
 /// The experiments of all campaigns, one after the other.
 struct Experiments<'c>(Vec<(&'static Paper, &'c Planned)>);
 
-/// What came of a run.
+/// Outcome of a run.
 #[derive(Clone)]
 enum Observed {
     Measured(Box<Done>, Option<Followed>),
     Recorded(Box<Traced>, Duration),
-    /// Which run, and what was read off it.
+    /// The job, and the facts read from its packets.
     Read(Job, Facts, Duration),
 }
 
@@ -50,7 +50,7 @@ impl Outcome for Observed {
         }
     }
 
-    /// No two tasks of papers are one run.
+    /// Tasks of papers never share a run.
     fn at(self, _: Job) -> Self {
         self
     }
@@ -95,7 +95,7 @@ impl Worker<Observed> for Experiments<'_> {
     }
 }
 
-/// What came of each experiment.
+/// Outcomes of the experiments.
 struct Came<'c> {
     due: Vec<Task>,
     experiments: &'c [(&'static Paper, &'c Planned)],
@@ -112,7 +112,7 @@ impl Evidence<Observed> for Came<'_> {
     }
 }
 
-/// Performs every run of `campaigns`; returns what came of each experiment, campaign by campaign.
+/// Performs all runs of `campaigns`; returns the outcome of each experiment, campaign by campaign.
 pub(super) fn carry_out(
     campaigns: &[Campaign],
     conduct: &Conduct<'_>,
@@ -165,8 +165,8 @@ fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Keeping, Jo
 }
 
 impl Planned {
-    /// Returns the purpose of a run: of an experiment with series, those of the first seed are followed over time; where
-    /// packets are observed, every run is recorded.
+    /// Returns the purpose of a run. In an experiment with series, runs of the first seed are followed over time; in an
+    /// experiment that observes packets, every run is recorded.
     fn purpose(&self, job: Job) -> Purpose {
         let is_first = || self.plan.seeds().first() == Some(&job.seed);
         match self.observe {
@@ -193,7 +193,7 @@ impl Planned {
                 let trace = Trace::record(&scenario, job.seed, interrupt)
                     .expect("the plan has built it before");
                 if interrupt.is_asked() {
-                    // It may have ended early.
+                    // The flow may have ended early.
                     return None;
                 }
                 let traced = Traced { job, trace };
@@ -205,7 +205,7 @@ impl Planned {
         })
     }
 
-    /// Returns what `facts` reads off a recorded run.
+    /// Returns the facts that `facts` reads from a recorded run.
     fn read(&self, facts: ReadFacts, traced: Traced) -> Facts {
         let alone = Part {
             traces: vec![traced],
@@ -214,7 +214,7 @@ impl Planned {
         facts(self.name, Some(&alone))
     }
 
-    /// Returns what came out of it, in an order that does not depend on which run was finished first.
+    /// Returns the results of the experiment, in an order that does not depend on which run finished first.
     fn conclude(&self, observed: Vec<Observed>) -> (Part, Account) {
         let mut results = self.plan.empty_results();
         results.planned = self.jobs.len();

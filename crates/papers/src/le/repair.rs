@@ -1,4 +1,4 @@
-//! What a recorded run of figure 4 shows: how long it took to repair the losses of one window.
+//! Facts of a recorded run of figure 4: the time it took to repair the losses of one window.
 
 use std::collections::BTreeMap;
 
@@ -8,35 +8,35 @@ use dupack_tcp::window::WindowCause;
 
 use dupack_lab::trace::{Repeated, Trace, What};
 
-/// The packet after the window out of which packets are lost.
+/// First packet after the window in which packets are lost.
 const WINDOW_END: u64 = 126;
 
-/// The repair of the losses of one window. Times are in least round trips.
+/// The repair of the losses of one window. Times are in minimum round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Repair {
-    /// From the first drop to the ACK that covers the whole window.
+    /// Time from the first drop to the ACK that covers the whole window.
     pub(super) duration: f64,
-    /// The same in ms.
+    /// The same time in ms.
     pub(super) duration_ms: f64,
-    /// From the first lost packet resent to the last, each for the first time.
+    /// Time from the first retransmission to the last, counting the first retransmission of each packet.
     pub(super) resending: f64,
-    /// The first timeout, from the first drop on.
+    /// The first timeout after the first drop.
     pub(super) timeout: Option<Timeout>,
 }
 
 /// The first timeout of a repair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Timeout {
-    /// When, counted from the first drop.
+    /// Time from the first drop.
     pub(super) after: f64,
-    /// Lost packets resent before it.
+    /// Number of lost packets that were retransmitted before it.
     pub(super) resent: usize,
-    /// From it to the next ACK that advances.
+    /// Time from the timeout to the next ACK that advances.
     pub(super) advance: Option<f64>,
 }
 
 impl Repair {
-    /// The repair in `trace`, if it lost something and came to its end.
+    /// Returns the repair in `trace`, if a packet was lost and the repair was completed.
     pub(super) fn of(trace: &Trace) -> Option<Self> {
         let mut lost: BTreeMap<u64, Option<Instant>> = BTreeMap::new();
         let mut first_drop = None;
@@ -84,7 +84,7 @@ impl Repair {
     }
 }
 
-/// The first ACK after `since` that advances.
+/// Returns the time of the first ACK after `since` that advances.
 fn next_advance(trace: &Trace, since: Instant) -> Option<Instant> {
     let mut highest = 0;
     for (at, ack) in trace.acks() {
@@ -97,7 +97,7 @@ fn next_advance(trace: &Trace, since: Instant) -> Option<Instant> {
     None
 }
 
-/// The packet that an ACK expects next.
+/// Returns the packet that an ACK expects next.
 fn packet(trace: &Trace, ack: &Ack) -> u64 {
     let bytes = ack.ack.0.wrapping_sub(trace.sender.isn.0);
     u64::from(bytes / trace.sender.smss)

@@ -9,15 +9,15 @@ use dupack_report::figure::{StepChart, StepSeries, TimeSequence};
 use dupack_report::trace::{Span, time_sequence};
 use dupack_tcp::time::{Duration, Instant};
 
-/// The part of figures 3 and 5 that is shown at most: from before the loss until NewReno is through.
+/// Largest part of figures 3 and 5 that is shown: from before the loss until NewReno has recovered.
 const SHOWN: (Duration, Duration) = (Duration::from_millis(600), Duration::from_millis(3000));
-/// The part of figure 5 that is shown, in s.
+/// Part of figure 5 that is shown, in s.
 const FIGURE_5: (f64, f64) = (0.6, 4.0);
-/// The part of figure 4 that is shown, in s.
+/// Part of figure 4 that is shown, in s.
 const FIGURE_4: (f64, f64) = (0.5, 4.0);
 const PATH: &str = "1 Mbit/s · 200 ms · initial ssthresh 10";
 
-/// The senders of both experiments, in their order.
+/// Senders of both experiments, in order.
 const SENDERS: [&str; 6] = [
     "NewReno",
     "SACK",
@@ -27,7 +27,7 @@ const SENDERS: [&str; 6] = [
     "FACK, halving",
 ];
 
-/// The panels of figure 3, and after them what the paper does not show: name, title, caption.
+/// Panels of figure 3, followed by panels that the paper does not have: name, title, caption.
 const PANELS: [(&str, &str, &str); 6] = [
     (
         "figure3a-newreno",
@@ -70,8 +70,7 @@ pub(super) fn panels(part: &Part) -> Vec<Exhibit> {
     drawn.collect()
 }
 
-/// A panel of figure 3, its packets counted as ns-2 does, from before the loss to three round
-/// trips after its repair.
+/// Draws a panel of figure 3 with ns-2's packet numbers, from before the loss to three round trips after its repair.
 fn panel(trace: &Trace, title: &str) -> TimeSequence {
     let until = Episode::of(trace).map_or(Instant::ZERO + SHOWN.1, |e| e.complete + e.rtt * 3);
     let span = Span {
@@ -124,7 +123,7 @@ pub(super) fn windows(part: &Part) -> Vec<Exhibit> {
     )]
 }
 
-/// A panel of figure 5 for each number of losses.
+/// Draws a panel of figure 5 for each number of losses.
 pub(super) fn figure_5(part: &Part) -> Vec<Exhibit> {
     let panels = (0..part.results.points.len()).map(|point| {
         let losses = match point {
@@ -169,7 +168,7 @@ fn acknowledged(
     }
 }
 
-/// The recorded runs of table 3: NewReno's, whose recovery takes longest, and those of the others.
+/// Recorded runs of table 3: NewReno's, whose recovery takes longest, and those of the others.
 type Overruns<'p> = [Option<&'p Part>; 2];
 
 pub(super) fn table_3(overruns: Overruns<'_>) -> Vec<Exhibit> {
@@ -188,10 +187,10 @@ pub(super) fn table_3(overruns: Overruns<'_>) -> Vec<Exhibit> {
     vec![all, newreno]
 }
 
-/// So many points a line are enough for the eye.
+/// Largest number of points per line.
 const POINTS: usize = 2000;
 
-/// Acknowledged packets up to `end` seconds.
+/// Draws the acknowledged packets up to `end` seconds.
 fn sequences(overruns: Overruns<'_>, end: f64) -> StepChart {
     let trace_of = |sender: usize| match sender {
         0 => overruns[0]?.trace(0, 0),

@@ -1,4 +1,4 @@
-//! What a recorded run shows of its one recovery.
+//! The recovery in a recorded run.
 
 use dupack_tcp::segment::Ack;
 use dupack_tcp::time::{Duration, Instant};
@@ -6,34 +6,34 @@ use dupack_tcp::window::WindowCause;
 
 use dupack_lab::trace::{Repeated, Sent, Trace, What};
 
-/// Numbers of packets here are ours plus this: ns-2 counts from the SYN, its packet 0.
+/// Offset from our packet numbers to ns-2's, which count from the SYN as packet 0.
 pub(super) const SYN: u64 = 1;
 
 /// The loss, its detection, and the repair.
 #[derive(Clone, Debug)]
 pub(super) struct Episode<'t> {
     pub(super) trace: &'t Trace,
-    /// The least round trip before the detection.
+    /// Minimum round-trip time before the detection.
     pub(super) rtt: Duration,
-    /// The first duplicate ACK.
+    /// Time of the first duplicate ACK.
     pub(super) first_duplicate: Instant,
-    /// The reduction of the window.
+    /// Time at which the window was reduced.
     pub(super) detection: Instant,
     /// cwnd in packets before and right after the detection.
     pub(super) cwnd: (f64, f64),
-    /// When everything outstanding at the detection was acknowledged.
+    /// Time at which all data outstanding at the detection was acknowledged.
     pub(super) complete: Instant,
 }
 
 impl<'t> Episode<'t> {
-    /// The first recovery in `trace`, if it was detected without a timeout and came to its end.
+    /// Returns the first recovery in `trace`, if it was detected without a timeout and was completed.
     pub(super) fn of(trace: &'t Trace) -> Option<Self> {
         let mut reduction = trace
             .window_changes()
             .skip_while(|change| change.cause != WindowCause::Congestion);
         let first = reduction.next()?;
         let detection = first.at;
-        // ns-2's FACK sets the window in two steps.
+        // ns-2's FACK reduces the window in two steps.
         let last = reduction
             .take_while(|change| change.at == detection)
             .last()
@@ -51,7 +51,7 @@ impl<'t> Episode<'t> {
         })
     }
 
-    /// `span` in round trips.
+    /// Returns the time between two instants in round trips.
     pub(super) fn rtts(&self, from: Instant, until: Instant) -> f64 {
         let length = if until < from {
             -from.since(until).as_secs_f64()
@@ -61,18 +61,18 @@ impl<'t> Episode<'t> {
         length / self.rtt.as_secs_f64()
     }
 
-    /// From the detection to the end.
+    /// Returns the time from the detection to the end, in round trips.
     pub(super) fn length_rtts(&self) -> f64 {
         self.rtts(self.detection, self.complete)
     }
 
-    /// What was sent from `from` up to but not including `until`.
+    /// Returns the packets sent from `from` up to but not including `until`.
     pub(super) fn sends(&self, from: Instant, until: Instant) -> Vec<(Instant, &'t Sent)> {
         let sends = self.trace.sends();
         sends.filter(|(at, _)| from <= *at && *at < until).collect()
     }
 
-    /// What was sent again from the detection to the end.
+    /// Returns the retransmissions from the detection to the end.
     pub(super) fn retransmissions(&self) -> Vec<(Instant, u64)> {
         self.sends(self.detection, self.complete)
             .into_iter()
@@ -81,7 +81,7 @@ impl<'t> Episode<'t> {
             .collect()
     }
 
-    /// The first growth by congestion avoidance at `from` or later.
+    /// Returns the first window growth by congestion avoidance at or after `from`.
     pub(super) fn avoidance_from(&self, from: Instant) -> Option<Instant> {
         self.trace
             .window_changes()
@@ -94,7 +94,7 @@ impl<'t> Episode<'t> {
             .map(|change| change.at)
     }
 
-    /// Whether the window grew after the detection and before the end.
+    /// Returns `true` if the window grew between the detection and the end.
     pub(super) fn grew_before_the_end(&self) -> bool {
         self.trace.window_changes().any(|change| {
             self.detection < change.at
@@ -103,7 +103,7 @@ impl<'t> Episode<'t> {
         })
     }
 
-    /// Timeouts before the end.
+    /// Returns the number of timeouts before the end.
     pub(super) fn timeouts(&self) -> usize {
         let changes = self.trace.window_changes();
         changes
@@ -111,14 +111,14 @@ impl<'t> Episode<'t> {
             .count()
     }
 
-    /// The last ACK before the first duplicate one.
+    /// Returns the time of the last ACK before the first duplicate ACK.
     pub(super) fn last_advance(&self) -> Instant {
         let acks = self.trace.acks();
         let before = acks.take_while(|(at, _)| *at < self.first_duplicate);
         before.last().map_or(self.first_duplicate, |(at, _)| at)
     }
 
-    /// ACKs that advance before the end: the time, and the packet acknowledged last.
+    /// Returns the ACKs that advance before the end: the time, and the last packet acknowledged.
     pub(super) fn partial_acks(&self) -> Vec<(Instant, u64)> {
         let mut highest = 0;
         let mut out = Vec::new();
@@ -133,19 +133,19 @@ impl<'t> Episode<'t> {
     }
 }
 
-/// The packet that an ACK expects next, by our count.
+/// Returns the packet that an ACK expects next, by our numbering.
 fn packet(trace: &Trace, ack: &Ack) -> u64 {
     let bytes = ack.ack.0.wrapping_sub(trace.sender.isn.0);
     u64::from(bytes / trace.sender.smss)
 }
 
-/// The highest cumulative acknowledgment at `at`, in packets.
+/// Returns the highest cumulative acknowledgment at `at`, in packets.
 pub(super) fn acknowledged(trace: &Trace, at: Instant) -> u64 {
     let acks = trace.acks().take_while(|(time, _)| *time <= at);
     acks.map(|(_, ack)| packet(trace, ack)).max().unwrap_or(0)
 }
 
-/// When everything below packet `end` was acknowledged, after `since`.
+/// Returns the time after `since` at which all packets below `end` were acknowledged.
 fn acknowledged_at(trace: &Trace, end: u64, since: Instant) -> Option<Instant> {
     trace
         .acks()
@@ -153,7 +153,7 @@ fn acknowledged_at(trace: &Trace, end: u64, since: Instant) -> Option<Instant> {
         .map(|(at, _)| at)
 }
 
-/// The cumulative acknowledgment over time, in packets.
+/// Returns the cumulative acknowledgment over time, in packets.
 pub(super) fn acknowledgments(trace: &Trace) -> Vec<(f64, f64)> {
     let mut highest = 0;
     let acks = trace.acks().map(|(at, ack)| {
@@ -174,7 +174,7 @@ fn first_duplicate(trace: &Trace) -> Option<Instant> {
     None
 }
 
-/// The least time from a packet's first transmission to an ACK that covers it.
+/// Returns the shortest time from a packet's first transmission to an ACK that covers it.
 fn least_rtt(trace: &Trace, until: Instant) -> Option<Duration> {
     let mut least: Option<Duration> = None;
     let mut waiting: std::collections::VecDeque<(u64, Instant)> = std::collections::VecDeque::new();

@@ -1,5 +1,5 @@
-//! What recorded runs of figures 3 and 5 and of table 3 show, as quantities for the rules. Packets
-//! are counted as ns-2 does; times are in seconds from the beginning of the run.
+//! Facts of the recorded runs of figures 3 and 5 and of table 3, for the rules. Packets are numbered as in ns-2; times
+//! are in seconds from the start of the run.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use crate::evidence::{Part, Traced};
 
 /// Experiments that record packets.
 const RECORDED: [&str; 4] = ["figure3", "figure5", "table3-newreno", "table3-recovery"];
-/// When the senders of figure 5 are compared.
+/// Time at which the senders of figure 5 are compared.
 const COMPARED_AT: Duration = Duration::from_secs(4);
 
 type Of<T> = fn(&Episode<'_>) -> T;
 
-/// Numbers of a recovery. What does not happen has none.
+/// Numeric facts of a recovery; an event that does not happen has no number.
 const NUMBERS: [(&str, Of<Option<f64>>); 23] = [
     // In packets, before and right after the detection.
     ("cwnd_before", |e| Some(e.cwnd.0)),
@@ -41,14 +41,14 @@ const NUMBERS: [(&str, Of<Option<f64>>); 23] = [
     ("restarted_at", |e| {
         Some(e.avoidance_from(e.detection + e.rtt)?.as_secs_f64())
     }),
-    // ACKs after the detection up to the first that lets the window grow; 0 if none does.
+    // ACKs from the detection to the first that lets the window grow; 0 if none does.
     ("acks_to_growth", |e| {
         let first = e.avoidance_from(e.detection);
         Some(first.map_or(0.0, |first| e.acks_until(first) as f64))
     }),
     // From the detection to the end.
     ("resent", |e| Some(e.retransmissions().len() as f64)),
-    // The least time between two of them, in round trips.
+    // Shortest time between two retransmissions, in round trips.
     ("resent_apart", |e| {
         let resent = e.retransmissions();
         let gaps = resent.windows(2).map(|pair| e.rtts(pair[0].0, pair[1].0));
@@ -57,7 +57,7 @@ const NUMBERS: [(&str, Of<Option<f64>>); 23] = [
     ("fourth_resent_at", |e| {
         Some(e.retransmissions().get(3)?.0.as_secs_f64())
     }),
-    // The first new packet after the detection.
+    // First new packet after the detection.
     ("new_data_at", |e| Some(e.new_data()?.0.as_secs_f64())),
     ("new_data_packet", |e| {
         Some((e.new_data()?.1.number + SYN) as f64)
@@ -67,7 +67,7 @@ const NUMBERS: [(&str, Of<Option<f64>>); 23] = [
         let resent = e.retransmissions();
         Some(resent.iter().filter(|(at, _)| *at <= new).count() as f64)
     }),
-    // From the first duplicate ACK to the detection, by limited transmit.
+    // Packets sent by limited transmit, from the first duplicate ACK to the detection.
     ("limited_transmits", |e| {
         let sends = to_detection(e);
         let limited = sends
@@ -78,8 +78,8 @@ const NUMBERS: [(&str, Of<Option<f64>>); 23] = [
     ("second_round_packets", |e| {
         Some(second_round(e).len() as f64)
     }),
-    // Partial ACKs that leave at least two losses not yet resent, and those of them that two
-    // retransmissions answer at once, and nothing else.
+    // Partial ACKs that leave at least two losses not yet retransmitted, and the number of these that are answered at
+    // once by exactly two retransmissions.
     ("partial_acks", |e| Some(answers(e).len() as f64)),
     ("answered_by_two", |e| {
         let answers = answers(e);
@@ -90,24 +90,24 @@ const NUMBERS: [(&str, Of<Option<f64>>); 23] = [
     }),
     // Packets dropped up to the end of the first recovery.
     ("dropped_in_recovery", |e| Some(e.dropped().0 as f64)),
-    // The most of these that are consecutive: packet n, n + 1, n + 2 and so on.
+    // Longest run of consecutive dropped packets: n, n + 1, n + 2 and so on.
     ("dropped_in_a_row", |e| Some(e.dropped_in_a_row() as f64)),
 ];
-/// Packets dropped after it.
+/// Packets dropped after the first recovery.
 const DROPPED_LATER: &str = "dropped_later";
-/// Cumulatively acknowledged at [`COMPARED_AT`], in packets.
+/// Packets cumulatively acknowledged at [`COMPARED_AT`].
 const ACKED: &str = "acked_at_4s";
 
-/// What was sent, packet by packet, and what the window does.
+/// Texts that describe the packets sent and the behaviour of the window.
 const TEXTS: [(&str, Of<String>); 7] = [
     // From the last ACK that advances to the detection.
     ("sent_before_detection", |e| {
         let after = e.last_advance() + Duration::from_nanos(1);
         describe(&e.sends(after, e.detection))
     }),
-    // From the first duplicate ACK to the detection, and what it triggers.
+    // From the first duplicate ACK to the detection, including the packets that the detection sends.
     ("sent_to_detection", |e| describe(&to_detection(e))),
-    // In the round trip from the first duplicate ACK on, and in the next.
+    // In the round trip that begins with the first duplicate ACK, and in the next one.
     ("sent_first_round", |e| {
         describe(&e.sends(e.first_duplicate, e.first_duplicate + e.rtt))
     }),
@@ -123,7 +123,7 @@ const TEXTS: [(&str, Of<String>); 7] = [
             .map(|(resent, _)| format!("[{}]", list(resent.iter().copied())));
         texts.collect::<Vec<_>>().join(", ")
     }),
-    // Between detection and completion.
+    // Between the detection and the completion.
     ("meanwhile", |e| {
         let what = match (e.grew_before_the_end(), e.timeouts()) {
             (false, _) => "waits",
@@ -134,7 +134,7 @@ const TEXTS: [(&str, Of<String>); 7] = [
     }),
 ];
 
-/// What is known of the runs of an experiment.
+/// Returns the facts of the runs of an experiment.
 pub(super) fn facts(experiment: &str, part: Option<&Part>) -> Facts {
     if !RECORDED.contains(&experiment) {
         return Facts::default();
@@ -191,8 +191,8 @@ fn second_round<'t>(e: &Episode<'t>) -> Sends<'t> {
     e.sends(begin, begin + e.rtt)
 }
 
-/// To each partial ACK that leaves at least two losses not yet resent: what it makes the sender
-/// resend at once, and how many packets go out.
+/// Returns, for each partial ACK that leaves at least two losses not yet retransmitted, the retransmissions it triggers
+/// at once and the number of packets sent.
 fn answers(e: &Episode<'_>) -> Vec<(Vec<u64>, usize)> {
     let by_partial = |sent: &Sent| sent.why == SendReason::Retransmit(PARTIAL_ACK);
     let mut resent: Vec<u64> = vec![LOST[0]];
@@ -216,7 +216,7 @@ fn list(numbers: impl Iterator<Item = u64>) -> String {
     texts.join(", ")
 }
 
-/// Packets with a word for a repetition: `35, 24 again`.
+/// Lists packets, marking repetitions: `35, 24 again`.
 fn describe(sends: &[(Instant, &Sent)]) -> String {
     let texts = sends.iter().map(|(_, sent)| {
         let number = sent.number + SYN;
@@ -235,20 +235,20 @@ fn describe(sends: &[(Instant, &Sent)]) -> String {
 }
 
 impl<'t> Episode<'t> {
-    /// The first new packet after the detection.
+    /// Returns the first new packet after the detection.
     fn new_data(&self) -> Option<(Instant, &'t Sent)> {
         let mut sends = self.trace.sends();
         sends.find(|(at, sent)| *at >= self.detection && sent.repeated == Repeated::First)
     }
 
-    /// ACKs after the detection up to `until`.
+    /// Returns the number of ACKs after the detection up to `until`.
     fn acks_until(&self, until: Instant) -> usize {
         let acks = self.trace.acks();
         let after = acks.filter(|(at, _)| self.detection < *at && *at <= until);
         after.count()
     }
 
-    /// The most consecutive packets that were dropped up to the end.
+    /// Returns the longest run of consecutive packets dropped up to the end.
     fn dropped_in_a_row(&self) -> usize {
         let until_end = self.trace.events.iter();
         let until_end = until_end.take_while(|event| event.at <= self.complete);
@@ -265,7 +265,7 @@ impl<'t> Episode<'t> {
         numbers.iter().map(length).max().unwrap_or(0)
     }
 
-    /// Packets dropped up to the end, and after it.
+    /// Returns the numbers of packets dropped up to the end and after it.
     fn dropped(&self) -> (usize, usize) {
         let drops = |trace: &Trace| {
             let events = trace.events.iter();

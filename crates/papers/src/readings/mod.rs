@@ -1,9 +1,8 @@
-//! What a paper leaves open, as data: its readings, the alternatives to each, and what an
-//! alternative changes in the paper's experiments.
+//! Readings of a paper as data: the points that its text leaves open, the alternatives to each, and the changes that an
+//! alternative makes to the experiments.
 //!
-//! [`ways`](Readings::ways) are the readings under which a paper is rerun: ours, each alternative by
-//! itself, and the pairs that the file names. [`reread`] reruns them and says which of them turns
-//! which verdict.
+//! [`ways`](Readings::ways) are the complete readings under which a paper is rerun: ours, each alternative alone, and
+//! the pairs that the file names. [`reread`] reruns them and reports which of them turns which verdict.
 
 mod outcome;
 mod page;
@@ -21,58 +20,58 @@ use dupack_lab::experiment::{LabelledStack, Named, OneOrMore};
 pub use outcome::{Fit, Reread, Scale, Seen, Turn, WayOutcome};
 pub use reread::reread;
 
-/// The file with the readings of a paper.
+/// Name of the file with the readings of a paper.
 pub(crate) const FILE: &str = "readings.toml";
 
 /// A paper's `readings.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readings {
-    /// What the text leaves open.
+    /// Points that the text leaves open.
     #[serde(default, rename = "reading")]
     pub open: Vec<Reading>,
-    /// Alternatives that belong together.
+    /// Alternatives that are also tried together.
     #[serde(default, rename = "pair")]
     pub pairs: Vec<Pair>,
 }
 
-/// Something that a text leaves open.
+/// A point that a text leaves open.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
-    /// Its name.
+    /// Name of the point.
     pub key: String,
-    /// Where the text is silent or says two things.
+    /// Section where the text is silent or contradicts itself.
     pub section: String,
-    /// What is open, as a sentence.
+    /// The open point, as a sentence.
     pub open: String,
-    /// What our experiments do.
+    /// Our choice.
     pub ours: String,
-    /// Why.
+    /// Reason for our choice.
     pub why: String,
-    /// What else they might do.
+    /// Other possible choices.
     #[serde(rename = "alternative")]
     pub alternatives: Vec<Alternative>,
 }
 
-/// Another answer to what is open.
+/// Another choice for an open point.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Alternative {
-    /// Its name within its reading.
+    /// Name, unique within its reading.
     pub key: String,
-    /// What it is.
+    /// Description.
     pub is: String,
-    /// What it changes in the experiments.
+    /// Changes to the experiments.
     pub changes: Vec<Change>,
 }
 
-/// What changes in some experiments of a paper.
+/// A change to some experiments of a paper.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Which experiments; all if none is named.
+    /// Names of the experiments; all if empty.
     pub experiments: Vec<String>,
-    /// What changes.
+    /// The changes.
     pub what: Changes,
 }
 
@@ -88,25 +87,25 @@ impl<'de> Deserialize<'de> for Change {
     }
 }
 
-/// Alternatives that are taken together.
+/// Alternatives that are tried together.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
-    /// Each as `reading=alternative`.
+    /// Names of the alternatives, each as `reading=alternative`.
     pub of: Vec<String>,
 }
 
-/// A way to read a paper: ours, or with alternatives.
+/// A complete reading of a paper: ours, or ours with one or more alternatives.
 #[derive(Clone, Debug, Default)]
 pub struct Way<'r> {
     alternatives: Vec<(&'r Reading, &'r Alternative)>,
 }
 
 impl Readings {
-    /// The ways to read the paper: ours first, then every alternative by itself, then the pairs.
+    /// Returns the readings of the paper: ours first, then each alternative alone, then the pairs.
     ///
     /// # Errors
-    /// If a pair names what there is not, in words.
+    /// If a pair names an alternative that does not exist; the error is a text.
     pub fn ways(&self) -> Result<Vec<Way<'_>>, String> {
         let mut ways = vec![Way::default()];
         for reading in &self.open {
@@ -123,7 +122,7 @@ impl Readings {
         Ok(ways)
     }
 
-    /// The alternative called `reading=alternative`.
+    /// Returns the alternative called `reading=alternative`.
     fn alternative(&self, name: &str) -> Result<(&Reading, &Alternative), String> {
         let found = self.open.iter().find_map(|reading| {
             let own = |a: &&Alternative| name == format!("{}={}", reading.key, a.key);
@@ -132,7 +131,7 @@ impl Readings {
         found.ok_or_else(|| format!("there is no alternative `{name}` in {FILE}"))
     }
 
-    /// The names of all alternatives, as `reading=alternative`.
+    /// Returns the names of all alternatives, as `reading=alternative`.
     pub fn names(&self) -> impl Iterator<Item = String> + '_ {
         self.open.iter().flat_map(|reading| {
             let alternatives = reading.alternatives.iter();
@@ -142,7 +141,7 @@ impl Readings {
 }
 
 impl Way<'_> {
-    /// Its name: that of its alternatives, `reading=alternative`, with `+` between them.
+    /// Returns the name: the names of its alternatives, `reading=alternative`, joined by `+`.
     #[must_use]
     pub fn name(&self) -> String {
         let names = self.alternatives.iter();
@@ -151,7 +150,7 @@ impl Way<'_> {
         names.collect::<Vec<_>>().join("+")
     }
 
-    /// What it is, in words.
+    /// Describes the reading in words.
     #[must_use]
     pub fn is(&self) -> String {
         let words = self
@@ -161,7 +160,7 @@ impl Way<'_> {
         words.collect::<Vec<_>>().join("; ")
     }
 
-    /// Whether it is ours.
+    /// Returns `true` if this is our reading.
     #[must_use]
     pub const fn is_ours(&self) -> bool {
         self.alternatives.is_empty()
@@ -173,13 +172,13 @@ impl Way<'_> {
             .flat_map(|(_, alternative)| &alternative.changes)
     }
 
-    /// The names of experiments that it speaks of.
+    /// Returns the names of the experiments that it changes.
     pub(crate) fn experiments(&self) -> impl Iterator<Item = &str> {
         self.changes()
             .flat_map(|change| change.experiments.iter().map(String::as_str))
     }
 
-    /// Makes of the experiment `name` what it is in this way.
+    /// Applies the changes of this reading to the experiment `name`.
     pub(crate) fn apply(&self, name: &str, experiment: &mut Experiment) -> Result<(), String> {
         let own = |change: &&Change| {
             change.experiments.is_empty() || change.experiments.iter().any(|own| own == name)
@@ -190,8 +189,8 @@ impl Way<'_> {
         })
     }
 
-    /// Makes of what the rules call the stacks what it is in this way. Where a change is of some
-    /// experiments alone, the name stays, and is of the other stack where the experiment has it instead.
+    /// Applies the changes of stacks to the names that the rules use. If a change affects only some experiments, the
+    /// name keeps its stack and also covers the new stack in those experiments.
     pub(crate) fn rename(&self, book: &mut Book) {
         for Change { experiments, what } in self.changes() {
             let respell = |stacks: &[String]| stacks.iter().map(|s| what.respell(s)).collect();
@@ -221,7 +220,7 @@ impl Way<'_> {
     }
 }
 
-/// The stacks of a name.
+/// Returns the stacks of a name.
 fn stacks(named: &Named) -> Vec<String> {
     match named {
         Named::One(stack) => vec![stack.clone()],
@@ -234,10 +233,10 @@ fn stacks(named: &Named) -> Vec<String> {
 }
 
 impl Paper {
-    /// What its text leaves open; nothing if its folder has no such file.
+    /// Returns the readings of the paper; empty if its folder has no such file.
     ///
     /// # Panics
-    /// If the built-in file is broken, which the tests would show.
+    /// If the built-in file is invalid; the tests would catch that.
     #[must_use]
     pub fn readings(&self) -> Readings {
         let own = self.files.iter().find(|(name, _)| *name == FILE);
@@ -300,10 +299,10 @@ mod tests {
         assert!(readings.ways().unwrap_err().contains("`a=b`"));
     }
 
-    /// Every twentieth of them in every run, and all before a release.
+    /// Checks every twentieth reading in an ordinary test run, and all readings before a release.
     #[test]
     fn every_way_to_read_every_paper_can_be_run_and_judged() {
-        let stride = dupack_volume::cases(20, 1) as usize;
+        let stride = dupack_testing::cases(20, 1) as usize;
         for paper in PAPERS {
             let readings = paper.readings();
             for way in readings.ways().unwrap().iter().step_by(stride) {

@@ -1,62 +1,62 @@
-//! What has become of a paper's verdicts under its readings.
+//! Outcome of rerunning a paper under its readings.
 
 use dupack_lab::results::sheet::to_sheet;
 
 use super::Readings;
 use crate::claims::{Claim, Judged, Verdict};
 
-/// What has become of a paper's verdicts under its readings.
+/// Verdicts of a paper under all of its readings.
 #[derive(Clone, Debug)]
 pub struct Reread {
     /// The readings.
     pub readings: Readings,
-    /// Every way to read the paper but ours, in the order of [`Readings::ways`].
+    /// Outcomes of all readings except ours, in the order of [`Readings::ways`].
     pub ways: Vec<WayOutcome>,
-    /// The one that fits best, by its place in `ways`; `None` if that is ours.
+    /// Index in `ways` of the reading that fits best; `None` if that is ours.
     pub coherent: Option<usize>,
-    /// Runs that are missing because it was interrupted.
+    /// Number of runs that are missing because of an interrupt.
     pub missing: usize,
-    /// Runs that were made beside those of our reading at the paper's scale.
+    /// Number of runs made in addition to those of our reading at full scale.
     pub runs: usize,
 }
 
-/// What has become of the verdicts under one way to read a paper.
+/// Verdicts under one reading.
 #[derive(Clone, Debug)]
 pub struct WayOutcome {
-    /// `reading=alternative`, with `+` between several.
+    /// Name: `reading=alternative`, joined by `+`.
     pub name: String,
-    /// What it is, in words.
+    /// Description.
     pub is: String,
-    /// The experiments that it makes others.
+    /// Names of the experiments that it changes.
     pub experiments: Vec<&'static str>,
-    /// Of each claim, in their order.
+    /// Outcome of each claim, in order.
     pub seen: Vec<Seen>,
 }
 
-/// A claim under one way to read a paper.
+/// Outcome of a claim under one reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// What has become of it.
+    /// Verdict.
     pub verdict: Verdict,
-    /// What that rests on.
+    /// Scale of the runs behind the verdict.
     pub scale: Scale,
-    /// The numbers that were found.
+    /// Numbers that were found.
     pub found: String,
 }
 
-/// On what a verdict under another reading rests.
+/// Scale of the runs behind a verdict under another reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// On our reading: no experiment that the claim asks about is another.
+    /// The runs of our reading: the reading changes no experiment that the claim asks about.
     Untouched,
-    /// On runs at quick scale.
+    /// Runs at quick scale.
     Quick,
-    /// On runs at the scale of our reading.
+    /// Runs at the scale of our reading.
     Full,
 }
 
 impl Scale {
-    /// In words.
+    /// Describes the scale in words.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -67,29 +67,29 @@ impl Scale {
     }
 }
 
-/// A way that gives a claim another verdict than ours, or one where ours is none.
+/// A reading under which a claim has another verdict than under ours, or has one where ours has none.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn<'r> {
-    /// The way.
+    /// The reading.
     pub way: &'r WayOutcome,
-    /// The claim under it.
+    /// Outcome of the claim under it.
     pub seen: &'r Seen,
 }
 
-/// How the claims fare under a reading.
+/// Number of claims that hold under a reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fit {
-    /// How many hold of those that were not held out.
+    /// Claims that hold, among those that were not held out.
     pub hold: usize,
-    /// How many hold of those that were.
+    /// Claims that hold, among those that were held out.
     pub held_out: usize,
-    /// How many of all cannot be told.
+    /// Claims that cannot be told, among all.
     pub open: usize,
 }
 
 impl WayOutcome {
-    /// What becomes of the claim at this place, of which our reading says `ours`: what a quick look
-    /// cannot tell, this way does not turn.
+    /// Returns the verdict on the given claim, whose verdict under our reading is `ours`. A claim that a quick look
+    /// cannot tell keeps `ours`.
     fn verdict(&self, claim: usize, ours: Verdict) -> Verdict {
         match self.seen.get(claim) {
             Some(seen) if seen.scale == Scale::Full || seen.verdict != Verdict::CannotBeTold => {
@@ -105,7 +105,7 @@ impl WayOutcome {
 }
 
 impl Fit {
-    /// Of what `verdict` makes of each claim, from its place and what our reading says of it.
+    /// Counts the verdicts that `verdict` returns for each claim, given its index and its verdict under our reading.
     fn of(judged: &[Judged], verdict: impl Fn(usize, Verdict) -> Verdict) -> Self {
         let mut fit = Self::default();
         for (claim, judged) in judged.iter().enumerate() {
@@ -124,7 +124,7 @@ impl Fit {
 }
 
 impl Reread {
-    /// The ways that give the claim at this place another verdict than `ours`.
+    /// Returns the readings under which the given claim has another verdict than `ours`.
     pub fn turns(&self, claim: usize, ours: Verdict) -> impl Iterator<Item = Turn<'_>> {
         let all = self.ways.iter().filter_map(move |way| {
             let seen = way.seen.get(claim)?;
@@ -134,8 +134,8 @@ impl Reread {
         all.filter(move |turn| told(turn.seen.verdict) && turn.seen.verdict != ours)
     }
 
-    /// Of the ways that make another experiment of what the claim at this place asks about, ours
-    /// among them: how many there are, under how many it holds, and under how many it cannot be told.
+    /// Counts the readings, ours included, that change an experiment of the given claim: all, those under which the
+    /// claim holds, and those under which it cannot be told.
     #[must_use]
     pub fn count(&self, claim: usize, ours: Verdict) -> (usize, usize, usize) {
         let others = self.ways.iter().filter_map(|way| way.seen.get(claim));
@@ -147,7 +147,7 @@ impl Reread {
         (verdicts.len(), holds, open)
     }
 
-    /// What the readings say of a claim, in a sentence.
+    /// Summarizes the outcome of a claim under the readings, as a sentence.
     #[must_use]
     pub fn sentence(&self, claim: usize, ours: Verdict) -> String {
         let (all, holds, open) = self.count(claim, ours);
@@ -179,7 +179,7 @@ impl Reread {
         out
     }
 
-    /// How `judged`, which is by our reading, fares under each way, ours first.
+    /// Returns the fit of each reading, ours first; `judged` holds the verdicts under ours.
     #[must_use]
     pub fn fits(&self, judged: &[Judged]) -> Vec<Fit> {
         let ours = Fit::of(judged, |_, ours| ours);
@@ -187,7 +187,7 @@ impl Reread {
         std::iter::once(ours).chain(ways).collect()
     }
 
-    /// How `judged`, which is by our reading, fares under the reading that fits best.
+    /// Returns the fit of the best reading; `judged` holds the verdicts under ours.
     #[must_use]
     pub fn coherent_fit(&self, judged: &[Judged]) -> Fit {
         match self.coherent {
@@ -196,15 +196,15 @@ impl Reread {
         }
     }
 
-    /// The way under which most claims hold of those that were not held out, by its place; of equals
-    /// the first, and ours before all.
+    /// Returns the index of the reading under which most of the claims that were not held out hold. Ties go to ours,
+    /// then to the first.
     pub(super) fn best(&self, judged: &[Judged]) -> Option<usize> {
         let fits = self.fits(judged);
         let most = fits.iter().map(|fit| fit.hold).max()?;
         fits.iter().position(|fit| fit.hold == most)?.checked_sub(1)
     }
 
-    /// A row for every claim that another reading touches: claim, way, scale, verdict, numbers.
+    /// Writes a CSV row for every claim that another reading affects: claim, way, scale, verdict, numbers.
     #[must_use]
     pub fn csv(&self, claims: &[Claim]) -> Vec<u8> {
         let mut out = csv::Writer::from_writer(Vec::new());

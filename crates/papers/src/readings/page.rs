@@ -1,4 +1,4 @@
-//! What a page shows of a paper's readings.
+//! Tables and texts about a paper's readings.
 
 use std::cmp::Reverse;
 
@@ -7,7 +7,7 @@ use crate::Reproduction;
 use crate::claims::{Judged, Verdict};
 use dupack_report::page::{Cell, Emphasis};
 
-/// A table of the readings of a paper, or of what became of the claims under them.
+/// A table of the readings, or of the claims under the readings.
 pub(crate) struct Shown {
     pub(crate) caption: String,
     pub(crate) header: Vec<String>,
@@ -15,7 +15,7 @@ pub(crate) struct Shown {
 }
 
 impl Reproduction {
-    /// What the readings are, and what became of the claims under them; nothing if it was not reread.
+    /// Returns the tables of the readings and of their outcomes; empty if the paper was not reread.
     pub(crate) fn reread_tables(&self) -> Vec<Shown> {
         match &self.readings {
             Some(reread) => vec![self.fits(reread), readings(reread)],
@@ -23,8 +23,7 @@ impl Reproduction {
         }
     }
 
-    /// How many claims hold under the reading that fits best, in a sentence; nothing if the paper was
-    /// not reread.
+    /// Says how many claims hold under the reading that fits best; `None` if the paper was not reread.
     pub(crate) fn coherent_said(&self) -> Option<String> {
         let reread = self.readings.as_ref()?;
         let fit = reread.coherent_fit(&self.judged);
@@ -45,7 +44,7 @@ impl Reproduction {
         ))
     }
 
-    /// How many claims hold under every way to read the paper, and what it turns.
+    /// Returns the table of all readings: the number of claims that hold, and the verdicts that each turns.
     fn fits(&self, reread: &Reread) -> Shown {
         let held_out = self
             .judged
@@ -90,7 +89,7 @@ impl Reproduction {
         }
     }
 
-    /// The claims that the way at this place turns, with what becomes of them.
+    /// Lists the claims that the given reading turns, with their new verdicts.
     fn turned(&self, reread: &Reread, way: usize) -> String {
         let turned = self.judged.iter().enumerate().filter_map(|(n, judged)| {
             let ours = judged.finding.verdict;
@@ -107,8 +106,8 @@ impl Reproduction {
     }
 }
 
-/// Which reading fits best by the claims that were not held out, which comes next, and how both fare with
-/// the others; of equals ours comes first.
+/// Names the reading that fits best by the claims that were not held out and the next best, with their counts for the
+/// claims that were held out. Ties go to ours.
 fn best(reread: &Reread, fits: &[Fit], (others, held_out): (usize, usize)) -> String {
     let names = reread.ways.iter().map(|way| format!("`{}`", way.name));
     let names = std::iter::once("ours".to_owned()).chain(names);

@@ -1,5 +1,4 @@
-//! Rerunning papers under their readings: all at quick scale, and what turns a verdict there once
-//! more at the scale of the paper.
+//! Rerunning papers under their readings: all readings at quick scale, then, at full scale, those that turn a verdict.
 
 use std::path::PathBuf;
 
@@ -13,13 +12,13 @@ use dupack_engine::JournalError;
 
 /// Reruns every claim of `reproductions` under the readings of their papers.
 ///
-/// All ways are run at quick scale. Where one says there of a claim what ours does not say at full
-/// scale, or a quick look at ours says the contrary, the experiments that the claim asks about are run
-/// at full scale, too, if `reproductions` are at full scale. At last the way that fits best is run at
-/// full scale as a whole, until the one that fits best is one that was.
+/// All readings are run at quick scale first. If `reproductions` are at full scale, the experiments of a claim are run
+/// at full scale, too, where its quick verdict differs from our full-scale verdict, or where a quick look at our own
+/// reading contradicts our full-scale verdict. Finally, the best reading is run completely at full scale, until the
+/// best reading is one that was run so.
 ///
 /// # Errors
-/// If a journal can be neither read nor begun.
+/// If a journal cannot be read or created.
 pub fn reread(
     reproductions: &mut [Reproduction],
     conduct: &Conduct<'_>,
@@ -41,15 +40,15 @@ pub fn reread(
     Ok(())
 }
 
-/// What a paper is reread beside.
+/// Context of rereading a paper.
 struct Around<'a> {
     paper: &'static Paper,
     reproduction: &'a Reproduction,
     conduct: &'a Conduct<'a>,
 }
 
-/// So many ways are run together at quick scale: enough that no processor waits for long, and few
-/// enough that their packets fit into memory.
+/// Number of readings that are run together at quick scale: enough to keep all processors busy, few enough for their
+/// packets to fit into memory.
 const AT_A_TIME: usize = 4;
 
 const CHECKED: &str = "the tests hold every way to read a paper against its experiments";
@@ -92,7 +91,7 @@ impl Around<'_> {
         Ok(reread)
     }
 
-    /// Ours at quick scale, and how many runs that were.
+    /// Runs our reading at quick scale; returns the evidence and the number of runs.
     fn quick_of_ours(&self) -> Result<(Evidence, usize), JournalError> {
         let ours = self.paper.plan(Extent::Quick).expect(CHECKED);
         let ours = ours.in_folder(self.folder(Extent::Quick, &Way::default()));
@@ -102,7 +101,8 @@ impl Around<'_> {
         Ok((own.unwrap_or_default(), runs))
     }
 
-    /// The experiments of every way that are not ours, at quick scale; and how many runs that were.
+    /// Runs the experiments that differ from ours, for every reading, at quick scale; returns the evidence and the
+    /// number of runs.
     fn quick(&self, ways: &[Way<'_>]) -> Result<(Vec<Evidence>, usize), JournalError> {
         let ours = self.paper.plan(Extent::Quick).expect(CHECKED);
         let others = ways.iter().map(|way| {
@@ -126,8 +126,7 @@ impl Around<'_> {
         base.join(extent.name()).join(name)
     }
 
-    /// A verdict for every claim by the experiments of a way, and where it has none of its own, by
-    /// ours.
+    /// Judges every claim by the experiments that a reading changes and, for the rest, by ours.
     fn judge(&self, way: &Way<'_>, ours: &Evidence, own: &Evidence) -> Vec<Judged> {
         let part = |name: &str| own.parts.iter().find(|part| part.name == name);
         let parts = ours
@@ -138,7 +137,7 @@ impl Around<'_> {
         self.paper.judge_as(way, &parts).expect(CHECKED)
     }
 
-    /// What a way says of every claim, by what it says at quick scale.
+    /// Returns the outcome of every claim under a reading, by its runs at quick scale.
     fn at_quick_scale(
         &self,
         asked: &[Vec<String>],
@@ -161,7 +160,7 @@ impl Around<'_> {
             let (ours, here) = (ours.finding.verdict, here.finding.verdict);
             let (verdict, scale) = match touched {
                 false => (full, Scale::Untouched),
-                // What ours says as well at this scale, and at its own, this way does not turn.
+                // If our reading has the same verdict at both scales and this reading agrees, nothing turns.
                 true if here == ours && ours == full => (full, Scale::Quick),
                 true => (here, Scale::Quick),
             };
@@ -174,8 +173,8 @@ impl Around<'_> {
         seen.collect()
     }
 
-    /// Runs at full scale what seems to turn a verdict, and every way where a quick look at ours says
-    /// the contrary of what ours says in full.
+    /// Runs at full scale the claims whose verdict seems to turn, and every reading of a claim where a quick look at
+    /// ours contradicts our full-scale verdict.
     fn confirm(
         &self,
         ways: &[Way<'_>],
@@ -196,14 +195,14 @@ impl Around<'_> {
             turned.map(|(claim, _)| claim).collect::<Vec<usize>>()
         };
         let turned: Vec<Vec<usize>> = reread.ways.iter().map(turned).collect();
-        // One by one, as at full scale a way has many packets.
+        // One by one: at full scale, a reading has many packets.
         for (n, claims) in turned.iter().enumerate() {
             self.in_full((n, &ways[n]), claims, asked, reread)?;
         }
         Ok(())
     }
 
-    /// Runs at full scale all of the way that fits best, until the one that does was run so.
+    /// Runs the best reading completely at full scale, until the best reading is one that was run so.
     fn complete(
         &self,
         ways: &[Way<'_>],
@@ -223,8 +222,7 @@ impl Around<'_> {
         Ok(())
     }
 
-    /// Runs at full scale what `claims` ask about under a way, given with its place, and judges them by
-    /// it.
+    /// Runs the experiments of `claims` at full scale under the given reading, and judges the claims by them.
     fn in_full(
         &self,
         (n, way): (usize, &Way<'_>),

@@ -1,30 +1,29 @@
-//! Scenarios drawn after the dynamic response was designed: the files `drawn-*.toml` are what this
-//! yields for the stated seed.
+//! Scenarios that were drawn after the dynamic response was designed: the files `drawn-*.toml` are the output of this
+//! module for the stated seed.
 //!
-//! The seed is written as a date and was not searched for. It is that of the third draw: those of
-//! 20261121 and 20261122 were made for earlier designs, which failed on them. Only the tests need
-//! this: the files are what runs.
+//! The seed is a date and was not searched for. It belongs to the third draw: the draws of 20261121 and 20261122 were
+//! made for earlier designs, which failed on them. Only the tests use this module: the runs use the files.
 
 use std::fmt::Write as _;
 
-/// The seed of the draw.
+/// Seed of the draw.
 pub(super) const SEED: u64 = 20_261_123;
-/// Scenarios in each group, as many as the paper has.
+/// Number of scenarios in each group, as many as in the paper.
 pub(super) const SCENARIOS: usize = 60;
 
 /// A group of scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
-    /// One flow, wireless loss only.
+    /// One flow; all losses are wireless losses.
     Wireless,
-    /// Several flows, full queues and collisions only.
+    /// Several flows; all losses come from full queues and collisions.
     Congestion,
 }
 
-/// The least retransmission timeout of the runs.
+/// Minimum retransmission timeout of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timer {
-    /// That of the group's file, 200 ms.
+    /// The minimum of the group's file, 200 ms.
     Group,
     /// 1 s (RFC 6298 §2.4).
     Second,
@@ -42,14 +41,14 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// A whole number from `low` to `high`, both included.
+    /// Returns a whole number from `low` to `high`, both included.
     fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.roll() % (high - low + 1)
     }
 }
 
-/// The experiment of `group` with its scenarios drawn from `seed`: `frame` is the file's text up to
-/// its sweep, in which the line of the seeds is replaced and that of the timer may be.
+/// Returns the experiment file of `group` with scenarios drawn from `seed`. `frame` is the text of the group's file up
+/// to its sweep; the line of the seeds is replaced, and so is that of the timer if `timer` asks for it.
 pub(super) fn file(group: Group, timer: Timer, seed: u64, frame: &str) -> String {
     let mut dice = Dice(seed);
     // The groups share the seed but no draws.

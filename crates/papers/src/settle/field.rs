@@ -1,4 +1,4 @@
-//! What there is of an experiment, cell by cell, and what there would be if runs were copied.
+//! The runs of an experiment, cell by cell, and views of them with copied runs.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use crate::evidence::Part;
 use dupack_claims::{Cell, Facts};
 use dupack_lab::results::{Results, Run};
 
-/// An experiment: the runs of its file, and more.
+/// An experiment: the runs of its file, and the runs added later.
 pub(super) struct Field<'r> {
     pub(super) part: &'r Part,
-    /// How many seeds its file has, if there may be more.
+    /// Number of seeds in its file, if there may be more.
     pub(super) seeds: Result<u64, Fixed>,
-    /// What was read off the runs of the file.
+    /// Facts read from the runs of the file.
     pub(super) facts: Facts,
-    /// Whether it was read off each run.
+    /// `true` if facts were read from each run.
     is_read: bool,
-    /// The results without a run.
+    /// The results without runs.
     bare: Results,
-    /// More runs of cells.
+    /// Added runs, by cell.
     more: BTreeMap<Cell, Vec<Run>>,
-    /// What was read off more runs.
+    /// Facts read from the added runs.
     more_facts: Vec<Facts>,
-    /// How many times the seeds of the file cells have that have more.
+    /// Multiples of the file's seeds, for cells with added runs.
     times: BTreeMap<Cell, u32>,
 }
 
-/// Which runs of a cell are looked at: those of so many times the seeds of the file, each so often.
+/// Runs of a cell that a view contains: those of the first `times` multiples of the file's seeds, `copies` times each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Weight {
     pub(super) times: u32,
@@ -56,18 +56,18 @@ impl<'r> Field<'r> {
         }
     }
 
-    /// Its cells.
+    /// Returns all cells.
     pub(super) fn cells(&self) -> impl Iterator<Item = Cell> + use<> {
         let stacks = self.bare.stacks.len();
         (0..self.bare.points.len()).flat_map(move |point| (0..stacks).map(move |s| (point, s)))
     }
 
-    /// How many times the seeds of the file a cell has.
+    /// Returns the number of times the file's seeds that a cell has.
     pub(super) fn times_of(&self, cell: Cell) -> u32 {
         self.times.get(&cell).copied().unwrap_or(1)
     }
 
-    /// Takes more runs of cells: all those of as many times the seeds as the last of them belongs to.
+    /// Adds runs to cells: all runs up to the multiple of the seeds that the last of them belongs to.
     pub(super) fn keep(&mut self, part: Part) {
         let seeds = self.seeds.unwrap_or(1).max(1);
         let runs = part.results.runs;
@@ -89,8 +89,8 @@ impl<'r> Field<'r> {
         self.more_facts.extend(part.read);
     }
 
-    /// Its results and facts with nothing but these cells. The copies of a run have other seeds, and those
-    /// of runs of the same seed have the same.
+    /// Returns the results and facts of these cells alone. Each copy of a run gets a new seed; copies of runs with the
+    /// same seed get the same new seed.
     pub(super) fn view(&self, cells: &[(Cell, Weight)]) -> (Results, Facts) {
         let mut results = self.bare.clone();
         for &(cell, weight) in cells {
@@ -106,7 +106,7 @@ impl<'r> Field<'r> {
         (results, self.facts_of(cells))
     }
 
-    /// How many seeds there are of which each is copied.
+    /// Returns the number of seeds that are copied as a block.
     fn block(&self, weight: Weight) -> u64 {
         self.seeds.unwrap_or(0) * u64::from(weight.times)
     }

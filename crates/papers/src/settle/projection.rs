@@ -1,5 +1,5 @@
-//! What more runs would tell: the verdict by copies of the runs that there are. It takes the runs for
-//! what they are drawn from, as their intervals do.
+//! Projections: the verdict that more runs would give, found by copying the runs that exist. A projection takes these
+//! runs for their population, as their confidence intervals do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,31 +7,31 @@ use super::field::Weight;
 use super::{Case, Docket, PACKETS_MAX, Place, Step, TIMES, Why};
 use crate::campaign::Fixed;
 
-/// So many runs are copied at the most: they are all in memory.
+/// Largest number of copied runs: all of them are in memory.
 const COPIED_MAX: u64 = 300_000;
 
-/// What more runs would tell of a claim.
+/// Projection for a claim.
 pub(super) struct Projection<'d> {
     pub(super) docket: &'d Docket<'d>,
     pub(super) claim: usize,
     pub(super) case: &'d Case,
 }
 
-/// What is to be expected of more seeds.
+/// Expected effect of more seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outlook {
-    /// With more for these cells the claim would be decided.
+    /// More seeds for these cells would decide the claim.
     Decided(Step),
-    /// Not even so many times the seeds would decide.
+    /// Even this multiple of the seeds would not decide it.
     Beyond(u32),
-    /// There can be no more.
+    /// There can be no more runs.
     Fixed(Fixed),
-    /// The runs do not show what it is about.
+    /// The runs do not contain what the claim is about.
     NotShown,
 }
 
 impl Outlook {
-    /// Why a claim stays open of which this is the outlook.
+    /// Returns the reason why a claim with this outlook stays open.
     pub(super) const fn why(&self) -> Option<Why> {
         match self {
             Self::Decided(step) => Some(Why::Needs(step.times)),
@@ -42,21 +42,20 @@ impl Outlook {
     }
 }
 
-/// What of a claim goes as one: it gets more seeds, or does not.
+/// Cells of a claim that get more seeds together.
 #[derive(Clone, Copy)]
 enum Unit {
-    /// The stacks of a point, which are paired by seed.
+    /// All stacks at a point, which are paired by seed.
     Points,
-    /// A stack at a point. Paired are the seeds that both have.
+    /// A single stack at a point; only seeds that both stacks have are paired.
     Cells,
-    /// A stack at all points of all experiments: where samples are pooled, a point that has more of
-    /// them counts for more.
+    /// A stack at all points of all experiments: where samples are pooled, a point with more samples would weigh more.
     Stacks,
 }
 
 impl Projection<'_> {
-    /// What is done for the claim: what it needs, or as much of it as its cost allows; the least that is done is
-    /// done once whatever it costs.
+    /// Returns the next step: the seeds that the claim needs, or as many as its cost limit allows. The smallest step is
+    /// taken once whatever it costs.
     pub(super) fn step(&self) -> Option<Step> {
         let Outlook::Decided(needed) = self.outlook() else {
             return None;
@@ -69,7 +68,7 @@ impl Projection<'_> {
         Some(Step { times, ..needed })
     }
 
-    /// The least number of seeds that would decide the claim, and the cells that need them.
+    /// Returns the smallest number of seeds that would decide the claim, and the cells that need them.
     pub(super) fn outlook(&self) -> Outlook {
         let fields = &self.docket.fields;
         let may_grow = |place: &&Place| fields[place.0].seeds.is_ok();
@@ -79,7 +78,7 @@ impl Projection<'_> {
             let fixed = first.and_then(|place| fields[place.0].seeds.err());
             return fixed.map_or(Outlook::NotShown, Outlook::Fixed);
         }
-        // What was not enough the last time probably is not yet, and its runs are paired as they are.
+        // A multiple that failed before probably fails again, and its runs keep their pairs.
         let grown: BTreeSet<Place> = self.case.times.keys().copied().collect();
         let mut tried = self.case.times.values().copied().max().unwrap_or(1);
         for times in TIMES {
@@ -98,8 +97,8 @@ impl Projection<'_> {
         Outlook::Beyond(tried)
     }
 
-    /// Whether the claim would be decided if these cells had so many times the seeds: each has the runs
-    /// that there are so often.
+    /// Returns `true` if the claim would be decided with this multiple of the seeds for the cells in `grown`; each gets
+    /// copies of its own runs.
     fn decides(&self, grown: &BTreeSet<Place>, times: u32) -> bool {
         let weights = self.case.places.iter().map(|place| {
             let there_are = self.case.times_of(place);
@@ -116,7 +115,7 @@ impl Projection<'_> {
         })
     }
 
-    /// Those of `places` without which the claim would not be decided.
+    /// Returns the cells of `places` without which the claim would not be decided.
     fn lean(&self, mut places: BTreeSet<Place>, times: u32) -> BTreeSet<Place> {
         let units: &[Unit] = if self.case.pools {
             &[Unit::Stacks]
@@ -154,19 +153,19 @@ impl Projection<'_> {
         units.into_values().collect()
     }
 
-    /// The least number of times the seeds that one of `places` has.
+    /// Returns the smallest multiple of the seeds among `places`.
     fn least(&self, places: &BTreeSet<Place>) -> u32 {
         let times = places.iter().map(|place| self.case.times_of(place));
         times.min().unwrap_or(1)
     }
 
-    /// How many runs there would be of `places` with so many times the seeds.
+    /// Returns the number of runs of `places` with this multiple of the seeds.
     fn copied(&self, places: &BTreeSet<Place>, times: u32) -> u64 {
         let seeds = places.iter().map(|(n, _)| self.seeds(*n));
         seeds.sum::<u64>() * u64::from(times)
     }
 
-    /// About how many packets the runs send that are new if `places` have so many times the seeds.
+    /// Returns the approximate number of packets in the additional runs if `places` have this multiple of the seeds.
     fn packets(&self, places: &BTreeSet<Place>, times: u32) -> u64 {
         let new = places.iter().map(|place| {
             let (n, cell) = *place;

@@ -1,4 +1,4 @@
-//! What is said of claims that were judged anew, and of those that stay open.
+//! Texts about claims that were judged again, and about those that stay open.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{Anew, TIMES, Why};
 use crate::Reproduction;
 use crate::campaign::Fixed;
 
-/// What a page says of it; nothing if no claim was judged by more seeds and none is open.
+/// Returns the paragraph for the page; `None` if no claim was judged again and none is open.
 pub(crate) fn said(reproductions: &[Reproduction]) -> Option<String> {
     let settled = || reproductions.iter().map(|r| &r.settled);
     let anew: Vec<&Anew> = settled().flat_map(|own| own.claims.values()).collect();
@@ -31,7 +31,7 @@ pub(crate) fn said(reproductions: &[Reproduction]) -> Option<String> {
     (!said.is_empty()).then(|| said.join(" "))
 }
 
-/// What stands behind the numbers of a claim that was judged anew, or is open.
+/// Returns the note after the numbers of a claim that was judged again or is open.
 pub(super) fn beside(anew: Option<&Anew>, why: Option<&Why>) -> String {
     let anew = anew.map(|anew| format!("with {} times the seeds where the rule asks", anew.times));
     let said: Vec<String> = anew.into_iter().chain(why.map(|why| why.said())).collect();
@@ -42,7 +42,7 @@ pub(super) fn beside(anew: Option<&Anew>, why: Option<&Why>) -> String {
 }
 
 impl Why {
-    /// In words.
+    /// Describes the reason in words.
     fn said(self) -> String {
         match self {
             Self::Needs(times) => format!(
@@ -81,7 +81,7 @@ fn stay(n: usize) -> String {
     }
 }
 
-/// `12 with 4 times the seeds, 5 with 16 times`.
+/// Formats counts: `12 with 4 times the seeds, 5 with 16 times`.
 fn by_times(anew: &[&Anew]) -> String {
     let mut count: BTreeMap<u32, usize> = BTreeMap::new();
     for anew in anew {

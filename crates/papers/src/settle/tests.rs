@@ -1,4 +1,4 @@
-//! Claims are projected and judged anew by results made by hand.
+//! Tests of projections and new judgements on results made by hand.
 
 use super::projection::Outlook;
 use super::*;
@@ -10,12 +10,12 @@ use dupack_lab::experiment::Seeds;
 use dupack_lab::results::{Measure, Run};
 use dupack_lab::run::Interrupt;
 
-/// So many seeds has every experiment of these tests.
+/// Number of seeds of every experiment in these tests.
 const SEEDS: u64 = 10;
 const ALG1: usize = 0;
 const ALG2: usize = 1;
 
-/// A paper of one claim with this rule.
+/// Builds a paper of one claim with this rule.
 fn book(holds_if: &str) -> Book {
     let mut book = find("newreno-smooth").unwrap().book();
     book.claims.truncate(1);
@@ -29,9 +29,9 @@ fn quick() -> Campaign {
     paper.plan(Extent::Quick).unwrap()
 }
 
-/// alg2 is ahead of the others by so much at a point, by one more or less in every other run. The
-/// half width of the interval is 0.75 with the seeds of the file, 0.32, 0.16 and 0.08 with 4, 16 and
-/// 64 times as many.
+/// Builds runs in which alg2 leads the others by the given amount at each point, plus or minus one in alternate runs.
+/// The half width of the interval is 0.75 with the seeds of the file, and 0.32, 0.16 and 0.08 with 4, 16 and 64 times
+/// as many.
 fn runs(ahead: &[f64], seeds: std::ops::RangeInclusive<u64>) -> Vec<Run> {
     let cells = ahead.iter().enumerate();
     let cells = cells.flat_map(|(point, ahead)| (0..4).map(move |stack| (point, stack, *ahead)));
@@ -87,7 +87,7 @@ fn step(times: u32, places: impl IntoIterator<Item = Cell>) -> Outlook {
 
 const AHEAD: &str = "all(goodput[alg2] > goodput[alg1])";
 
-/// All points but one are clear, and alg3 has nothing to do with it.
+/// All points but one are decided, and alg3 does not matter to the rule.
 #[test]
 fn what_the_verdict_hangs_on_gets_as_many_seeds_as_decide_it() {
     let at = |ahead| outlook(AHEAD, part(&[9.0, 9.0, ahead, 9.0, 9.0, 9.0]));
@@ -103,7 +103,7 @@ fn what_the_verdict_hangs_on_gets_as_many_seeds_as_decide_it() {
     );
 }
 
-/// One point alone would decide, but would count for more then than the others.
+/// One point alone would decide the rule, but would then weigh more than the others.
 #[test]
 fn what_is_pooled_goes_as_a_whole() {
     let pooled = "all s in [alg2, alg3]: pool(goodput[s] - goodput[alg1]) + 0.05 > 0";
@@ -127,7 +127,7 @@ fn what_can_have_no_more_runs_says_why() {
     assert_eq!(projection.step(), None);
 }
 
-/// The runs of alg1 and alg2 at the third point that are new with 16 times the seeds.
+/// The new runs of alg1 and alg2 at the third point with 16 times the seeds.
 fn made(ahead: &[f64]) -> Part {
     let mut part = part(ahead);
     part.results.runs = runs(ahead, SEEDS + 1..=16 * SEEDS);
@@ -137,7 +137,7 @@ fn made(ahead: &[f64]) -> Part {
     part
 }
 
-/// The verdict by more runs as they were projected, which rests on nothing else.
+/// More runs come out as projected; the verdict rests on them.
 #[test]
 fn a_claim_is_judged_anew_by_what_was_made_for_it() {
     let ahead = [9.0, 9.0, 0.2, 9.0, 9.0, 9.0];
@@ -163,7 +163,7 @@ fn a_claim_is_judged_anew_by_what_was_made_for_it() {
     assert!(settled.open.is_empty() && findings.len() == 1);
 }
 
-/// The runs turn out to be closer together than the first were: the claim stays open, and says so.
+/// The new runs are closer together than the first: the claim stays open, and says so.
 #[test]
 fn what_stays_open_has_its_reason() {
     let parts = [part(&[9.0, 9.0, 0.2, 9.0, 9.0, 9.0])];
@@ -177,14 +177,14 @@ fn what_stays_open_has_its_reason() {
     let beside = said::beside(settled.claims.get(&0), settled.open.get(&0));
     assert!(beside.starts_with(" (with 16 times the seeds where the rule asks; "));
     assert!(beside.ends_with("not even 64 times the seeds would tell: it lies at its bound)"));
-    // Where 64 times are too many to be looked at, nothing is known of them.
+    // If 64 times the seeds are too many to project, nothing is known about them.
     let beside = said::beside(None, Some(&Why::Beyond(16)));
     assert!(beside.ends_with(
         "not even 16 times the seeds would tell; what more would tell was not worked out)"
     ));
 }
 
-/// With 40 more seeds where there are 40 of 10 already.
+/// Growth from 4 to 16 times the 40 seeds of the file runs only the new seeds.
 #[test]
 fn only_new_seeds_are_run() {
     let paper = find("newreno-smooth").unwrap();
@@ -200,7 +200,7 @@ fn only_new_seeds_are_run() {
     assert_eq!(paper.plan_more(&Growths::new()).unwrap().runs(), 0);
 }
 
-/// The drawn scenarios have one seed each, which is listed: more would be no more scenarios.
+/// The drawn scenarios list one seed each: more seeds would not be more scenarios.
 #[test]
 fn listed_seeds_stay_as_they_are() {
     let paper = find("responding").unwrap();
@@ -215,7 +215,7 @@ fn listed_seeds_stay_as_they_are() {
     assert_eq!(runs("c"), 3);
 }
 
-/// What was read off a run is copied with it; what is not read run by run stays.
+/// Facts that were read from a run are copied with it; other facts stay.
 #[test]
 fn facts_are_copied_with_their_runs() {
     let fact = |seeds: [u64; 2]| {

@@ -1,5 +1,5 @@
-//! §V.A: one connection while two UDP sources come and go. What the estimate, the window and the
-//! threshold do over time, as quantities for the rules; and what the procedure of §II.A counts.
+//! §V.A: one connection while two UDP sources start and stop. Facts about the estimate, the window and the threshold
+//! over time, for the rules; and the counts of the procedure of §II.A.
 
 use dupack_algorithms::catalog::{Axis, Catalog, Choice as _, Dialect, StackSpec, Value};
 use dupack_algorithms::congestion::westwood::{AckedCount, Counting};
@@ -11,40 +11,41 @@ use dupack_lab::units::Rate;
 
 use crate::evidence::{Followed, Part};
 
-/// When the available bandwidth steps down, in seconds.
+/// Times at which the available bandwidth steps down, in seconds.
 const DOWN: [f64; 3] = [50.0, 100.0, 250.0];
-/// When it steps up.
+/// Times at which it steps up.
 const UP: [f64; 3] = [150.0, 350.0, 400.0];
-/// When the burst of two seconds begins.
+/// Start of the burst of two seconds.
 const BURST: f64 = 460.0;
-/// So long after its beginning the estimate is looked at.
+/// Time after the start of the burst at which the estimate is read.
 const BURST_SEEN: f64 = 5.0;
-/// The estimate is averaged over so many seconds.
+/// Averaging period of the estimate, in seconds.
 const AVERAGED: f64 = 1.0;
-/// It has come near if it is within this share of the available bandwidth.
+/// Largest distance from the available bandwidth, as a share of it, at which the estimate counts as near.
 const NEAR: f64 = 0.15;
-/// How long it is watched after that, in seconds.
+/// Time for which the estimate is observed after that, in seconds.
 const WATCHED: f64 = 20.0;
-/// How long the goodput is after a step up.
+/// Time after a step up over which the goodput is taken.
 const REACHED: f64 = 10.0;
-/// From this time on the estimate counts as settled from the start.
+/// Time from which the estimate counts as settled after the start.
 const STARTED: f64 = 10.0;
-/// A sample is above the available bandwidth if it is so many times as much.
+/// Ratio to the available bandwidth from which a sample counts as above it.
 const ABOVE: f64 = 1.1;
-/// Least round-trip time in seconds.
+/// Minimum round-trip time in seconds.
 const RTT_MIN: f64 = 0.2;
-/// Bits of a segment.
+/// Size of a segment in bits.
 const SEGMENT: f64 = 8000.0;
 
 type OfEstimate = fn(&Estimate<'_>) -> Option<f64>;
 type OfThreshold = fn(&Threshold<'_>) -> Option<f64>;
 
-/// Of the estimate; `claims.toml` says what those by steps are.
+/// Facts of the estimate; `claims.toml` describes those by steps.
 const ESTIMATE: [(&str, OfEstimate); 5] = [
-    // In s and Mbit/s: when, up to some seconds after the burst's beginning, it is nearest to what that leaves.
+    // In s and Mbit/s: the time, within some seconds of the start of the burst, at which the estimate is nearest to the
+    // bandwidth that the burst leaves.
     ("burst_nearest_at", |e| Some(e.burst()?.0)),
     ("burst_estimate", |e| Some(e.burst()?.1)),
-    // Once it has started: all samples, those above the available bandwidth, and the greatest as a share of it.
+    // After the start: all samples, those above the available bandwidth, and the largest as a share of it.
     ("samples", |e| Some(e.shares().count() as f64)),
     ("samples_above", |e| {
         Some(e.shares().filter(|share| *share > ABOVE).count() as f64)
@@ -52,19 +53,19 @@ const ESTIMATE: [(&str, OfEstimate); 5] = [
     ("greatest_share", |e| e.shares().reduce(f64::max)),
 ];
 
-/// Of the threshold.
+/// Facts of the threshold.
 const THRESHOLD: [(&str, OfThreshold); 4] = [
-    // How often it is set after the first step, and the median as a share of what the path holds.
+    // Number of times it is set after the first step, and the median as a share of the path's capacity.
     ("ssthresh_set", |t| Some(t.set().len() as f64)),
     ("ssthresh_share", |t| quantile(&mut t.set(), 0.5)),
-    // In packets, from the first step down to the last up.
+    // In packets, from the first step down to the last step up.
     ("ssthresh_mean", |t| mean(&t.finite())),
     ("ssthresh_least", |t| {
         t.finite().into_iter().reduce(f64::min)
     }),
 ];
 
-/// What is known of the runs that were followed.
+/// Returns the facts of the runs that were followed.
 pub(super) fn facts(part: Option<&Part>) -> Facts {
     let runs = part.map_or_else(Vec::new, |part| {
         let experiment = &part.results.experiment;
@@ -106,11 +107,12 @@ fn fact(name: String, runs: &[Run<'_>], of: impl Fn(&Run<'_>) -> Option<f64>) ->
     }
 }
 
-/// §II.A: 10 segments lost, 20 more arrive; 5 delayed ACKs answer the retransmissions, and one ACK
+/// Example of §II.A: 10 segments are lost and 20 more arrive; 5 delayed ACKs answer the retransmissions, and one ACK
 /// acknowledges the 20.
 const EXAMPLE: [&str; 3] = ["example_duplicates", "example_delayed", "example_last"];
 
-/// What the Westwood of `stack` counts there; nothing if it has none. The same in every run.
+/// Returns the counts of the Westwood in `stack` for this example; `None` if it has none. They are the same in every
+/// run.
 fn example(stack: &str, dialect: Dialect) -> Option<[u64; 3]> {
     let spec = StackSpec::parse(stack, &Catalog::builtin()).ok()?;
     let entries = spec.effective(dialect);
@@ -131,7 +133,7 @@ fn example(stack: &str, dialect: Dialect) -> Option<[u64; 3]> {
     ])
 }
 
-/// A run, and what is read off it.
+/// A run, and the facts read from it.
 struct Run<'e> {
     of: &'e Followed,
     estimate: Estimate<'e>,
@@ -153,7 +155,7 @@ impl<'e> Run<'e> {
     }
 }
 
-/// The bandwidth that the UDP sources leave at `at`, in Mbit/s.
+/// Returns the bandwidth that the UDP sources leave at `at`, in Mbit/s.
 pub(super) fn available(experiment: &Experiment, at: f64) -> f64 {
     let mbit_s = Rate::as_megabits_per_second;
     let path = experiment.path.as_ref().and_then(|path| path.rate);
@@ -165,7 +167,7 @@ pub(super) fn available(experiment: &Experiment, at: f64) -> f64 {
     path.map_or(0.0, mbit_s) - taken
 }
 
-/// The estimate beside what is available.
+/// The estimate and the available bandwidth.
 struct Estimate<'e> {
     experiment: &'e Experiment,
     course: &'e Course,
@@ -182,8 +184,8 @@ impl Estimate<'_> {
         available(self.experiment, at)
     }
 
-    /// How long after a step the averaged estimate is near what is available from then on;
-    /// counted until the next step if it never is.
+    /// Returns the time after a step until the averaged estimate is near the available bandwidth, or until the next
+    /// step if it never is.
     fn settling(&self, step: f64) -> f64 {
         let steps = DOWN.into_iter().chain(UP).chain([BURST]);
         let later = steps.filter(|other| *other > step);
@@ -197,7 +199,7 @@ impl Estimate<'_> {
         near.next().map_or(end, |(at, _)| *at) - step
     }
 
-    /// Its mean for some time after it has come near, as a share of what is available.
+    /// Returns the mean of the estimate for some time after it has come near, as a share of the available bandwidth.
     fn settled(&self, step: f64) -> Option<f64> {
         let from = step + self.settling(step);
         let until = from + WATCHED;
@@ -207,19 +209,19 @@ impl Estimate<'_> {
         Some(mean(&values)? / self.available(step))
     }
 
-    /// The goodput after a step, as a share of what is available.
+    /// Returns the goodput after a step, as a share of the available bandwidth.
     fn reached(&self, step: f64) -> Option<f64> {
         Some(self.goodput(step, step + REACHED)? / self.available(step))
     }
 
-    /// Delivered from `from` to `until`, in Mbit/s.
+    /// Returns the goodput between `from` and `until`, in Mbit/s.
     fn goodput(&self, from: f64, until: f64) -> Option<f64> {
         let at = |time: f64| self.course.moments.iter().find(|m| m.at >= time);
         let (first, last) = (at(from)?, at(until)?);
         Some((last.delivered - first.delivered) / (last.at - first.at))
     }
 
-    /// Where the averaged estimate is nearest to what the burst leaves: time and value.
+    /// Returns the time and value at which the averaged estimate is nearest to the bandwidth that the burst leaves.
     fn burst(&self) -> Option<(f64, f64)> {
         let wanted = self.available(BURST);
         let seen = BURST + AVERAGED..BURST + BURST_SEEN;
@@ -229,7 +231,7 @@ impl Estimate<'_> {
             .copied()
     }
 
-    /// Its samples as shares of what is available.
+    /// Returns the samples as shares of the available bandwidth.
     fn shares(&self) -> impl Iterator<Item = f64> {
         let moments = self.course.moments.iter().filter(|m| m.at > STARTED);
         moments.filter_map(|m| Some(m.estimate? / self.available(m.at)))
@@ -243,7 +245,7 @@ struct Threshold<'e> {
 }
 
 impl Threshold<'_> {
-    /// The values that it is set to after the first step, as shares of what the path holds.
+    /// Returns the values it is set to after the first step, as shares of the path's capacity.
     fn set(&self) -> Vec<f64> {
         let pairs = self.course.moments.windows(2);
         let set =
@@ -255,7 +257,7 @@ impl Threshold<'_> {
         .collect()
     }
 
-    /// Its values while the sources come and go, in packets.
+    /// Returns its values while the sources start and stop, in packets.
     fn finite(&self) -> Vec<f64> {
         let moments = self.course.moments.iter();
         let within = moments.filter(|m| (DOWN[0]..UP[2]).contains(&m.at));
@@ -266,12 +268,12 @@ impl Threshold<'_> {
     }
 }
 
-/// The estimate averaged over the second that ends at each moment.
+/// Averages the estimate over the second that ends at each moment.
 fn averaged(moments: &[Moment]) -> Vec<(f64, f64)> {
     let mut out = Vec::new();
     let mut first = 0;
     for (n, moment) in moments.iter().enumerate() {
-        // Times are multiples of the sampling interval, but for rounding.
+        // Times are multiples of the sampling interval, apart from rounding.
         while moments[first].at <= moment.at - AVERAGED + 1e-6 {
             first += 1;
         }
@@ -306,7 +308,7 @@ mod tests {
         let averages = averaged(&moments);
         assert_eq!(averages.len(), 30);
         assert_eq!(averages[9].1, 20.0);
-        // Five of each.
+        // Five samples of each.
         assert!((averages[14].1 - 15.0).abs() < 1e-9);
         assert_eq!(averages[19].1, 10.0);
     }
@@ -339,7 +341,7 @@ mod tests {
     fn settling_is_counted_from_the_step() {
         let source = "stacks = [\"reno/reno\"]\n[path]\nrate = \"10Mbit/s\"";
         let experiment: Experiment = toml::from_str(source).unwrap();
-        // 20 Mbit/s until 51 s, then 10, and too much from 140 s on.
+        // 20 Mbit/s until 51 s, then 10 Mbit/s, and too much from 140 s.
         let moments: Vec<Moment> = (0..4000)
             .map(|n| match n {
                 0..510 => moment(n, 20.0),
@@ -353,11 +355,11 @@ mod tests {
             averaged: averaged(&course.moments),
             course: &course,
         };
-        // Of the ten samples that end at 51.8 s, one is still 20: 11 on average.
+        // Of the ten samples that end at 51.8 s, one is still 20: the average is 11.
         let after = estimate.settling(50.0);
         assert!((after - 1.8).abs() < 0.15, "{after}");
         assert!((estimate.settled(50.0).unwrap() - 1.0).abs() < 1e-9);
-        // It never comes near, until the next step.
+        // It is not near before the next step.
         assert_eq!(estimate.settling(150.0), 100.0);
         // A tenth of a megabit per tenth of a second.
         assert!((estimate.goodput(1.0, 11.0).unwrap() - 10.0).abs() < 1e-9);
@@ -367,11 +369,11 @@ mod tests {
     fn the_example_is_counted_as_the_stack_counts() {
         let counted = |stack| example(stack, Dialect::Ns2);
         assert_eq!(counted("reno/westwood"), Some([20, 5, 5]));
-        // As printed it is 35 of 30.
+        // The procedure as printed counts 35 of 30.
         assert_eq!(counted("reno/westwood(acked=printed)"), Some([20, 5, 10]));
         assert_eq!(counted("reno/westwood(acked_limit=2)"), Some([20, 5, 2]));
         assert_eq!(counted("reno/reno"), None);
-        // Linux has it as printed.
+        // Linux counts as printed.
         let linux = example("reno/westwood", Dialect::Linux);
         assert_eq!(linux, counted("reno/westwood(acked=printed)"));
     }

@@ -1,4 +1,4 @@
-//! Figures 1 to 5: what the estimate and the window do over time.
+//! Figures 1 to 5: the estimate and the window over time.
 
 use super::courses::available;
 use crate::reproduction::Exhibit;
@@ -6,12 +6,12 @@ use crate::{At, Part};
 use dupack_lab::stats::mean;
 use dupack_report::figure::{LineChart, Point, Series, StepChart, StepSeries};
 
-/// Samples of an estimate that make one point of figure 1.
+/// Number of samples of the estimate per point of figure 1.
 const PER_POINT: usize = 5;
-/// Stacks of which windows are drawn, by their places in the experiments.
+/// Stacks whose windows are drawn, by their indices in the experiments.
 const DRAWN: [(usize, &str); 2] = [(0, "Westwood"), (1, "Reno")];
 
-/// A stack of an experiment that has one point.
+/// A stack in an experiment with one point.
 const fn only(stack: usize) -> At {
     At { point: 0, stack }
 }
@@ -38,7 +38,7 @@ pub(super) fn figures(lossless: Option<&Part>, lossy: Option<&Part>) -> Vec<Exhi
     out
 }
 
-/// Rate, delay and random loss of a transient.
+/// Describes the rate, delay and random loss of a transient.
 fn path_of(part: &Part) -> String {
     let path = part.results.experiment.path.as_ref();
     let rate = path.and_then(|path| path.rate);
@@ -94,7 +94,7 @@ fn estimate(part: &Part) -> LineChart {
     }
 }
 
-/// `cwnd` and `ssthresh` of a stack.
+/// Draws `cwnd` and `ssthresh` of a stack.
 fn window(
     part: &Part,
     (stack, of): (usize, &str),

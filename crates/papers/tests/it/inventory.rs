@@ -1,4 +1,4 @@
-//! The inventory of the papers names what there is: files, tests, claims.
+//! Every file, test and claim that the inventory of the papers names exists.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,17 +1,17 @@
-//! Reno, NewReno, SACK and FACK against ns-2.35: the mean goodput of each in the scenarios of
-//! `peers/ns2` lies within 5 % of ns-2's. `cargo measure agree-ns2` runs the whole set at length;
-//! this test leaves out the scenarios that take long, and needs no ns-2.
+//! Reno, NewReno, SACK and FACK against ns-2.35: the mean goodput of each in the scenarios of `validation/peers/ns2` is within 5 %
+//! of ns-2's. `cargo measure agree-ns2` runs the complete set; this test leaves out the long scenarios and needs no
+//! ns-2.
 
 use dupack_papers::agreement::{
     Cell, SENDERS, Scenario, Sender, Verdict, line, nishida, scenarios,
 };
 
-/// Packets that a scenario may carry in ns-2's run to be in the test.
+/// Largest number of packets in ns-2's run of a scenario that this test includes.
 const PACKETS_MAX: f64 = 380_000.0;
-/// So many of them, the shortest ones, in every run; and all before a release.
+/// Number of scenarios: the shortest six in an ordinary run, all before a release.
 const COUNT: [u64; 2] = [6, u64::MAX];
 
-/// The four recoveries, as ns-2 has them by default.
+/// Returns the four recoveries with ns-2's defaults.
 fn four() -> Vec<Sender> {
     let names = ["reno", "newreno", "sack", "fack"];
     SENDERS
@@ -35,7 +35,7 @@ fn complain_of(cells: &[Cell]) {
         .collect();
     assert!(
         wrong.is_empty(),
-        "{} of {} means differ from ns-2's by more than 5 %, or not as peers/ns2/differences.csv \
+        "{} of {} means differ from ns-2's by more than 5 %, or not as validation/peers/ns2/differences.csv \
          says (ours, ns-2's, ratio):\n{}",
         wrong.len(),
         cells.len(),
@@ -53,10 +53,10 @@ fn four_recoveries_agree_with_ns2_in_every_scenario() {
     assert!(short.len() >= 24, "only {} scenarios", short.len());
     short.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let [every, release] = COUNT;
-    let count = usize::try_from(dupack_volume::cases(every, release)).unwrap_or(usize::MAX);
+    let count = usize::try_from(dupack_testing::cases(every, release)).unwrap_or(usize::MAX);
     let mut cells = Vec::new();
     for (_, scenario) in short.iter().take(count) {
-        // Losses make the means uncertain; without them one run is like the other.
+        // Losses make the means uncertain; without losses, all runs are alike.
         let seeds = if scenario.loss > 0.0 { 10 } else { 2 };
         cells.extend(
             scenario

@@ -1,4 +1,4 @@
-//! Every paper, quickly: each claim gets a verdict, and those that must hold do.
+//! Quick looks at every paper: each claim gets a verdict, and those that must hold do.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,7 +29,7 @@ fn quick(key: &str) -> Reproduction {
     reproduction
 }
 
-/// A quick look at some experiments of a paper, in which these claims hold and those do not.
+/// Runs some experiments of a paper at quick scale and checks which claims hold and which do not.
 fn look(key: &str, experiments: &[&str], hold: &[&str], do_not: &[&str]) {
     let campaign = find(key).unwrap().plan(Extent::Quick).unwrap();
     let campaign = campaign.only(experiments);
@@ -136,7 +136,7 @@ fn momentary_meets_its_oracle() {
     ] {
         assert_eq!(verdict(&momentary, id), Verdict::Holds, "{id}");
     }
-    // ns-2's own log says so, too: what does not hold is the paper's, not ours to repair.
+    // ns-2's own log agrees: these claims fail because of the paper, not because of our code.
     for id in ["all-halve", "sack-four-rtts", "others-wait", "loss-of-190"] {
         assert_eq!(verdict(&momentary, id), Verdict::DoesNotHold, "{id}");
     }
@@ -269,7 +269,7 @@ fn what_an_interrupt_leaves_undone_cannot_be_told() {
     }
 }
 
-/// Asks for an interruption after so many runs, and counts them.
+/// Requests an interrupt after some number of runs, and counts the runs.
 struct StopAfter<'i> {
     runs: usize,
     done: AtomicUsize,
@@ -284,8 +284,8 @@ impl Watch for StopAfter<'_> {
     }
 }
 
-/// The draft's quick look with journals in `folder`, stopped after `runs` runs; how many were
-/// done in it.
+/// Runs the draft at quick scale with journals in `folder`, stopped after `runs` runs; returns the number of runs
+/// performed.
 fn draft(folder: Option<&Path>, runs: usize) -> (Reproduction, usize) {
     let interrupt = Interrupt::new();
     let watch = StopAfter {
@@ -306,7 +306,7 @@ fn draft(folder: Option<&Path>, runs: usize) -> (Reproduction, usize) {
     (done.remove(0), watch.done.into_inner())
 }
 
-/// A folder of its own for a test, gone when the test is over.
+/// A temporary folder for a test, removed at its end.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -320,7 +320,7 @@ fn an_interrupted_campaign_goes_on_to_the_same_results() {
     let name = format!("dupack-resume-{}", std::process::id());
     let folder = Folder(std::env::temp_dir().join(name));
     let journal = folder.0.join("newreno-smooth/tables/runs.jsonl");
-    // Beside the line that names the engine.
+    // Not counting the line that names the engine.
     let runs_kept = || {
         let text = std::fs::read_to_string(&journal).unwrap();
         text.lines()
@@ -340,7 +340,7 @@ fn an_interrupted_campaign_goes_on_to_the_same_results() {
         "{warnings:?}"
     );
     assert_eq!(runs_kept(), first, "each finished run has its line");
-    // A crash in the middle of a line costs that run alone.
+    // A crash in the middle of a line loses that run alone.
     let mut text = std::fs::read_to_string(&journal).unwrap();
     text.truncate(text.len() - 20);
     std::fs::write(&journal, text).unwrap();
@@ -359,7 +359,7 @@ fn an_interrupted_campaign_goes_on_to_the_same_results() {
     let (_, third) = draft(Some(&folder.0), never);
     assert_eq!(third, 0, "everything is there");
 
-    // The program has changed: what it did before does not come out again.
+    // The program has changed: the runs of the earlier version are not used.
     let text = std::fs::read_to_string(&journal).unwrap();
     let changed = text.replace("\"retransmissions\":", "\"retransmissions\":1");
     std::fs::write(&journal, changed).unwrap();

@@ -1,4 +1,4 @@
-//! What a recovery answers: made by Python, checked when they are made.
+//! Answers of a recovery: made in Python, and checked when they are made.
 
 use dupack_tcp::recovery::{self, Clearance, Exit, Growth, RtoTimer, Timing};
 use dupack_tcp::scoreboard::SegmentId;
@@ -10,16 +10,16 @@ use super::reasons::{LossRule, SendReason};
 use super::values::Segment;
 use super::words::Word;
 
-/// The word that `value` is, or the default of its kind where nothing is said.
+/// Reads a word; a missing value is the default of its type.
 fn word<W: Word + Default>(value: Option<&Bound<'_, PyAny>>) -> PyResult<W> {
     value.map_or_else(|| Ok(W::default()), W::read)
 }
 
-/// A number of bytes that is no NaN.
+/// Checks that a number of bytes is not NaN.
 fn bytes(name: &str, value: Option<f64>) -> PyResult<Option<f64>> {
     match value {
         Some(bytes) if bytes.is_nan() => {
-            let message = format!("{name}: expected a number of bytes, and found a NaN");
+            let message = format!("{name}: expected a number of bytes, found NaN");
             Err(PyValueError::new_err(message))
         }
         value => Ok(value),
@@ -62,7 +62,7 @@ impl LossEvent {
     }
 }
 
-/// What a recovery makes of an ACK.
+/// Answer of a recovery to an ACK.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome(pub recovery::Outcome);
@@ -98,7 +98,7 @@ impl Outcome {
     }
 }
 
-/// What a recovery makes of its own timer.
+/// Answer of a recovery to its own timer.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Clone, Copy, Debug)]
 pub struct Expiry(pub recovery::Expiry);
@@ -119,7 +119,7 @@ impl Expiry {
     }
 }
 
-/// What to send next.
+/// The next segment to send.
 #[pyclass(frozen, eq, module = "dupack._native")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Next(pub recovery::Next);
@@ -129,7 +129,7 @@ impl Next {
     #[classattr]
     const NOTHING: Self = Self(recovery::Next::Nothing);
 
-    /// New data.
+    /// Sends new data.
     #[staticmethod]
     #[pyo3(signature = (why=None, clearance=None))]
     fn new(why: Option<&Bound<'_, PyAny>>, clearance: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
@@ -139,7 +139,7 @@ impl Next {
         }))
     }
 
-    /// An outstanding segment again.
+    /// Retransmits an outstanding segment.
     #[staticmethod]
     #[pyo3(signature = (id, why, clearance=None))]
     fn retransmit(
@@ -159,7 +159,7 @@ impl Next {
     }
 }
 
-/// What a recovery makes of a reduction that proves to have been needless.
+/// Answer of a recovery to a spurious reduction.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Clone, Copy, Debug)]
 pub struct Reversal(pub undo::Reversal);
@@ -169,7 +169,7 @@ impl Reversal {
     #[classattr]
     const REFUSED: Self = Self(undo::Reversal::Refused);
 
-    /// The recovery is out of what it was in; a new loss event begins if something is lost all the same.
+    /// The recovery has ended. If a segment is lost all the same, a new loss event begins.
     #[staticmethod]
     #[pyo3(signature = (loss=None))]
     fn done(loss: Option<&LossEvent>) -> Self {

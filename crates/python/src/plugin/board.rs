@@ -1,9 +1,8 @@
-//! The scoreboard and the round-trip times, as far as a method may see them: while it is being called,
-//! and not a moment longer.
+//! Scoreboard and round-trip times, which a method may read only during its call.
 //!
-//! Nothing is copied. The sender lends them for a call, in a place that only the thread of the call finds
-//! ([`lent`]). What Python holds is the number of the call: it finds them while that call is the one that
-//! goes on, and else says that it is over.
+//! Nothing is copied. The sender lends both for the duration of a call, in a thread-local place ([`lent`]). The Python
+//! objects hold only the number of the call: they read the lent objects if that call is in progress, and raise
+//! otherwise.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,34 +17,34 @@ use super::failure::stale;
 use super::values::{RttEstimator, Segment};
 
 scoped_thread_local!(
-    /// What the sender of the call that goes on has outstanding.
+    /// Scoreboard of the sender whose call is in progress.
     static BOARD: scoreboard::Scoreboard
 );
 scoped_thread_local!(
-    /// Its round-trip times.
+    /// Round-trip times of that sender.
     static RTT: rtt::RttEstimator
 );
 
 thread_local! {
-    /// The call that goes on; 0 if none does.
+    /// Number of the call in progress; 0 if there is none.
     static CALL: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The number of the next call.
+/// Number of the next call.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// A call of a method, by its number. No two have the same.
+/// Unique number of a method call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call(pub u64);
 
 impl Call {
-    /// A new one.
+    /// Returns a new number.
     pub fn new() -> Self {
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// Puts the call that went on before back when this one ends, however it ends.
+/// Restores the outer call when an inner call ends, also by a panic.
 struct Before(u64);
 
 impl Drop for Before {
@@ -54,13 +53,13 @@ impl Drop for Before {
     }
 }
 
-/// Does `work`, which is the call `call`, and lends it what `view` shows.
+/// Performs `work` as the call `call`, and lends it the contents of `view`.
 pub fn lent<T>(call: Call, view: &View<'_>, work: impl FnOnce() -> T) -> T {
     let _before = Before(CALL.replace(call.0));
     BOARD.set(view.scoreboard, || RTT.set(view.rtt, work))
 }
 
-/// The round-trip times as they stand, if `call` still goes on.
+/// Returns a copy of the round-trip times if `call` is in progress.
 pub fn round_trips(call: Call) -> PyResult<RttEstimator> {
     if CALL.get() != call.0 || !RTT.is_set() {
         return Err(stale("View"));
@@ -76,12 +75,12 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// That of `call`.
+    /// Makes the scoreboard of `call`.
     pub const fn of(call: Call) -> Self {
         Self { call }
     }
 
-    /// What `ask` makes of the scoreboard, if the call still goes on.
+    /// Applies `ask` to the scoreboard if the call is in progress.
     fn ask<T>(&self, ask: impl FnOnce(&scoreboard::Scoreboard) -> T) -> PyResult<T> {
         if CALL.get() != self.call.0 || !BOARD.is_set() {
             return Err(stale("Scoreboard"));
@@ -141,12 +140,12 @@ impl Scoreboard {
         self.ask(scoreboard::Scoreboard::len)
     }
 
-    /// The segment called `id`, if it is outstanding.
+    /// Returns the segment with this id, if it is outstanding.
     fn get(&self, id: u64) -> PyResult<Option<Segment>> {
         self.ask(|board| board.get(SegmentId(id)).map(|segment| Segment(*segment)))
     }
 
-    /// Outstanding segments from `id` on, with their ids, in sequence order.
+    /// Iterates over outstanding segments and their ids from `id` on, in sequence order.
     fn iter_from(&self, id: u64) -> PyResult<SegmentIterator> {
         let first = self.ask(|board| board.first().0.max(id))?;
         Ok(SegmentIterator {
@@ -159,12 +158,12 @@ impl Scoreboard {
         self.iter_from(0)
     }
 
-    /// The first outstanding segment that starts at or after `offset`, or the end.
+    /// Returns the id of the first outstanding segment that starts at or after `offset`, or the end.
     fn id_at(&self, offset: u64) -> PyResult<u64> {
         self.ask(|board| board.id_at(offset).0)
     }
 
-    /// Segments missing in a row from the one at `offset` on, before the next that is sacked.
+    /// Counts the consecutive missing segments from `offset` to the next sacked segment.
     fn hole(&self, offset: u64) -> PyResult<u32> {
         self.ask(|board| board.hole(offset))
     }
@@ -177,11 +176,11 @@ impl Scoreboard {
                 board.sacked_segments(),
             )
         });
-        words.unwrap_or_else(|_| "<Scoreboard of a call that is over>".to_owned())
+        words.unwrap_or_else(|_| "<Scoreboard of a call that has ended>".to_owned())
     }
 }
 
-/// Segments one after the other.
+/// Iterator over segments.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug)]
 pub struct SegmentIterator {

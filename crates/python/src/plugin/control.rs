@@ -40,7 +40,7 @@ methods! {
     BandwidthEstimate = "bandwidth_estimate",
 }
 
-/// A control whose methods are in Python.
+/// Congestion control with methods in Python.
 #[derive(Debug)]
 pub struct Control {
     object: Object,
@@ -57,7 +57,7 @@ impl Control {
         }
     }
 
-    /// What a method answers that is asked once, at the start.
+    /// Calls a method that is asked once, at the start.
     fn rule<T>(
         &self,
         method: Method,
@@ -66,7 +66,7 @@ impl Control {
         self.object.ask_alone(method as usize, read)
     }
 
-    /// A window for a loss.
+    /// Asks a method for the window after a loss.
     fn window_after(&self, method: Method, loss: &LossFacts, plain: Plain) -> Window {
         let window = self.object.ask_with(
             method as usize,
@@ -213,7 +213,7 @@ impl CongestionControl for Control {
     }
 }
 
-/// A record of `dupack._words`.
+/// Makes a record of `dupack._words`.
 pub fn record<'py>(
     py: Python<'py>,
     class: &str,
@@ -223,7 +223,7 @@ pub fn record<'py>(
     py.import("dupack._words")?.getattr(class)?.call1(fields)
 }
 
-/// Whether `answer` is a record of `dupack._words` of that name.
+/// Returns `true` if `answer` is an instance of this record of `dupack._words`.
 fn is_record(answer: &Bound<'_, PyAny>, class: &str) -> PyResult<bool> {
     let class = answer.py().import("dupack._words")?.getattr(class)?;
     answer.is_instance(&class)

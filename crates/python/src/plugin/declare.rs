@@ -1,4 +1,4 @@
-//! From a class in Python to an entry of the catalog.
+//! Conversion of a Python class into an entry of the catalog.
 
 use std::sync::Arc;
 
@@ -18,28 +18,28 @@ use pyo3::types::PyType;
 use super::object::Class;
 use super::{control, differentiation, recovery, response};
 
-/// Begins what an algorithm in Python is made of, and tells it from others.
+/// Prefix of the sources of an algorithm in Python, which tells it from one in Rust.
 const SOURCES: &str = "python ";
 
-/// What Python says of a class: `dupack._declare.Declaration`, whose fields these are.
+/// Declaration of a class: the fields of `dupack._declare.Declaration`.
 #[derive(FromPyObject)]
 pub struct Declaration<'py> {
-    /// The axis, by its name.
+    /// Name of the axis.
     axis: String,
     name: String,
     aliases: Vec<String>,
     summary: String,
     citation: String,
-    /// The file that it is in.
+    /// Source file of the class.
     file: String,
-    /// A hash of what it is made of.
+    /// Hash of the sources of the class.
     sources: String,
-    /// What it asks of the receiver and of the connection, by the names of [`Needs`]' fields.
+    /// Requirements on the receiver and on the connection, by the names of the fields of [`Needs`].
     needs: Vec<String>,
     algorithm: Bound<'py, PyType>,
-    /// Makes an instance.
+    /// Callable that makes an instance.
     make: Bound<'py, PyAny>,
-    /// The methods that it overrides.
+    /// Methods that the class overrides.
     overrides: Vec<String>,
     parameters: Vec<Parameter<'py>>,
 }
@@ -56,11 +56,11 @@ struct Parameter<'py> {
     high: Option<Bound<'py, PyAny>>,
     unit: String,
     words: Vec<(String, String)>,
-    /// In the dialects rfc, linux and ns2.
+    /// Defaults in the dialects rfc, linux and ns2.
     defaults: (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>),
 }
 
-/// The entry of a class, on the axis of its trait.
+/// Entry of a class, on the axis of its trait.
 pub enum AnyEntry {
     Recovery(Entry<dyn Recovery>),
     Control(Entry<dyn CongestionControl>),
@@ -69,7 +69,7 @@ pub enum AnyEntry {
 }
 
 impl AnyEntry {
-    /// Registers it, in place of the one of the same name if it `replaces` that.
+    /// Registers the entry. With `replaces`, it replaces the entry of the same name.
     pub fn register(self, catalog: &mut Catalog, replaces: bool) -> Result<(), RegisterError> {
         fn put<P: Plugin + ?Sized>(
             catalog: &mut Catalog,
@@ -90,7 +90,7 @@ impl AnyEntry {
     }
 }
 
-/// The entry of the class that was declared.
+/// Makes the entry of a declared class.
 pub fn entry_of(declaration: &Declaration<'_>) -> PyResult<AnyEntry> {
     let specs = declaration.parameters.iter().map(Parameter::spec);
     let specs = specs.collect::<PyResult<Vec<ParameterSpec>>>()?;
@@ -98,7 +98,7 @@ pub fn entry_of(declaration: &Declaration<'_>) -> PyResult<AnyEntry> {
         .into_iter()
         .find(|axis| axis.name() == declaration.axis);
     let axis =
-        axis.ok_or_else(|| PyValueError::new_err(format!("no axis {}", declaration.axis)))?;
+        axis.ok_or_else(|| PyValueError::new_err(format!("unknown axis {}", declaration.axis)))?;
     let (name, file) = (declaration.name.clone(), declaration.file.clone());
     Ok(match axis {
         Axis::Recovery => {
@@ -134,7 +134,7 @@ pub fn entry_of(declaration: &Declaration<'_>) -> PyResult<AnyEntry> {
     })
 }
 
-/// Whether a stack has an algorithm in Python.
+/// Returns `true` if an algorithm of the stack is in Python.
 pub fn is_python(stack: &StackSpec) -> bool {
     let is_ours = |home: &Home| matches!(home, Home::Named(text) if text.starts_with(SOURCES));
     stack.strangers().any(|entry| is_ours(&entry.home))
@@ -164,7 +164,7 @@ impl Declaration<'_> {
                 "exact_echo" => needs.exact_echo = true,
                 other => {
                     return Err(PyValueError::new_err(format!(
-                        "needs: there is no {other:?}"
+                        "needs: unknown need {other:?}"
                     )));
                 }
             }

@@ -18,7 +18,7 @@ methods! {
     OnSegmentSize = "on_segment_size",
 }
 
-/// A differentiation whose methods are in Python.
+/// Loss differentiation with methods in Python.
 #[derive(Debug)]
 pub struct Differentiation {
     object: Object,

@@ -1,8 +1,8 @@
-//! What a method is told for the time of its call: an ACK, a transmission, the view of the sender.
+//! Arguments that are valid during a call: an ACK, a transmission, the view of the sender.
 //!
-//! These are filled for each call and not made anew ([`reused`](super::reused)): a control is told of
-//! millions of ACKs. After the call they are dead, and say so when they are asked. What they hold are
-//! plain numbers; times come as seconds, and exact under the same name with `_ns`.
+//! They are filled for each call instead of made anew ([`reused`](super::reused)), because a control receives millions
+//! of ACKs. After the call they are invalid, and raise when they are read. They hold plain numbers. Times are in
+//! seconds; the same name with `_ns` has the exact value.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -21,23 +21,23 @@ use super::reasons::SendReason;
 use super::values::{Delivered, RttEstimator, Segment, Window, WindowUse, seconds};
 use super::words::Word;
 
-/// What is told for the time of a call.
+/// An argument that is valid during a call.
 pub trait Fact {
-    /// What it is told about.
+    /// Rust value that the fact shows.
     type About<'a>: Copy;
 
-    /// Is about that from now on, as long as `call` goes on.
+    /// Fills the fact from `about`; it is valid until `call` ends.
     fn fill(&self, call: Call, about: Self::About<'_>);
 
-    /// The call is over.
+    /// Invalidates the fact.
     fn end(&self);
 }
 
-/// A number that is filled again and again.
+/// A number that is filled for each call.
 #[derive(Debug, Default)]
 struct Slot(AtomicU64);
 
-/// Stands for no number: no time, size or count comes near it.
+/// Marks a missing number: no time, size or count comes near it.
 const NOTHING: u64 = u64::MAX;
 
 impl Slot {
@@ -65,7 +65,7 @@ impl Slot {
         Some(self.get()).filter(|number| *number != NOTHING)
     }
 
-    /// Nanoseconds as seconds.
+    /// Returns nanoseconds as seconds.
     fn seconds(&self) -> f64 {
         seconds(Duration::from_nanos(self.get()))
     }
@@ -81,13 +81,13 @@ impl Slot {
     }
 
     fn word<W: Word>(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        // A place beyond all words is one that this build does not know: `member` says so.
+        // An index past the end is a word that this build does not know: `member` raises.
         let place = self.get() as usize;
         W::ALL[place.min(W::ALL.len() - 1)].0.member(py)
     }
 }
 
-/// Whether a call goes on: its number, or 0.
+/// Number of the call in progress, or 0.
 #[derive(Debug, Default)]
 struct Life(Slot);
 
@@ -109,7 +109,7 @@ impl Life {
     }
 }
 
-/// Getters that answer while the call goes on.
+/// Defines getters that are valid during the call.
 macro_rules! told {
     ($class:ident {
         $($name:ident: $type:ty = |$fact:ident| $value:expr;)*
@@ -132,7 +132,7 @@ macro_rules! told {
             fn __repr__(&self) -> &'static str {
                 match self.life.check(stringify!($class)) {
                     Ok(_) => concat!("<", stringify!($class), ">"),
-                    Err(_) => concat!("<", stringify!($class), " of a call that is over>"),
+                    Err(_) => concat!("<", stringify!($class), " of a call that has ended>"),
                 }
             }
         }
@@ -140,7 +140,7 @@ macro_rules! told {
     };
 }
 
-/// A read-only view of the sender.
+/// Read-only view of the sender.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug, Default)]
 pub struct View {
@@ -196,7 +196,7 @@ told! {
     }
 }
 
-/// How far the window may grow on an ACK.
+/// Amount by which the window may grow on an ACK.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug, Default)]
 pub struct Credit {
@@ -232,7 +232,7 @@ told! {
     } also {}
 }
 
-/// What a control that sees transmissions is told beside one.
+/// State of the sender at a transmission.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug, Default)]
 pub struct Departure {
@@ -270,7 +270,7 @@ told! {
     }
 }
 
-/// A segment has just been sent.
+/// A segment that has just been sent.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug, Default)]
 pub struct Sent {
@@ -323,7 +323,7 @@ told! {
     }
 }
 
-/// Everything that one ACK told the sender.
+/// Information of one ACK.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug, Default)]
 pub struct AckFacts {
@@ -431,11 +431,11 @@ told! {
             self.limited_by.word::<LimitedBy>(py)
         }
 
-        /// Every segment that it reported for the first time.
+        /// Segments that the ACK reported for the first time.
         #[getter]
         fn delivered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
             self.life.check("AckFacts")?;
-            // Unlocked before Python makes anything, which may run any code.
+            // Release the lock before Python makes objects, which may run any code.
             let delivered = self.copied();
             PyTuple::new(py, delivered.into_iter().map(Delivered))
         }

@@ -1,4 +1,4 @@
-//! An algorithm that failed: an exception in one of its methods, or an answer of a wrong kind.
+//! Failures of an algorithm: an exception in one of its methods, or an answer of the wrong type.
 
 use std::cell::RefCell;
 
@@ -9,24 +9,24 @@ use pyo3::prelude::*;
 
 use crate::errors::exception;
 
-/// Why a run was given up.
+/// Reason for which a run was given up.
 #[derive(Debug)]
 pub struct Broken {
-    /// Where: `Half.on_ack`.
+    /// Class and method, such as `Half.on_ack`.
     pub place: String,
-    /// In simulated time.
+    /// Simulated time.
     pub time: Instant,
-    /// What was raised.
+    /// The exception.
     pub error: PyErr,
 }
 
 thread_local! {
-    /// An exception that is no failure of an algorithm, such as Ctrl-C in the middle of it: it ends all.
+    /// An exception that is not a failure of an algorithm, such as Ctrl-C during a method. It ends all runs.
     static FATAL: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
 impl Broken {
-    /// Gives up the run of this thread. What is no failure of the algorithm ends all runs.
+    /// Gives up the run of this thread. An exception that is not a failure of the algorithm ends all runs.
     pub fn give_up(self, py: Python<'_>) {
         if !self.error.is_instance_of::<PyException>(py) {
             FATAL.set(Some(self.error.clone_ref(py)));
@@ -35,16 +35,16 @@ impl Broken {
     }
 }
 
-/// The exception on this thread that ends all runs, if there was one.
+/// Takes the exception that ends all runs of this thread, if there is one.
 pub fn take_fatal() -> Option<PyErr> {
     FATAL.take()
 }
 
-/// The exception for a fact that is asked after its call.
+/// Makes the exception for a fact that is read after its call.
 pub fn stale(what: &str) -> PyErr {
     Python::attach(|py| {
-        let message = format!("this {what} is of a call that is over");
-        let help = "facts are valid while the method runs that they were given to: keep the numbers, not the facts";
+        let message = format!("this {what} is no longer valid: its call has ended");
+        let help = "facts are valid only during the call that received them: keep the numbers, not the facts";
         exception(
             py,
             "AlgorithmError",
@@ -54,8 +54,7 @@ pub fn stale(what: &str) -> PyErr {
     })
 }
 
-/// What a plug-in said that gave up when a plan was checked, as an exception: nothing of the plan can be
-/// run.
+/// Makes an exception of a plug-in that gave up while a plan was checked. No run of such a plan is possible.
 pub fn failed_check(py: Python<'_>, fault: Fault) -> PyErr {
     drop(take_fatal());
     let broken = match fault.downcast::<Broken>() {
@@ -74,8 +73,8 @@ pub fn failed_check(py: Python<'_>, fault: Fault) -> PyErr {
     error
 }
 
-/// `given_up` as instances of `dupack.Failure`, in the order of points, stacks and seeds. Those that were
-/// interrupted are left out: they did not fail.
+/// Converts `given_up` to instances of `dupack.Failure`, in the order of points, stacks and seeds. Leaves out runs that
+/// were interrupted: these did not fail.
 pub fn failures(
     py: Python<'_>,
     plan: Option<&Plan>,
@@ -118,10 +117,10 @@ pub fn failures(
     Ok(failures)
 }
 
-/// The first of the runs that were given up, as an exception, where nothing came out without them.
+/// Returns the first run that was given up as an error, for a caller that has no other result.
 ///
 /// # Errors
-/// If there is one.
+/// If a run was given up.
 pub fn given_up(py: Python<'_>, given_up: Vec<GivenUp>) -> PyResult<()> {
     let failures = failures(py, None, given_up)?;
     told(py, failures, 0)
@@ -130,7 +129,7 @@ pub fn given_up(py: Python<'_>, given_up: Vec<GivenUp>) -> PyResult<()> {
 /// Warns of `failures`.
 ///
 /// # Errors
-/// If there are some, and no `runs` beside them: what the first one says.
+/// If there are failures, but no other `runs`: the first failure.
 pub fn told(py: Python<'_>, failures: Vec<Py<PyAny>>, runs: usize) -> PyResult<()> {
     if failures.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! An instance of a class in Python, which belongs to one connection.
+//! An instance of a Python class, which belongs to one connection.
 
 use std::cell::Cell;
 use std::fmt;
@@ -16,10 +16,10 @@ use super::reused::{Facts, Reused};
 use super::values;
 use crate::errors::exception;
 
-/// The methods of a trait: their names in Python, and `Method`, which names their places.
+/// Defines the methods of a trait: `METHODS` has their names in Python, `Method` their indices.
 macro_rules! methods {
     ($($variant:ident = $name:literal),+ $(,)?) => {
-        /// The methods, by their places.
+        /// Names of the methods, by index.
         pub const METHODS: &[&str] = &[$($name),+];
 
         #[derive(Clone, Copy)]
@@ -30,30 +30,30 @@ macro_rules! methods {
 }
 pub(super) use methods;
 
-/// A class that was registered.
+/// A registered class.
 #[derive(Debug)]
 pub struct Class {
     pub class: Py<PyType>,
-    /// Makes an instance: called with the class, the context, and the values of the parameters by name.
+    /// Makes an instance. Its arguments are the class, the context, and the values of the parameters by name.
     pub make: Py<PyAny>,
-    /// What it is called in messages.
+    /// Name of the class in messages.
     pub name: String,
-    /// The methods of its trait that it overrides, by their places.
+    /// `true` for each method of the trait that the class overrides, by index.
     pub overrides: Vec<bool>,
 }
 
-/// An instance, and what of it is called.
+/// An instance and its bound methods.
 pub struct Object {
     class: Arc<Class>,
     names: &'static [&'static str],
-    /// By the places of the methods; none if it was never made.
+    /// Bound methods, by index; empty if the instance could not be made.
     methods: Vec<Option<Py<PyAny>>>,
     state: Cell<State>,
-    /// The time of the last call that told it.
+    /// Time of the last call that carried a time.
     now: Cell<Instant>,
 }
 
-/// Whether it is still asked.
+/// State of an instance.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Works,
@@ -68,7 +68,7 @@ impl fmt::Debug for Object {
 }
 
 impl Object {
-    /// A new one for a connection. One that cannot be made has failed from the start.
+    /// Makes the instance of a connection. An instance that cannot be made has failed from the start.
     pub fn new(
         class: &Arc<Class>,
         names: &'static [&'static str],
@@ -124,20 +124,20 @@ impl Object {
         methods.collect()
     }
 
-    /// Whether the class overrides the method at `place`, and has not failed: if not, it is the trait's
-    /// default.
+    /// Returns `true` if the class overrides the method at `place` and has not failed. Otherwise the default of the
+    /// trait applies.
     pub fn has(&self, place: usize) -> bool {
         self.state.get() == State::Works && self.methods.get(place).is_some_and(Option::is_some)
     }
 
-    /// Whether it has failed.
+    /// Returns `true` if the instance has failed.
     pub fn is_broken(&self) -> bool {
         self.state.get() == State::Failed
     }
 
-    /// What the method at `place` answers to `call`, as `read` takes it; nothing if the class does not
-    /// override it, has failed before, or fails now, in which case the run is given up. `now` is the time,
-    /// where the method is told it.
+    /// Calls the method at `place` by `call`, and reads its answer by `read`. Returns `None` if the class does not
+    /// override the method, has failed before, or fails now; a failure gives up the run. `now` is the time, if the
+    /// method is told it.
     pub fn ask<T>(
         &self,
         place: usize,
@@ -203,7 +203,7 @@ impl Object {
         )
     }
 
-    /// [`ask`](Self::ask) without arguments.
+    /// [`ask`](Self::ask) without any argument.
     pub fn ask_alone<T>(
         &self,
         place: usize,
@@ -212,7 +212,7 @@ impl Object {
         self.ask(place, None, |method| method.call0(), read)
     }
 
-    /// Gives the run up, as what the method at `place` does makes no sense: `why`.
+    /// Gives the run up because of the behaviour of the method at `place`; `why` describes it.
     pub fn protest(&self, place: usize, why: &str) {
         if self.is_broken() {
             return;
@@ -230,10 +230,7 @@ impl Object {
         let error = match wrong {
             Wrong::Raised(error) => error,
             Wrong::Expected(what) => {
-                let message = format!(
-                    "{place} returned {}, and should have returned {what}",
-                    shown(answer)
-                );
+                let message = format!("{place} returned {}, expected {what}", shown(answer));
                 let help = answer
                     .is_none()
                     .then(|| "is a `return` missing?".to_owned());
@@ -255,7 +252,7 @@ impl Object {
     }
 }
 
-/// A value in words, not too many: what it looks like and what it is.
+/// Describes a value by its `repr`, shortened, and its type.
 fn shown(value: &Bound<'_, PyAny>) -> String {
     const MOST: usize = 120;
     if value.is_none() {

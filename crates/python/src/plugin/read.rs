@@ -1,4 +1,4 @@
-//! What a method gave back, as the endpoint takes it: or what it should have given.
+//! Conversion of a method's answer to the type that the endpoint expects.
 
 use dupack_tcp::time::Instant;
 use dupack_tcp::window;
@@ -7,10 +7,10 @@ use pyo3::types::{PyBool, PyFloat, PyTuple};
 
 use super::values::Window;
 
-/// Why an answer is not taken.
+/// Reason for which an answer is refused.
 #[derive(Debug)]
 pub enum Wrong {
-    /// It is not what this says.
+    /// It is not of the type that this text describes.
     Expected(String),
     /// Python raised an exception.
     Raised(PyErr),
@@ -22,29 +22,29 @@ impl From<PyErr> for Wrong {
     }
 }
 
-/// An answer, or why it is not taken.
+/// An answer, or the reason for which it is refused.
 pub type Read<T> = Result<T, Wrong>;
 
-/// The answer should have been `what`.
+/// Refuses an answer; `what` describes the expected one.
 pub fn expected<T>(what: impl Into<String>) -> Read<T> {
     Err(Wrong::Expected(what.into()))
 }
 
-/// What a number alone means where a window is asked for.
+/// Meaning of a plain number where a window is expected.
 #[derive(Clone, Copy, Debug)]
 pub enum Plain {
-    /// The congestion window, and this threshold stays.
+    /// The congestion window; the slow start threshold stays.
     Cwnd {
         /// The slow start threshold.
         ssthresh: f64,
     },
-    /// Both.
+    /// Both the congestion window and the slow start threshold.
     Both,
-    /// Nothing: it must be a window.
+    /// None: the answer must be a window.
     Refused,
 }
 
-/// A window.
+/// Reads a window.
 pub fn window(answer: &Bound<'_, PyAny>, plain: Plain) -> Read<window::Window> {
     if let Some(number) = number_of(answer)? {
         return match plain {
@@ -69,25 +69,25 @@ pub fn window(answer: &Bound<'_, PyAny>, plain: Plain) -> Read<window::Window> {
     expected(words(plain))
 }
 
-/// The window of these two, if they are numbers that a window may have.
+/// Makes a window if both numbers are valid.
 fn sane(cwnd: f64, ssthresh: f64, plain: Plain) -> Read<window::Window> {
     if !cwnd.is_finite() || ssthresh.is_nan() {
         return expected(format!(
-            "{}, with a finite cwnd and a ssthresh that is no NaN",
+            "{}, with a finite cwnd and a ssthresh that is not NaN",
             words(plain)
         ));
     }
     Ok(window::Window { cwnd, ssthresh })
 }
 
-/// What is taken for a window, in words.
+/// Describes the expected window.
 const fn words(plain: Plain) -> &'static str {
     match plain {
         Plain::Cwnd { .. } => {
-            "a window: a dupack.Window(cwnd, ssthresh), a pair of numbers, or a number, which is cwnd in bytes"
+            "a window: a dupack.Window(cwnd, ssthresh), a pair of numbers, or a number (cwnd in bytes)"
         }
         Plain::Both => {
-            "a window: a dupack.Window(cwnd, ssthresh), a pair of numbers, or a number, which is both in bytes"
+            "a window: a dupack.Window(cwnd, ssthresh), a pair of numbers, or a number (both, in bytes)"
         }
         Plain::Refused => {
             "a window: a dupack.Window(cwnd, ssthresh), or a pair of numbers, in bytes"
@@ -95,7 +95,7 @@ const fn words(plain: Plain) -> &'static str {
     }
 }
 
-/// A real number, if it is one; a switch is none.
+/// Returns the value of a real number; a `bool` is not a number.
 fn number_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     if let Ok(number) = answer.cast_exact::<PyFloat>() {
         return Ok(Some(number.value()));
@@ -103,7 +103,7 @@ fn number_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     if answer.is_instance_of::<PyBool>() || answer.is_none() {
         return Ok(None);
     }
-    // Whole numbers, and what NumPy has.
+    // Integers, and numbers of NumPy.
     match answer.extract::<f64>() {
         Ok(number) => Ok(Some(number)),
         Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(answer.py()) => {
@@ -113,7 +113,7 @@ fn number_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     }
 }
 
-/// A real number that is no NaN.
+/// Reads a real number that is not NaN.
 pub fn real(answer: &Bound<'_, PyAny>, what: &str) -> Read<f64> {
     match number_of(answer)? {
         Some(number) if !number.is_nan() => Ok(number),
@@ -121,7 +121,7 @@ pub fn real(answer: &Bound<'_, PyAny>, what: &str) -> Read<f64> {
     }
 }
 
-/// A real number, or `None`.
+/// Reads a real number or `None`.
 pub fn some_real(answer: &Bound<'_, PyAny>, what: &str) -> Read<Option<f64>> {
     match answer.is_none() {
         true => Ok(None),
@@ -129,7 +129,7 @@ pub fn some_real(answer: &Bound<'_, PyAny>, what: &str) -> Read<Option<f64>> {
     }
 }
 
-/// A count of bytes.
+/// Reads a number of bytes.
 pub fn bytes(answer: &Bound<'_, PyAny>) -> Read<u64> {
     let what = "a whole number of bytes, 0 or more (an int)";
     if answer.is_instance_of::<PyBool>() {
@@ -138,7 +138,7 @@ pub fn bytes(answer: &Bound<'_, PyAny>) -> Read<u64> {
     answer.extract::<u64>().or_else(|_| expected(what))
 }
 
-/// A whole number, which may be below zero.
+/// Reads an integer, which may be negative.
 pub fn whole(answer: &Bound<'_, PyAny>) -> Read<i64> {
     let what = "a whole number (an int)";
     if answer.is_instance_of::<PyBool>() {
@@ -147,7 +147,7 @@ pub fn whole(answer: &Bound<'_, PyAny>) -> Read<i64> {
     answer.extract::<i64>().or_else(|_| expected(what))
 }
 
-/// A point in time in seconds, or `None`.
+/// Reads a point in time in seconds, or `None`.
 pub fn some_time(answer: &Bound<'_, PyAny>) -> Read<Option<Instant>> {
     let what = "a time in seconds since the start of the run, or None";
     let Some(seconds) = some_real(answer, what)? else {
@@ -156,14 +156,14 @@ pub fn some_time(answer: &Bound<'_, PyAny>) -> Read<Option<Instant>> {
     if !(0.0..=TIME_MOST).contains(&seconds) {
         return expected(what);
     }
-    // To the nearest: what came from nanoseconds is the same again, for runs of some weeks.
+    // Rounded to the nearest: a time that came from nanoseconds is exact again, for runs of some weeks.
     Ok(Some(Instant::from_nanos((seconds * 1e9).round() as u64)))
 }
 
-/// In seconds: half of what fits, and longer than any run.
+/// Latest time, in seconds: half of the range of an [`Instant`], and longer than any run.
 const TIME_MOST: f64 = 9.2e9;
 
-/// Nothing.
+/// Accepts any answer of a method that returns nothing.
 pub fn nothing(_: &Bound<'_, PyAny>) -> Read<()> {
     Ok(())
 }

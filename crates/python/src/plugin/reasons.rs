@@ -1,4 +1,4 @@
-//! Why a segment is lost, and why one is sent.
+//! Rules that mark a segment as lost, and reasons to send one.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,10 +8,10 @@ use dupack_tcp::facts::{self, RuleWords};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// So many rules may have been named in the life of a process: their words are kept for good.
+/// Most rules that a process may name: their words are never freed.
 const RULES_MOST: usize = 10_000;
 
-/// By which rule a segment was judged lost.
+/// Rule by which a segment was judged lost.
 #[pyclass(frozen, eq, hash, module = "dupack._native")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LossRule(pub facts::LossRule);
@@ -29,20 +29,20 @@ impl LossRule {
     fn new(name: &str, meaning: &str) -> PyResult<Self> {
         if name.is_empty() || name.contains(char::is_whitespace) || meaning.is_empty() {
             return Err(PyValueError::new_err(format!(
-                "a rule has a name of one word and a meaning, such as \
+                "expected a name of one word and a meaning, such as \
                  LossRule(\"third\", \"three duplicate ACKs\"); found {name:?} and {meaning:?}"
             )));
         }
         words(name, meaning).map(|words| Self(facts::LossRule::new(words)))
     }
 
-    /// The word that tells it from all others.
+    /// The unique name of the rule, one word.
     #[getter]
     fn name(&self) -> &'static str {
         self.0.name()
     }
 
-    /// What was seen, for people.
+    /// Description of the evidence, for people.
     #[getter]
     fn meaning(&self) -> String {
         self.0.to_string()
@@ -61,7 +61,7 @@ impl LossRule {
     }
 }
 
-/// The words of a rule: the same for the same name and meaning.
+/// Returns the words of a rule; the same name and meaning give the same reference.
 fn words(name: &str, meaning: &str) -> PyResult<&'static RuleWords> {
     static KNOWN: Mutex<Option<HashMap<(String, String), &'static RuleWords>>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +72,7 @@ fn words(name: &str, meaning: &str) -> PyResult<&'static RuleWords> {
     }
     if known.len() >= RULES_MOST {
         return Err(PyValueError::new_err(format!(
-            "{RULES_MOST} rules have been named: name each once, outside of the methods, and use it again"
+            "{RULES_MOST} rules have been made: make each rule once, outside the methods, and reuse it"
         )));
     }
     let words: &'static RuleWords = Box::leak(Box::new(RuleWords {
@@ -83,7 +83,7 @@ fn words(name: &str, meaning: &str) -> PyResult<&'static RuleWords> {
     Ok(words)
 }
 
-/// Why a segment is sent.
+/// Reason to send a segment.
 #[pyclass(frozen, eq, module = "dupack._native")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendReason(pub facts::SendReason);
@@ -105,13 +105,13 @@ impl SendReason {
     #[classattr]
     const PATH_PROBE: Self = Self(facts::SendReason::PathProbe);
 
-    /// The segment was judged lost, by that rule.
+    /// The segment was judged lost by `rule`.
     #[staticmethod]
     fn retransmit(rule: &LossRule) -> Self {
         Self(facts::SendReason::Retransmit(rule.0))
     }
 
-    /// By which rule it was judged lost, if it was.
+    /// The rule by which the segment was judged lost, if it was.
     #[getter]
     const fn rule(&self) -> Option<LossRule> {
         match self.0 {
@@ -136,7 +136,7 @@ impl SendReason {
 }
 
 impl SendReason {
-    /// What `value` says: a reason, or the rule by which the segment was judged lost.
+    /// Reads a reason, or the rule by which the segment was judged lost.
     pub fn read(value: &Bound<'_, PyAny>) -> PyResult<facts::SendReason> {
         if let Ok(reason) = value.cast::<Self>() {
             return Ok(reason.get().0);
@@ -146,7 +146,7 @@ impl SendReason {
         }
         let kind = value.get_type().name()?;
         Err(PyTypeError::new_err(format!(
-            "why: expected a dupack.SendReason or a dupack.LossRule, and found a {kind}"
+            "why: expected a dupack.SendReason or a dupack.LossRule, found a {kind}"
         )))
     }
 }

@@ -41,26 +41,25 @@ methods! {
     Inflation = "inflation",
 }
 
-/// How often a timer may expire in a row and be over again at once, before the recovery is said to go in
-/// circles.
+/// Most consecutive expiries of a timer that is due again at once. More of them are an endless loop.
 const EXPIRIES_MOST: u64 = 10_000;
 
-/// How often what is outstanding may be sent again at the same instant.
+/// Most times that the outstanding data may be retransmitted at the same instant.
 const ROUNDS_MOST: u64 = 10;
 
-/// A recovery whose methods are in Python.
+/// Loss recovery with methods in Python.
 #[derive(Debug)]
 pub struct Recovery {
     object: Object,
     on_sent: Reused<(Py<facts::Sent>, Py<facts::View>)>,
     on_ack: Reused<(Py<facts::AckFacts>, Py<facts::View>)>,
     view: Reused<(Py<facts::View>,)>,
-    /// How often in a row its timer has expired and was over again.
+    /// Consecutive expiries of the timer that were due again at once.
     expiries: u64,
     repeats: Circles,
 }
 
-/// How often something has happened at the same instant.
+/// Counter of events at the same instant.
 #[derive(Debug, Default)]
 struct Circles {
     at: Cell<Instant>,
@@ -68,7 +67,7 @@ struct Circles {
 }
 
 impl Circles {
-    /// It happens once more, and has happened so often `now`.
+    /// Counts one more event, and returns the number of events at `now`.
     fn count(&self, now: Instant) -> u64 {
         let before = if self.at.replace(now) == now {
             self.times.get()
@@ -92,7 +91,7 @@ impl Recovery {
         }
     }
 
-    /// What a method answers that is told the view alone.
+    /// Calls a method whose only argument is the view.
     fn of_view<T>(
         &self,
         method: Method,
@@ -108,25 +107,22 @@ impl Recovery {
     }
 }
 
-/// `loss`, if it is of a segment that is outstanding, or was repaired.
+/// Accepts a loss of a segment that is outstanding or was repaired.
 fn outstanding(loss: Option<LossEvent>, view: &View<'_>) -> Read<Option<LossEvent>> {
     match loss {
         Some(event) if event.repaired.is_none() && view.scoreboard.get(event.segment).is_none() => {
-            expected(format!(
-                "a loss of a segment that is outstanding: {}",
-                ids(view)
-            ))
+            expected(format!("the loss of an outstanding segment: {}", ids(view)))
         }
         loss => Ok(loss),
     }
 }
 
-/// Which segments are outstanding.
+/// Names the ids of the outstanding segments.
 fn ids(view: &View<'_>) -> String {
     let board = view.scoreboard;
     match board.is_empty() {
-        true => "none is".to_owned(),
-        false => format!("they are {} to {}", board.first().0, board.end().0 - 1),
+        true => "there are none".to_owned(),
+        false => format!("ids are {} to {}", board.first().0, board.end().0 - 1),
     }
 }
 
@@ -266,8 +262,8 @@ impl Trait for Recovery {
         self.expiries = if is_over { self.expiries + 1 } else { 0 };
         if self.expiries > EXPIRIES_MOST {
             let why = format!(
-                "the timer has expired {EXPIRIES_MOST} times in a row and was over again at once: on_timer must \
-                 see to it that timer() says a later time, or None"
+                "the timer has expired {EXPIRIES_MOST} times in a row at the same instant: after on_timer, \
+                 timer() must return a later time or None"
             );
             self.object.protest(Method::Timer as usize, &why);
         }
@@ -300,7 +296,7 @@ impl Trait for Recovery {
             if let Next::Retransmit { id, .. } = next
                 && view.scoreboard.get(id).is_none()
             {
-                return expected(format!("a segment that is outstanding: {}", ids(view)));
+                return expected(format!("an outstanding segment: {}", ids(view)));
             }
             Ok(next)
         });
@@ -308,8 +304,8 @@ impl Trait for Recovery {
         if let Next::Retransmit { .. } = next {
             let most = ROUNDS_MOST * view.scoreboard.len() as u64 + EXPIRIES_MOST;
             if self.repeats.count(view.now) > most {
-                let why = "it sends the same again and again at the same instant: once on_sent was told of a \
-                           segment, another is next, or nothing until something happens";
+                let why = "it sends the same segment repeatedly at the same instant: once on_sent has \
+                           received a segment, return another one, or Next.NOTHING until the next event";
                 self.object.protest(Method::Next as usize, why);
                 return Next::Nothing;
             }
@@ -336,7 +332,7 @@ impl Trait for Recovery {
     }
 }
 
-/// Calls `method` with arguments that are made for this call, a view among them.
+/// Calls `method` with arguments made for this call, including a view.
 fn with_view<'py>(
     method: &Bound<'py, PyAny>,
     view: &View<'_>,

@@ -20,7 +20,7 @@ methods! {
     OnSegmentSize = "on_segment_size",
 }
 
-/// A response whose methods are in Python.
+/// Response with methods in Python.
 #[derive(Debug)]
 pub struct Response {
     object: Object,

@@ -1,8 +1,8 @@
-//! Arguments that are made once and filled again for each call.
+//! Arguments that are made once and filled for each call.
 //!
-//! A view that a method has kept must not turn into that of a later call. What Python still holds after a
-//! call, as its count of references tells, is therefore left to it, dead, and new arguments are made for
-//! the next call. What nobody kept is filled again.
+//! A view that a method has kept must not turn into the view of a later call. If Python still holds an argument after a
+//! call, as its reference count shows, that argument stays invalid, and the next call makes new arguments. Otherwise
+//! they are filled again.
 
 use std::cell::Cell;
 use std::fmt;
@@ -14,34 +14,34 @@ use pyo3::types::PyTuple;
 use super::board::{Call, lent};
 use super::facts::{AckFacts, Credit, Departure, Fact, Sent, View};
 
-/// The facts of a signature, in its order; a view is the last of them.
+/// Facts of a method's signature, in order; the view is the last.
 pub trait Facts: Sized {
-    /// What the others are about, in their order.
+    /// Rust values that the facts other than the view show, in order.
     type About<'a>: Copy;
 
-    /// New ones, and the tuple that Python is called with.
+    /// Makes new facts and the tuple of arguments for Python.
     fn make(py: Python<'_>) -> PyResult<(Py<PyTuple>, Self)>;
 
-    /// Are about these from now on, as long as `call` goes on.
+    /// Fills the facts; they are valid until `call` ends.
     fn fill(&self, call: Call, about: Self::About<'_>, view: &facts::View<'_>);
 
-    /// The call is over.
+    /// Invalidates the facts.
     fn end(&self);
 
-    /// Whether somebody else holds one of them.
+    /// Returns `true` if somebody else holds one of the facts.
     fn are_kept(&self, py: Python<'_>) -> bool;
 }
 
-/// How many references there are to an object.
+/// Returns the reference count of an object.
 #[expect(
     deprecated,
-    reason = "what replaces it is unsafe to call; without it each call would make its arguments anew"
+    reason = "its replacement is unsafe to call; without it, every call would make new arguments"
 )]
 fn references<T>(object: &Py<T>, py: Python<'_>) -> isize {
     object.get_refcnt(py)
 }
 
-/// The facts at these places, and the place of the view.
+/// Implements [`Facts`] for a tuple; takes the indices of the facts and of the view.
 macro_rules! signature {
     ([$($place:tt: $class:ident),*] $view:tt) => {
         impl Facts for ($(Py<$class>,)* Py<View>,) {
@@ -54,7 +54,7 @@ macro_rules! signature {
             }
 
             fn fill(&self, call: Call, about: Self::About<'_>, view: &facts::View<'_>) {
-                // Where the view is all there is, it is about nothing else.
+                // A signature of the view alone has no other value.
                 let _: Self::About<'_> = about;
                 $(self.$place.get().fill(call, about.$place);)*
                 self.$view.get().fill(call, view);
@@ -66,7 +66,7 @@ macro_rules! signature {
             }
 
             fn are_kept(&self, py: Python<'_>) -> bool {
-                // One reference is here, one in the tuple.
+                // One reference is held here, and one by the tuple.
                 $(references(&self.$place, py) > 2 ||)* references(&self.$view, py) > 2
             }
         }
@@ -79,7 +79,7 @@ signature!([0: AckFacts, 1: Credit] 2);
 signature!([0: Sent] 1);
 signature!([0: Sent, 1: Departure] 2);
 
-/// The arguments of one method.
+/// Arguments of one method.
 pub struct Reused<F> {
     held: Cell<Option<(Py<PyTuple>, F)>>,
 }
@@ -98,7 +98,7 @@ impl<F> fmt::Debug for Reused<F> {
 }
 
 impl<F: Facts> Reused<F> {
-    /// Calls `method` with facts about `about` and `view`. For as long, `view` is lent.
+    /// Calls `method` with facts about `about` and `view`, and lends `view` for the duration of the call.
     pub fn call<'py>(
         &self,
         method: &Bound<'py, PyAny>,
@@ -106,7 +106,7 @@ impl<F: Facts> Reused<F> {
         view: &facts::View<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = method.py();
-        // A method that comes to be called within its own call has arguments of its own.
+        // A method that is called during its own call gets its own arguments.
         let (tuple, facts) = match self.held.take() {
             Some(held) => held,
             None => F::make(py)?,

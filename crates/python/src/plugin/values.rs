@@ -1,4 +1,4 @@
-//! What may be kept: copies of what stood when it was asked for.
+//! Objects that may be kept: copies of the state at the time of the call.
 
 use dupack_algorithms::catalog;
 use dupack_tcp::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use pyo3::types::PyInt;
 use super::reasons::LossRule;
 use super::words::Word;
 
-/// A span as seconds.
+/// Converts a duration to seconds.
 pub fn seconds(span: Duration) -> f64 {
     span.as_secs_f64()
 }
 
-/// What a connection is. Its numbers are Python's own, made once: a control reads them at every ACK, and
-/// the interpreter reads such an attribute without a call.
+/// Properties of a connection. Its numbers are Python objects, made once: a control reads them at every ACK, and the
+/// interpreter reads such an attribute without a call.
 #[pyclass(frozen, get_all, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Context {
@@ -45,7 +45,7 @@ impl Context {
     }
 }
 
-/// The congestion window and the slow start threshold, in bytes.
+/// Congestion window and slow start threshold, in bytes.
 #[pyclass(frozen, freelist = 64, module = "dupack._native")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window(pub window::Window);
@@ -68,19 +68,19 @@ impl Window {
         self.0.ssthresh
     }
 
-    /// Whether the next increase is slow start's.
+    /// `true` if the next increase is slow start.
     #[getter]
     fn in_slow_start(&self) -> bool {
         self.0.in_slow_start()
     }
 
-    /// Whole bytes that the window admits.
+    /// The whole bytes that the window admits.
     #[getter]
     fn whole_bytes(&self) -> u64 {
         self.0.whole_bytes()
     }
 
-    /// The same with another `cwnd` or `ssthresh`.
+    /// Returns a copy with another `cwnd` or `ssthresh`.
     #[pyo3(signature = (*, cwnd=None, ssthresh=None))]
     fn replace(&self, cwnd: Option<f64>, ssthresh: Option<f64>) -> Self {
         Self::new(
@@ -109,7 +109,7 @@ impl Window {
     }
 }
 
-/// How far the congestion window was used in a flight.
+/// Use of the congestion window during a flight.
 #[pyclass(frozen, get_all, module = "dupack._native")]
 #[derive(Clone, Copy, Debug)]
 pub struct WindowUse {
@@ -131,12 +131,12 @@ impl WindowUse {
     fn __repr__(&self) -> String {
         match self.flight_max {
             None => "<WindowUse: filled>".to_owned(),
-            Some(bytes) => format!("<WindowUse: partly, {bytes} bytes at most>"),
+            Some(bytes) => format!("<WindowUse: partly, at most {bytes} bytes>"),
         }
     }
 }
 
-/// What the sender remembers of an outstanding segment, as it stood when it was asked for.
+/// Copy of the sender's record of an outstanding segment.
 #[pyclass(frozen, freelist = 64, module = "dupack._native")]
 #[derive(Clone, Copy, Debug)]
 pub struct Segment(pub scoreboard::Segment);
@@ -183,7 +183,7 @@ impl Segment {
         self.0.reported.member(py)
     }
 
-    /// Whether a SACK block covers it.
+    /// `true` if a SACK block covers the segment.
     #[getter]
     fn is_sacked(&self) -> bool {
         self.0.reported == scoreboard::Reported::Sacked
@@ -205,7 +205,7 @@ impl Segment {
     }
 }
 
-/// A segment of which an ACK is the first to say that it arrived.
+/// A segment that an ACK reported as delivered for the first time.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered(pub scoreboard::Delivered);
@@ -232,7 +232,7 @@ impl Delivered {
     }
 }
 
-/// Round-trip time and timeout, as they stood when they were asked for.
+/// Copy of the round-trip times and the timeout.
 #[pyclass(frozen, freelist = 16, module = "dupack._native")]
 #[derive(Clone, Copy, Debug)]
 pub struct RttEstimator {
@@ -409,13 +409,13 @@ impl LossFacts {
         self.0.reduced_at.map(Instant::as_nanos)
     }
 
-    /// What really happened, if the experiment tells the differentiation; a sender never knows.
+    /// The real cause, if the experiment tells it to the differentiation; a real sender never knows it.
     #[getter]
     fn truth(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.0.truth.map(|truth| truth.member(py)).transpose()
     }
 
-    /// FlightSize, but no more than the window in bytes: what RFC 5681 §3.1 halves.
+    /// FlightSize, at most the window in bytes: RFC 5681 §3.1 halves this.
     #[getter]
     fn flight_within_window(&self) -> f64 {
         self.0.flight_within_window()

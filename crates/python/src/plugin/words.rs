@@ -1,7 +1,7 @@
-//! Words: the enumerations of the traits as members of Python's.
+//! Enumerations of the traits as members of Python enumerations.
 //!
-//! Python's classes are in `dupack._words`; each is an enumeration of texts, so that a method may answer
-//! with a member or with its text.
+//! The Python classes are in `dupack._words`. Each is an enumeration of strings, so that a method may return a member
+//! or its text.
 
 use std::fmt::Write;
 
@@ -15,30 +15,30 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 
-/// The module of the classes.
+/// Module of the Python classes.
 const MODULE: &str = "dupack._words";
 
-/// The members of a class, in the order of [`Word::ALL`].
+/// Members of a class, in the order of [`Word::ALL`].
 type Members = PyOnceLock<Vec<Py<PyAny>>>;
 
-/// A word of an enumeration.
+/// A value of an enumeration.
 pub trait Word: Copy + PartialEq + Sized + 'static {
-    /// The name of Python's class.
+    /// Name of the Python class.
     const CLASS: &'static str;
-    /// All words, with the texts of their members.
+    /// All values, with the texts of their members.
     const ALL: &'static [(Self, &'static str)];
 
-    /// Where the members are kept once they were looked up.
+    /// Returns the cache of the members.
     fn members() -> &'static Members;
 
-    /// The member of Python's class.
+    /// Returns the member of the Python class.
     fn member(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let place = Self::ALL.iter().position(|(word, _)| *word == self);
         let place = place.ok_or_else(|| unknown(Self::CLASS))?;
         Ok(members::<Self>(py)?[place].clone_ref(py))
     }
 
-    /// The word that `value` is: a member, or its text.
+    /// Reads a member or its text.
     fn read(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let members = members::<Self>(value.py())?;
         if let Some(place) = members.iter().position(|member| value.is(member)) {
@@ -46,16 +46,13 @@ pub trait Word: Copy + PartialEq + Sized + 'static {
         }
         let Ok(text) = value.cast::<PyString>() else {
             let kind = value.get_type().name()?;
-            let message = format!("expected {}, and found a {kind}", choices::<Self>());
+            let message = format!("expected {}, found a {kind}", choices::<Self>());
             return Err(PyTypeError::new_err(message));
         };
         let text = text.to_cow()?;
         let found = Self::ALL.iter().find(|(_, known)| *known == text);
         found.map(|(word, _)| *word).ok_or_else(|| {
-            PyValueError::new_err(format!(
-                "expected {}, and found {text:?}",
-                choices::<Self>()
-            ))
+            PyValueError::new_err(format!("expected {}, found {text:?}", choices::<Self>()))
         })
     }
 }
@@ -70,7 +67,7 @@ fn members<W: Word>(py: Python<'_>) -> PyResult<&'static Vec<Py<PyAny>>> {
     })
 }
 
-/// What may be said, in words: `dupack.Growth: "frozen", "acked" or "every_ack"`.
+/// Lists the valid texts: `dupack.Growth: "frozen", "acked" or "every_ack"`.
 fn choices<W: Word>() -> String {
     let mut words = format!("one of dupack.{}: ", W::CLASS);
     for (n, (_, text)) in W::ALL.iter().enumerate() {
@@ -84,10 +81,10 @@ fn choices<W: Word>() -> String {
     words
 }
 
-/// The endpoint knows a word that is not listed here.
+/// Makes the exception for a value of the endpoint that this file does not list.
 fn unknown(class: &str) -> PyErr {
     PyValueError::new_err(format!(
-        "this build has no member of {class} for what the endpoint says"
+        "this build has no member of {class} for a value of the endpoint"
     ))
 }
 

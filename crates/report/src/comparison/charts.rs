@@ -1,17 +1,16 @@
-//! Which figures a comparison has: what kind of chart suits the sweep, one per measure.
+//! Figures of a comparison: the kind of chart depends on the sweep, and there is one figure per measure.
 //!
 //! | swept | figure |
 //! | --- | --- |
-//! | nothing, or points one by one | bars |
-//! | one key of numbers | lines over it |
+//! | nothing, or a list of points | bars |
+//! | one numeric key | lines over it |
 //! | one key of words | bars by its values |
-//! | two keys, one of them of numbers | lines over that with more values, a panel for each value of the other |
-//! | two keys of words, or more panels than can be read | a shaded table of the values per stack |
-//! | more keys | the same for each value of those left over |
+//! | two keys, one of them numeric | lines over the key with more values, a panel for each value of the other |
+//! | two keys of words, or more panels than are readable | a shaded table of the values per stack |
+//! | more keys | the same for each combination of the remaining keys |
 //!
-//! Panels come before shaded tables because they show intervals, and all stacks on one scale. What they
-//! do not show at a glance is where a stack gains: for that there is one shaded table more, of the
-//! ratio of its goodput to the first stack's.
+//! Panels are preferred to shaded tables because they show intervals, and all stacks on one scale. They do not show at
+//! a glance where a stack gains, so there is one more shaded table with the ratio of its goodput to the first stack's.
 
 mod grid;
 #[cfg(test)]
@@ -22,16 +21,15 @@ use std::collections::BTreeMap;
 use dupack_algorithms::catalog::{Axis, Catalog, StackSpec};
 use dupack_lab::results::{Answered, Measure, scaled};
 
-use super::Figure;
 use crate::figure::{
-    Bar, BarChart, BarSeries, Facet, Facets, FigureError, HeatCell, HeatMap, HeatPanel, LineChart,
-    Point, Scale, Series, Shades, Winners,
+    Bar, BarChart, BarSeries, Facet, Facets, Figure, FigureError, HeatCell, HeatMap, HeatPanel,
+    LineChart, Point, Scale, Series, Shades, Winners,
 };
 use crate::shown::Shown;
 use crate::theory::Connection;
 use grid::{Grid, Key};
 
-/// What there are figures of.
+/// Measures with a figure.
 pub(crate) const FIGURES: [Measure; 13] = [
     Measure::Goodput,
     Measure::Retransmissions,
@@ -48,30 +46,31 @@ pub(crate) const FIGURES: [Measure; 13] = [
     Measure::MediaLate,
 ];
 
-/// More panels than this are too small to be read.
+/// Maximum number of panels. More panels would be too small to read.
 const PANELS_MAX: usize = 9;
-/// Of so many combinations of further keys there are figures; the others are in the files.
+/// Maximum number of combinations of further keys with a figure. The files have the others.
 const SLICES_MAX: usize = 4;
 
 const WHISKERS: &str = "mean over the seeds; the whiskers are 95 % confidence intervals.";
 
-/// What is said of the lines of [`theory`].
-const THEORY: &str = " Grey: what Mathis et al. (1997) and Padhye et al. (1998) say of Reno at this loss, with the \
-     propagation of both directions and the transmission of one packet as the round trip; they \
-     know neither the queue nor the rate of the link, and Padhye et al. take the rest of a round as \
-     lost with its first lost packet.";
+/// Description of the lines of [`theory`] for captions.
+const THEORY: &str = " Grey: formulas of Mathis et al. (1997) and Padhye et al. (1998) for Reno at this loss. Their \
+    round-trip time is the propagation in both directions and the transmission of one packet. They ignore the queue \
+    and the rate of the link, and Padhye et al. assume that after the first lost packet of a round the rest of the \
+    round is lost.";
 
-/// The figures, and what is to be said of those that are left out.
+/// The figures, and a note on those that are left out.
 #[derive(Debug, Default)]
 pub(crate) struct Charts {
     pub(crate) figures: Vec<Figure>,
     pub(crate) note: Option<String>,
 }
 
-/// The figures of a comparison: one per measure that says something, for each slice of the sweep.
+/// Returns the figures of a comparison: one per meaningful measure, for each slice of the sweep.
 ///
 /// # Errors
-/// If a picture cannot be drawn.
+///
+/// Returns an error if a picture cannot be drawn.
 pub(crate) fn charts(results: &dyn Shown, catalog: &Catalog) -> Result<Charts, FigureError> {
     let measures = FIGURES
         .into_iter()
@@ -99,8 +98,7 @@ pub(crate) fn charts(results: &dyn Shown, catalog: &Catalog) -> Result<Charts, F
     }
     charts.note = (slices.len() > SLICES_MAX).then(|| {
         format!(
-            "There are figures for the first {SLICES_MAX} of the {} values of {}: the numbers of all are in \
-             summary.csv.",
+            "Figures show the first {SLICES_MAX} of the {} values of {}; summary.csv has the numbers of all.",
             slices.len(),
             grid.others()
         )
@@ -157,8 +155,8 @@ impl Place<'_> {
         if self.measure == Measure::Goodput && self.results.stacks().len() > 1 {
             let svg = self.table_of_ratios(second).svg()?;
             let caption = format!(
-                "Goodput over that of {}, by {x} and {y}: the mean over pairs of the same seed. Blue is more, \
-                 orange is less; grey with ≈ cannot be told from 1 by its 95 % confidence interval.",
+                "Goodput relative to {}, by {x} and {y}: mean over pairs of the same seed. Blue is more, orange is \
+                 less. Grey with ≈: the 95 % confidence interval includes 1.",
                 self.results.stacks()[0]
             );
             charts.add(&format!("{name}-ratio"), svg, caption);
@@ -173,7 +171,7 @@ impl Place<'_> {
         }
     }
 
-    /// A line per stack, over the first key; those of the `row`-th value of the second, if any.
+    /// Returns one line per stack over the first key, for the `row`-th value of the second key if there is one.
     fn series(&self, row: usize) -> Vec<Series> {
         let series = self
             .results
@@ -199,9 +197,8 @@ impl Place<'_> {
         series.collect()
     }
 
-    /// The scale of the vertical axis: logarithmic only for what can be many times as much at one
-    /// point as at another. Delays and counts near zero are of no interest, however many times they
-    /// differ.
+    /// Returns the scale of the vertical axis. It is logarithmic only for quantities that can differ by orders of
+    /// magnitude between points. Delays and counts near zero are negligible, however large their ratio is.
     fn y_scale(&self, series: &[Series]) -> Scale {
         if !matches!(self.measure, Measure::Goodput | Measure::Completion) {
             return Scale::Linear;
@@ -256,7 +253,7 @@ impl Place<'_> {
         let ratio = |point: usize, stack: usize| *compared.get(&point)?.get(stack)?;
         let stacks = 1..self.results.stacks().len();
         HeatMap {
-            title: format!("{} over that of {first}", title(self.measure)),
+            title: format!("{} relative to {first}", title(self.measure)),
             value_label: format!("times the goodput of {first}"),
             shades: Shades::Ratio,
             ..self.table(second, stacks, &ratio)
@@ -279,7 +276,7 @@ impl Place<'_> {
         }
     }
 
-    /// A table per stack: the first key from left to right, the second from top to bottom.
+    /// Returns a table per stack, with the first key from left to right and the second from top to bottom.
     fn table(
         &self,
         second: &Key,
@@ -307,11 +304,12 @@ impl Place<'_> {
     }
 }
 
-/// Which stack comes first at each point: a map for each slice of a sweep over numbers or words; none where points are
-/// listed one by one. `first` has the stack for each point that is shown, where there is an answer.
+/// Returns a map of the best stack at each point, for each slice of a sweep over numbers or words. A list of points has
+/// no map. `first` has the best stack of each point that is shown, if there is an answer.
 ///
 /// # Errors
-/// If a picture cannot be drawn.
+///
+/// Returns an error if a picture cannot be drawn.
 pub(crate) fn winners(
     results: &dyn Shown,
     first: &[Option<usize>],
@@ -329,7 +327,7 @@ pub(crate) fn winners(
         };
         let winner = |point: &Option<usize>| *first.get((*point)?)?;
         let map = Winners {
-            title: "The stack that comes first".to_owned(),
+            title: "Best stack".to_owned(),
             subtitle,
             x_label: grid.first.label.clone(),
             y_label: second.map_or_else(String::new, |key| key.label.clone()),
@@ -344,14 +342,14 @@ pub(crate) fn winners(
             "" => "winners".to_owned(),
             slug => format!("winners-{slug}"),
         };
-        let caption = "Which stack comes first of those with a ★. Where a place is empty, there is no answer.";
+        let caption = "First of the stacks with a ★. Empty cells have no answer.";
         charts.add(&name, map.svg()?, caption.to_owned());
     }
     Ok(charts.figures)
 }
 
-/// What formulas say of the goodput, where they apply: Reno's control, one flow, and loss the
-/// only thing swept. The stacks are those of `catalog`.
+/// Returns the goodput of the formulas where they apply: with Reno's congestion control, one flow, and loss as the only
+/// swept key. The stacks are those of `catalog`.
 #[must_use]
 pub fn theory(results: &Answered<'_>, measure: Measure, catalog: &Catalog) -> Vec<Series> {
     theory_of(results, measure, catalog)
@@ -371,7 +369,7 @@ fn theory_of(results: &dyn Shown, measure: Measure, catalog: &Catalog) -> Vec<Se
     connection.map_or_else(Vec::new, |connection| connection.lines(&percents))
 }
 
-/// The first stack whose congestion control is Reno's.
+/// Returns the first stack whose congestion control is Reno's.
 fn reno(results: &dyn Shown, catalog: &Catalog) -> Option<StackSpec> {
     let stacks = results.stacks().iter();
     let mut stacks = stacks.filter_map(|text| StackSpec::parse(text, catalog).ok());
@@ -408,7 +406,7 @@ fn bars(results: &dyn Shown, measure: Measure) -> BarChart {
     }
 }
 
-/// A measure's name without its unit, which the axis has.
+/// Returns the name of a measure without its unit, which the axis has.
 pub(super) fn title(measure: Measure) -> String {
     let label = measure.label();
     capitalised(label.split(" (").next().unwrap_or(label))

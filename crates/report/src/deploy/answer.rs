@@ -1,4 +1,4 @@
-//! What of a comparison's answer can be turned on in Linux: below the table, in the page, in JSON.
+//! Linux support of the stacks in a comparison's answer: below the table, on the page, and in JSON.
 
 use dupack_algorithms::catalog::linux::{Place, Setting, Usual};
 use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, Kernel, Presence, StackSpec};
@@ -13,27 +13,28 @@ use super::{host, stack_json, ways};
 use crate::page::{Block, Cell, Emphasis, Section};
 use crate::table;
 
-/// What Linux's senders are measured against where none of the stacks is in Linux: its default.
+/// Linux's default sender, the baseline if Linux has none of the stacks.
 const LINUX_DEFAULT: &str = "kernel:cubic";
 
-/// A stack of a comparison, and what of it Linux has.
+/// A stack of a comparison, and its deployment in Linux.
 pub(super) struct Candidate {
     pub(super) spec: StackSpec,
     pub(super) deployment: Deployment,
     /// The points at which it has a ★.
     pub(super) stars: Vec<String>,
-    /// The points without a ★ at which nothing beats it: it has a ☆, or chance had no part in the runs.
+    /// The points without a ★ at which it is undominated: it has a ☆, or the runs have no randomness.
     pub(super) open: Vec<String>,
 }
 
 impl Candidate {
-    /// Whether there is a point at which nothing beats it.
+    /// Returns `true` if it is undominated at any point.
     fn is_unbeaten(&self) -> bool {
         !self.stars.is_empty() || !self.open.is_empty()
     }
 }
 
-/// The stacks of a comparison in their order. Those of a testbed are none: they were on real packets.
+/// Returns the stacks of a comparison in their order. A testbed has no candidates because its senders ran on real
+/// packets already.
 fn candidates(results: &Answered<'_>, catalog: &Catalog) -> Vec<Candidate> {
     if results.medium != Medium::Simulated {
         return Vec::new();
@@ -62,7 +63,7 @@ fn has_star(verdict: &Verdict, stack: usize) -> bool {
     verdict.stacks[stack].mark == Mark::Star
 }
 
-/// Whether nothing beats a stack at a point that has no ★.
+/// Returns `true` if a stack is undominated at a point without a ★.
 fn is_open(verdict: &Verdict, stack: usize) -> bool {
     let judgement = &verdict.stacks[stack];
     match &verdict.answer {
@@ -70,7 +71,7 @@ fn is_open(verdict: &Verdict, stack: usize) -> bool {
         Answer::SameRuns | Answer::SameRunsOf(_) | Answer::OneRun => {
             let mut better = judgement.beaten_by.iter();
             let is_sound = |stack: usize| verdict.stacks[stack].warnings.is_empty();
-            // Where nothing gets across, nothing beats nobody.
+            // If nothing is delivered, an undominated stack is worthless.
             let goodput = verdict.contenders[stack].mean(Measure::Goodput);
             goodput.is_some_and(|goodput| goodput > 0.0)
                 && judgement.warnings.is_empty()
@@ -80,9 +81,9 @@ fn is_open(verdict: &Verdict, stack: usize) -> bool {
     }
 }
 
-/// What is to be said below the table: which stacks `kernel` offers; without one, of the stacks with a ★, and of
-/// those that nothing beats where there is none, which can be turned on. And the command that checks it. Nothing, if
-/// every stack is beaten.
+/// Returns the text below the table: the stacks that `kernel` offers, or without a kernel, the stacks that can be
+/// turned on in Linux among those with a ★ and the undominated ones at points without a ★. The command for the check on
+/// real packets follows. Returns `None` if every stack is dominated.
 #[must_use]
 pub fn text(
     results: &Answered<'_>,
@@ -106,13 +107,14 @@ pub fn text(
     Some(text)
 }
 
-/// Of the stacks with a ★, and of those that nothing beats where there is none, which some Linux has.
+/// Returns a sentence about the stacks with a ★, and one about the undominated stacks at points without a ★, that some
+/// version of Linux has.
 fn of_any_linux(candidates: &[Candidate], width: Option<u16>) -> Option<String> {
     let starred = |candidate: &Candidate| !candidate.stars.is_empty();
     let open = |candidate: &Candidate| candidate.stars.is_empty() && !candidate.open.is_empty();
     let lines = [
         on_linux("★ on Linux", candidates, starred),
-        on_linux("Beaten by none, on Linux", candidates, open),
+        on_linux("Undominated, on Linux", candidates, open),
     ];
     let lines: Vec<String> = lines.into_iter().flatten().collect();
     if lines.is_empty() {
@@ -122,7 +124,7 @@ fn of_any_linux(candidates: &[Candidate], width: Option<u16>) -> Option<String> 
     Some(paragraphs.collect())
 }
 
-/// Which of those stacks can be turned on, and what says how.
+/// Returns a sentence about the stacks of `which` that can be turned on, with the command that shows how.
 fn on_linux(
     head: &str,
     candidates: &[Candidate],
@@ -136,17 +138,17 @@ fn on_linux(
     Some(match (named(true).as_slice(), named(false).as_slice()) {
         ([], []) => return None,
         ([], missing) => format!(
-            "{head}: none of {} is there; `dupack stacks {}` says what is missing.",
+            "{head}: none of {} is available; `dupack stacks {}` lists what is missing.",
             missing.join(", "),
             missing[0]
         ),
         (there, []) => format!(
-            "{head}: {} can be turned on; `dupack stacks {}` says how.",
+            "{head}: {} can be turned on; `dupack stacks {}` shows how.",
             there.join(", "),
             there[0]
         ),
         (there, missing) => format!(
-            "{head}: {} can be turned on (`dupack stacks {}` says how); not there: {}.",
+            "{head}: {} can be turned on (`dupack stacks {}` shows how); not available: {}.",
             there.join(", "),
             there[0],
             missing.join(", ")
@@ -154,8 +156,8 @@ fn on_linux(
     })
 }
 
-/// The command that has the stacks that nothing beats and that Linux has beside the kernel's own; where it
-/// has none of them, all that nothing beats beside the kernel's default.
+/// Returns the command that compares the undominated stacks that Linux has with the kernel's own senders. If Linux has
+/// none of them, it compares all undominated stacks with the kernel's default.
 fn wire_check(
     results: &Answered<'_>,
     candidates: &[Candidate],
@@ -188,7 +190,7 @@ fn wire_check(
     Some(WireCheck::of(&results.experiment, &senders)?.needing(modules))
 }
 
-/// The section of the page; nothing, if none of the senders is a stack.
+/// Returns the section of the page, or `None` if none of the senders is a stack.
 #[must_use]
 pub fn section(results: &Answered<'_>, catalog: &Catalog) -> Option<Section> {
     let candidates = candidates(results, catalog);
@@ -204,7 +206,7 @@ pub fn section(results: &Answered<'_>, catalog: &Catalog) -> Option<Section> {
     if let Some(check) = wire_check(results, &candidates, None) {
         blocks.push(Block::Listing {
             caption: format!(
-                "The check on real packets, with the path of this comparison{}. {}{}",
+                "Check on real packets, with the path of this comparison{}. {}{}",
                 check.rights(),
                 check.caution(),
                 check
@@ -216,13 +218,13 @@ pub fn section(results: &Answered<'_>, catalog: &Catalog) -> Option<Section> {
         });
     }
     Some(Section {
-        heading: "Turning it on".to_owned(),
+        heading: "Deployment in Linux".to_owned(),
         blocks,
         ..Section::default()
     })
 }
 
-/// Every stack: where it has a ★, and whether Linux has it.
+/// Returns a table of all stacks with the points where each has a ★, and its support in Linux.
 fn overview(candidates: &[Candidate], catalog: &Catalog) -> Block {
     let row = |candidate: &Candidate| {
         let Candidate {
@@ -240,7 +242,7 @@ fn overview(candidates: &[Candidate], catalog: &Catalog) -> Block {
             (_, labels) if labels.is_empty() => Some(mark.to_owned()),
             _ => Some(format!("{mark} {}", points.join(", "))),
         };
-        let marks = [marked("★", stars), marked("beaten by none:", open)];
+        let marks = [marked("★", stars), marked("undominated:", open)];
         let marks: Vec<String> = marks.into_iter().flatten().collect();
         let marks = marks.join("; ");
         vec![
@@ -252,21 +254,21 @@ fn overview(candidates: &[Candidate], catalog: &Catalog) -> Block {
     };
     Block::Table {
         caption:
-            "What of these stacks Linux has today. All parts of a stack must be there together. \
-                  `dupack stacks STACK` says the same of any stack."
+            "Linux support of these stacks. Linux must have all parts of a stack. `dupack stacks STACK` prints \
+             the same for any stack."
                 .to_owned(),
-        header: ["stack", "★", "in Linux", "how, or what is missing"]
+        header: ["stack", "★", "in Linux", "commands, or missing parts"]
             .map(str::to_owned)
             .to_vec(),
         rows: candidates.iter().map(row).collect(),
     }
 }
 
-/// How a stack is turned on in short, or what is missing and what comes nearest.
+/// Returns the commands that turn on a stack in short, or the missing parts and the most similar stack.
 fn told(spec: &StackSpec, deployment: &Deployment, catalog: &Catalog) -> String {
     if deployment.is_possible() {
         let differs: Vec<&str> = deployment.differences().map(|(_, how)| how).collect();
-        // What is Linux's default is in the recipes, for who has changed it.
+        // The recipes have the settings that are Linux's defaults, for readers who have changed them.
         let settings = deployment.settings.iter();
         let usual = settings.filter(|setting| setting.usual == Usual::Yes);
         let usual: Vec<String> = usual.map(Setting::command).collect();
@@ -285,12 +287,12 @@ fn told(spec: &StackSpec, deployment: &Deployment, catalog: &Catalog) -> String 
         .collect();
     let mut told = obstacles.join(". ");
     if let Some(near) = catalog.nearest_deployable(spec) {
-        told += &format!(". The nearest that is there: {near}");
+        told += &format!(". The most similar stack in Linux: {near}");
     }
     told
 }
 
-/// The commands for a stack that nothing beats.
+/// Returns the commands for an undominated stack.
 fn recipe(candidate: &Candidate) -> Block {
     let mut text = String::new();
     for (title, lines) in ways(&candidate.deployment) {
@@ -302,34 +304,34 @@ fn recipe(candidate: &Candidate) -> Block {
     }
 }
 
-/// What the comparison says of its senders beside their stacks, and what sets that in Linux.
+/// Returns the settings of the comparison for all senders, and the corresponding settings of Linux.
 fn of_the_experiment(results: &Answered<'_>) -> Vec<Block> {
     let experiment = &results.experiment;
     let mut blocks = Vec::new();
     if experiment.dialect != Dialect::Linux {
         blocks.push(Block::text(format!(
-            "These numbers are by the dialect {}. Linux's senders have other defaults: --dialect linux compares them \
-             as Linux has them.",
+            "These numbers use the dialect {}. Linux's senders have other defaults; --dialect linux compares the \
+             stacks with them.",
             experiment.dialect
         )));
     }
     let (commands, fixed) = sender_settings(&experiment.sender);
     if !commands.is_empty() {
         blocks.push(Block::Listing {
-            caption: "What this comparison sets for all senders".to_owned(),
+            caption: "Settings of this comparison for all senders".to_owned(),
             text: commands.join("\n"),
         });
     }
     if !fixed.is_empty() {
         blocks.push(Block::text(format!(
-            "Nothing in Linux sets what this comparison sets for all senders: {}.",
+            "Linux has no setting for these options of this comparison: {}.",
             fixed.join(", ")
         )));
     }
     blocks
 }
 
-/// The commands for what an experiment sets for its senders, and what has none.
+/// Returns the commands for the settings of an experiment's senders, and the settings without a command.
 fn sender_settings(sender: &SenderOptions) -> (Vec<String>, Vec<&'static str>) {
     let SenderOptions {
         segment: _,
@@ -386,7 +388,7 @@ fn sender_settings(sender: &SenderOptions) -> (Vec<String>, Vec<&'static str>) {
     (settings.iter().map(Setting::command).collect(), fixed)
 }
 
-/// What of each stack Linux has, for programs.
+/// Returns the Linux support of each stack as JSON.
 #[must_use]
 pub fn json(results: &Answered<'_>, catalog: &Catalog) -> Vec<Value> {
     let candidates = candidates(results, catalog);

@@ -1,4 +1,4 @@
-//! Which stacks of a comparison a kernel offers, in the order of the answer, and what turns each on.
+//! Stacks of a comparison that a kernel offers, in the order of the answer, with the commands that turn each on.
 
 use dupack_algorithms::catalog::{Deployment, Dialect, Kernel, StackSpec};
 use dupack_lab::results::{Measure, Prefer, Results};
@@ -7,20 +7,20 @@ use super::answer::Candidate;
 use crate::table::{columns_of, paragraph};
 use crate::wrap::indented;
 
-/// The most stacks that are offered.
+/// Maximum number of stacks that are offered.
 const MOST: usize = 3;
 
 /// A stack that the kernel has.
 struct Offered<'c> {
     spec: &'c StackSpec,
-    /// What it is ordered by: more is better.
+    /// Sort key. The largest comes first.
     merit: f64,
     commands: Vec<String>,
     told: String,
 }
 
-/// The stacks of `results` that `kernel` offers, in the order of what counts most: a sentence about each, and its commands. Nothing, if
-/// the stacks are no senders of ours.
+/// Returns the stacks of `results` that `kernel` offers, best first by the reader's preference, with a sentence about
+/// each and its commands. Returns `None` if there are no candidates.
 pub(super) fn text(
     results: &Results,
     candidates: &[Candidate],
@@ -36,15 +36,15 @@ pub(super) fn text(
     let name = kernel.name();
     if offered.is_empty() {
         let none = format!(
-            "On {name}: none of these stacks is there. --deployable compares those that are."
+            "On {name}: none of these stacks is available. --deployable compares those that are."
         );
         return Some(paragraph(&none, width));
     }
     offered.sort_by(|a, b| b.merit.total_cmp(&a.merit));
     let order = match results.prefer {
-        Some(Prefer::Delay) => "the shortest queue first",
-        Some(Prefer::Friendly) => "the least harm first",
-        _ => "the most goodput first",
+        Some(Prefer::Delay) => "lowest delay first",
+        Some(Prefer::Friendly) => "least harm first",
+        _ => "highest goodput first",
     };
     let mut text = paragraph(&format!("On {name}, {order}, as root:"), width);
     for (place, one) in offered.iter().take(MOST).enumerate() {
@@ -82,7 +82,7 @@ fn offer<'c>(
         _ => geometric(&goodputs),
     };
     let place = match candidate.spec.needs(Dialect::Linux).exact_echo {
-        true => "; only for a data centre whose queues mark (RFC 8257 §5)",
+        true => "; only for data centres whose queues mark packets (RFC 8257 §5)",
         false => "",
     };
     Some(Offered {
@@ -93,7 +93,7 @@ fn offer<'c>(
     })
 }
 
-/// What is known of it: where nothing beats it, what it gets, and what it takes from others.
+/// Returns a sentence about a stack: where it is undominated, its goodput, and its harm to others.
 fn sentence(results: &Results, (unbeaten, goodputs): (usize, &[f64]), harms: &[f64]) -> String {
     let all = results.points.len();
     let mut parts = Vec::new();
@@ -101,10 +101,10 @@ fn sentence(results: &Results, (unbeaten, goodputs): (usize, &[f64]), harms: &[f
         parts.push(format!("{told} Mbit/s"));
     }
     match (unbeaten, all) {
-        (0, 1) => parts.push("another stack here beats it".to_owned()),
-        (_, 1) => parts.push("nothing here beats it".to_owned()),
-        (0, _) => parts.push("beaten at every point".to_owned()),
-        (n, _) => parts.push(format!("nothing beats it at {n} of {all} points")),
+        (0, 1) => parts.push("dominated by another stack".to_owned()),
+        (_, 1) => parts.push("undominated".to_owned()),
+        (0, _) => parts.push("dominated at every point".to_owned()),
+        (n, _) => parts.push(format!("undominated at {n} of {all} points")),
     }
     let most = harms.iter().copied().max_by(f64::total_cmp);
     parts.extend(most.map(|harm| match harm {
@@ -117,7 +117,7 @@ fn sentence(results: &Results, (unbeaten, goodputs): (usize, &[f64]), harms: &[f
     parts.join("; ")
 }
 
-/// The least and the most of some numbers, or the only one.
+/// Returns the range of the numbers, or the only number.
 fn range(numbers: &[f64], show: impl Fn(f64) -> String) -> Option<String> {
     let least = numbers.iter().copied().min_by(f64::total_cmp)?;
     let most = numbers.iter().copied().max_by(f64::total_cmp)?;
@@ -131,13 +131,13 @@ fn average(numbers: &[f64]) -> f64 {
     numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
 }
 
-/// The geometric mean; zero if one of them is.
+/// Returns the geometric mean. It is zero if one of the numbers is.
 fn geometric(numbers: &[f64]) -> f64 {
     let logs: Vec<f64> = numbers.iter().map(|number| number.ln()).collect();
     average(&logs).exp()
 }
 
-/// Those of `stacks` that `kernel` offers, and the others with the reason.
+/// Returns the stacks that `kernel` offers, and the other stacks with the reason.
 #[must_use]
 pub fn offered_by(
     kernel: &Kernel,

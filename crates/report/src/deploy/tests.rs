@@ -1,4 +1,4 @@
-//! What is printed of what Linux has; comparisons with made-up numbers; the page in docs/.
+//! Text about deployment in Linux, for comparisons with made-up numbers, and the page in docs/.
 
 use dupack_lab::results::Answered;
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ fn told(text: &str, width: Option<u16>) -> String {
     super::text(&stack(text, &catalog), &catalog, width)
 }
 
-/// A comparison in which the stacks have these goodputs, and all else is alike.
+/// Returns a comparison in which the stacks have these goodputs and are otherwise equal.
 fn results(settings: &str, goodputs: &[(&str, f64)]) -> Results {
     let names: Vec<String> = goodputs
         .iter()
@@ -56,7 +56,7 @@ const PATH: &str =
     "[path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"50pkt\"\nloss = \"1%\"\n";
 
 #[test]
-fn a_stack_that_linux_has_comes_with_commands() {
+fn stacks_in_linux_have_commands() {
     let text = told("rack/westwood-linux", Some(100));
     for wanted in [
         "rack/westwood-linux can be turned on in Linux.",
@@ -65,7 +65,7 @@ fn a_stack_that_linux_has_comes_with_commands() {
         "TCP_CONGESTION, \"westwood\", 8)",
         "\n  ss -tio\n",
         "after a timeout",
-        "(modprobe wants root):\n  modprobe tcp_westwood\n  dupack testbed --senders rack/westwood-linux,kernel:westwood\n",
+        "(modprobe needs root):\n  modprobe tcp_westwood\n  dupack testbed --senders rack/westwood-linux,kernel:westwood\n",
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
@@ -75,7 +75,7 @@ fn a_stack_that_linux_has_comes_with_commands() {
 }
 
 #[test]
-fn a_stack_that_linux_does_not_have_says_what_is_missing() {
+fn missing_parts_of_stacks_are_listed() {
     let text = told("le/westwood", Some(100));
     for wanted in [
         "le/westwood cannot be turned on in Linux.",
@@ -94,7 +94,7 @@ fn a_stack_that_linux_does_not_have_says_what_is_missing() {
 }
 
 #[test]
-fn text_for_people_fits_the_terminal_and_commands_stay_whole() {
+fn text_fits_the_terminal_and_commands_are_not_broken() {
     for width in [60, 80, 120] {
         let text = told("le/reno/veno/24", Some(width));
         for line in text.lines() {
@@ -104,14 +104,14 @@ fn text_for_people_fits_the_terminal_and_commands_stay_whole() {
             );
         }
     }
-    // What is to be pasted is in one line however narrow it is.
+    // Commands to paste stay on one line in any width.
     let text = told("rack/cubic(pacing=on)", Some(40));
     let whole = |line: &str| line.contains("tc qdisc replace") && line.ends_with("root fq");
     assert!(text.lines().any(whole), "{text}");
 }
 
 #[test]
-fn programs_are_told_the_same() {
+fn json_has_the_same_information() {
     let catalog = Catalog::builtin();
     let json = stack_json(&stack("rack/cubic", &catalog), &catalog);
     assert_eq!(json["deployable"], true);
@@ -128,7 +128,7 @@ fn programs_are_told_the_same() {
 }
 
 #[test]
-fn the_answer_says_which_stars_linux_has() {
+fn the_answer_names_the_starred_stacks_in_linux() {
     let catalog = Catalog::builtin();
     let both = results(
         PATH,
@@ -141,7 +141,7 @@ fn the_answer_says_which_stars_linux_has() {
 
     let none = results(PATH, &[("sack/reno", 1.0), ("le/reno", 2.0)]);
     let text = answer::text(&Answered::of(&none), &catalog, None, Some(80)).unwrap();
-    assert!(text.contains("none of le/reno is there"), "{text}");
+    assert!(text.contains("none of le/reno is available"), "{text}");
     assert!(text.contains("--senders le/reno,kernel:cubic"), "{text}");
 
     let nobody = results(PATH, &[("sack/reno", 1.0)]);
@@ -150,7 +150,7 @@ fn the_answer_says_which_stars_linux_has() {
 }
 
 #[test]
-fn where_too_many_are_beaten_by_none_or_chance_had_no_part_these_come_with_commands() {
+fn undominated_stacks_without_a_star_have_commands() {
     let catalog = Catalog::builtin();
     let stacks = [("rack/reno", 2.0), ("rack/westwood-linux", 2.0)];
     let open = results(PATH, &stacks);
@@ -159,8 +159,8 @@ fn where_too_many_are_beaten_by_none_or_chance_had_no_part_these_come_with_comma
     for results in [open, same] {
         let text = answer::text(&Answered::of(&results), &catalog, None, Some(200)).unwrap();
         for wanted in [
-            "Beaten by none, on Linux: rack/reno, rack/westwood-linux can be turned on",
-            "On real packets (modprobe wants root):\nmodprobe tcp_westwood\ndupack testbed ",
+            "Undominated, on Linux: rack/reno, rack/westwood-linux can be turned on",
+            "On real packets (modprobe needs root):\nmodprobe tcp_westwood\ndupack testbed ",
             "--senders rack/reno,kernel:reno,rack/westwood-linux,kernel:westwood",
         ] {
             assert!(text.contains(wanted), "{wanted}: {text}");
@@ -171,12 +171,12 @@ fn where_too_many_are_beaten_by_none_or_chance_had_no_part_these_come_with_comma
         let Block::Table { rows, .. } = &section.blocks[0] else {
             panic!("{section:?}");
         };
-        assert_eq!(rows[0][1].text, "beaten by none");
+        assert_eq!(rows[0][1].text, "undominated");
     }
 }
 
 #[test]
-fn a_path_that_loses_all_is_not_suggested() {
+fn paths_that_deliver_nothing_are_not_suggested() {
     let check = |loss: &str| {
         let settings = format!("{PATH}[sweep]\n\"path.loss\" = [{loss}]\n");
         let results = results(&settings, &[("rack/cubic", 1.0)]);
@@ -185,13 +185,13 @@ fn a_path_that_loses_all_is_not_suggested() {
     let some = check("\"50%\", \"100%\"").unwrap();
     assert!(some.command().contains("--loss 50% "), "{}", some.command());
     let left_out = some.left_out.unwrap();
-    assert!(left_out.contains("the loss of 100%"), "{left_out}");
+    assert!(left_out.contains("The loss of 100%"), "{left_out}");
     assert_eq!(check("\"100%\""), None);
     assert_eq!(check("0, \"1%\"").unwrap().left_out, None);
 }
 
 #[test]
-fn the_page_has_a_section_with_the_commands_of_the_stars_alone() {
+fn the_page_has_commands_only_for_stacks_with_a_star() {
     let catalog = Catalog::builtin();
     let results = results(
         &format!(
@@ -220,7 +220,7 @@ fn the_page_has_a_section_with_the_commands_of_the_stars_alone() {
 }
 
 #[test]
-fn the_check_has_the_path_of_the_comparison_and_says_what_it_has_not() {
+fn the_check_has_the_path_of_the_comparison_and_names_unsupported_parts() {
     let settings = "dialect = \"linux\"\n[[flows]]\ncount = 4\n[receiver]\ndelayed_ack = \"40ms\"\n\
                     [path]\nrate = \"50Mbit/s\"\ndelay = \"40ms\"\nbuffer = \"200pkt\"\n\
                     reorder = { probability = \"1%\", delay = \"7ms\" }\nreverse = { loss = \"1%\" }\n\
@@ -234,10 +234,10 @@ fn the_check_has_the_path_of_the_comparison_and_says_what_it_has_not() {
          --reorder-delay 7ms --dialect linux --senders 'rack(tlp=off)/cubic,kernel:cubic'"
     );
     let caution = check.caution();
-    for wanted in ["several flows", "lost ACKs", "delay of ACKs", "60s"] {
+    for wanted in ["several flows", "lost ACKs", "delayed-ACK timeout", "60s"] {
         assert!(caution.contains(wanted), "{wanted}: {caution}");
     }
-    // Broken for a terminal, it is the same command.
+    // A command broken for a terminal is still the same command.
     for width in [60, 80, 120] {
         let lines = check.lines(Some(width));
         assert!(
@@ -248,7 +248,7 @@ fn the_check_has_the_path_of_the_comparison_and_says_what_it_has_not() {
     }
 }
 
-/// docs/deploy.md without what the catalog makes, and that part.
+/// Returns docs/deploy.md without the part that the catalog generates, and that part.
 fn page() -> (String, String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deploy.md");
     let page = fs::read_to_string(path).unwrap();
@@ -258,20 +258,20 @@ fn page() -> (String, String) {
 }
 
 #[test]
-fn the_tables_of_the_docs_are_those_of_the_catalog() {
+fn the_tables_in_the_docs_match_the_catalog() {
     let (_, tables) = page();
     let wanted = markdown(&Catalog::builtin());
     assert!(
         tables == wanted,
-        "put what `dupack stacks --markdown` prints between the marks of docs/deploy.md:\n{wanted}"
+        "put the output of `dupack stacks --markdown` between the marks of docs/deploy.md:\n{wanted}"
     );
 }
 
 #[test]
-fn the_text_of_the_docs_names_what_there_is() {
+fn stacks_and_sysctls_in_the_docs_exist() {
     let (text, _) = page();
     let catalog = Catalog::builtin();
-    // Whatever is written as a stack is one.
+    // Every word that looks like a stack is a stack.
     let coded = text.split('`').skip(1).step_by(2);
     let stacks = coded.filter(|word| {
         word.contains('/') && !word.contains([' ', '.', '=']) && !word.starts_with('/')
@@ -283,7 +283,7 @@ fn the_text_of_the_docs_names_what_there_is() {
         seen += 1;
     }
     assert!(seen > 0);
-    // Sysctls are the running kernel's, where there is one new enough to have them all.
+    // Checks the sysctls against the running kernel, if it is new enough to have all of them.
     let known = Path::new("/proc/sys/net/ipv4/tcp_rto_min_us").exists();
     let keys: BTreeSet<&str> = text
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'))
@@ -292,7 +292,7 @@ fn the_text_of_the_docs_names_what_there_is() {
         .collect();
     assert!(keys.len() > 5, "{keys:?}");
     if !known {
-        eprintln!("*** skipped: no kernel since 6.11 whose sysctls could be looked at");
+        eprintln!("*** skipped: the sysctls need a kernel since 6.11");
         return;
     }
     for key in keys {
@@ -301,9 +301,10 @@ fn the_text_of_the_docs_names_what_there_is() {
     }
 }
 
-/// What a kernel offers is in the order of the answer, with its commands, and nothing that it has not got.
+/// The offer of a kernel is in the order of the answer, with commands, and without stacks that the kernel does not
+/// have.
 #[test]
-fn a_kernel_offers_what_it_has_in_the_order_of_the_answer() {
+fn a_kernel_offers_its_stacks_in_the_order_of_the_answer() {
     let catalog = Catalog::builtin();
     let results = results(
         PATH,
@@ -317,7 +318,7 @@ fn a_kernel_offers_what_it_has_in_the_order_of_the_answer() {
     let host = Kernel::host("6.18.1", "reno cubic", Vec::new());
     let text = answer::text(&Answered::of(&results), &catalog, Some(&host), Some(80)).unwrap();
     let [cubic, reno] = [
-        "1. rack/cubic: 4.00 Mbit/s; another stack here beats it",
+        "1. rack/cubic: 4.00 Mbit/s; dominated by another stack",
         "2. rack/reno: ",
     ]
     .map(|wanted| {
@@ -326,7 +327,7 @@ fn a_kernel_offers_what_it_has_in_the_order_of_the_answer() {
     });
     assert!(cubic < reno, "{text}");
     assert!(
-        text.contains("On this host, Linux 6.18.1, the most goodput first"),
+        text.contains("On this host, Linux 6.18.1, highest goodput first"),
         "{text}"
     );
     assert!(
@@ -340,11 +341,11 @@ fn a_kernel_offers_what_it_has_in_the_order_of_the_answer() {
     let none = Kernel::host("6.18.1", "reno", Vec::new());
     let others = self::results(PATH, &[("le/westwood", 9.0), ("rack/cubic", 4.0)]);
     let text = answer::text(&Answered::of(&others), &catalog, Some(&none), Some(80)).unwrap();
-    assert!(text.contains("none of these stacks is there"), "{text}");
+    assert!(text.contains("none of these stacks is available"), "{text}");
 }
 
 #[test]
-fn what_is_not_for_the_internet_is_offered_with_that_word() {
+fn stacks_for_data_centres_say_so() {
     let results = results(PATH, &[("rack/dctcp", 9.0), ("rack/cubic", 4.0)]);
     let host = Kernel::host("6.18.1", "dctcp cubic", Vec::new());
     let text = answer::text(
@@ -356,8 +357,8 @@ fn what_is_not_for_the_internet_is_offered_with_that_word() {
     .unwrap();
     let line = |name| text.lines().find(|line| line.contains(name)).unwrap();
     assert!(
-        line(". rack/dctcp").contains("only for a data centre"),
+        line(". rack/dctcp").contains("only for data centres"),
         "{text}"
     );
-    assert!(!line(". rack/cubic").contains("data centre"), "{text}");
+    assert!(!line(". rack/cubic").contains("data centres"), "{text}");
 }

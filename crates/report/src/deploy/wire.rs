@@ -1,29 +1,29 @@
-//! The check of a comparison on real packets: the command of `dupack testbed` that has its path, and
-//! what of it the testbed does not have.
+//! The check of a comparison on real packets: the command of `dupack testbed` with its path, and the parts of the
+//! comparison that the testbed does not support.
 
 use dupack_engine::quoted;
 use dupack_lab::experiment::{Direction, Experiment, LinkOptions, QueueKind};
 use dupack_lab::units::Probability;
 
-/// How wide a command is broken where nobody knows how wide the terminal is.
+/// Width at which a command is broken if the width of the terminal is unknown.
 const USUAL_WIDTH: usize = 100;
 
 /// A command of `dupack testbed`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireCheck {
-    /// What follows `dupack testbed`: flags, each with its value.
+    /// Flags after `dupack testbed`, each with its value.
     flags: Vec<(&'static str, String)>,
-    /// What of the comparison the testbed does not have, a few words each.
+    /// Parts of the comparison that the testbed does not support, in a few words each.
     pub without: Vec<String>,
-    /// The modules that its senders' congestion controls are in.
+    /// Modules of its senders' congestion controls.
     modules: Vec<String>,
-    /// Points that no testbed can have, in a sentence.
+    /// Sentence about points that no testbed can have.
     pub left_out: Option<String>,
 }
 
 impl WireCheck {
-    /// The path of `experiment` between `senders`; nothing, if it has no single path that a testbed could
-    /// have, or only one that loses all.
+    /// Returns the check with the path of `experiment` between `senders`. Returns `None` if the experiment has no
+    /// single path that a testbed supports, or only a path that loses everything.
     #[must_use]
     pub fn of(experiment: &Experiment, senders: &[String]) -> Option<Self> {
         let path = experiment.path.as_ref()?;
@@ -51,7 +51,7 @@ impl WireCheck {
         }
         check.left_out = (!hopeless.is_empty()).then(|| {
             let hopeless = hopeless.join(" and ");
-            format!("Without the loss of {hopeless}: a path that loses all carries nothing.")
+            format!("The loss of {hopeless} is left out, because such a path delivers nothing.")
         });
         check.flags.push(("--loss", carrying.join(",")));
         if let Some(reorder) = &path.reorder {
@@ -74,7 +74,7 @@ impl WireCheck {
         Some(check)
     }
 
-    /// A flag with the value of `key`, or the first of those that it takes one after the other.
+    /// Adds a flag with the value of `key`, or with the first of its values if it is swept.
     fn flag(
         &mut self,
         flag: &'static str,
@@ -131,14 +131,14 @@ impl WireCheck {
             ),
             (
                 path.duty.is_some() || duty.is_some(),
-                "a link that is open at times",
+                "a link with a duty cycle",
             ),
             (
                 path.thin_acks.is_some() || thin_acks.is_some(),
-                "ACKs dropped on purpose",
+                "ACK thinning",
             ),
-            (path.burst_loss.is_some(), "losses in bursts"),
-            (!path.drop.is_empty(), "losses by list"),
+            (path.burst_loss.is_some(), "burst losses"),
+            (!path.drop.is_empty(), "listed losses"),
             (path.duplicate.as_fraction() > 0.0, "duplicated packets"),
             (path.jitter.as_seconds() > 0.0, "jitter"),
         ];
@@ -157,7 +157,7 @@ impl WireCheck {
                 groups.iter().any(|group| group.web.is_some()),
                 "short flows",
             ),
-            (lies, "a receiver that lies"),
+            (lies, "a misbehaving receiver"),
             (
                 !experiment.udp.is_empty() || !experiment.media.is_empty(),
                 "other traffic",
@@ -165,13 +165,13 @@ impl WireCheck {
             (experiment.access.is_some(), "access links"),
             (
                 receiver.delayed_ack.is_some(),
-                "a delay of ACKs other than the kernel's",
+                "a delayed-ACK timeout other than the kernel's",
             ),
-            (*sender != plain, "settings of the sender"),
+            (*sender != plain, "sender settings"),
         ]);
         let seconds = experiment.duration;
         self.without.push(format!(
-            "a run of {seconds}: it transfers 20MB, or what --bytes says"
+            "a duration of {seconds} (it transfers 20MB, or the amount of --bytes)"
         ));
     }
 
@@ -181,7 +181,7 @@ impl WireCheck {
             self.without.push(format!("several values of {key}"));
         }
         if !experiment.points.is_empty() {
-            self.without.push("its list of points".to_owned());
+            self.without.push("the list of points".to_owned());
         }
     }
 
@@ -190,7 +190,7 @@ impl WireCheck {
         self.without.extend(there.map(|(_, what)| what.to_owned()));
     }
 
-    /// The same with these modules, which the kernel's senders want first.
+    /// Returns the check with these modules, which the kernel's senders need.
     #[must_use]
     pub fn needing(mut self, modules: impl IntoIterator<Item = String>) -> Self {
         for module in modules {
@@ -201,23 +201,23 @@ impl WireCheck {
         self
     }
 
-    /// What its lines take beside what every testbed does, in brackets.
+    /// Returns the additional privileges that its lines need, in brackets.
     #[must_use]
     pub const fn rights(&self) -> &'static str {
         match self.modules.is_empty() {
             true => "",
-            false => WANTS_ROOT,
+            false => NEEDS_ROOT,
         }
     }
 
-    /// The command in one line.
+    /// Returns the command on one line.
     #[must_use]
     pub fn command(&self) -> String {
         self.broken(usize::MAX)
     }
 
-    /// The same for a terminal of this width, after a line for each module: lines end with a backslash
-    /// where it goes on, so that it can be pasted.
+    /// Returns the command for a terminal of this width, after a line for each module. Lines that continue end with a
+    /// backslash, so that the command can be pasted.
     #[must_use]
     pub fn lines(&self, width: Option<u16>) -> String {
         let modules = self.modules.iter();
@@ -226,9 +226,9 @@ impl WireCheck {
         lines.join("\n")
     }
 
-    /// In lines of at most `width` columns, if no single flag is longer.
+    /// Returns the command in lines of at most `width` columns, unless a single flag is longer.
     fn broken(&self, width: usize) -> String {
-        /// What the end of a line that goes on takes.
+        /// Columns of the end of a line that continues.
         const END: usize = 2;
         let mut text = String::from("dupack testbed");
         let mut column = text.len();
@@ -246,17 +246,17 @@ impl WireCheck {
         text
     }
 
-    /// What of the comparison is not in it, in a sentence.
+    /// Returns a sentence about the parts of the comparison that the testbed does not support.
     #[must_use]
     pub fn caution(&self) -> String {
         format!(
-            "The testbed does not have of this comparison: {}.",
+            "The testbed does not support these parts of this comparison: {}.",
             self.without.join("; ")
         )
     }
 }
 
-/// The loss probabilities, as a flag takes them: those of paths that carry something, and the others.
+/// Returns the loss probabilities in the syntax of the flag: those of paths that deliver anything, and the others.
 fn losses(experiment: &Experiment, path: &LinkOptions) -> (Vec<String>, Vec<String>) {
     let all: Vec<String> = match experiment.sweep.get("path.loss") {
         Some(swept) => swept.iter().map(ToString::to_string).collect(),
@@ -269,10 +269,10 @@ fn losses(experiment: &Experiment, path: &LinkOptions) -> (Vec<String>, Vec<Stri
     all.into_iter().partition(carries)
 }
 
-/// Said where a module is loaded.
-pub const WANTS_ROOT: &str = " (modprobe wants root)";
+/// Note for commands that load a module.
+pub const NEEDS_ROOT: &str = " (modprobe needs root)";
 
-/// What loads a module of the kernel, as root.
+/// Returns the command that loads a kernel module, as root.
 #[must_use]
 pub fn load(module: &str) -> String {
     format!("modprobe {module}")

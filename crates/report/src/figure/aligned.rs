@@ -1,4 +1,4 @@
-//! Several time–sequence plots on the same axes: what different senders make of the same losses.
+//! Several time–sequence plots on the same axes, which compare how senders handle the same losses.
 
 use super::FigureError;
 use super::axis::Axis;
@@ -14,38 +14,38 @@ use super::time_sequence::TimeSequence;
 
 /// Height of the line with a plot's name, in px.
 const NAME: f64 = 26.0;
-/// Height of the strip of phases and of what is below it, in px.
+/// Height of the strip of phases and of the space below it, in px.
 const STRIP: f64 = 14.0;
 const BELOW_STRIP: f64 = 4.0;
-/// Between the packets and the windows of a plot, in px.
+/// Gap between the packets and the windows of a plot, in px.
 const GAP: f64 = 10.0;
-/// Between two plots, in px.
+/// Gap between two plots, in px.
 const BETWEEN: f64 = 34.0;
-/// The least width of a plot that stands beside another, in px.
+/// Minimum width of a plot beside another, in px.
 const WIDTH_MIN: f64 = 330.0;
 
-/// Where several plots are.
+/// Arrangement of several plots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrangement {
-    /// Above one another, so that the same time is at the same place.
+    /// One above another, so that equal times are aligned.
     #[default]
     Above,
-    /// Beside one another, so that the same packet is at the same height.
+    /// Side by side, so that equal packet numbers are aligned.
     Beside,
 }
 
 /// Time–sequence plots with the same axes and one legend.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Aligned {
-    /// What the figure shows, in a few words.
+    /// Title.
     pub title: String,
-    /// What one must know to read it.
+    /// Subtitle with the conditions.
     pub subtitle: String,
-    /// What is to be seen, for those who do not see it.
+    /// Text description for readers who cannot see the figure.
     pub description: String,
-    /// Where the plots are.
+    /// Arrangement of the plots.
     pub arrangement: Arrangement,
-    /// The plots, each with its title; they have the same time range.
+    /// The plots, each with its title. They have the same time range.
     pub plots: Vec<TimeSequence>,
 }
 
@@ -56,17 +56,17 @@ struct Heights {
     windows: f64,
 }
 
-/// Where a plot is.
+/// Position of a plot.
 #[derive(Clone, Copy)]
 struct Place {
-    /// Where its name is.
+    /// Top of its name.
     top: f64,
     strip: Frame,
     packets: Frame,
     windows: Frame,
 }
 
-/// What all plots have in common.
+/// Properties that all plots share.
 struct Common {
     looks: Looks,
     time: Option<Axis>,
@@ -75,11 +75,11 @@ struct Common {
 }
 
 impl Aligned {
-    /// The figure as an SVG picture: 900 px wide, or wider where several plots stand beside one
-    /// another.
+    /// Returns the figure as an SVG picture, 900 px wide, or wider if several plots are side by side.
     ///
     /// # Errors
-    /// If the drawing backend fails.
+    ///
+    /// Returns an error if the drawing backend fails.
     pub fn svg(&self) -> Result<String, FigureError> {
         let plots: Vec<&TimeSequence> = self.plots.iter().collect();
         let times = plots.iter().flat_map(|plot| plot.times());
@@ -126,13 +126,13 @@ impl Aligned {
                 }
                 common.draw(canvas, plot, place)?;
             }
-            // Where plots are above one another, the last names the axis of all.
+            // If plots are one above another, the lowest one names the axis for all.
             let lowest = places.iter().filter(|place| place.windows.bottom >= bottom);
             { lowest }.try_for_each(|place| place.windows.draw_x_name(canvas, "time (s)"))
         })
     }
 
-    /// The more plots are above one another, the lower each is.
+    /// Returns the heights of a plot, which decrease with the number of plots above one another.
     fn heights(&self) -> Heights {
         let [packets, windows] = match (self.arrangement, self.plots.len()) {
             (Arrangement::Beside, _) | (_, 0..=1) => [350.0, 160.0],
@@ -142,7 +142,7 @@ impl Aligned {
         Heights { packets, windows }
     }
 
-    /// A plot by itself needs no name that the title gives already.
+    /// Returns the height of the name of a plot. A single plot needs no name because the title gives it.
     fn name_height(&self) -> f64 {
         match self.plots.as_slice() {
             [one] if self.title.starts_with(&one.title) => 0.0,
@@ -180,7 +180,7 @@ impl Aligned {
                 + Y_NAME_HEIGHT
                 + heights.windows;
             let top = top + row as f64 * (whole + BETWEEN);
-            // The first has room for its numbers on the left anyway.
+            // The first plot has room for its numbers on the left anyway.
             let left = room + nth as f64 * column;
             let right = left + column - if columns > 1 { room } else { MARGIN };
             let frame = |top: f64, height: f64| Frame {
@@ -204,7 +204,7 @@ impl Aligned {
 }
 
 impl Common {
-    /// Where the names of a plot and of its axes begin.
+    /// Returns the left edge of the names of a plot and of its axes.
     fn left(&self, place: &Place) -> f64 {
         place.packets.left - Panel::left_of(self.packets.as_ref()) + MARGIN
     }

@@ -1,40 +1,40 @@
-//! An axis: the range that fits the data, and ticks at round numbers with short labels.
+//! An axis: a range that fits the data, and ticks at round numbers with short labels.
 
 use super::canvas::text_width;
 use super::style::TICK;
 
-/// How an axis places its values.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scale {
-    /// Equal differences are equally far apart.
+    /// Equal differences have equal distances.
     #[default]
     Linear,
-    /// Equal ratios are equally far apart; values that are not positive are left out.
+    /// Equal ratios have equal distances. Values that are not positive are left out.
     Log,
-    /// As [`Log`](Self::Log), and zero has a place of its own at the low end, where a break in the axis
-    /// says that its distance means nothing.
+    /// Like [`Log`](Self::Log), with a separate place for zero at the low end. A break in the axis shows that its
+    /// distance has no meaning.
     LogAndZero,
 }
 
-/// Parts of an axis on which zero stands apart: where zero is, where the break, and where the
-/// logarithmic part begins.
+/// Parts of an axis with a separate zero: the positions of zero, of the break, and of the start of the logarithmic
+/// part.
 const ZERO_AT: f64 = 0.03;
 const BREAK_AT: f64 = 0.075;
 const LOG_FROM: f64 = 0.12;
 
-/// A labelled place on an axis.
+/// A labelled position on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tick {
     pub(super) value: f64,
     pub(super) label: String,
 }
 
-/// A range of values and where it is marked.
+/// A range of values with its ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     scale: Scale,
-    /// The least and the greatest value; on a logarithmic axis of those that are positive.
+    /// The smallest and the largest value, on a logarithmic axis of the positive values.
     pub(super) low: f64,
     pub(super) high: f64,
     pub(super) ticks: Vec<Tick>,
@@ -43,9 +43,9 @@ pub(super) struct Axis {
 }
 
 impl Scale {
-    /// The scale on which the settings of a sweep can best be told apart. It is logarithmic if
-    /// they span more than a decade and the closest two of them are further apart there: evenly
-    /// spaced settings stay linear however far they reach.
+    /// Returns the scale that best separates the settings of a sweep. It is logarithmic if they span more than a decade
+    /// and the closest two of them are further apart on a logarithmic scale. Evenly spaced settings stay linear,
+    /// however large they are.
     #[must_use]
     pub fn of_settings(values: &[f64]) -> Self {
         const SPAN_MIN: f64 = 20.0;
@@ -64,8 +64,8 @@ impl Scale {
         Self::with_zero(positive.len() < values.len())
     }
 
-    /// The scale for what was measured: logarithmic if the positive values span so much that the
-    /// least could not be told from zero on a linear one.
+    /// Returns the scale for measured values. It is logarithmic if the positive values span so much that the smallest
+    /// could not be distinguished from zero on a linear scale.
     #[must_use]
     pub fn of_measured(values: &[f64]) -> Self {
         const SPAN_MIN: f64 = 50.0;
@@ -86,19 +86,19 @@ impl Scale {
         }
     }
 
-    /// What is to be said of it after the name of an axis.
+    /// Returns the note on the scale after the name of an axis.
     #[must_use]
     pub const fn note(self) -> &'static str {
         match self {
             Self::Linear => "",
             Self::Log => ", logarithmic",
-            Self::LogAndZero => ", logarithmic; 0 stands apart, at the break",
+            Self::LogAndZero => ", logarithmic, with 0 beyond the break",
         }
     }
 
-    /// Whether the axis has a place for `value`.
+    /// Returns `true` if the axis can show `value`.
     pub(super) fn shows(self, value: f64) -> bool {
-        // Beyond these the arithmetic of a range could overflow; nothing we measure comes near.
+        // Beyond this the arithmetic of a range could overflow. No measured value comes near it.
         const MAGNITUDE_MAX: f64 = 1e100;
         const POSITIVE_MIN: f64 = 1e-100;
         value.abs() <= MAGNITUDE_MAX
@@ -110,7 +110,7 @@ impl Scale {
     }
 }
 
-/// The least distance between neighbours among sorted `values`, as a share of their range.
+/// Returns the minimum distance between neighbours among sorted `values`, as a share of their range.
 fn closest(values: &[f64]) -> f64 {
     let range = values.last().unwrap_or(&0.0) - values.first().unwrap_or(&0.0);
     let gaps = values.windows(2).map(|pair| pair[1] - pair[0]);
@@ -118,8 +118,7 @@ fn closest(values: &[f64]) -> f64 {
 }
 
 impl Axis {
-    /// A vertical axis of `length` px: it ends at round numbers beyond the data. None without
-    /// data.
+    /// Returns a vertical axis of `length` px that ends at round numbers beyond the data, or `None` without data.
     pub(super) fn vertical(
         values: impl Iterator<Item = f64>,
         scale: Scale,
@@ -143,7 +142,7 @@ impl Axis {
         ))
     }
 
-    /// A vertical axis of `length` px that fits the data closely, for plots of many points.
+    /// Returns a vertical axis of `length` px that fits the data closely, for plots of many points.
     pub(super) fn snug(values: impl Iterator<Item = f64>, length: f64) -> Option<Self> {
         let (_, (low, high)) = fitting(values, Scale::Linear)?;
         let (low, high) = apart(low, high, false);
@@ -152,8 +151,8 @@ impl Axis {
         Some(Self::linear(low - margin, high + margin, step))
     }
 
-    /// A horizontal axis of `length` px, a little wider than the data. Where the data has few
-    /// places (a sweep's settings) those are the ticks.
+    /// Returns a horizontal axis of `length` px, a little wider than the data. If the data has few positions, such as
+    /// the settings of a sweep, they become the ticks.
     pub(super) fn horizontal(
         values: impl Iterator<Item = f64>,
         scale: Scale,
@@ -181,7 +180,7 @@ impl Axis {
         Some(axis)
     }
 
-    /// An axis of this range, such as a time window's; ends that are all but round become so.
+    /// Returns an axis with this range, such as a time window. Ends that are almost round are rounded.
     pub(super) fn exact(low: f64, high: f64, length: f64) -> Self {
         let (low, high) = apart(low, high, false);
         let step = round_step((high - low) / (length / 85.0));
@@ -192,13 +191,13 @@ impl Axis {
         Self::linear(low, high, step)
     }
 
-    /// Where `value` is: 0 at the low end, 1 at the high end, and up to one axis beyond them.
+    /// Returns the position of `value`: 0 at the low end, 1 at the high end, and up to one axis length beyond them.
     pub(super) fn position(&self, value: f64) -> f64 {
         let position = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
             Scale::Log => self.position_of_log(value),
             Scale::LogAndZero if value == 0.0 => ZERO_AT,
-            // What is below the logarithmic part, such as the end of an interval, is at its end.
+            // Values below the logarithmic part, such as the end of an interval, are at its end.
             Scale::LogAndZero => LOG_FROM + (1.0 - LOG_FROM) * self.position_of_log(value).max(0.0),
         };
         if position.is_nan() {
@@ -212,22 +211,23 @@ impl Axis {
         (value / self.low).ln() / (self.high / self.low).ln()
     }
 
-    /// Where the axis is broken, if it is, in the measure of [`position`](Self::position).
+    /// Returns the position of the break in the axis, if it has one, in the units of [`position`](Self::position).
     pub(super) fn broken_at(&self) -> Option<f64> {
         (self.scale == Scale::LogAndZero).then_some(BREAK_AT)
     }
 
-    /// Whether the axis is broken between two values.
+    /// Returns `true` if the axis is broken between two values.
     pub(super) fn breaks_between(&self, one: f64, other: f64) -> bool {
         self.scale == Scale::LogAndZero && (one == 0.0) != (other == 0.0)
     }
 
-    /// Whether `value` is where distances mean something: everywhere, unless the axis is broken.
+    /// Returns `true` if `value` is in the part of the axis where distances have a meaning, which is the whole axis
+    /// unless it is broken.
     pub(super) fn is_beyond_break(&self, value: f64) -> bool {
         self.scale != Scale::LogAndZero || value >= self.low
     }
 
-    /// A logarithmic axis with zero or without.
+    /// Returns the axis with this logarithmic scale.
     fn of_scale(mut self, scale: Scale) -> Self {
         self.scale = scale;
         if scale == Scale::LogAndZero {
@@ -240,7 +240,7 @@ impl Axis {
         self
     }
 
-    /// The width of the widest tick label, in px.
+    /// Returns the width of the widest tick label in px.
     pub(super) fn label_width(&self) -> f64 {
         self.ticks
             .iter()
@@ -249,7 +249,7 @@ impl Axis {
     }
 
     fn linear(low: f64, high: f64, step: f64) -> Self {
-        // Half a thousandth of a step lets rounding noise at the ends pass.
+        // Half a thousandth of a step allows for rounding errors at the ends.
         let first = (low / step - 5e-4).ceil();
         let last = (high / step + 5e-4).floor();
         let count = (last - first).clamp(-1.0, 50.0) as i64 + 1;
@@ -269,7 +269,7 @@ impl Axis {
         }
     }
 
-    /// Ticks at decades if there are several of them, else at 1, 2 and 5 as well.
+    /// Returns a logarithmic axis with ticks at decades if there are several, otherwise also at 2 and 5.
     fn log(low: f64, high: f64, ticks_max: f64) -> Self {
         let first = low.log10().floor() as i32;
         let last = high.log10().ceil() as i32;
@@ -309,11 +309,11 @@ impl Axis {
         }
     }
 
-    /// Puts the ticks at `values`, in ascending order, as many as fit beside each other.
+    /// Puts ticks at `values`, in ascending order, as many as fit side by side.
     fn mark(&mut self, values: &[f64], length: f64) {
         let mut ticks: Vec<Tick> = Vec::new();
         let mut free_from = f64::NEG_INFINITY;
-        // From the right: sweeps crowd at their small end, and the far end should be named.
+        // From the right: sweeps are dense at their small end, and the far end should have a label.
         for &value in values.iter().rev() {
             let label = plain(value);
             let half = text_width(&label, TICK) / 2.0;
@@ -329,8 +329,8 @@ impl Axis {
     }
 }
 
-/// The scale, and the smallest and the largest value that it shows; zero stands apart where it
-/// may. Where nothing else is left, the scale is linear.
+/// Returns the scale, and the smallest and the largest value that it shows. Zero has a separate place if the scale
+/// allows it. If no other value is left, the scale is linear.
 fn fitting(values: impl Iterator<Item = f64>, scale: Scale) -> Option<(Scale, (f64, f64))> {
     let mut zero = None;
     let mut range: Option<(f64, f64)> = None;
@@ -350,7 +350,7 @@ fn fitting(values: impl Iterator<Item = f64>, scale: Scale) -> Option<(Scale, (f
     range.map(|range| (scale, range)).or(zero)
 }
 
-/// Keeps a range from being a point, or narrower than its numbers can tell.
+/// Widens a range that is a point, or narrower than the precision of its numbers.
 fn apart(low: f64, high: f64, not_negative: bool) -> (f64, f64) {
     let least = (low.abs().max(high.abs()) * 1e-9).max(f64::MIN_POSITIVE * 1e9);
     if high - low > least {
@@ -367,8 +367,8 @@ fn apart(low: f64, high: f64, not_negative: bool) -> (f64, f64) {
     )
 }
 
-/// The end of an axis above `edge`: the next multiple of `step`, unless that would leave most
-/// of a step empty. Zero is an end by itself.
+/// Returns the end of an axis above `edge`: the next multiple of `step`, unless that would leave most of a step empty.
+/// Zero is also an end.
 fn rounded_up(edge: f64, step: f64) -> f64 {
     if edge == 0.0 {
         return 0.0;
@@ -381,7 +381,7 @@ fn rounded_up(edge: f64, step: f64) -> f64 {
     }
 }
 
-/// The round number (1, 2, 2.5 or 5 times a power of ten) nearest above `step`.
+/// Returns the next round number above `step`: 1, 2, 2.5 or 5 times a power of ten.
 fn round_step(step: f64) -> f64 {
     let power = 10_f64.powi(step.log10().floor() as i32);
     let round = [1.0, 2.0, 2.5, 5.0]
@@ -390,7 +390,7 @@ fn round_step(step: f64) -> f64 {
     round.unwrap_or(10.0) * power
 }
 
-/// Decimals needed to tell multiples of `step` apart.
+/// Returns the number of decimals that distinguish multiples of `step`.
 fn decimals_of(step: f64) -> usize {
     (0..12)
         .find(|&decimals| {
@@ -400,10 +400,10 @@ fn decimals_of(step: f64) -> usize {
         .unwrap_or(12)
 }
 
-/// A tick's label: the same decimals all along an axis, large numbers shortened where their
+/// Returns the label of a tick. All labels of an axis have the same decimals, and large numbers are shortened if their
 /// neighbours differ enough.
 fn label(value: f64, step: f64) -> String {
-    // Minus zero, and what rounding leaves of zero.
+    // Negative zero, and rounding errors of zero.
     if value.abs() < 0.5 * step {
         return "0".to_owned();
     }
@@ -414,8 +414,7 @@ fn label(value: f64, step: f64) -> String {
     format!("{value:.decimals$}").replace('-', "\u{2212}")
 }
 
-/// Writes `value` so that the largest of its company, `magnitude`, shows three significant
-/// digits, and all of them the same decimals.
+/// Returns `value` with as many decimals as give the largest of its group, `magnitude`, three significant digits.
 pub(super) fn in_company(value: f64, magnitude: f64) -> String {
     if !(1e-3..1e4).contains(&magnitude) {
         return shortened(value, 3);
@@ -424,12 +423,12 @@ pub(super) fn in_company(value: f64, magnitude: f64) -> String {
     format!("{value:.decimals$}").replace('-', "\u{2212}")
 }
 
-/// A number by itself, to four significant digits: `0.5`, `1200`, `10k`, `2.5M`, `1e-7`.
+/// Returns a single number with four significant digits: `0.5`, `1200`, `10k`, `2.5M`, `1e-7`.
 pub(super) fn plain(value: f64) -> String {
     shortened(value, 4)
 }
 
-/// A number by itself, to so many significant digits.
+/// Returns a single number with this many significant digits.
 pub(super) fn shortened(value: f64, digits: i32) -> String {
     let magnitude = value.abs();
     let (scaled, suffix) = match magnitude {
@@ -442,7 +441,7 @@ pub(super) fn shortened(value: f64, digits: i32) -> String {
         m if m < 1e-4 => return format!("{value:.1e}").replace(".0e", "e"),
         _ => (value, ""),
     };
-    // No zeros behind the last digit that counts.
+    // No zeros after the last significant digit.
     let whole_digits = scaled.abs().log10().floor() as i32 + 1;
     let decimals = (digits - whole_digits).clamp(0, 7) as usize;
     let text = format!("{scaled:.decimals$}");
@@ -459,7 +458,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_that_span_decades_get_a_logarithmic_axis_and_even_ones_do_not() {
+    fn settings_over_decades_are_logarithmic_and_even_ones_linear() {
         let scale = Scale::of_settings;
         assert_eq!(scale(&[0.0, 0.5, 1.0, 2.0, 5.0]), Scale::Linear);
         assert_eq!(scale(&[0.0, 0.1, 1.0, 10.0]), Scale::LogAndZero);
@@ -472,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn measured_values_get_one_where_the_least_could_not_be_seen() {
+    fn measured_values_are_logarithmic_if_the_smallest_would_be_invisible() {
         let scale = Scale::of_measured;
         assert_eq!(scale(&[0.3, 9.0]), Scale::Linear);
         assert_eq!(scale(&[0.1, 2.0, 9.0]), Scale::Log);
@@ -482,24 +481,27 @@ mod tests {
     }
 
     #[test]
-    fn zero_stands_apart_below_a_break() {
+    fn zero_is_beyond_a_break() {
         let values = [0.0, 0.1, 1.0, 10.0];
         let axis = Axis::horizontal(values.into_iter(), Scale::LogAndZero, 600.0).unwrap();
         let [zero, a, b, c] = values.map(|value| axis.position(value));
         let broken = axis.broken_at().unwrap();
         assert!(0.0 < zero && zero < broken && broken < a);
-        assert!(((b - a) - (c - b)).abs() < 1e-9, "decades are alike");
+        assert!(
+            ((b - a) - (c - b)).abs() < 1e-9,
+            "decades have equal length"
+        );
         assert!(c < 1.0);
         let labels: Vec<&str> = axis.ticks.iter().map(|tick| tick.label.as_str()).collect();
         assert_eq!(labels, ["0", "0.1", "1", "10"]);
         assert!(axis.breaks_between(0.0, 0.1) && !axis.breaks_between(0.1, 1.0));
-        // A formula's line below the least value is not drawn as if it were near zero.
+        // The line of a formula below the smallest value is not drawn as if it were near zero.
         assert!(axis.is_beyond_break(0.1) && !axis.is_beyond_break(0.01));
         assert!(axis.position(1e-9) > broken);
     }
 
     #[test]
-    fn a_logarithmic_axis_without_zero_has_no_break_and_one_of_zeros_is_linear() {
+    fn an_axis_without_zero_has_no_break_and_one_of_zeros_is_linear() {
         let of = |values: &[f64]| {
             Axis::vertical(values.iter().copied(), Scale::LogAndZero, true, 300.0).unwrap()
         };

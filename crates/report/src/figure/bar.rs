@@ -1,8 +1,8 @@
-//! The bar chart: a measure by category, grouped by series, with its confidence.
+//! The bar chart: a measure by category, grouped by series, with its confidence interval.
 //!
-//! A bar's length is its value, so the axis of values always begins at zero and is never
-//! logarithmic. Bars stand if the categories' names fit below them and lie if they do not, so that a dozen
-//! stacks with long names can be read without turning one's head.
+//! The length of a bar is its value, so the axis of values always begins at zero and is never logarithmic. Bars are
+//! vertical if the names of the categories fit below them, and horizontal otherwise, so that a dozen stacks with long
+//! names are readable.
 
 use super::FigureError;
 use super::axis::{Axis, Scale, in_company};
@@ -20,53 +20,53 @@ const LYING_BAR: f64 = 20.0;
 const STANDING_BAR_MAX: f64 = 54.0;
 const STANDING_BAR_MIN: f64 = 5.0;
 const NAME_LINE: f64 = 16.0;
-/// Where the names beside lying bars are broken, in px.
+/// Maximum width of the names beside horizontal bars, in px. Longer names are broken.
 const LYING_NAME_MAX: f64 = 280.0;
-/// Below this a bar is too thin for its value beside it, in px.
+/// Minimum thickness of a bar with its value beside it, in px.
 const VALUED_LYING_BAR_MIN: f64 = 11.0;
 const VALUED_STANDING_BAR_MIN: f64 = 36.0;
 
 /// A measure by category.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarChart {
-    /// What the chart shows, in a few words.
+    /// Title.
     pub title: String,
-    /// What one must know to read it. May be empty.
+    /// Subtitle with the conditions. May be empty.
     pub subtitle: String,
     /// The measure with its unit.
     pub value_label: String,
-    /// The categories' names, in order.
+    /// Names of the categories, in order.
     pub categories: Vec<String>,
-    /// For each series one bar in every category.
+    /// The series, each with one bar in every category.
     pub series: Vec<BarSeries>,
-    /// A value to compare with.
+    /// Reference value.
     pub reference: Option<Reference>,
 }
 
 /// One colour of a [`BarChart`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarSeries {
-    /// The name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// A bar for each category, in their order; none leaves its place empty.
+    /// One bar for each category, in their order. `None` leaves its place empty.
     pub bars: Vec<Option<Bar>>,
 }
 
-/// A mean with its spread, in the measure's unit.
+/// A mean with its confidence interval, in the unit of the measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bar {
-    /// The measure's mean.
+    /// Mean of the measure.
     pub mean: f64,
     /// Half the width of its confidence interval, if it has one.
     pub half_width: Option<f64>,
 }
 
-/// A line across the bars, such as a paper's value or a ratio of one.
+/// A line across the bars, such as the value of a paper or a ratio of one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// Where it is, in the measure's unit.
+    /// Its value, in the unit of the measure.
     pub value: f64,
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: String,
 }
 
@@ -76,18 +76,17 @@ enum Orientation {
     Lying,
 }
 
-/// Where everything is: the value axis runs along one side of the frame, the categories along
-/// the other.
+/// Position of the parts: the value axis is along one side of the frame, the categories are along the other.
 struct Layout {
     orientation: Orientation,
     frame: Frame,
     values: Axis,
-    /// The room of one category, in px.
+    /// Width of one category, in px.
     slot: f64,
-    /// The thickness of one bar, in px.
+    /// Thickness of one bar, in px.
     bar: f64,
     names: Vec<Vec<String>>,
-    /// The largest absolute mean: it decides how many decimals the values have.
+    /// Largest absolute mean, which determines the decimals of the values.
     magnitude: f64,
 }
 
@@ -101,10 +100,11 @@ impl Bar {
 }
 
 impl BarChart {
-    /// The chart as an SVG picture 900 px wide.
+    /// Returns the chart as an SVG picture 900 px wide.
     ///
     /// # Errors
-    /// If the drawing backend fails.
+    ///
+    /// Returns an error if the drawing backend fails.
     pub fn svg(&self) -> Result<String, FigureError> {
         let heading = Heading::new(&self.title, &self.subtitle);
         let legend = self.legend();
@@ -168,14 +168,14 @@ impl BarChart {
         legend
     }
 
-    /// The bars of a series that can be drawn, with their categories.
+    /// Returns the bars of a series that can be drawn, with the indices of their categories.
     pub(super) fn bars<'c>(&self, series: &'c BarSeries) -> impl Iterator<Item = (usize, &'c Bar)> {
         let bars = series.bars.iter().take(self.categories.len()).enumerate();
         bars.filter_map(|(category, bar)| Some((category, bar.as_ref()?)))
             .filter(|(_, bar)| bar.mean.is_finite())
     }
 
-    /// The value axis, with a little room for the values written at the bars' ends.
+    /// Returns the value axis, with some room for the values at the ends of the bars.
     fn value_axis(&self, length: f64) -> Option<Axis> {
         let bars = || {
             self.series
@@ -229,7 +229,7 @@ impl BarChart {
         let names = self.names(|name| fold(name, TICK, LYING_NAME_MAX));
         let bar = (LYING_BAR - 2.0 * (series - 1.0)).clamp(7.0, LYING_BAR);
         let slot = (bar * series + 8.0).max(most_lines(&names) as f64 * NAME_LINE + 6.0);
-        // The value's name is below: it needs no room above.
+        // The name of the values is below and needs no room above.
         let top = top - Y_NAME_HEIGHT + 8.0;
         let bottom = top + slot * self.categories.len() as f64;
         let frame = Frame {
@@ -240,7 +240,7 @@ impl BarChart {
         };
         Some(Layout {
             orientation: Orientation::Lying,
-            // Labels beside each other need more room than labels above each other.
+            // Labels side by side need more room than labels above each other.
             values: self.value_axis(frame.width() * 0.6)?,
             frame,
             slot,
@@ -308,7 +308,7 @@ impl BarChart {
 }
 
 impl Layout {
-    /// The place `along` px into the categories and at `value`, within the frame.
+    /// Returns the place `along` px into the categories and at `value`, within the frame.
     fn at(&self, along: f64, value: f64) -> Place {
         let position = self.values.position(value).clamp(0.0, 1.0);
         match self.orientation {
@@ -382,7 +382,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Writes a bar's value beyond its end, if there is room for it.
+    /// Writes the value of a bar beyond its end, if there is room for it.
     fn draw_value(
         &self,
         canvas: &Canvas<'_>,

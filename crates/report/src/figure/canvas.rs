@@ -1,7 +1,7 @@
-//! A drawing surface in pixels with fractions, on top of the SVG backend of `plotters`.
+//! A drawing surface with fractional pixels, on top of the SVG backend of `plotters`.
 //!
-//! The backend knows whole numbers only. The picture is therefore drawn ten times too large,
-//! and its `viewBox` brings it back to size: positions are exact to a tenth of a pixel.
+//! The backend supports only whole numbers. Pictures are therefore drawn at ten times their size, and their `viewBox`
+//! scales them down: positions are exact to a tenth of a pixel.
 
 use std::sync::LazyLock;
 
@@ -20,12 +20,12 @@ const UNITS_PER_PX: f64 = 10.0;
 /// A place on the canvas, in px from its top left corner.
 pub(super) type Place = (f64, f64);
 
-/// Where the canvas is handed to the code that draws on it.
+/// Surface for the code that draws a picture.
 pub(super) struct Canvas<'s> {
     area: DrawingArea<SVGBackend<'s>, Shift>,
 }
 
-/// How a line looks; its width is in px.
+/// Style of a line. Its width is in px.
 #[derive(Clone, Copy)]
 pub(super) struct Stroke {
     pub(super) color: RGBColor,
@@ -45,8 +45,8 @@ impl Stroke {
     }
 }
 
-/// How a text looks: its size in px and which of its ends is at the given place. Vertically
-/// the place is the middle of the line.
+/// Style of a text: its size in px, and the end that is at the given place. Vertically the place is the middle of the
+/// line.
 #[derive(Clone, Copy)]
 pub(super) struct Lettering {
     pub(super) size: f64,
@@ -80,9 +80,8 @@ impl Lettering {
     }
 }
 
-/// Draws a picture of `size` px. A screen reader calls it `name` and reads the description, which
-/// says what is seen and may be empty. It is read on white, or on dark where the reader's system
-/// asks for that.
+/// Draws a picture of `size` px. Screen readers get `name` and the description, which may be empty. The background is
+/// white, or dark if the reader's system prefers that.
 pub(super) fn picture(
     size: (f64, f64),
     (name, description): (&str, &str),
@@ -123,8 +122,8 @@ pub(super) fn picture(
     ))
 }
 
-/// Every colour of [`style`](super::style) in the dark, by its attribute: the backend writes no
-/// classes.
+/// Returns the dark variant of every colour of [`style`](super::style), selected by attribute because the backend
+/// writes no classes.
 fn dark_style() -> &'static str {
     static STYLE: LazyLock<String> = LazyLock::new(|| {
         let hex = |color: RGBColor| format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2);
@@ -138,8 +137,8 @@ fn dark_style() -> &'static str {
     &STYLE
 }
 
-/// What is seen in a picture of ours, in words, after its name: the text for those who do not see
-/// it. None if `svg` is no picture of ours.
+/// Returns the text description of a picture of this crate, including its name, for readers who cannot see it. Returns
+/// `None` if `svg` is not a picture of this crate.
 #[must_use]
 pub fn in_words(svg: &str) -> Option<String> {
     const BEFORE: &str = " aria-label=\"";
@@ -151,7 +150,7 @@ pub fn in_words(svg: &str) -> Option<String> {
 }
 
 impl Canvas<'_> {
-    /// A line through `places`; fewer than two draw nothing.
+    /// Draws a line through `places`. Fewer than two places draw nothing.
     pub(super) fn line(&self, places: &[Place], stroke: &Stroke) -> Result<(), FigureError> {
         if places.len() < 2 {
             return Ok(());
@@ -170,7 +169,7 @@ impl Canvas<'_> {
         self.draw(&element)
     }
 
-    /// A filled rectangle between two opposite corners.
+    /// Draws a filled rectangle between two opposite corners.
     pub(super) fn rectangle(
         &self,
         corner: Place,
@@ -186,7 +185,7 @@ impl Canvas<'_> {
         ))
     }
 
-    /// A filled polygon.
+    /// Draws a filled polygon.
     pub(super) fn polygon(
         &self,
         corners: &[Place],
@@ -199,14 +198,14 @@ impl Canvas<'_> {
         self.draw(&Polygon::new(units(corners), color.mix(opacity)))
     }
 
-    /// One line of text.
+    /// Draws one line of text.
     pub(super) fn text(
         &self,
         text: &str,
         place: Place,
         lettering: &Lettering,
     ) -> Result<(), FigureError> {
-        // The backend divides a font's size by this.
+        // The backend divides the size of a font by this.
         const BACKEND_SIZE_FACTOR: f64 = 1.24;
         let font = (
             "Ubuntu, sans-serif",
@@ -220,7 +219,7 @@ impl Canvas<'_> {
             .map_err(|error| FigureError::Draw(error.to_string()))
     }
 
-    /// A marker whose half-width is `radius` px.
+    /// Draws a marker whose half-width is `radius` px.
     pub(super) fn marker(
         &self,
         marker: Marker,
@@ -293,7 +292,7 @@ impl Canvas<'_> {
     }
 }
 
-/// Pixels to drawing units; what is far outside any picture is brought near.
+/// Returns pixels as drawing units. Values far outside any picture are clamped.
 fn unit(px: f64) -> i32 {
     (px * UNITS_PER_PX).round().clamp(-1e6, 1e6) as i32
 }
@@ -306,7 +305,7 @@ fn units(places: &[Place]) -> Vec<(i32, i32)> {
     places.iter().copied().map(at).collect()
 }
 
-/// XML has no place for control characters, not even escaped.
+/// Returns `text` without control characters, which XML does not allow even if they are escaped.
 fn legible(text: &str) -> String {
     text.chars()
         .filter(|c| !(c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}')))
@@ -321,8 +320,8 @@ fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// How wide `text` is at `size`, in px: an estimate on the safe side for common sans-serif
-/// fonts, since a browser may not have ours.
+/// Returns the width of `text` at `size`, in px. It is a conservative estimate for common sans-serif fonts, because a
+/// browser may not have the built-in font.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '(' | ')' => 0.33,
@@ -335,14 +334,14 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
-/// Breaks `text` into lines of at most `width` px, where a reader would: after blanks, slashes and
-/// commas, and before brackets. A piece that is too long by itself stays whole.
+/// Breaks `text` into lines of at most `width` px after blanks, slashes and commas, and before brackets. A piece that
+/// is too long is not broken.
 pub(super) fn wrap(text: &str, size: f64, width: f64) -> Vec<String> {
     fill(pieces(text, &[' ', '/', ',']), size, width)
 }
 
-/// Like `wrap`, but a piece that is too long is broken after its other signs (`=`, `_`, `-`, `.`),
-/// and if that is not enough anywhere.
+/// Like `wrap`, but breaks a piece that is too long after other characters (`=`, `_`, `-`, `.`), and if necessary
+/// anywhere.
 pub(super) fn fold(text: &str, size: f64, width: f64) -> Vec<String> {
     let fits = |line: &String| text_width(line, size) <= width;
     let mut lines = Vec::new();
@@ -364,7 +363,7 @@ pub(super) fn fold(text: &str, size: f64, width: f64) -> Vec<String> {
     lines
 }
 
-/// `text` cut after each of `ends` and before each opening bracket.
+/// Returns the pieces of `text`, cut after each of `ends` and before each opening bracket.
 fn pieces<'t>(text: &'t str, ends: &[char]) -> Vec<&'t str> {
     let mut pieces = Vec::new();
     for word in text.split_inclusive(ends) {
@@ -378,7 +377,7 @@ fn pieces<'t>(text: &'t str, ends: &[char]) -> Vec<&'t str> {
     pieces
 }
 
-/// Puts `pieces` into lines of at most `width` px, as many as fit in each.
+/// Returns `pieces` in lines of at most `width` px, with as many as fit in each.
 fn fill(pieces: Vec<&str>, size: f64, width: f64) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -401,9 +400,9 @@ fn fill(pieces: Vec<&str>, size: f64, width: f64) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// A long name is broken between its parts, never inside of a word, as long as that can be.
+    /// A long name is broken between its parts, and within a word only if necessary.
     #[test]
-    fn a_stack_is_broken_where_its_parts_end() {
+    fn stacks_are_broken_between_their_parts() {
         let name = "rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";
         assert_eq!(
             fold(name, 14.0, 150.0),
@@ -421,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_says_what_is_seen_in_it() {
+    fn pictures_contain_their_description() {
         let words = ("a < \"b\"", "c > d & e");
         let svg = picture((10.0, 10.0), words, |_| Ok(())).unwrap();
         let found = in_words(&svg);

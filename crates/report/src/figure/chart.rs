@@ -1,13 +1,13 @@
-//! The parts that every chart has: a heading above, one panel or more, a legend on the right.
+//! The parts of every chart: a heading at the top, one or more panels, a legend on the right.
 
 use super::FigureError;
 use super::canvas::{Canvas, Lettering, fold};
 use super::legend::Legend;
 use super::style::{INK, SOFT_INK, SUBTITLE, TITLE, WIDTH};
 
-/// Room at the edges of the picture, in px.
+/// Margin around the picture, in px.
 pub(super) const MARGIN: f64 = 16.0;
-/// Height of a panel's line of axis name above it, in px.
+/// Height of the axis name above a panel, in px.
 pub(super) const Y_NAME_HEIGHT: f64 = 32.0;
 /// Height of the tick labels and the axis name below a panel, in px.
 pub(super) const X_NAMES_HEIGHT: f64 = 52.0;
@@ -17,7 +17,7 @@ pub(super) const X_TICKS_HEIGHT: f64 = 28.0;
 const TITLE_LINE: f64 = 26.0;
 const SUBTITLE_LINE: f64 = 19.0;
 
-/// Title and subtitle, broken into lines that fit the picture.
+/// Title and subtitle, broken into lines that fit into the picture.
 pub(super) struct Heading {
     title: Vec<String>,
     subtitle: Vec<String>,
@@ -28,7 +28,7 @@ impl Heading {
         Self::of_width(title, subtitle, WIDTH)
     }
 
-    /// For a picture of this width in px.
+    /// Returns the heading of a picture of this width in px.
     pub(super) fn of_width(title: &str, subtitle: &str, width: f64) -> Self {
         let width = width - 2.0 * MARGIN;
         Self {
@@ -37,7 +37,7 @@ impl Heading {
         }
     }
 
-    /// Where what follows the heading may begin, in px from the top.
+    /// Returns the bottom of the heading, in px from the top.
     pub(super) fn bottom(&self) -> f64 {
         let lines =
             self.title.len() as f64 * TITLE_LINE + self.subtitle.len() as f64 * SUBTITLE_LINE;
@@ -60,7 +60,7 @@ impl Heading {
     }
 }
 
-/// The right edge of the panels, in px, that leaves room for the widest of `legends`.
+/// Returns the right edge of the panels in px, with room for the widest of `legends`.
 pub(super) fn panel_right(legends: &[&Legend]) -> f64 {
     let width = legends
         .iter()

@@ -1,4 +1,5 @@
-//! Small charts side by side on shared axes, one per value of a second swept key. What differs between two of them is the data, never the scale.
+//! Small charts side by side on shared axes, one per value of a second swept key. Only their data differ, never the
+//! scale.
 
 use super::FigureError;
 use super::axis::{Axis, Scale};
@@ -10,48 +11,48 @@ use super::panel::{Frame, Labels, Panel};
 use super::style::{INK, LABEL, WIDTH, look};
 use super::words;
 
-/// Between two panels beside one another, in px.
+/// Gap between two panels side by side, in px.
 const GAP: f64 = 18.0;
 const NAME_LINE: f64 = 18.0;
 
-/// Line charts side by side: the measure over one quantity, a chart per value of another.
+/// Line charts side by side: the measure over one quantity, with one chart per value of another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facets {
-    /// What the figure shows, in a few words.
+    /// Title.
     pub title: String,
-    /// What one must know to read it. May be empty.
+    /// Subtitle with the conditions. May be empty.
     pub subtitle: String,
-    /// The horizontal quantity of all panels with its unit.
+    /// Horizontal quantity of all panels, with its unit.
     pub x_label: String,
-    /// The measure with its unit.
+    /// Measure with its unit.
     pub y_label: String,
-    /// How the horizontal quantity is placed.
+    /// Scale of the horizontal quantity.
     pub x_scale: Scale,
-    /// How the measure is placed.
+    /// Scale of the measure.
     pub y_scale: Scale,
-    /// The panels, in the order of reading.
+    /// The panels, in reading order.
     pub panels: Vec<Facet>,
 }
 
 /// A panel of [`Facets`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facet {
-    /// What is the same in all of it: `"one-way delay 25ms"`.
+    /// The value that all of it shares: `"one-way delay 25ms"`.
     pub name: String,
-    /// Its lines: in all panels the same, in the same order, also where one has no points.
+    /// Its lines, the same in all panels and in the same order, even if one has no points.
     pub series: Vec<Series>,
 }
 
-/// Where panels are that share their axes.
+/// Positions of panels with shared axes.
 struct Grid {
     frames: Vec<Frame>,
-    /// The lines of each panel's name.
+    /// Lines of each panel's name.
     names: Vec<Vec<String>>,
     columns: usize,
 }
 
 impl Grid {
-    /// Panels of `height` px below `top`, with room for the labels of `y` on the left.
+    /// Returns a grid of panels of `height` px below `top`, with room for the labels of `y` on the left.
     fn new(names: &[String], columns: usize, top: f64, height: f64, y: Option<&Axis>) -> Self {
         let left = Panel::left_of(y);
         let count = columns as f64;
@@ -88,8 +89,8 @@ impl Grid {
         self.frames.first().map_or(WIDTH, Frame::width)
     }
 
-    /// Which labels a panel has: those of the vertical axis on the left, those of the horizontal one
-    /// where there is no panel below.
+    /// Returns the labels of a panel: those of the vertical axis on the left, those of the horizontal axis if there is
+    /// no panel below.
     fn labels(&self, index: usize) -> Labels {
         let is_left = index.is_multiple_of(self.columns);
         let is_lowest = index + self.columns >= self.frames.len();
@@ -112,7 +113,7 @@ impl Grid {
         Ok(())
     }
 
-    /// The name of the horizontal axis, below the middle of all panels.
+    /// Draws the name of the horizontal axis below the middle of all panels.
     fn draw_x_name(&self, canvas: &Canvas<'_>, name: &str) -> Result<(), FigureError> {
         let (Some(first), Some(last)) = (self.frames.first(), self.frames.last()) else {
             return Ok(());
@@ -127,10 +128,11 @@ impl Grid {
 }
 
 impl Facets {
-    /// The figure as an SVG picture 900 px wide.
+    /// Returns the figure as an SVG picture 900 px wide.
     ///
     /// # Errors
-    /// If the drawing backend fails.
+    ///
+    /// Returns an error if the drawing backend fails.
     pub fn svg(&self) -> Result<String, FigureError> {
         let whole = self.whole();
         let heading = Heading::new(&self.title, &self.subtitle);
@@ -174,7 +176,7 @@ impl Facets {
         })
     }
 
-    /// All lines in one chart, whose axes are those of every panel.
+    /// Returns all lines as one chart, which has the axes of every panel.
     pub(super) fn whole(&self) -> LineChart {
         let series = self.panels.iter().flat_map(|panel| &panel.series);
         LineChart {
@@ -188,7 +190,7 @@ impl Facets {
         }
     }
 
-    /// How many panels stand beside one another, and how high each is.
+    /// Returns the number of panels side by side, and the height of each.
     const fn arrangement(&self) -> (usize, f64) {
         match self.panels.len() {
             0 | 1 => (1, 340.0),

@@ -1,5 +1,5 @@
-//! The two panels of a flow, packets and windows over time, and what several of them side by side
-//! have in common: axes, looks, legends.
+//! The two panels of a flow, packets and windows over time, and the axes, styles and legends that several flows side by
+//! side share.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ const DROPPED: (Marker, RGBColor) = (Marker::Cross, VERMILLION);
 const ACKED: (Marker, RGBColor) = (Marker::Dot, SOFT_INK);
 const SACKED: RGBColor = GREEN;
 
-/// The looks of retransmissions, by the order of their reasons.
+/// Styles of retransmissions, in the order of their reasons.
 const RETRANSMITTED: [(Marker, RGBColor); 5] = [
     (Marker::TriangleUp, ORANGE),
     (Marker::Diamond, PURPLE),
@@ -50,7 +50,7 @@ const INFLATED: Look = Look {
     marker: Marker::Dot,
     dash: Dash::Solid,
 };
-/// The looks of the windows of others.
+/// Colours of the windows of other flows.
 const OTHERS: [RGBColor; 4] = [GREEN, ORANGE, SKY, BLACK];
 
 const CWND_WIDTH: f64 = 2.0;
@@ -59,7 +59,7 @@ const IN_FLIGHT_WIDTH: f64 = 1.0;
 const INFLATED_WIDTH: f64 = 1.4;
 const OTHERS_WIDTH: f64 = 1.2;
 
-/// Size of the counts of duplicate ACKs, in px.
+/// Size of the numbers of duplicate ACKs, in px.
 const COUNT: f64 = 11.0;
 
 /// The marks of one kind of packet.
@@ -67,16 +67,16 @@ struct Marks<'p> {
     name: &'p str,
     points: &'p [(f64, f64)],
     look: (Marker, RGBColor),
-    /// The size, in px, below which it would be overlooked.
+    /// Minimum radius in px at which they are visible.
     radius_min: f64,
 }
 
-/// The looks of what differs from run to run, the same in all figures that stand side by side.
+/// Styles that are the same in all figures side by side, although the runs differ.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Looks {
-    /// Why packets were sent again.
+    /// Reasons of retransmissions.
     reasons: Vec<String>,
-    /// Whose windows are shown besides.
+    /// Names of other flows whose windows are shown.
     others: Vec<String>,
 }
 
@@ -118,7 +118,7 @@ impl Looks {
     }
 }
 
-/// What occurs in the part shown, packets and windows: every kind once, in the order of drawing.
+/// Returns the legends of packets and windows, with an entry for every kind in the part shown, in drawing order.
 pub(super) fn legends(
     figures: &[&TimeSequence],
     looks: &Looks,
@@ -165,7 +165,7 @@ fn windows_legend(figures: &[&TimeSequence], looks: &Looks) -> Legend {
     let lines: [(&str, Points, Look, f64); 4] = [
         ("cwnd", |f| &f.cwnd, CWND, CWND_WIDTH),
         (
-            "cwnd inflated, as in textbooks",
+            "cwnd inflated as in textbooks",
             |f| &f.inflated,
             INFLATED,
             INFLATED_WIDTH,
@@ -184,7 +184,7 @@ fn windows_legend(figures: &[&TimeSequence], looks: &Looks) -> Legend {
     legend
 }
 
-/// An axis on which the packets of all figures have room.
+/// Returns an axis that covers the packets of all figures.
 pub(super) fn packet_axis(
     figures: &[&TimeSequence],
     range: (f64, f64),
@@ -202,7 +202,7 @@ pub(super) fn packet_axis(
     Axis::snug(values.into_iter(), length)
 }
 
-/// Fits the windows and the flights of all figures; `ssthresh` only while it is of their size.
+/// Returns an axis that fits the windows and the flights of all figures, and `ssthresh` while it is of similar size.
 pub(super) fn window_axis(
     figures: &[&TimeSequence],
     range: (f64, f64),
@@ -238,7 +238,7 @@ impl Marks<'_> {
 }
 
 impl TimeSequence {
-    /// All times at which there is something.
+    /// Returns the times of all data.
     pub(super) fn times(&self) -> impl Iterator<Item = f64> {
         let kinds = [&self.sends, &self.acks, &self.drops];
         let again = self.retransmissions.iter().map(|kind| &kind.points);
@@ -248,8 +248,7 @@ impl TimeSequence {
         points.map(|point| point.0).chain(sacks)
     }
 
-    /// Every kind of mark, in the order of the legend; drawn in that order too, the rare ones
-    /// on top.
+    /// Returns every kind of mark, in the order of the legend and of drawing, with rare ones on top.
     fn marks<'s>(&'s self, looks: &'s Looks) -> impl Iterator<Item = Marks<'s>> {
         let (dot, common, rare) = (2.2, 1.3, 3.6);
         let kinds = [
@@ -288,7 +287,7 @@ impl TimeSequence {
         looks: &Looks,
     ) -> Result<(), FigureError> {
         panel.draw_grid(canvas, Labels::Hidden)?;
-        // As large as the packets are apart, within what can be told from its neighbours.
+        // As large as the distance between packets, within the limits of legibility.
         const RADIUS_MAX: f64 = 3.2;
         let apart = panel.frame.height() / (panel.y.high - panel.y.low);
         self.draw_sacks(canvas, panel)?;
@@ -299,7 +298,7 @@ impl TimeSequence {
         self.draw_duplicates(canvas, panel)
     }
 
-    /// How many there were, below the last of a row; where rows are too close, of the first.
+    /// Draws the number of duplicate ACKs below the last of a row, or below the first if rows are too close together.
     fn draw_duplicates(&self, canvas: &Canvas<'_>, panel: &Panel) -> Result<(), FigureError> {
         let mut drawn: Vec<Place> = Vec::new();
         for row in &self.duplicates {
@@ -369,7 +368,7 @@ impl TimeSequence {
     }
 }
 
-/// Draws the marks inside the panel, one for those in the same place.
+/// Draws the marks inside the panel, one for all marks at the same pixel.
 fn draw_marks(
     canvas: &Canvas<'_>,
     panel: &Panel,
@@ -388,7 +387,7 @@ fn draw_marks(
     Ok(())
 }
 
-/// To a whole pixel: what falls into the same one looks the same.
+/// Returns the nearest whole pixel. Marks at the same pixel look the same.
 fn pixel(px: f64) -> i32 {
     px.round() as i32
 }

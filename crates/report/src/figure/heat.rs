@@ -1,9 +1,9 @@
-//! The heat map: a table whose cells are shaded by their numbers, for what depends on two settings
-//! at once. One table per stack, the same shades in all.
+//! The heat map: tables whose cells are shaded by their numbers, for a measure that depends on two settings. There is
+//! one table per stack, and all tables have the same shades.
 //!
-//! Ratios have two colours that the colour-blind can tell apart, orange below one and blue above it,
-//! and a ground between them for what is one or cannot be told from it; amounts have one colour,
-//! the darker the more. The number stands in the cell, so that nothing rests on colour alone.
+//! Ratios have two colours that the colour-blind can distinguish, orange below one and blue above it, and a neutral
+//! colour for ratios that are not significantly different from one. Amounts have one colour, which is darker for larger
+//! amounts. The number is in the cell, so that colour is never the only information.
 
 use plotters::style::RGBColor;
 
@@ -18,60 +18,60 @@ use super::words;
 
 const CELL_HEIGHT: f64 = 30.0;
 const CELL_WIDTH_MAX: f64 = 92.0;
-/// Below this a cell has no room for its number, in px.
+/// Minimum width of a cell with its number, in px.
 const NUMBERED_MIN: f64 = 34.0;
-/// Below this two tables do not stand beside one another.
+/// Minimum width of a cell if tables are side by side, in px.
 const BESIDE_MIN: f64 = 44.0;
 const LINE: f64 = 18.0;
 const GAP: f64 = 30.0;
-/// Room for a row's name, in px.
+/// Maximum width of the name of a row, in px.
 const ROW_NAME_MAX: f64 = 110.0;
-/// A box of the scale, in px.
+/// Size of a box of the scale, in px.
 const SWATCH: (f64, f64) = (58.0, 14.0);
 const SCALE_HEIGHT: f64 = 64.0;
 
-/// Where the shades of ratios begin and end.
+/// Boundaries of the shades of ratios.
 const RATIO_EDGES: [f64; 8] = [0.5, 0.67, 0.8, 0.95, 1.05, 1.25, 1.5, 2.0];
 
-/// What the numbers of a [`HeatMap`] are.
+/// Kind of the numbers of a [`HeatMap`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shades {
-    /// Ratios: one is neither more nor less.
+    /// Ratios, for which one is neutral.
     #[default]
     Ratio,
-    /// Amounts of something.
+    /// Amounts.
     Amount,
 }
 
-/// Tables in shades: a measure by two settings, a table per stack.
+/// Shaded tables: a measure by two settings, one table per stack.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeatMap {
-    /// What the figure shows, in a few words.
+    /// Title.
     pub title: String,
-    /// What one must know to read it. May be empty.
+    /// Subtitle with the conditions. May be empty.
     pub subtitle: String,
     /// The setting that varies from column to column.
     pub x_label: String,
     /// The setting that varies from row to row.
     pub y_label: String,
-    /// What the numbers are, with their unit.
+    /// Name of the numbers, with their unit.
     pub value_label: String,
-    /// How they are shaded.
+    /// Kind of their shades.
     pub shades: Shades,
     /// The values of the columns.
     pub columns: Vec<String>,
     /// The values of the rows, from the top.
     pub rows: Vec<String>,
-    /// The tables, in the order of reading.
+    /// The tables, in reading order.
     pub panels: Vec<HeatPanel>,
 }
 
 /// A table of a [`HeatMap`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeatPanel {
-    /// Whose numbers these are.
+    /// Its name.
     pub name: String,
-    /// By row, then by column; none leaves a cell empty.
+    /// Its cells by row, then by column. `None` leaves a cell empty.
     pub cells: Vec<Vec<Option<HeatCell>>>,
 }
 
@@ -80,21 +80,21 @@ pub struct HeatPanel {
 pub struct HeatCell {
     /// The number.
     pub value: f64,
-    /// Its 95 % interval, if it has one.
+    /// Its 95 % confidence interval, if it has one.
     pub interval: Option<(f64, f64)>,
 }
 
 impl HeatCell {
-    /// Whether a ratio can be told from one.
+    /// Returns `true` if a ratio is significantly different from one.
     pub(super) fn is_told(&self) -> bool {
         self.interval
             .is_none_or(|(low, high)| low > 1.0 || high < 1.0)
     }
 }
 
-/// Where the tables are.
+/// Positions of the tables.
 struct Layout {
-    /// Tables beside one another.
+    /// Number of tables side by side.
     beside: usize,
     /// Width of a table with its row names, in px.
     width: f64,
@@ -106,10 +106,11 @@ struct Layout {
 }
 
 impl HeatMap {
-    /// The figure as an SVG picture 900 px wide.
+    /// Returns the figure as an SVG picture 900 px wide.
     ///
     /// # Errors
-    /// If the drawing backend fails.
+    ///
+    /// Returns an error if the drawing backend fails.
     pub fn svg(&self) -> Result<String, FigureError> {
         let heading = Heading::new(&self.title, &self.subtitle);
         let layout = self.layout();
@@ -173,7 +174,7 @@ impl HeatMap {
         }
     }
 
-    /// Where one shade ends and the next begins, in ascending order.
+    /// Returns the boundaries between shades, in ascending order.
     fn edges(&self) -> Vec<f64> {
         if self.shades == Shades::Ratio {
             return RATIO_EDGES.to_vec();
@@ -199,7 +200,7 @@ impl HeatMap {
         (1..AMOUNTS.len()).map(edge).collect()
     }
 
-    /// The place of a cell's shade on the scale.
+    /// Returns the index of a cell's shade on the scale.
     fn shade(&self, cell: &HeatCell, edges: &[f64]) -> usize {
         match self.shades {
             Shades::Ratio if !cell.is_told() => RATIOS.len() / 2,
@@ -207,7 +208,7 @@ impl HeatMap {
         }
     }
 
-    /// A shade and the ink that can be read on it.
+    /// Returns a shade and the text colour that is legible on it.
     fn color(&self, shade: usize) -> (RGBColor, RGBColor) {
         let (shades, from_ends) = match self.shades {
             Shades::Ratio => (
@@ -227,7 +228,7 @@ impl HeatMap {
         (shades[shade.min(shades.len() - 1)], ink)
     }
 
-    /// A number as it stands in a cell.
+    /// Returns a number as text for a cell.
     pub(super) fn number(&self, value: f64) -> String {
         match (self.shades, value) {
             (_, value) if value == f64::INFINITY => "\u{221e}".to_owned(),
@@ -238,7 +239,7 @@ impl HeatMap {
         }
     }
 
-    /// The shades with the numbers between them.
+    /// Draws the shades with the numbers between them.
     fn draw_scale(&self, canvas: &Canvas<'_>, top: f64, edges: &[f64]) -> Result<(), FigureError> {
         let soft = Lettering::left(TICK, SOFT_INK);
         canvas.text(&self.value_label, (MARGIN, top + 8.0), &soft)?;
@@ -343,7 +344,7 @@ impl Layout {
             .unwrap_or_default() as f64
     }
 
-    /// Of a table without its name.
+    /// Returns the height of a table without its name.
     fn height(&self) -> f64 {
         let rows = self.row_names.len() as f64;
         LINE + 2.0 + rows * CELL_HEIGHT + 14.0 * self.column_lines() + 26.0
@@ -355,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_tables_stand_beside_one_another_if_their_cells_have_room() {
+    fn two_tables_are_side_by_side_if_their_cells_have_room() {
         let layout = |columns: usize, panels: usize| {
             let map = HeatMap {
                 columns: vec!["1".to_owned(); columns],

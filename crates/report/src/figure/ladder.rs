@@ -1,5 +1,5 @@
-//! The ladder: sender on the left, receiver on the right, time runs down, and every segment and
-//! every ACK is a line between them. Several stacks stand beside one another on one time axis.
+//! The ladder: the sender is on the left, the receiver on the right, time runs downwards, and every segment and ACK is
+//! a line between them. Several stacks are side by side on one time axis.
 
 mod numbers;
 
@@ -21,33 +21,33 @@ use numbers::{Group, draw_numbers};
 
 /// Room for the labels of the time axis, in px.
 const TIMES: f64 = 62.0;
-/// The least width of a column, in px.
+/// Minimum width of a column, in px.
 const COLUMN_MIN: f64 = 250.0;
-/// The least distance between sender and receiver, in px.
+/// Minimum distance between sender and receiver, in px.
 const CROSSING_MIN: f64 = 120.0;
-/// Room beside a host's line and beyond its numbers, in px: gaps, and the bar of phases.
+/// Room beside a host's line and beyond its numbers, in px, for gaps and the bar of phases.
 const BESIDE: f64 = 28.0;
 /// Width of the bar of phases, in px.
 const BAR: f64 = 7.0;
 /// Height of a column's names, in px.
 const NAMES: f64 = 46.0;
-/// The heights between which a ladder has that of its time, in px.
+/// Range of heights of a ladder, in px.
 const HEIGHT: std::ops::RangeInclusive<f64> = 500.0..=2600.0;
-/// How far apart segments are that come one right after the other, in px: the most that is of use,
-/// and the least at which one can tell them apart.
+/// Distance between back-to-back segments, in px: the minimum at which they are distinguishable, and the maximum that
+/// is useful.
 const APART: std::ops::RangeInclusive<f64> = 4.0..=11.0;
 const NUMBER: f64 = 11.0;
 
 /// Segments and ACKs between senders and receivers over time. Times are seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ladder {
-    /// What the figure shows, in a few words.
+    /// Title.
     pub title: String,
-    /// What one must know to read it.
+    /// Subtitle with the conditions.
     pub subtitle: String,
-    /// What is to be seen, for those who do not see it.
+    /// Text description for readers who cannot see the figure.
     pub description: String,
-    /// The part to show. Where it is too long to be legible, its end is left out.
+    /// Time range to show. If it is too long to be legible, its end is left out.
     pub time_range: (f64, f64),
     /// A ladder for each stack.
     pub columns: Vec<LadderColumn>,
@@ -56,50 +56,50 @@ pub struct Ladder {
 /// The ladder of one flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LadderColumn {
-    /// The stack.
+    /// Name of the stack.
     pub name: String,
-    /// What went between sender and receiver, in the order of sending.
+    /// Segments and ACKs between sender and receiver, in sending order.
     pub rungs: Vec<Rung>,
-    /// From when on rungs are missing, if some are.
+    /// Time after which rungs are missing, if some are.
     pub full_at: Option<f64>,
-    /// What the sender is about, from each time on.
+    /// Phase of the sender from each time on.
     pub phases: Vec<(f64, Phase)>,
 }
 
 /// A segment or an ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rung {
-    /// What it is.
+    /// Its kind.
     pub kind: RungKind,
-    /// The number of a segment; of an ACK, that of the packet it asks for.
+    /// Number of a segment, or of the packet that an ACK asks for.
     pub packet: f64,
-    /// When it left.
+    /// Time at which it was sent.
     pub sent: f64,
-    /// What became of it.
+    /// Its fate.
     pub end: RungEnd,
 }
 
-/// What goes between sender and receiver.
+/// Kind of a rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RungKind {
     /// New data.
     Segment,
-    /// Data that was sent before.
+    /// A retransmission.
     Again,
     /// An ACK.
     Ack,
-    /// An ACK that the sender takes for a duplicate: which in a row.
+    /// An ACK that the sender counts as a duplicate, with its number in the row.
     Duplicate(u32),
 }
 
-/// What becomes of a segment or an ACK.
+/// Fate of a segment or an ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RungEnd {
     /// It arrives at this time.
     Arrived(f64),
     /// The network drops it at this time.
     Lost(f64),
-    /// It is under way when the run ends.
+    /// It is in flight when the run ends.
     UnderWay,
 }
 
@@ -118,14 +118,14 @@ impl RungKind {
     }
 }
 
-/// Where time and hosts are on the canvas.
+/// Positions of times and hosts on the canvas.
 struct Layout {
     top: f64,
     bottom: f64,
     time: Axis,
     width: f64,
     column: f64,
-    /// Of the widest number at the senders and at the receivers.
+    /// Widths of the widest number at the senders and at the receivers.
     numbers: [f64; 2],
 }
 
@@ -155,7 +155,7 @@ impl Layout {
 }
 
 impl Ladder {
-    /// The part of the time range that is legible: its beginning, and where it is cut off.
+    /// Returns the legible part of the time range, from its beginning to the cut.
     #[must_use]
     pub fn shown(&self) -> (f64, f64) {
         let (from, until) = self.time_range;
@@ -164,7 +164,7 @@ impl Ladder {
         (from, until.min(from + HEIGHT.end() / self.px_per_second()))
     }
 
-    /// Stretched as long as that makes it more legible.
+    /// Returns the scale of the time axis, stretched as far as that improves legibility.
     fn px_per_second(&self) -> f64 {
         let (from, until) = self.time_range;
         let most = HEIGHT.end() / (until - from).max(1e-9);
@@ -172,7 +172,7 @@ impl Ladder {
         most.clamp(APART.start() / gap, APART.end() / gap)
     }
 
-    /// The usual time between two arrivals at a receiver: the median of all that are not at once.
+    /// Returns the usual time between two arrivals at a receiver: the median of all nonzero gaps.
     fn gap(&self) -> Option<f64> {
         let gaps = |column: &LadderColumn| {
             let arrivals = column.rungs.iter().filter_map(|rung| match rung.end {
@@ -189,10 +189,11 @@ impl Ladder {
         gaps.get(gaps.len() / 2).copied()
     }
 
-    /// The figure as an SVG picture, 900 px wide with up to three ladders.
+    /// Returns the figure as an SVG picture, 900 px wide with up to three ladders.
     ///
     /// # Errors
-    /// If the drawing backend fails.
+    ///
+    /// Returns an error if the drawing backend fails.
     pub fn svg(&self) -> Result<String, FigureError> {
         let count = self.columns.len().max(1) as f64;
         let [left, right] = self.number_widths();
@@ -259,7 +260,7 @@ impl Ladder {
         };
         let entries: [(&str, Is, RGBColor); 4] = [
             ("segment", |k| k == RungKind::Segment, BLUE),
-            ("sent again", |k| k == RungKind::Again, ORANGE),
+            ("retransmission", |k| k == RungKind::Again, ORANGE),
             ("ACK", |k| k == RungKind::Ack, AXIS),
             (
                 "duplicate ACK: ×3, the third in a row",
@@ -318,7 +319,7 @@ impl LadderColumn {
         }
         let usual = self.crossing();
         let shown = || self.rungs.iter().filter(|rung| layout.shows(rung.sent));
-        // What is rare comes last, on top.
+        // Rare rungs are drawn last, on top.
         for common in [true, false] {
             let is_common = |rung: &&Rung| matches!(rung.kind, RungKind::Segment | RungKind::Ack);
             for rung in shown().filter(|rung| is_common(rung) == common) {
@@ -347,7 +348,7 @@ impl LadderColumn {
         Ok(())
     }
 
-    /// The usual time from one end to the other.
+    /// Returns the usual time from one end to the other.
     fn crossing(&self) -> f64 {
         let times = self.rungs.iter().filter_map(|rung| match rung.end {
             RungEnd::Arrived(at) => Some(at - rung.sent),
@@ -360,7 +361,7 @@ impl LadderColumn {
 }
 
 impl Rung {
-    /// A line to where it arrives, or as far as it comes.
+    /// Draws a line to the arrival, or as far as the rung gets.
     fn draw(
         &self,
         canvas: &Canvas<'_>,
@@ -374,7 +375,7 @@ impl Rung {
         };
         let start = (from, layout.down(self.sent));
         let part_of_way = |time: f64| {
-            // It is not known where; a drop just behind the start would not be seen.
+            // The place of a drop is unknown, and a drop just after the start would be invisible.
             let share = ((time - self.sent) / usual).clamp(0.2, 0.85);
             (from + (to - from) * share, layout.down(time))
         };
@@ -402,7 +403,7 @@ impl Rung {
     }
 }
 
-/// The end of a line that does not leave the figure at its foot.
+/// Returns the end of a line, cut at the bottom of the figure.
 fn cut(start: Place, end: Place, bottom: f64) -> Place {
     if end.1 <= bottom || end.1 <= start.1 {
         return end;
@@ -411,7 +412,7 @@ fn cut(start: Place, end: Place, bottom: f64) -> Place {
     (start.0 + (end.0 - start.0) * share, bottom)
 }
 
-/// The head of an arrow, small enough not to cover its neighbours'.
+/// Draws the head of an arrow, small enough not to cover its neighbours'.
 fn head(canvas: &Canvas<'_>, start: Place, end: Place, stroke: &Stroke) -> Result<(), FigureError> {
     const LENGTH: f64 = 6.0;
     const HALF_WIDTH: f64 = 2.0;
@@ -449,8 +450,8 @@ mod tests {
     }
 
     #[test]
-    fn a_ladder_too_long_to_read_is_cut_off_and_one_that_lacks_rungs_before_that() {
-        // A segment a millisecond, at least 4 px apart: 2600 px are 0.65 s.
+    fn ladders_are_cut_off_if_too_long_or_incomplete() {
+        // One segment per millisecond, at least 4 px apart: 2600 px are 0.65 s.
         let segments = (0..2000).map(|n| rung(RungKind::Segment, f64::from(n), f64::from(n) / 1e3));
         let mut ladder = Ladder {
             time_range: (0.0, 2.0),
@@ -467,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ladder_has_a_line_for_each_rung_and_names_both_hosts() {
+    fn ladders_have_a_line_for_each_rung_and_name_both_hosts() {
         let mut lost = rung(RungKind::Segment, 2.0, 0.01);
         lost.end = RungEnd::Lost(0.02);
         let rungs = vec![
@@ -477,7 +478,7 @@ mod tests {
         ];
         let ladder = Ladder {
             title: "a < b".to_owned(),
-            description: "one of two is lost".to_owned(),
+            description: "one of two lost".to_owned(),
             time_range: (0.0, 0.3),
             columns: vec![column(rungs)],
             ..Ladder::default()
@@ -486,12 +487,12 @@ mod tests {
         let document = roxmltree::Document::parse(&svg).unwrap();
         let texts: Vec<&str> = document.descendants().filter_map(|n| n.text()).collect();
         let texts: Vec<&str> = texts.iter().map(|text| text.trim()).collect();
-        for text in ["sender", "receiver", "2 ×3", "lost", "one of two is lost"] {
+        for text in ["sender", "receiver", "2 ×3", "lost", "one of two lost"] {
             assert!(texts.contains(&text), "{text}: {texts:?}");
         }
         let root = document.root_element();
         let label = root.attribute("aria-label").unwrap();
-        assert_eq!(label, "a < b. one of two is lost");
+        assert_eq!(label, "a < b. one of two lost");
         assert!(svg.contains("prefers-color-scheme:dark"));
     }
 

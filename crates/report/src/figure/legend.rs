@@ -1,4 +1,4 @@
-//! The legend: beside the panel, never over the curves, each entry with a sample of its looks.
+//! The legend: beside the panel, never over the curves. Each entry has a sample of its style.
 
 use plotters::style::RGBColor;
 
@@ -11,13 +11,13 @@ const SAMPLE_WIDTH: f64 = 30.0;
 const GAP: f64 = 8.0;
 const LINE_HEIGHT: f64 = 17.0;
 const ENTRY_GAP: f64 = 7.0;
-/// Where names are broken, in px.
+/// Maximum width of names, in px. Longer names are broken.
 const NAME_WIDTH_MAX: f64 = 150.0;
 
-/// What stands before a name.
+/// Sample before a name.
 #[derive(Clone, Copy)]
 pub(super) enum Sample {
-    /// A line, with the series' marker on it or not.
+    /// A line, with or without the marker of the series.
     Line {
         look: Look,
         width: f64,
@@ -31,11 +31,11 @@ pub(super) enum Sample {
     Bar(RGBColor),
     /// A filled box of this opacity.
     Tint(RGBColor, f64),
-    /// A word as it stands in the figure.
+    /// A word as in the figure.
     Word(&'static str, RGBColor),
 }
 
-/// Names and their samples, from top to bottom.
+/// Names with their samples, from top to bottom.
 #[derive(Default)]
 pub(super) struct Legend {
     entries: Vec<(Sample, Vec<String>)>,
@@ -50,15 +50,15 @@ impl Legend {
         self.entries.push((sample, lines));
     }
 
-    /// An entry for [`draw_flowing`](Self::draw_flowing): its name is broken only where it is wider
-    /// than the whole figure.
+    /// Adds an entry for [`draw_flowing`](Self::draw_flowing), whose name is broken only if it is wider than the whole
+    /// figure.
     pub(super) fn add_whole(&mut self, name: &str, sample: Sample) {
         let lines = fold(name, LEGEND, WIDTH - 2.0 * MARGIN - SAMPLE_WIDTH - GAP);
         self.entries.push((sample, lines));
     }
 
-    /// Where the entries stand beside one another, in rows of at most `width` px: each from the left
-    /// and from the top, and where the last row ends.
+    /// Returns the positions of the entries in rows of at most `width` px, each from the left and from the top, and the
+    /// end of the last row.
     fn flow(&self, width: f64) -> (Vec<Place>, f64) {
         const BETWEEN: f64 = 22.0;
         let (mut left, mut top, mut bottom) = (0.0, 0.0, 0.0_f64);
@@ -75,12 +75,12 @@ impl Legend {
         (places, bottom)
     }
 
-    /// The height in px of the entries beside one another in rows of at most `width` px.
+    /// Returns the height in px of the entries in rows of at most `width` px.
     pub(super) fn flow_height(&self, width: f64) -> f64 {
         self.flow(width).1
     }
 
-    /// Draws the entries beside one another, in rows of at most `width` px.
+    /// Draws the entries in rows of at most `width` px.
     pub(super) fn draw_flowing(
         &self,
         canvas: &Canvas<'_>,
@@ -93,7 +93,7 @@ impl Legend {
         })
     }
 
-    /// Width in px; zero without entries.
+    /// Returns the width in px, which is zero without entries.
     pub(super) fn width(&self) -> f64 {
         let widths = self.entries.iter().map(|(_, lines)| widest(lines));
         widths
@@ -101,7 +101,7 @@ impl Legend {
             .fold(0.0, f64::max)
     }
 
-    /// Height in px.
+    /// Returns the height in px.
     pub(super) fn height(&self) -> f64 {
         self.entries
             .iter()
@@ -119,7 +119,7 @@ impl Legend {
     }
 }
 
-/// A sample, and beside it the lines of its name.
+/// Draws a sample with the lines of its name beside it.
 fn draw_entry(
     canvas: &Canvas<'_>,
     (sample, lines): &(Sample, Vec<String>),

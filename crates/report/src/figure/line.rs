@@ -1,4 +1,4 @@
-//! The line chart: a measure over a sweep, one line per stack, with its confidence.
+//! The line chart: a measure over a sweep, with one line per stack and confidence intervals.
 
 use super::FigureError;
 use super::axis::{Axis, Scale};
@@ -12,57 +12,57 @@ use super::words;
 const PANEL_HEIGHT: f64 = 360.0;
 const LINE_WIDTH: f64 = 2.0;
 const REFERENCE_WIDTH: f64 = 1.2;
-/// Up to so many points a series, the spread is drawn as whiskers; beyond, as a band.
+/// Maximum number of points per series for whiskers. Longer series show their intervals as a band.
 const WHISKERED_POINTS_MAX: usize = 16;
-/// Up to so many points a series, each has its marker.
+/// Maximum number of points per series for markers.
 const MARKED_POINTS_MAX: usize = 40;
 
-/// A measure over a quantity, one line per series.
+/// A measure over a quantity, with one line per series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LineChart {
-    /// What the chart shows, in a few words.
+    /// Title.
     pub title: String,
-    /// What one must know to read it: path, seeds, what the whiskers are. May be empty.
+    /// Subtitle with the conditions, such as path, seeds and the meaning of the whiskers. May be empty.
     pub subtitle: String,
-    /// The horizontal quantity with its unit.
+    /// Horizontal quantity with its unit.
     pub x_label: String,
-    /// The measure with its unit.
+    /// Measure with its unit.
     pub y_label: String,
-    /// How the horizontal quantity is placed.
+    /// Scale of the horizontal quantity.
     pub x_scale: Scale,
-    /// How the measure is placed.
+    /// Scale of the measure.
     pub y_scale: Scale,
-    /// Whether a linear vertical axis begins at zero.
+    /// `true` if a linear vertical axis begins at zero.
     pub y_from_zero: bool,
     /// The lines, in the order of the legend and the colours.
     pub series: Vec<Series>,
-    /// Lines to compare with, such as a formula's: thin, grey and broken, without markers, last
-    /// in the legend. The axes are the series' own; what lies outside is not drawn.
+    /// Reference lines, such as those of a formula: thin, grey and dashed, without markers, and last in the legend. The
+    /// axes fit the series; parts of a reference outside the axes are not drawn.
     pub references: Vec<Series>,
 }
 
 /// One line of a [`LineChart`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// The name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// The points, in the order in which they are joined.
+    /// The points, in the order in which they are connected.
     pub points: Vec<Point>,
 }
 
-/// A point with its spread, in the units of the axes.
+/// A point with its confidence interval, in the units of the axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// The horizontal value.
+    /// Horizontal value.
     pub x: f64,
-    /// The measure's mean.
+    /// Mean of the measure.
     pub mean: f64,
     /// Half the width of its confidence interval, if it has one.
     pub half_width: Option<f64>,
 }
 
 impl Point {
-    /// The ends of the confidence interval.
+    /// Returns the ends of the confidence interval.
     fn interval(&self) -> Option<(f64, f64)> {
         let half = self
             .half_width
@@ -82,10 +82,11 @@ impl From<(f64, f64, Option<f64>)> for Point {
 }
 
 impl LineChart {
-    /// The chart as an SVG picture 900 px wide.
+    /// Returns the chart as an SVG picture 900 px wide.
     ///
     /// # Errors
-    /// If the drawing backend fails.
+    ///
+    /// Returns an error if the drawing backend fails.
     pub fn svg(&self) -> Result<String, FigureError> {
         let heading = Heading::new(&self.title, &self.subtitle);
         let legend = self.legend();
@@ -167,8 +168,8 @@ impl LineChart {
         points.filter(|point| self.shows(point)).copied()
     }
 
-    /// The axis holds the whiskers too, but they do not pull it below zero where no mean is,
-    /// nor (on a logarithmic one) far below the lowest mean.
+    /// Returns the vertical axis. It covers the whiskers, but they do not extend it below zero if no mean is negative,
+    /// nor, on a logarithmic axis, far below the lowest mean.
     pub(super) fn y_axis(&self, length: f64) -> Option<Axis> {
         let lowest = self.visible().map(|point| point.mean).reduce(f64::min)?;
         let positive = self
@@ -182,7 +183,7 @@ impl LineChart {
         };
         let values = self.visible().flat_map(|point| {
             let (low, high) = point.interval().unwrap_or((point.mean, point.mean));
-            // A mean of zero stands apart with the low end of its interval.
+            // A mean of zero has a separate place, together with the low end of its interval.
             let low = if point.mean == 0.0 {
                 0.0
             } else {
@@ -223,7 +224,7 @@ impl LineChart {
         };
         for (x, low, high) in ends {
             canvas.line(&[(x, low), (x, high)], &stroke)?;
-            // Caps, unless the marker hides them anyway.
+            // Caps, unless the marker covers them.
             if (low - high).abs() > 8.0 {
                 canvas.line(&[(x - 4.0, low), (x + 4.0, low)], &stroke)?;
                 canvas.line(&[(x - 4.0, high), (x + 4.0, high)], &stroke)?;
@@ -255,8 +256,7 @@ impl LineChart {
             for part in run.chunk_by(is_whole) {
                 canvas.line(&places[drawn..drawn + part.len()], &stroke)?;
                 drawn += part.len();
-                // Across a break the line only shows what belongs together: how steep it is says
-                // nothing.
+                // Across a break, the line only shows which points are connected. Its slope has no meaning.
                 if let Some(over) = places.get(drawn - 1..=drawn) {
                     canvas.line(
                         over,
@@ -277,7 +277,7 @@ impl LineChart {
     }
 }
 
-/// A reference as far as it lies inside the frame.
+/// Draws the part of a reference inside the frame.
 fn draw_reference(
     canvas: &Canvas<'_>,
     panel: &Panel,

@@ -1,12 +1,11 @@
-//! Pictures for reports: charts of measures, windows over time, and the time-sequence plot.
+//! Pictures for reports: charts of measures, windows over time, and the time–sequence plot.
 //!
-//! Each chart is a plain struct of labels and numbers whose `svg` method draws it; with the
-//! features `png` and `pdf`, the functions of those names turn the result into such a file with a
-//! built-in font, so that a picture is the same on every machine. Dark ink on white (light on black where
-//! the reader's system asks for that), and Okabe and Ito's colours, told apart by markers and dashes
-//! as well. Each picture says in words what is seen in it ([`in_words`]). Units belong into the axis labels (`"goodput (Mbit/s)"`). Points that are not finite,
-//! or not positive on a logarithmic axis, are left out; a chart without any draws an empty
-//! frame that says so.
+//! Each chart is a plain struct of labels and numbers whose `svg` method draws it. With the features `png` and `pdf`,
+//! the functions of those names convert the result with a built-in font, so that a picture is the same on every
+//! machine. Pictures have dark ink on white, or light ink on black if the reader's system prefers that, and the colours
+//! of Okabe and Ito, with markers and dashes as a second distinction. Each picture contains a text description
+//! ([`in_words`]). Axis labels include units (`"goodput (Mbit/s)"`). Points that are not finite, or not positive on a
+//! logarithmic axis, are left out. A chart without points is an empty frame with a note.
 
 mod aligned;
 mod axis;
@@ -15,6 +14,7 @@ mod canvas;
 mod chart;
 mod facets;
 mod flow_panels;
+mod flow_words;
 mod heat;
 mod ladder;
 mod legend;
@@ -22,7 +22,7 @@ mod line;
 mod panel;
 #[cfg(feature = "pdf")]
 mod pdf;
-pub(crate) mod phases;
+mod phases;
 #[cfg(feature = "png")]
 mod png;
 mod step;
@@ -42,6 +42,7 @@ pub use axis::Scale;
 pub use bar::{Bar, BarChart, BarSeries, Reference};
 pub use canvas::in_words;
 pub use facets::{Facet, Facets};
+pub(crate) use flow_words::{ladder_in_words, plot_in_words};
 pub use heat::{HeatCell, HeatMap, HeatPanel, Shades};
 pub use ladder::{Ladder, LadderColumn, Rung, RungEnd, RungKind};
 pub use line::{LineChart, Point, Series};
@@ -61,26 +62,37 @@ pub use winners::Winners;
 
 use thiserror::Error;
 
-/// Why there is no picture.
+/// A figure with the name of its file.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// File name without extension.
+    pub name: String,
+    /// The picture.
+    pub svg: String,
+    /// Caption.
+    pub caption: String,
+}
+
+/// Errors of drawing and converting pictures.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FigureError {
-    /// The drawing backend gave up.
-    #[error("the chart could not be drawn: {0}")]
+    /// The drawing backend failed.
+    #[error("cannot draw the chart: {0}")]
     Draw(String),
     /// The text is not an SVG picture.
     #[cfg(any(feature = "png", feature = "pdf"))]
     #[error("the picture is not valid SVG: {0}")]
     Svg(String),
-    /// The scale makes a bitmap of an impossible size.
+    /// The scale gives a bitmap of an impossible size.
     #[cfg(feature = "png")]
-    #[error("a scale of {scale} makes a bitmap that is empty or too large")]
+    #[error("a scale of {scale} gives a bitmap that is empty or too large")]
     Scale {
-        /// The scale as given: bitmap pixels per SVG pixel.
+        /// The given scale: bitmap pixels per SVG pixel.
         scale: f32,
     },
-    /// The picture could not be written as PNG or PDF.
+    /// The picture cannot be encoded as PNG or PDF.
     #[cfg(any(feature = "png", feature = "pdf"))]
-    #[error("the picture could not be encoded: {0}")]
+    #[error("cannot encode the picture: {0}")]
     Encode(String),
 }

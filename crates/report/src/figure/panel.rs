@@ -1,4 +1,4 @@
-//! A panel: the rectangle that data is drawn in, with its grid, ticks and axis names.
+//! A panel: the rectangle that contains the data, with its grid, ticks and axis names.
 
 use plotters::style::WHITE;
 
@@ -17,20 +17,20 @@ pub(super) struct Frame {
     pub(super) bottom: f64,
 }
 
-/// Which of the lines along an axis are drawn.
+/// Labels that are drawn along the axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Labels {
-    /// Grid, tick labels and all.
+    /// Grid and all labels.
     Shown,
-    /// Grid and the labels on the left: the panel below has the others.
+    /// Grid and the labels on the left. The panel below has the others.
     Hidden,
-    /// Grid and the labels below: the panel on the left has the others.
+    /// Grid and the labels below. The panel on the left has the others.
     Below,
-    /// Grid only.
+    /// Only the grid.
     None,
 }
 
-/// A frame and the axes that place values in it.
+/// A frame with the axes for its values.
 pub(super) struct Panel {
     pub(super) frame: Frame,
     pub(super) x: Axis,
@@ -46,8 +46,7 @@ impl Frame {
         self.bottom - self.top
     }
 
-    /// The names of the axes: the vertical one's above the frame, where it is read without
-    /// turning one's head.
+    /// Draws the names of the axes. The name of the vertical axis is above the frame, where it is horizontal.
     pub(super) fn draw_names(
         &self,
         canvas: &Canvas<'_>,
@@ -62,14 +61,14 @@ impl Frame {
         self.draw_x_name(canvas, x_name)
     }
 
-    /// The name of the horizontal axis alone.
+    /// Draws only the name of the horizontal axis.
     pub(super) fn draw_x_name(&self, canvas: &Canvas<'_>, name: &str) -> Result<(), FigureError> {
         let middle = f64::midpoint(self.left, self.right);
         let place = (middle, self.bottom + 39.0);
         canvas.text(name, place, &Lettering::centre(LABEL, INK))
     }
 
-    /// An empty frame that says that it is one.
+    /// Draws an empty frame with a note.
     pub(super) fn draw_empty(&self, canvas: &Canvas<'_>) -> Result<(), FigureError> {
         let Self {
             left,
@@ -91,27 +90,27 @@ impl Frame {
 }
 
 impl Panel {
-    /// Where the data's origin side of the frame is: room for the labels of `y` on the left.
+    /// Returns the left edge of the frame, with room for the labels of `y` on its left.
     pub(super) fn left_of(y: Option<&Axis>) -> f64 {
         MARGIN + y.map_or(0.0, Axis::label_width).max(24.0) + 9.0
     }
 
-    /// The place of a data point.
+    /// Returns the place of a data point.
     pub(super) fn at(&self, x: f64, y: f64) -> Place {
         (self.across(x), self.up(y))
     }
 
-    /// The place of `x` from the left of the canvas.
+    /// Returns the place of `x`, from the left of the canvas.
     pub(super) fn across(&self, x: f64) -> f64 {
         self.frame.left + self.x.position(x) * self.frame.width()
     }
 
-    /// The place of `y` from the top of the canvas.
+    /// Returns the place of `y`, from the top of the canvas.
     pub(super) fn up(&self, y: f64) -> f64 {
         self.frame.bottom - self.y.position(y) * self.frame.height()
     }
 
-    /// Whether one of the axes is broken between two data points.
+    /// Returns `true` if one of the axes is broken between two data points.
     pub(super) fn breaks_between(&self, one: (f64, f64), other: (f64, f64)) -> bool {
         self.x.breaks_between(one.0, other.0) || self.y.breaks_between(one.1, other.1)
     }
@@ -163,7 +162,7 @@ impl Panel {
         self.draw_breaks(canvas)
     }
 
-    /// Two strokes across an axis where it is broken.
+    /// Draws two strokes across an axis at its break.
     fn draw_breaks(&self, canvas: &Canvas<'_>) -> Result<(), FigureError> {
         const HALF: f64 = 5.0;
         let Frame { left, bottom, .. } = self.frame;

@@ -1,4 +1,4 @@
-//! How the phases of a sender look: a strip of pale colours, the same in all figures.
+//! The appearance of a sender's phases: a strip of pale colours, the same in all figures.
 
 use plotters::style::RGBColor;
 
@@ -10,13 +10,13 @@ use super::legend::{Legend, Sample};
 use super::panel::{Frame, Panel};
 use super::style::{INK, ORANGE, SKY, VERMILLION};
 
-/// Of the strip and its samples.
+/// Opacity of the strip and its samples.
 pub(super) const OPACITY: f64 = 0.45;
-/// Of what lies behind the points of a panel.
+/// Opacity of the background behind the points of a panel.
 const OPACITY_BEHIND: f64 = 0.08;
 const NAME: f64 = 11.0;
 
-/// The colour of a phase; what is nothing out of the ordinary has none.
+/// Returns the colour of a phase. Ordinary phases have none.
 pub(super) const fn tint(phase: Phase) -> Option<RGBColor> {
     match phase {
         Phase::SlowStart => Some(SKY),
@@ -35,7 +35,7 @@ const fn name(phase: Phase) -> &'static str {
     }
 }
 
-/// For a strip that is too short for the name.
+/// Returns the name for a strip that is too short for the full name.
 const fn short_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Timeout => "RTO",
@@ -43,9 +43,8 @@ const fn short_name(phase: Phase) -> &'static str {
     }
 }
 
-/// What there is, as from, until and phase, within a time window; neighbours that are alike are
-/// one.
-pub(crate) fn spans(changes: &[(f64, Phase)], low: f64, high: f64) -> Vec<(f64, f64, Phase)> {
+/// Returns the phases within a time window as start, end and phase. Equal neighbours are merged.
+pub(super) fn spans(changes: &[(f64, Phase)], low: f64, high: f64) -> Vec<(f64, f64, Phase)> {
     let mut spans: Vec<(f64, f64, Phase)> = Vec::new();
     for (index, &(from, phase)) in changes.iter().enumerate() {
         let until = changes.get(index + 1).map_or(high, |next| next.0);
@@ -59,7 +58,7 @@ pub(crate) fn spans(changes: &[(f64, Phase)], low: f64, high: f64) -> Vec<(f64, 
     spans
 }
 
-/// Entries for those of `seen` that have a colour.
+/// Adds entries for the phases of `seen` that have a colour.
 pub(super) fn add_to(legend: &mut Legend, seen: impl Iterator<Item = Phase>) {
     let seen: Vec<Phase> = seen.collect();
     for phase in [Phase::SlowStart, Phase::Recovery, Phase::Timeout] {
@@ -69,7 +68,7 @@ pub(super) fn add_to(legend: &mut Legend, seen: impl Iterator<Item = Phase>) {
     }
 }
 
-/// The strip above a panel with the names that fit, and the same colours behind the panel.
+/// Draws the strip above a panel with the names that fit, and the same colours behind the panel.
 pub(super) fn draw(
     canvas: &Canvas<'_>,
     strip: &Frame,
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_lie_within_the_window_and_neighbours_that_are_alike_are_one() {
+    fn spans_are_within_the_window_and_equal_neighbours_merged() {
         let changes = [
             (0.0, Phase::SlowStart),
             (1.0, Phase::Recovery),

@@ -1,4 +1,4 @@
-//! From SVG to PNG with one built-in font, whatever is installed on the machine.
+//! Conversion of SVG to PNG with one built-in font, independent of the installed fonts.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,7 +7,7 @@ use resvg::usvg::{Options, Tree, fontdb};
 
 use super::FigureError;
 
-/// Ubuntu Light alone, standing in for every generic family.
+/// Only Ubuntu Light, which replaces every generic family.
 static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = fontdb::Database::new();
     fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
@@ -24,12 +24,12 @@ static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// Draws an SVG picture as PNG on white; `scale` is bitmap pixels per SVG pixel (2 suits
-/// print and dense screens).
+/// Returns an SVG picture as PNG on white. `scale` is the number of bitmap pixels per SVG pixel; 2 suits print and
+/// dense screens.
 ///
 /// # Errors
-/// If `svg` is not an SVG picture, or `scale` makes a bitmap that is empty or above 64
-/// megapixels.
+///
+/// Returns an error if `svg` is not an SVG picture, or if `scale` gives a bitmap that is empty or above 64 megapixels.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, FigureError> {
     const PIXELS_MAX: f32 = 64e6;
     let fonts = Arc::clone(&FONTS);

@@ -13,18 +13,18 @@ use super::words;
 const PANEL_HEIGHT: f64 = 330.0;
 const LINE_WIDTH: f64 = 1.6;
 
-/// Values that hold until they change, over time: each stack's `cwnd`.
+/// Values over time that hold until they change, such as each stack's `cwnd`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepChart {
-    /// What the chart shows, in a few words.
+    /// Title.
     pub title: String,
-    /// What one must know to read it. May be empty.
+    /// Subtitle with the conditions. May be empty.
     pub subtitle: String,
     /// The horizontal axis with its unit: `"time (s)"`.
     pub x_label: String,
     /// The value with its unit: `"cwnd (packets)"`.
     pub y_label: String,
-    /// The part to show, in seconds; all if none.
+    /// Time range to show in seconds, or `None` for all.
     pub time_range: Option<(f64, f64)>,
     /// The lines, in the order of the legend and the colours.
     pub series: Vec<StepSeries>,
@@ -33,18 +33,18 @@ pub struct StepChart {
 /// One line of a [`StepChart`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepSeries {
-    /// The name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// Time in seconds, ascending, and the value from then on. One that is not finite pauses
-    /// the line.
+    /// Time in seconds, ascending, and the value from then on. A value that is not finite interrupts the line.
     pub points: Vec<(f64, f64)>,
 }
 
 impl StepChart {
-    /// The chart as an SVG picture 900 px wide.
+    /// Returns the chart as an SVG picture 900 px wide.
     ///
     /// # Errors
-    /// If the drawing backend fails.
+    ///
+    /// Returns an error if the drawing backend fails.
     pub fn svg(&self) -> Result<String, FigureError> {
         let heading = Heading::new(&self.title, &self.subtitle);
         let legend = self.legend();
@@ -89,7 +89,7 @@ impl StepChart {
         )
     }
 
-    /// The part to show.
+    /// Returns the time range to show.
     fn range(&self) -> Option<(f64, f64)> {
         let points = self.series.iter().flat_map(|series| &series.points);
         steps::window(self.time_range, points.map(|point| point.0))
@@ -126,7 +126,7 @@ impl StepChart {
     }
 }
 
-/// Steps are dense: they stay solid until the colours come again.
+/// Steps are dense, so lines stay solid until colours repeat.
 fn dash(index: usize) -> Dash {
     match index / 8 {
         0 => Dash::Solid,

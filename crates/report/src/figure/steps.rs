@@ -1,14 +1,14 @@
-//! Lines that hold their value until the next: a window over time.
+//! Lines that hold their value until the next sample, such as a window over time.
 
 use super::FigureError;
 use super::canvas::{Canvas, Place, Stroke};
 use super::panel::Panel;
 
-/// A value at a time: seconds, and the unit of the vertical axis.
+/// A sample: a time in seconds and a value in the unit of the vertical axis.
 pub(super) type Sample = (f64, f64);
 
-/// Draws `samples`, in the order of time, as steps that end with the panel. Where a value is
-/// not finite or above the panel (an initial `ssthresh` is arbitrarily high), the line pauses.
+/// Draws `samples`, in time order, as steps that end with the panel. A value that is not finite or above the panel,
+/// such as an arbitrarily high initial `ssthresh`, interrupts the line.
 pub(super) fn draw(
     canvas: &Canvas<'_>,
     panel: &Panel,
@@ -31,8 +31,8 @@ pub(super) fn draw(
     canvas.line(&thin(&places), stroke)
 }
 
-/// Keeps, of the places that share half a pixel's column, the first, the extremes and the last:
-/// the line looks the same and a long run's picture stays small.
+/// Keeps the first, the extremes and the last of the places in half a pixel's column. The line looks the same, and the
+/// picture of a long run stays small.
 fn thin(places: &[Place]) -> Vec<Place> {
     const COLUMNS_PER_PX: f64 = 2.0;
     let column = |place: &Place| (place.0 * COLUMNS_PER_PX).round();
@@ -51,7 +51,7 @@ fn thin(places: &[Place]) -> Vec<Place> {
     kept
 }
 
-/// The samples whose value counts within a time window: those inside it, and the last before.
+/// Returns the samples whose values are visible within a time window: those inside it, and the last before it.
 pub(super) fn within(samples: &[Sample], (start, end): (f64, f64)) -> &[Sample] {
     let first = samples
         .partition_point(|&(time, _)| time <= start)
@@ -60,7 +60,7 @@ pub(super) fn within(samples: &[Sample], (start, end): (f64, f64)) -> &[Sample] 
     samples.get(first..last).unwrap_or_default()
 }
 
-/// The time window to draw, in seconds: the one asked for if it is one, else all of `times`.
+/// Returns the time window to draw, in seconds: the requested window if it is valid, otherwise all of `times`.
 pub(super) fn window(
     asked: Option<(f64, f64)>,
     times: impl Iterator<Item = f64>,
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_begins_with_the_value_that_holds() {
+    fn a_window_begins_with_the_value_in_effect() {
         let samples = [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0), (3.0, 4.0)];
         assert_eq!(within(&samples, (1.5, 2.5)), [(1.0, 2.0), (2.0, 3.0)]);
         assert_eq!(within(&samples, (-1.0, 0.5)), [(0.0, 1.0)]);

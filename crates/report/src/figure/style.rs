@@ -1,8 +1,8 @@
-//! What the charts share in looks: ink, sizes, and how series are told apart.
+//! The common style of charts: ink, sizes, and the distinction of series.
 
 use plotters::style::RGBColor;
 
-/// The width of every figure, in px: that of a report's page.
+/// Width of every figure in px, which is that of a report's page.
 pub(super) const WIDTH: f64 = 900.0;
 
 pub(super) const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x1a);
@@ -28,8 +28,8 @@ pub(super) const SKY: RGBColor = RGBColor(0x56, 0xb4, 0xe9);
 pub(super) const BLACK: RGBColor = RGBColor(0x00, 0x00, 0x00);
 pub(super) const GREY: RGBColor = RGBColor(0x80, 0x80, 0x80);
 
-/// Shades of ratios, from far below one to far above it: orange and blue, which the colour-blind can
-/// tell apart, and grey for what is neither.
+/// Shades of ratios, from far below one to far above it: orange and blue, which the colour-blind can distinguish, and
+/// grey for neutral values.
 pub(super) const RATIOS: [RGBColor; 9] = [
     RGBColor(0xa6, 0x3c, 0x01),
     RGBColor(0xde, 0x7c, 0x3c),
@@ -41,14 +41,13 @@ pub(super) const RATIOS: [RGBColor; 9] = [
     RGBColor(0x52, 0xa0, 0xd6),
     RGBColor(0x00, 0x54, 0x88),
 ];
-/// Shades of amounts, from little to much.
+/// Shades of amounts, from small to large.
 pub(super) const AMOUNTS: [RGBColor; 5] = [RATIOS[4], RATIOS[5], RATIOS[6], RATIOS[7], RATIOS[8]];
-/// Ink on the shades before the last, which is dark in the dark, too, and on the last.
+/// Ink on the shades before the last, which is dark also on a dark background, and ink on the last.
 pub(super) const ON_MIDDLE: RGBColor = RGBColor(0x11, 0x11, 0x12);
 pub(super) const ON_STRONG: RGBColor = RGBColor(0xfd, 0xfd, 0xfe);
 
-/// The colours above, and what each becomes on a dark ground: as far from it as the light one is
-/// from white.
+/// The colours above and their variants on a dark background, with the same contrast as on white.
 pub(super) const IN_THE_DARK: [(RGBColor, RGBColor); 24] = [
     (plotters::style::WHITE, RGBColor(0x14, 0x16, 0x1a)),
     (INK, RGBColor(0xe8, 0xe8, 0xe8)),
@@ -76,11 +75,11 @@ pub(super) const IN_THE_DARK: [(RGBColor, RGBColor); 24] = [
     (ON_STRONG, RGBColor(0x10, 0x10, 0x11)),
 ];
 
-/// Okabe and Ito's palette, the most different first. Their yellow cannot be seen as a thin
-/// line on white; grey takes its place.
+/// Palette of Okabe and Ito, the most different colours first. Grey replaces their yellow, which is invisible as a thin
+/// line on white.
 const PALETTE: [RGBColor; 8] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY];
 
-/// The shape that marks a point.
+/// Shape of a point's marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marker {
     Circle,
@@ -105,7 +104,7 @@ const MARKERS: [Marker; 8] = [
     Marker::Plus,
 ];
 
-/// How a line is broken.
+/// Dash pattern of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dash {
     Solid,
@@ -115,7 +114,7 @@ pub(super) enum Dash {
 
 const DASHES: [Dash; 3] = [Dash::Solid, Dash::Dashed, Dash::Dotted];
 
-/// How one series is drawn; its legend entry looks the same.
+/// Style of a series and of its legend entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) color: RGBColor,
@@ -123,8 +122,8 @@ pub(super) struct Look {
     pub(super) dash: Dash,
 }
 
-/// The look of the `index`-th series: 24 differ in colour and dash before any comes again,
-/// and where a colour comes again so does not its marker.
+/// Returns the style of the `index`-th series. 24 series differ in colour and dash before a style repeats, and repeated
+/// colours have different markers.
 pub(super) fn look(index: usize) -> Look {
     let round = index / PALETTE.len();
     Look {
@@ -134,7 +133,7 @@ pub(super) fn look(index: usize) -> Look {
     }
 }
 
-/// The look of the `index`-th line to compare with: grey, and broken in its own way.
+/// Returns the style of the `index`-th reference line: grey, each with its own dash pattern.
 pub(super) fn reference_look(index: usize) -> Look {
     Look {
         color: GREY,

@@ -1,9 +1,8 @@
-//! Charts of nothing, of nonsense and of something: none panics, each is a picture.
+//! Charts of empty, invalid and ordinary data: none panics, and each is a picture.
 
 use super::*;
 
-/// A picture must be XML without faults, and with the features `png` and `pdf` become what readers of
-/// these accept.
+/// Checks that a picture is valid XML, and with the features `png` and `pdf` that it converts into valid files.
 #[track_caller]
 fn assert_picture(svg: Result<String, FigureError>) -> String {
     let svg = svg.expect("drawn");
@@ -67,7 +66,7 @@ fn empty_charts_say_so() {
     assert_picture(HeatMap::default().svg());
 }
 
-/// Every text of a picture.
+/// Returns every text of a picture.
 fn texts(svg: &str) -> Vec<String> {
     let document = roxmltree::Document::parse(svg).expect("valid XML");
     let all = document.descendants().filter(|n| n.has_tag_name("text"));
@@ -76,7 +75,7 @@ fn texts(svg: &str) -> Vec<String> {
 }
 
 #[test]
-fn shades_leave_nonsense_out() {
+fn invalid_numbers_have_no_shade() {
     for shades in [Shades::Ratio, Shades::Amount] {
         let cells = nasty().into_iter().map(|value| {
             let interval = Some((value - 1.0, value + 1.0));
@@ -98,7 +97,7 @@ fn shades_leave_nonsense_out() {
 }
 
 #[test]
-fn amounts_are_darker_the_more_and_the_scale_says_where() {
+fn larger_amounts_are_darker_and_the_scale_has_their_bounds() {
     let cells = [1.0, 2.0, 3.0, 4.0, 5.0].map(|value| {
         Some(HeatCell {
             value,
@@ -145,7 +144,7 @@ fn panels_have_one_scale_and_the_labels_of_the_outer_ones() {
     let texts = texts(&svg);
     let count = |wanted: &str| texts.iter().filter(|text| *text == wanted).count();
     assert_eq!((count("near"), count("far")), (1, 1));
-    // Both panels reach to 8, and the left one says so; each has its own numbers below.
+    // Both panels reach to 8, and the left one has the label. Each has its own numbers below.
     assert_eq!((count("8"), count("5")), (1, 2), "{texts:?}");
     let words = in_words(&svg).expect("words");
     assert!(
@@ -158,7 +157,7 @@ fn panels_have_one_scale_and_the_labels_of_the_outer_ones() {
 }
 
 #[test]
-fn zero_stands_beyond_a_break_and_is_joined_faintly() {
+fn zero_is_beyond_a_break_and_connected_by_a_faint_line() {
     let points = [0.0, 0.1, 1.0, 10.0].map(|x| Point::from((x, 5.0 - x / 5.0, None)));
     let chart = |x_scale| LineChart {
         x_scale,
@@ -179,7 +178,7 @@ fn zero_stands_beyond_a_break_and_is_joined_faintly() {
 }
 
 #[test]
-fn pictures_say_in_words_what_is_seen() {
+fn pictures_have_text_descriptions() {
     let bars = |values: &[f64]| -> Vec<Option<Bar>> {
         let bars = values.iter().map(|&mean| {
             Some(Bar {
@@ -204,7 +203,7 @@ fn pictures_say_in_words_what_is_seen() {
     let said = |chart: &BarChart| in_words(&assert_picture(chart.svg())).expect("words");
     assert_eq!(
         said(&chart),
-        "Goodput. Bars of goodput (Mbit/s), between 2.00 and 8.50. From the highest: y 8.50, z 4.00, x 2.00."
+        "Goodput. Bars of goodput (Mbit/s), 2.00 to 8.50. In descending order: y 8.50, z 4.00, x 2.00."
     );
     chart.series = vec![series("a", &[1.0, 2.0, 3.0]), series("b", &[3.0, 2.0, 1.0])];
     let words = said(&chart);
@@ -213,7 +212,7 @@ fn pictures_say_in_words_what_is_seen() {
         "{words}"
     );
     assert!(
-        words.contains("y: highest all alike 2.00, lowest all alike 2.00."),
+        words.contains("y: highest all equal 2.00, lowest all equal 2.00."),
         "{words}"
     );
     let steps = StepChart {
@@ -228,13 +227,12 @@ fn pictures_say_in_words_what_is_seen() {
         }],
     };
     let words = in_words(&assert_picture(steps.svg())).expect("words");
-    let wanted =
-        "cwnd (packets) over time (s), from 0 to 10. a: between 10.0 and 20.0, on average 15.0.";
+    let wanted = "cwnd (packets) over time (s), from 0 to 10. a: 10.0 to 20.0, mean 15.0.";
     assert!(words.ends_with(wanted), "{words}");
 }
 
 #[test]
-fn lines_leave_nonsense_out() {
+fn invalid_points_of_lines_are_left_out() {
     let points = nasty_points();
     for scale in [Scale::Linear, Scale::Log] {
         let points = points.iter().flat_map(|&(x, y)| {
@@ -266,7 +264,7 @@ fn lines_leave_nonsense_out() {
 }
 
 #[test]
-fn plots_over_time_leave_nonsense_out() {
+fn invalid_points_over_time_are_left_out() {
     let points = nasty_points();
     let series = vec![StepSeries {
         name: String::new(),
@@ -309,7 +307,7 @@ fn plots_over_time_leave_nonsense_out() {
 }
 
 #[test]
-fn bars_leave_nonsense_out() {
+fn invalid_bars_are_left_out() {
     let bars = nasty()
         .into_iter()
         .map(|mean| {
@@ -338,7 +336,7 @@ fn bars_leave_nonsense_out() {
 }
 
 #[test]
-fn a_long_run_makes_a_picture_of_bounded_size() {
+fn pictures_of_long_runs_have_a_bounded_size() {
     let points: Vec<(f64, f64)> = (0..300_000)
         .map(|i| (f64::from(i) * 1e-3, f64::from(i % 977)))
         .collect();
@@ -369,7 +367,7 @@ fn a_long_run_makes_a_picture_of_bounded_size() {
 
 #[cfg(feature = "png")]
 #[test]
-fn a_scale_must_make_a_bitmap() {
+fn impossible_scales_are_errors() {
     let svg = LineChart::default().svg().expect("drawn");
     for scale in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e9] {
         assert!(
@@ -380,7 +378,7 @@ fn a_scale_must_make_a_bitmap() {
     assert!(matches!(png("<svg", 1.0), Err(FigureError::Svg(_))));
 }
 
-/// How often `what` is in `bytes`.
+/// Returns the number of occurrences of `what` in `bytes`.
 #[cfg(feature = "pdf")]
 fn times(what: &str, bytes: &[u8]) -> usize {
     let windows = bytes.windows(what.len());
@@ -389,15 +387,15 @@ fn times(what: &str, bytes: &[u8]) -> usize {
 
 #[cfg(feature = "pdf")]
 #[test]
-fn a_pdf_is_one_page_of_the_pictures_size_with_its_font() {
+fn a_pdf_is_one_page_of_the_size_of_the_picture_with_its_font() {
     let document = pdf(&examples::line().svg().expect("drawn")).expect("PDF");
     assert!(document.starts_with(b"%PDF-"));
     assert_eq!(times("<</Type/Page/", &document), 1);
     assert_eq!(times("/MediaBox[0 0 675 ", &document), 1, "900 px");
     assert_eq!(times("/Type/FontDescriptor", &document), 1);
     assert!(times("+Ubuntu-Light", &document) > 0);
-    assert_eq!(times("/FontFile2 ", &document), 1, "the font is in it");
-    assert_eq!(times("/ToUnicode ", &document), 1, "text can be searched");
+    assert_eq!(times("/FontFile2 ", &document), 1, "the font is embedded");
+    assert_eq!(times("/ToUnicode ", &document), 1, "text is searchable");
     let wordless = pdf("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>");
     assert_eq!(times("Ubuntu", &wordless.expect("PDF")), 0);
     assert!(matches!(pdf("<svg"), Err(FigureError::Svg(_))));
@@ -405,7 +403,7 @@ fn a_pdf_is_one_page_of_the_pictures_size_with_its_font() {
 
 #[cfg(feature = "pdf")]
 #[test]
-fn a_pdf_is_light_and_the_same_each_time() {
+fn pdfs_are_light_and_reproducible() {
     let svg = examples::line().svg().expect("drawn");
     let style = svg.find("<style>").expect("dark colours");
     let end = svg.find("</style>").expect("their end") + "</style>".len();
@@ -416,14 +414,15 @@ fn a_pdf_is_light_and_the_same_each_time() {
 }
 
 #[test]
-fn a_picture_depends_on_its_data_alone() {
+fn pictures_depend_only_on_their_data() {
     let chart = examples::line();
     assert_eq!(chart.svg().expect("drawn"), chart.svg().expect("drawn"));
 }
 
-/// Writes every example as SVG, and PNG and PDF with the features, into the directory named by `FIGURES`, to be looked at.
+/// Writes every example as SVG, and with the features as PNG and PDF, into the directory `FIGURES`, for visual
+/// inspection.
 #[test]
-#[ignore = "for looking at pictures: FIGURES=dir cargo test -p dupack-lab look_at_figures -- --ignored"]
+#[ignore = "for visual inspection: FIGURES=dir cargo test -p dupack-report look_at_figures -- --ignored"]
 fn look_at_figures() {
     let directory = std::path::PathBuf::from(std::env::var("FIGURES").expect("FIGURES=dir"));
     std::fs::create_dir_all(&directory).expect("directory");
@@ -443,7 +442,7 @@ fn look_at_figures() {
     }
 }
 
-/// Charts with invented but plausible numbers.
+/// Charts with made-up but plausible numbers.
 mod examples {
     use super::*;
 
@@ -495,7 +494,7 @@ mod examples {
         });
         LineChart {
             title: "Goodput under random loss".into(),
-            subtitle: "10 Mbit/s, 40 ms round trip, 50-packet queue; mean of 20 seeds, whiskers are 95 % confidence".into(),
+            subtitle: "10 Mbit/s, 40 ms round trip, 50-packet queue; mean of 20 seeds, 95 % confidence intervals".into(),
             x_label: "random loss (%)".into(),
             y_label: "goodput (Mbit/s)".into(),
             y_from_zero: true,
@@ -611,7 +610,7 @@ mod examples {
         ];
         BarChart {
             title: "Goodput of every stack in the catalogue at 1 % loss".into(),
-            subtitle: "10 Mbit/s, 40 ms; mean of 20 seeds with 95 % confidence".into(),
+            subtitle: "10 Mbit/s, 40 ms; mean of 20 seeds, 95 % confidence intervals".into(),
             value_label: "goodput (Mbit/s)".into(),
             categories: names.map(Into::into).to_vec(),
             series: vec![BarSeries {
@@ -657,7 +656,7 @@ mod examples {
         }
     }
 
-    /// A slow start, three drops, a fast recovery and a timeout.
+    /// Returns a slow start, three drops, a fast recovery and a timeout.
     fn time_sequence(time_range: Option<(f64, f64)>) -> TimeSequence {
         let mut plot = TimeSequence {
             title: "NewReno recovers three losses, one per round trip".into(),

@@ -1,5 +1,5 @@
-//! Values over time, a panel for each of several runs: the windows of several stacks, above one another
-//! on the same axes, so that none hides another.
+//! Values over time in one panel for each of several runs: the windows of several stacks, one above another on the same
+//! axes, so that none hides another.
 
 use super::FigureError;
 use super::axis::{Axis, Scale};
@@ -18,11 +18,11 @@ const REFERENCE_WIDTH: f64 = 1.0;
 /// Panels of one value over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimePanels {
-    /// What the figure shows, in a few words.
+    /// Title.
     pub title: String,
-    /// What one must know to read it. May be empty.
+    /// Subtitle with the conditions. May be empty.
     pub subtitle: String,
-    /// What is to be seen, for those who do not see it.
+    /// Text description for readers who cannot see the figure.
     pub description: String,
     /// The horizontal axis with its unit: `"time (s)"`.
     pub x_label: String,
@@ -30,24 +30,25 @@ pub struct TimePanels {
     pub y_label: String,
     /// The panels, from top to bottom.
     pub panels: Vec<TimePanel>,
-    /// A line that is drawn grey in all of them.
+    /// A grey reference line in all panels.
     pub reference: Option<TimePanel>,
 }
 
-/// A panel: a name, and time in seconds, ascending, with the value from then on.
+/// A panel: a name, and times in seconds, ascending, with the values from then on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimePanel {
-    /// Whose values they are.
+    /// Its name.
     pub name: String,
-    /// The values.
+    /// Its values.
     pub points: Vec<(f64, f64)>,
 }
 
 impl TimePanels {
-    /// The figure as an SVG picture 900 px wide.
+    /// Returns the figure as an SVG picture 900 px wide.
     ///
     /// # Errors
-    /// If the drawing backend fails.
+    ///
+    /// Returns an error if the drawing backend fails.
     pub fn svg(&self) -> Result<String, FigureError> {
         let heading = Heading::new(&self.title, &self.subtitle);
         let legend = self.legend();
@@ -105,7 +106,7 @@ impl TimePanels {
         })
     }
 
-    /// The more panels there are, the lower each is.
+    /// Returns the height of a panel, which decreases with their number.
     fn panel_height(&self) -> f64 {
         match self.panels.len() {
             0..=2 => 150.0,
@@ -119,7 +120,7 @@ impl TimePanels {
         all.flat_map(|panel| &panel.points)
     }
 
-    /// Names the line that all panels have; each has its own name above it.
+    /// Returns a legend with the line that all panels have. The name of each panel is above it.
     fn legend(&self) -> Legend {
         let mut legend = Legend::default();
         if let Some(reference) = &self.reference {
@@ -143,7 +144,7 @@ fn reference_stroke() -> Stroke {
     Stroke::solid(GREY, REFERENCE_WIDTH)
 }
 
-/// Straight lines from sample to sample; of those within a pixel, the least and the greatest.
+/// Draws straight lines between samples, with only the minimum and the maximum of each pixel column.
 fn draw(
     canvas: &Canvas<'_>,
     panel: &Panel,
@@ -155,7 +156,7 @@ fn draw(
     canvas.line(&envelope(&places), stroke)
 }
 
-/// Of the places in each pixel's column the highest and the lowest, in their order.
+/// Returns the highest and the lowest of the places in each pixel column, in their order.
 fn envelope(places: &[Place]) -> Vec<Place> {
     let mut kept = Vec::new();
     for column in places.chunk_by(|a, b| a.0.floor() == b.0.floor()) {
@@ -177,7 +178,7 @@ fn envelope(places: &[Place]) -> Vec<Place> {
 mod tests {
     use super::*;
 
-    /// A sawtooth of 20 teeth from 20 to 40, so fine that a pixel has several samples.
+    /// Returns a sawtooth of 20 teeth from 20 to 40, with several samples per pixel.
     fn sawtooth() -> TimePanel {
         let points = (0..6000).map(|n| (f64::from(n) / 100.0, 20.0 + f64::from(n % 300) / 15.0));
         TimePanel {
@@ -186,7 +187,7 @@ mod tests {
         }
     }
 
-    /// The places of every line of a picture, in px.
+    /// Returns the places of every line of a picture, in px.
     fn lines(svg: &str) -> Vec<Vec<Place>> {
         let document = roxmltree::Document::parse(svg).unwrap();
         let lines = document.descendants();
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn every_run_has_a_panel_with_its_name_and_every_tooth_is_drawn() {
+    fn every_run_has_a_panel_with_its_name_and_every_tooth() {
         let other = TimePanel {
             name: "rack/cubic".to_owned(),
             ..sawtooth()
@@ -229,7 +230,7 @@ mod tests {
                 heights().fold(f64::MAX, f64::min),
             );
             let falls = curve.windows(2).filter(|pair| {
-                // Down is a greater number.
+                // Vertical positions increase downwards.
                 pair[1].1 - pair[0].1 > 0.9 * (low - high)
             });
             assert_eq!(falls.count(), 19);

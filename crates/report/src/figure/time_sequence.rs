@@ -1,15 +1,14 @@
-//! The time-sequence plot of the loss-recovery literature (Fall and Floyd 1996): every packet
-//! of a connection above, the windows that let it go below, on one time axis.
+//! The time–sequence plot of the loss recovery literature (Fall and Floyd 1996): every packet of a connection above,
+//! the windows below, on one time axis.
 
 use dupack_lab::trace::phase::Phase;
-
-use crate::trace::part_in_words;
 
 use super::FigureError;
 use super::axis::Axis;
 use super::canvas::picture;
 use super::chart::{Heading, MARGIN, X_NAMES_HEIGHT, Y_NAME_HEIGHT, panel_right};
 use super::flow_panels::{Looks, legends, packet_axis, window_axis};
+use super::flow_words::part_in_words;
 use super::panel::{Frame, Panel};
 use super::steps;
 use super::style::WIDTH;
@@ -19,19 +18,19 @@ const PACKETS_HEIGHT: f64 = 350.0;
 const WINDOWS_HEIGHT: f64 = 160.0;
 const GAP: f64 = 14.0;
 
-/// The packets and windows of one connection over time. Times are seconds, ascending; the
-/// vertical values are packets.
+/// The packets and windows of one connection over time. Times are in seconds, ascending; vertical values are in
+/// packets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeSequence {
-    /// What the plot shows, in a few words.
+    /// Title.
     pub title: String,
-    /// What one must know to read it: path, stack, seed. May be empty.
+    /// Subtitle with the conditions, such as path, stack and seed. May be empty.
     pub subtitle: String,
-    /// The part to show, in seconds; all if none. The vertical axes fit themselves to it.
+    /// Time range to show in seconds, or `None` for all. The vertical axes fit it.
     pub time_range: Option<(f64, f64)>,
     /// First transmissions: time, packet number.
     pub sends: Vec<(f64, f64)>,
-    /// Repeated transmissions, by why they were sent.
+    /// Retransmissions, by their reason.
     pub retransmissions: Vec<Retransmissions>,
     /// Cumulative acknowledgements at the sender: time, next packet expected.
     pub acks: Vec<(f64, f64)>,
@@ -41,37 +40,36 @@ pub struct TimeSequence {
     pub drops: Vec<(f64, f64)>,
     /// The congestion window from each time on.
     pub cwnd: Vec<(f64, f64)>,
-    /// The slow-start threshold from each time on. Where it is not finite, or above the panel
-    /// as its initial value often is, it is left out.
+    /// The slow-start threshold from each time on. It is left out where it is not finite, or above the panel like most
+    /// initial values.
     pub ssthresh: Vec<(f64, f64)>,
-    /// The window as textbooks have it, inflated during fast recovery (RFC 5681 §3.2); empty if
-    /// it is not to be shown.
+    /// The textbook window, inflated during fast recovery (RFC 5681 §3.2). Empty if it is not shown.
     pub inflated: Vec<(f64, f64)>,
-    /// What the sender counts as in flight, from each time on.
+    /// The sender's estimate of the data in flight, from each time on.
     pub in_flight: Vec<(f64, f64)>,
-    /// The congestion windows of others, by their names.
+    /// The congestion windows of other flows, by their names.
     pub others: Vec<(String, Vec<(f64, f64)>)>,
     /// Rows of duplicate ACKs.
     pub duplicates: Vec<Duplicates>,
-    /// What the sender is about, from each time on.
+    /// Phase of the sender from each time on.
     pub phases: Vec<(f64, Phase)>,
 }
 
-/// Duplicate ACKs in a row.
+/// A row of duplicate ACKs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Duplicates {
-    /// When the last of them reached the sender, in seconds.
+    /// Arrival time of the last of them at the sender, in seconds.
     pub time: f64,
-    /// The packet that they ask for.
+    /// Packet that they ask for.
     pub packet: f64,
-    /// How many there were.
+    /// Number of duplicate ACKs.
     pub count: u32,
 }
 
 /// Retransmissions of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Retransmissions {
-    /// Why they were sent, as the legend names it: `"fast retransmit"`.
+    /// Their reason, as in the legend: `"fast retransmit"`.
     pub reason: String,
     /// Time in seconds, packet number.
     pub points: Vec<(f64, f64)>,
@@ -80,7 +78,7 @@ pub struct Retransmissions {
 /// A block of a selective acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SackBlock {
-    /// When it reached the sender, in seconds.
+    /// Arrival time at the sender, in seconds.
     pub time: f64,
     /// Its first packet.
     pub first: f64,
@@ -89,11 +87,11 @@ pub struct SackBlock {
 }
 
 impl TimeSequence {
-    /// The plot as an SVG picture 900 px wide, without phases; [`Aligned`](super::Aligned) shows
-    /// them, too.
+    /// Returns the plot as an SVG picture 900 px wide, without phases. [`Aligned`](super::Aligned) also shows phases.
     ///
     /// # Errors
-    /// If the drawing backend fails.
+    ///
+    /// Returns an error if the drawing backend fails.
     pub fn svg(&self) -> Result<String, FigureError> {
         let heading = Heading::new(&self.title, &self.subtitle);
         let range = steps::window(self.time_range, self.times());

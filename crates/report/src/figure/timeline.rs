@@ -1,5 +1,4 @@
-//! Several things over one time axis, above one another, each in a row of its own: marks and lines on an
-//! axis, bands of colour, ticks.
+//! Rows over one time axis: marks and lines on an axis, coloured bands, and ticks.
 
 use std::collections::HashSet;
 
@@ -20,15 +19,15 @@ use super::style::{
 /// Rows over one time axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// What the figure shows, in a few words.
+    /// Title.
     pub title: String,
-    /// What one must know to read it. May be empty.
+    /// Subtitle with the conditions. May be empty.
     pub subtitle: String,
-    /// What is to be seen, for those who do not see it.
+    /// Text description for readers who cannot see the figure.
     pub description: String,
     /// The horizontal axis with its unit: `"time (s)"`.
     pub x_label: String,
-    /// The part to show, in seconds; all if none.
+    /// Time range to show in seconds, or `None` for all.
     pub time_range: Option<(f64, f64)>,
     /// The rows, from top to bottom.
     pub rows: Vec<TimelineRow>,
@@ -37,54 +36,54 @@ pub struct Timeline {
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineRow {
-    /// What it shows, with its unit: `"in flight (kB)"`.
+    /// Its name with the unit: `"in flight (kB)"`.
     pub name: String,
-    /// What is drawn in it.
+    /// Its contents.
     pub plot: TimelinePlot,
 }
 
-/// What is drawn in a row.
+/// Contents of a row.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TimelinePlot {
     /// Values on an axis of their own.
     Values {
-        /// How high the row is.
+        /// Height of the row.
         height: RowHeight,
-        /// Whether the axis begins at zero.
+        /// Lower end of the axis.
         from_zero: FromZero,
-        /// From a value to another, at a time.
+        /// Vertical bars from one value to another.
         spans: Vec<TimelineSpans>,
         /// Values that hold until the next.
         lines: Vec<TimelineLine>,
-        /// Marks, the rare ones last.
+        /// Marks, rare ones last.
         marks: Vec<TimelineMarks>,
     },
-    /// What was when: a strip of colour.
+    /// A strip of coloured bands.
     Bands(Vec<TimelineBand>),
-    /// Things that happened at a time: a line of ticks for each kind.
+    /// Events: a line of ticks for each kind.
     Ticks(Vec<TimelineTicks>),
 }
 
-/// How high a row with an axis is.
+/// Height of a row with an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowHeight {
-    /// The main thing.
+    /// For the main row.
     Tall,
-    /// Beside it.
+    /// For other rows.
     Low,
 }
 
-/// Whether an axis begins at zero.
+/// Lower end of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromZero {
-    /// It does.
+    /// Zero.
     Yes,
-    /// It fits the values.
+    /// The end of the range of values.
     No,
 }
 
-/// A colour that can be told from the others, in the light and in the dark.
+/// A colour that is distinguishable from the others, on light and dark backgrounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "they are what they are called")]
 pub enum Hue {
@@ -98,14 +97,14 @@ pub enum Hue {
     Grey,
 }
 
-/// How much of a colour there is.
+/// Intensity of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Depth {
-    /// All of it.
+    /// Full intensity.
     Full,
-    /// Some of it.
+    /// Half intensity.
     Half,
-    /// A breath.
+    /// Very pale.
     Pale,
 }
 
@@ -125,7 +124,7 @@ pub enum Shape {
 /// Marks of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineMarks {
-    /// What the legend calls them.
+    /// Name in the legend.
     pub name: String,
     /// Their colour.
     pub hue: Hue,
@@ -138,48 +137,48 @@ pub struct TimelineMarks {
 /// Vertical bars of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineSpans {
-    /// What the legend calls them.
+    /// Name in the legend.
     pub name: String,
     /// Their colour.
     pub hue: Hue,
-    /// Time in seconds, from a value to another.
+    /// Time in seconds, with the lower and the upper value.
     pub points: Vec<(f64, f64, f64)>,
 }
 
 /// A line of values that hold until the next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineLine {
-    /// What the legend calls it.
+    /// Name in the legend.
     pub name: String,
     /// Its colour.
     pub hue: Hue,
-    /// Time in seconds, ascending, and the value from then on; where it is not finite, the line pauses.
+    /// Time in seconds, ascending, and the value from then on. A value that is not finite interrupts the line.
     pub points: Vec<(f64, f64)>,
 }
 
-/// A stretch of time in a colour.
+/// A coloured stretch of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineBand {
-    /// What was then; the legend has each name once.
+    /// Its name. The legend has each name once.
     pub name: String,
     /// Its colour.
     pub hue: Hue,
-    /// How much of it.
+    /// Intensity of its colour.
     pub depth: Depth,
-    /// From when, in seconds.
+    /// Start time in seconds.
     pub from: f64,
-    /// Until when.
+    /// End time in seconds.
     pub until: f64,
 }
 
 /// Ticks of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineTicks {
-    /// What they are: stands beside them.
+    /// Their name, which is beside them.
     pub name: String,
     /// Their colour.
     pub hue: Hue,
-    /// When, in seconds.
+    /// Their times in seconds.
     pub times: Vec<f64>,
 }
 
@@ -190,7 +189,7 @@ const TICK_LINE: f64 = 22.0;
 const BETWEEN: f64 = 16.0;
 const LEGEND_GAP: f64 = 14.0;
 const MARK: f64 = 3.4;
-/// Marks of which there are more than this are small: they are the usual thing.
+/// If there are more marks than this, they are ordinary and drawn small.
 const MANY: usize = 300;
 const SMALL_MARK: f64 = 1.4;
 /// Size of the names of bands, in px.
@@ -257,7 +256,7 @@ impl TimelinePlot {
         }
     }
 
-    /// What stands beside it.
+    /// Returns the legend beside the row.
     fn legend(&self) -> Legend {
         let mut legend = Legend::default();
         match self {
@@ -292,7 +291,7 @@ impl TimelinePlot {
                     legend.add(&kind.name, sample);
                 }
             }
-            // A name beside each line of ticks; those of bands stand below the figure.
+            // Ticks have their names beside them, and bands have a legend below the figure.
             Self::Bands(_) | Self::Ticks(_) => {}
         }
         legend
@@ -345,7 +344,7 @@ impl TimelinePlot {
     }
 }
 
-/// Where a row is, and its axis.
+/// A row with its position and its axis.
 struct Placed<'t> {
     row: &'t TimelineRow,
     frame: Frame,
@@ -354,10 +353,11 @@ struct Placed<'t> {
 }
 
 impl Timeline {
-    /// The figure as an SVG picture 900 px wide.
+    /// Returns the figure as an SVG picture 900 px wide.
     ///
     /// # Errors
-    /// If the drawing backend fails.
+    ///
+    /// Returns an error if the drawing backend fails.
     pub fn svg(&self) -> Result<String, FigureError> {
         let heading = Heading::new(&self.title, &self.subtitle);
         let times = self.rows.iter().flat_map(|row| row.plot.times());
@@ -428,7 +428,7 @@ impl Timeline {
         place.collect()
     }
 
-    /// The names of all bands, each once, in the order in which they come.
+    /// Returns the names of all bands, each once, in order of appearance.
     fn band_names(&self) -> Option<Legend> {
         let mut seen: Vec<&str> = Vec::new();
         let mut legend = Legend::default();
@@ -469,7 +469,7 @@ impl Placed<'_> {
         let y = match (&self.row.plot, &self.axis) {
             (TimelinePlot::Values { .. }, None) => return frame.draw_empty(canvas),
             (_, Some(axis)) => axis.clone(),
-            // No labels: it only places what is drawn from edge to edge.
+            // An axis without labels, which only positions drawings from edge to edge.
             (_, None) => {
                 let mut axis = Axis::exact(0.0, 1.0, frame.height());
                 axis.ticks.clear();
@@ -558,7 +558,7 @@ fn draw_marks(
     Ok(())
 }
 
-/// A band narrower than this, in px, is not seen.
+/// Minimum width of a visible band, in px.
 const BAND_MIN: f64 = 0.8;
 
 fn draw_bands(canvas: &Canvas<'_>, panel: &Panel, all: &[TimelineBand]) -> Result<(), FigureError> {
@@ -573,7 +573,7 @@ fn draw_bands(canvas: &Canvas<'_>, panel: &Panel, all: &[TimelineBand]) -> Resul
         let (color, opacity) = (band.hue.color(), band.depth.opacity());
         canvas.rectangle((left, top), (right, bottom), color, opacity)?;
         let fits = text_width(&band.name, BAND_NAME) + 8.0 <= right - left;
-        // On a full colour a name is hard to read; the legend has it.
+        // A name is hard to read on a full colour, so only the legend has it.
         if fits && band.depth != Depth::Full {
             let middle = (f64::midpoint(left, right), f64::midpoint(top, bottom));
             canvas.text(&band.name, middle, &Lettering::centre(BAND_NAME, INK))?;
@@ -604,7 +604,7 @@ fn draw_ticks(
     Ok(())
 }
 
-/// To a whole pixel: what falls into the same one looks the same.
+/// Returns the nearest whole pixel. Marks at the same pixel look the same.
 fn pixel(px: f64) -> i32 {
     px.round() as i32
 }
@@ -695,7 +695,7 @@ mod tests {
             assert!(svg.contains(word), "{word}");
         }
         assert!(!svg.contains("never"));
-        // Once in the legend, and on each band that has room for it.
+        // Once in the legend, and on each band with enough room.
         assert_eq!(svg.matches("slow start").count(), 3);
     }
 

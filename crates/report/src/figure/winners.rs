@@ -1,5 +1,5 @@
-//! The winner map: which stack comes first where, by two settings. Each place has the winner's colour
-//! and its mark, as the legend has them; where there is no answer it is empty.
+//! The winner map: the best stack by two settings. Each cell has the colour and the mark of the winner, as in the
+//! legend. Cells without an answer are empty.
 
 use super::FigureError;
 use super::canvas::{Canvas, Lettering, Stroke, fold, picture, text_width};
@@ -11,19 +11,19 @@ use super::words;
 const CELL_HEIGHT: f64 = 24.0;
 const CELL_WIDTH_MAX: f64 = 60.0;
 const LINE: f64 = 18.0;
-/// Room for a row's name, in px.
+/// Maximum width of the name of a row, in px.
 const ROW_NAME_MAX: f64 = 110.0;
-/// The radius of a winner's mark, in px.
+/// Radius of a winner's mark, in px.
 const MARK: f64 = 5.0;
-/// How strong the ground of a place is.
+/// Opacity of the background of a cell.
 const TINT: f64 = 0.25;
 
-/// Who wins where.
+/// The winner in each cell of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Winners {
-    /// What the figure shows, in a few words.
+    /// Title.
     pub title: String,
-    /// What one must know to read it. May be empty.
+    /// Subtitle with the conditions. May be empty.
     pub subtitle: String,
     /// The setting that varies from column to column.
     pub x_label: String,
@@ -33,17 +33,18 @@ pub struct Winners {
     pub columns: Vec<String>,
     /// The values of the rows, from the top.
     pub rows: Vec<String>,
-    /// Those among whom there is a winner.
+    /// Names of the candidates.
     pub names: Vec<String>,
-    /// Who wins, by row, then by column: the place of its name. None where nobody does.
+    /// Index of the winner's name, by row, then by column. `None` without a winner.
     pub cells: Vec<Vec<Option<usize>>>,
 }
 
 impl Winners {
-    /// The figure as an SVG picture 900 px wide.
+    /// Returns the figure as an SVG picture 900 px wide.
     ///
     /// # Errors
-    /// If the drawing backend fails.
+    ///
+    /// Returns an error if the drawing backend fails.
     pub fn svg(&self) -> Result<String, FigureError> {
         let heading = Heading::new(&self.title, &self.subtitle);
         let legend = self.legend();
@@ -75,7 +76,7 @@ impl Winners {
         })
     }
 
-    /// Those who win somewhere.
+    /// Returns a legend of the candidates that win at least one cell.
     fn legend(&self) -> Legend {
         let mut legend = Legend::default();
         for (place, name) in self.names.iter().enumerate() {
@@ -124,7 +125,7 @@ impl Winners {
     }
 }
 
-/// A place in the winner's colours, as wide as that.
+/// Draws a cell of this width in the winner's colours.
 fn draw_place(
     canvas: &Canvas<'_>,
     winner: Option<usize>,

@@ -1,5 +1,5 @@
-//! What is seen in a figure, in words, for those who do not see it: which line is highest where, and
-//! between what the values lie. All of it is read off the data.
+//! Text descriptions of figures for readers who cannot see them: the highest line at each point, and the range of the
+//! values. They are derived from the data.
 
 use super::axis::{in_company, plain};
 use super::bar::{Bar, BarChart};
@@ -10,15 +10,15 @@ use super::step::StepChart;
 use super::steps;
 use super::winners::Winners;
 
-/// Of a figure without data.
+/// Description of a figure without data.
 pub(super) const NOTHING: &str = "There is no data.";
 
-/// Up to so many series each is told by itself.
+/// Maximum number of series that are described one by one.
 const SERIES_TOLD_MAX: usize = 12;
-/// Up to so many places are named one by one.
+/// Maximum number of points that are listed one by one.
 const PLACES_TOLD_MAX: usize = 8;
 
-/// What a line chart shows.
+/// Returns the description of a line chart.
 pub(super) fn of_lines(chart: &LineChart) -> String {
     let shown = shown(chart, &chart.series);
     let Some(range) = ranges(&shown, chart) else {
@@ -30,12 +30,12 @@ pub(super) fn of_lines(chart: &LineChart) -> String {
     }
     if !chart.references.is_empty() {
         let names = chart.references.iter().map(|line| line.name.clone());
-        told.push(format!("To compare with: {}.", and(names.collect())));
+        told.push(format!("References: {}.", and(names.collect())));
     }
     joined(told)
 }
 
-/// What panels of lines show.
+/// Returns the description of panels of lines.
 pub(super) fn of_facets(facets: &Facets) -> String {
     let chart = &facets.whole();
     let all = shown(chart, &chart.series);
@@ -46,7 +46,7 @@ pub(super) fn of_facets(facets: &Facets) -> String {
         let shown = shown(chart, &panel.series);
         let what = match extremes(&shown).as_str() {
             "" if shown.iter().all(|series| series.points.is_empty()) => NOTHING.to_owned(),
-            // A line by itself.
+            // A single line.
             "" => joined(shown.iter().filter_map(course).collect()),
             told => told.to_owned(),
         };
@@ -57,7 +57,7 @@ pub(super) fn of_facets(facets: &Facets) -> String {
     joined(std::iter::once(first).chain(panels).collect())
 }
 
-/// What bars show.
+/// Returns the description of a bar chart.
 pub(super) fn of_bars(chart: &BarChart) -> String {
     let bars: Vec<(&str, &str, f64)> = chart
         .series
@@ -80,7 +80,7 @@ pub(super) fn of_bars(chart: &BarChart) -> String {
     };
     let label = &chart.value_label;
     let mut told = vec![format!(
-        "Bars of {label}, between {} and {}.",
+        "Bars of {label}, {} to {}.",
         number(low),
         number(high)
     )];
@@ -94,9 +94,9 @@ pub(super) fn of_bars(chart: &BarChart) -> String {
             .map(|bar| format!("{} {}", bar.0, number(bar.2)));
         let mut each: Vec<String> = each.collect();
         if more > 0 {
-            each.push(format!("{more} that are lower"));
+            each.push(format!("{more} lower bars"));
         }
-        told.push(format!("From the highest: {}.", each.join(", ")));
+        told.push(format!("In descending order: {}.", each.join(", ")));
     } else {
         let places = chart.categories.iter().take(PLACES_TOLD_MAX);
         told.extend(places.filter_map(|category| {
@@ -119,7 +119,7 @@ pub(super) fn of_bars(chart: &BarChart) -> String {
     joined(told)
 }
 
-/// What values over time show, in the part that is shown.
+/// Returns the description of values over time, for the part that is shown.
 pub(super) fn of_steps(chart: &StepChart, part: Option<(f64, f64)>) -> String {
     let Some(part) = part else {
         return NOTHING.to_owned();
@@ -135,9 +135,7 @@ pub(super) fn of_steps(chart: &StepChart, part: Option<(f64, f64)>) -> String {
             name => name,
         };
         let [low, high, mean] = [low, high, mean].map(number);
-        Some(format!(
-            "{name}: between {low} and {high}, on average {mean}."
-        ))
+        Some(format!("{name}: {low} to {high}, mean {mean}."))
     });
     let first = format!(
         "{} over {}, from {} to {}.",
@@ -149,11 +147,11 @@ pub(super) fn of_steps(chart: &StepChart, part: Option<(f64, f64)>) -> String {
     joined(std::iter::once(first).chain(told).collect())
 }
 
-/// What the shades of a table show.
+/// Returns the description of shaded tables.
 pub(super) fn of_heat(map: &HeatMap) -> String {
     let panels = map.panels.iter().map(|panel| of_heat_panel(map, panel));
     let first = format!(
-        "Tables in shades of {}: {} from left to right ({}), {} from top to bottom ({}).",
+        "Shaded tables of {}: {} from left to right ({}), {} from top to bottom ({}).",
         map.value_label,
         map.x_label,
         map.columns.join(", "),
@@ -163,7 +161,7 @@ pub(super) fn of_heat(map: &HeatMap) -> String {
     joined(std::iter::once(first).chain(panels).collect())
 }
 
-/// Who wins how often.
+/// Returns the number of wins of each candidate.
 pub(super) fn of_winners(map: &Winners) -> String {
     let cells = || map.cells.iter().flatten();
     let all = cells().count();
@@ -171,13 +169,13 @@ pub(super) fn of_winners(map: &Winners) -> String {
     let told = |name: &str, count: usize| (count > 0).then(|| format!("{name}: {count} of {all}"));
     let names = map.names.iter().enumerate();
     let winners = names.filter_map(|(place, name)| told(name, count(Some(place))));
-    let winners: Vec<String> = winners.chain(told("nobody", count(None))).collect();
+    let winners: Vec<String> = winners.chain(told("no answer", count(None))).collect();
     let rows = match map.y_label.as_str() {
         "" => String::new(),
         label => format!(", {label} from top to bottom ({})", map.rows.join(", ")),
     };
     format!(
-        "Who comes first: {} from left to right ({}){rows}. {}.",
+        "Best stack: {} from left to right ({}){rows}. {}.",
         map.x_label,
         map.columns.join(", "),
         winners.join("; ")
@@ -195,7 +193,7 @@ fn of_heat_panel(map: &HeatMap, panel: &HeatPanel) -> String {
         })
     };
     type Place<'c> = (usize, usize, &'c HeatCell);
-    // Of equals the first.
+    // The first of equal values.
     let low = cells().reduce(|a, b| if b.2.value < a.2.value { b } else { a });
     let high = cells().reduce(|a, b| if b.2.value > a.2.value { b } else { a });
     let (Some(low), Some(high)) = (low, high) else {
@@ -216,14 +214,14 @@ fn of_heat_panel(map: &HeatMap, panel: &HeatPanel) -> String {
         let all = cells().count();
         let (above, below) = (count(|v| v > 1.0), count(|v| v < 1.0));
         told += &format!(
-            "; above 1 in {above} of {all}, below in {below}, not told from 1 in {}",
+            "; above 1 in {above} of {all}, below 1 in {below}, not significantly different from 1 in {}",
             all - above - below
         );
     }
     told + "."
 }
 
-/// The series with the points that the chart shows.
+/// Returns the series with only the points that the chart shows.
 fn shown(chart: &LineChart, all: &[Series]) -> Vec<Series> {
     let series = all.iter().map(|series| Series {
         name: series.name.clone(),
@@ -235,20 +233,20 @@ fn shown(chart: &LineChart, all: &[Series]) -> Vec<Series> {
     series.collect()
 }
 
-/// The measure and its range, over the quantity and its range.
+/// Returns the measure and its range, over the quantity and its range.
 fn ranges(shown: &[Series], chart: &LineChart) -> Option<String> {
     let points = || shown.iter().flat_map(|series| &series.points);
     let (from, to) = range(points().map(|point| point.x))?;
     let (low, high) = range(points().map(|point| point.mean))?;
     let (x, y) = (&chart.x_label, &chart.y_label);
-    // How they are placed is for those who see it.
+    // The note on the scale is only useful to readers who see the figure.
     let x = x.strip_suffix(chart.x_scale.note()).unwrap_or(x);
     let y = y.strip_suffix(chart.y_scale.note()).unwrap_or(y);
     let [from, to, low, high] = [from, to, low, high].map(brief);
     Some(format!("{y}, {low} to {high}, over {x}, {from} to {to}"))
 }
 
-/// Which line is highest where, and which lowest; empty if there is one alone.
+/// Returns the highest and the lowest line by point. The text is empty if there is only one line.
 fn extremes(shown: &[Series]) -> String {
     if shown.len() < 2 {
         return String::new();
@@ -289,16 +287,16 @@ fn extremes(shown: &[Series]) -> String {
     format!("Highest: {}. Lowest: {}.", told(&high), told(&low))
 }
 
-/// The names of the lowest and of the highest, with their values; several if they are the same in
-/// three digits.
+/// Returns the names of the lowest and of the highest series, with their values. Several names are given if the values
+/// are equal to three digits.
 fn ends(values: &[(&str, f64)]) -> Option<((String, f64), (String, f64))> {
     let (low, high) = range(values.iter().map(|value| value.1))?;
     let named = |end: f64| {
         let own = values.iter().filter(|value| brief(value.1) == brief(end));
         let own: Vec<String> = own.map(|value| value.0.to_owned()).collect();
         let names = match own.len() {
-            n if n == values.len() && n > 1 => "all alike".to_owned(),
-            n if n > 4 => format!("{n} alike"),
+            n if n == values.len() && n > 1 => "all equal".to_owned(),
+            n if n > 4 => format!("{n} equal"),
             _ => and(own),
         };
         (names, end)
@@ -306,7 +304,7 @@ fn ends(values: &[(&str, f64)]) -> Option<((String, f64), (String, f64))> {
     Some((named(low), named(high)))
 }
 
-/// Where a line begins and ends, and what it reaches between.
+/// Returns the start and the end of a line, and its extremes in between.
 fn course(series: &Series) -> Option<String> {
     let (first, last) = (series.points.first()?, series.points.last()?);
     let at = |point: &Point| format!("{} at {}", brief(point.mean), brief(point.x));
@@ -326,7 +324,7 @@ fn course(series: &Series) -> Option<String> {
     Some(told + ".")
 }
 
-/// The mean over time of values that hold until the next, up to the end.
+/// Returns the mean over time of values that hold until the next one, up to `end`.
 fn over_time(points: &[(f64, f64)], end: f64) -> Option<f64> {
     let (mut sum, mut time) = (0.0, 0.0);
     for (index, &(from, value)) in points.iter().enumerate() {
@@ -346,12 +344,12 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
         .reduce(|(low, high), (value, _)| (low.min(value), high.max(value)))
 }
 
-/// To three digits.
+/// Returns a number with three significant digits.
 fn brief(value: f64) -> String {
     super::axis::shortened(value, 3)
 }
 
-/// `a, b and c`.
+/// Returns `a, b and c`.
 fn and(mut names: Vec<String>) -> String {
     match names.pop() {
         Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),

@@ -1,4 +1,4 @@
-//! What is left of a point when its runs have gone to files, and of all points together.
+//! Digest of a point whose runs are in files, and digest of all points.
 
 use std::collections::BTreeMap;
 
@@ -12,50 +12,51 @@ use serde::{Deserialize, Serialize};
 
 use super::thin::Thin;
 use crate::answer;
-use crate::comparison::{FIGURES, NUMBERS, number_rows, subtitle_of};
+use crate::comparison::{FIGURES, NUMBERS, number_rows};
 use crate::figure::HeatCell;
 use crate::page::Cell;
+use crate::setting::subtitle_of;
 use crate::shown::{Mean, Shown};
 
-/// What is left of a point.
+/// Digest of a point.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Digest {
-    /// How each stack stands, a sign each.
+    /// Mark of each stack.
     marks: Vec<String>,
-    /// What the verdict comes to.
+    /// Name of the answer.
     answer: String,
-    /// The stack that comes first of those with a ★.
+    /// First of the stacks with a ★.
     first: Option<usize>,
     seeds: usize,
-    /// Over how many pairs the ratios to the first stack are: the fewest, and the most.
+    /// Minimum and maximum number of pairs behind the ratios to the first stack.
     pairs: Option<(usize, usize)>,
-    /// Whether all of several seeds gave a stack the same run.
+    /// `true` if all of several seeds gave a stack the same run.
     same_runs: bool,
     several_flows: bool,
-    /// Where it misses the experiment's precision, in words.
+    /// Sentence about the missed precision of the experiment, if it was missed.
     missed: Option<String>,
-    /// What figures show of it, if they do: by stack.
+    /// Values in figures by stack, if figures show the point.
     means: Option<Vec<Means>>,
-    /// What tables show of it, if they do.
+    /// Rows in tables, if tables show the point.
     rows: Option<Rows>,
 }
 
-/// What figures show of a stack.
+/// Values of a stack in figures.
 #[derive(Debug, Serialize, Deserialize)]
 struct Means {
     of: BTreeMap<Measure, Mean>,
     ratio: Option<Times>,
 }
 
-/// A ratio of goodputs. What is infinite has no place in JSON.
+/// A ratio of goodputs. JSON has no infinite numbers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Times {
     mean: f64,
-    /// The lower end of its interval, and the upper one if it is finite.
+    /// Lower end of its interval, and the upper end if it is finite.
     interval: Option<(f64, Option<f64>)>,
 }
 
-/// What tables show of a point.
+/// Rows of a point in tables.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Rows {
     pub(super) answer: Vec<Vec<Cell>>,
@@ -63,7 +64,7 @@ pub(super) struct Rows {
 }
 
 impl Digest {
-    /// That of the point of `results` at the place `at`, which is the `point` of all.
+    /// Returns the digest of the point of `results` with the index `at`, which has the index `point` among all points.
     pub(super) fn of(
         results: &Answered<'_>,
         at: usize,
@@ -102,7 +103,7 @@ impl Digest {
 }
 
 impl Means {
-    /// Those of every stack at a point.
+    /// Returns the values of every stack at a point.
     fn all(results: &Answered<'_>, at: usize) -> Vec<Self> {
         let ratios = results.ratios(at).into_iter().enumerate();
         let means = ratios.map(|(stack, ratio)| Self {
@@ -133,7 +134,7 @@ impl Times {
     }
 }
 
-/// What is left of all points.
+/// Digest of all points.
 #[derive(Debug)]
 pub(super) struct Digests<'b> {
     bare: &'b Results,
@@ -141,13 +142,13 @@ pub(super) struct Digests<'b> {
     /// The points in figures.
     points: Vec<Point>,
     means: Vec<Vec<Means>>,
-    /// What tables show, by point.
+    /// Rows in tables, by point.
     pub(super) rows: Vec<Rows>,
-    /// For each point which stack comes first of those with a ★, if there is any.
+    /// First of the stacks with a ★ at each point, if there is one.
     pub(super) first: Vec<Option<usize>>,
-    /// For each stack and sign, at how many points it stands so.
+    /// Number of points by stack and mark.
     marks: Vec<BTreeMap<String, usize>>,
-    /// What the verdicts come to, and at how many points.
+    /// Number of points by answer.
     answers: BTreeMap<String, usize>,
     seeds: Option<(usize, usize)>,
     pairs: Option<(usize, usize)>,
@@ -157,7 +158,7 @@ pub(super) struct Digests<'b> {
 }
 
 impl<'b> Digests<'b> {
-    /// None yet of the experiment of `bare`, of which `thin` is shown.
+    /// Returns the empty digest of the experiment of `bare`, of which `thin` is shown.
     pub(super) fn none_of(bare: &'b Results, thin: &Thin) -> Self {
         Self {
             bare,
@@ -178,7 +179,7 @@ impl<'b> Digests<'b> {
         }
     }
 
-    /// With the next point as well.
+    /// Adds the next point.
     pub(super) fn take(&mut self, digest: Digest) {
         for (marks, sign) in self.marks.iter_mut().zip(digest.marks) {
             *marks.entry(sign).or_default() += 1;
@@ -194,31 +195,31 @@ impl<'b> Digests<'b> {
         self.rows.extend(digest.rows);
     }
 
-    /// At how many points a stack stands so.
+    /// Returns the number of points at which a stack has this mark.
     pub(super) fn count(&self, stack: usize, mark: Mark) -> usize {
         self.marks[stack].get(mark.sign()).copied().unwrap_or(0)
     }
 
-    /// How many points have no answer, by why: in words.
+    /// Returns the number of points without an answer, by reason.
     pub(super) fn without_answer(&self) -> Vec<(usize, &'static str)> {
         let others = self.answers.iter().filter(|(key, _)| *key != "stars");
         others.map(|(key, count)| (*count, why(key))).collect()
     }
 
-    /// The fewest and the most seeds of a point.
+    /// Returns the minimum and maximum number of seeds of a point.
     pub(super) fn seed_counts(&self) -> Vec<usize> {
         self.seeds
             .map_or_else(Vec::new, |(least, most)| vec![least, most])
     }
 
-    /// The fewest and the most pairs of a ratio.
+    /// Returns the minimum and maximum number of pairs of a ratio.
     pub(super) fn pair_counts(&self) -> Vec<usize> {
         self.pairs
             .map_or_else(Vec::new, |(least, most)| vec![least, most])
     }
 }
 
-/// Why there is no answer, by its name in `verdicts.csv`.
+/// Returns the reason for a missing answer, by its name in `verdicts.csv`.
 fn why(answer: &str) -> &'static str {
     match answer {
         "too_many" => {
@@ -237,7 +238,7 @@ fn why(answer: &str) -> &'static str {
     }
 }
 
-/// The least and the most of two ranges.
+/// Returns the union of two ranges.
 fn both(one: Option<(usize, usize)>, other: Option<(usize, usize)>) -> Option<(usize, usize)> {
     match (one, other) {
         (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),

@@ -1,4 +1,4 @@
-//! What can go wrong with the folder of a streamed experiment.
+//! Errors of the folder of a streamed experiment.
 
 use std::path::Path;
 
@@ -10,24 +10,24 @@ use crate::figure::FigureError;
 use crate::files::DeliveryError;
 use dupack_engine::folder::StoreError;
 
-/// A streamed experiment that cannot be begun, gone on with, or finished.
+/// Error of a streamed experiment at its start, continuation or end.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// A table cannot be written as it should be.
+    /// A table cannot be encoded.
     #[error("cannot write {file}: {cause}")]
-    #[diagnostic(help("this is a fault of dupack; --parts csv writes the same runs as text"))]
+    #[diagnostic(help("this is a bug in dupack; --parts csv writes the same runs as text"))]
     Table {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// Why not.
+        /// Reason for the failure.
         cause: String,
     },
-    /// Its folder can be neither begun nor gone on with.
+    /// Its folder cannot be begun or continued.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Folder(#[from] FolderError),
-    /// It cannot be written to.
+    /// A file cannot be written.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Store(#[from] StoreError),
@@ -40,8 +40,8 @@ pub enum StreamError {
     Delivery(#[from] DeliveryError),
 }
 
-/// What to do about a damaged file.
-const AGAIN: &str = "take it away and go on with --resume: what it is made of is made again";
+/// Remedy for a damaged file.
+const AGAIN: &str = "delete it and continue with --resume, which makes it again";
 
 impl StreamError {
     /// Returns the error of a damaged `file`.

@@ -1,4 +1,4 @@
-//! What is made of all blocks: the files with a row for each point of a comparison, and the page.
+//! Files made from all blocks: those with a row for each point of a comparison, and the page.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::results::verdict::{Mark, comparisons_head, rules_among, verdicts_head};
@@ -13,49 +13,50 @@ use crate::files::Files;
 use crate::table::{self, Colour, Ink, Legend, Plain};
 use dupack_engine::folder::{OutputFolder, Replacement};
 
-/// What there is to say of a streamed experiment when all is written.
+/// Summary of a streamed experiment after all files are written.
 #[derive(Debug)]
 pub struct Finished {
-    /// Where it is.
+    /// Its folder.
     pub folder: OutputFolder,
-    /// How many runs there are, without those that measure harm.
+    /// Number of runs, without those that measure harm.
     pub runs: usize,
-    /// What there is to warn of.
+    /// Warnings.
     pub warnings: Vec<String>,
     standings: Vec<Standing>,
     points: usize,
-    /// Why points have no answer, and how many.
+    /// Number of points without an answer, by reason.
     without_answer: Vec<(usize, &'static str)>,
     rules: Vec<String>,
 }
 
-/// At how many points a stack stands how.
+/// Number of points at which a stack has each mark.
 #[derive(Clone, Debug)]
 pub(super) struct Standing {
     pub(super) stack: String,
-    /// At how many points it comes first of those with a ★.
+    /// Number of points at which it is the first of those with a ★.
     pub(super) first: usize,
-    /// At how many points it has each mark, in the order of [`MARKS`].
+    /// Number of points with each mark, in the order of [`MARKS`].
     pub(super) counts: [usize; MARKS.len()],
 }
 
 /// The marks that are counted.
 pub(super) const MARKS: [Mark; 4] = [Mark::Star, Mark::Open, Mark::Tied, Mark::Warned];
 
-/// The files that are put together, with a row for each point of a comparison.
+/// Files that are combined from all blocks, with a row for each point of a comparison.
 struct Together<'f> {
     summary: Replacement<'f>,
     verdicts: Replacement<'f>,
     comparisons: Replacement<'f>,
-    /// If links follow recorded traces.
+    /// Present if links follow recorded traces.
     traces: Option<Replacement<'f>>,
 }
 
 impl Streaming {
-    /// Puts the files together and draws the page, for stacks of `catalog`. All runs are done.
+    /// Combines the files and draws the page, for stacks of `catalog`. All runs must be done.
     ///
     /// # Errors
-    /// If a block is missing or damaged, or the folder cannot be written to.
+    ///
+    /// Returns an error if a block is missing or damaged, or if the folder is not writable.
     pub fn finish(self, plan: &Plan, catalog: &Catalog) -> Result<Finished, StreamError> {
         let mut digests = Digests::none_of(&self.bare, &self.thin);
         let mut together = self.begin()?;
@@ -150,21 +151,21 @@ impl Finished {
         &self.rules
     }
 
-    /// How many points have no answer and why, a sentence for each reason.
+    /// Returns a sentence for each reason why points have no answer, with the number of points.
     pub(super) fn without_answer(&self) -> Vec<String> {
         let of = |(count, why): &(usize, &str)| match self.points {
             1 => format!("There is no answer: {why}."),
-            points => format!("At {count} of {points} points there is no answer: {why}."),
+            points => format!("There is no answer at {count} of {points} points: {why}."),
         };
         self.without_answer.iter().map(of).collect()
     }
 
-    /// What is to be read in the terminal: at how many points each stack stands how.
+    /// Returns the text for the terminal: the number of points at which each stack has each mark.
     #[must_use]
     pub fn text(&self, legend: Legend, colour: Colour, width: Option<u16>) -> String {
         let points = self.points;
         let mut text = format!(
-            "{} runs at {points} point(s). At how many points:\n",
+            "{} runs at {points} point(s). Number of points at which each stack is best or has a mark:\n",
             self.runs
         );
         let head = ["stack", "first", "★", "☆", "≈", "!"];

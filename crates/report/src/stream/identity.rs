@@ -1,4 +1,4 @@
-//! What is streamed to a folder.
+//! Identity of a streamed experiment.
 
 use std::path::Path;
 
@@ -11,35 +11,35 @@ use serde::{Deserialize, Serialize};
 
 use super::{Format, Settings};
 
-/// What is streamed to a folder.
+/// Identity of a streamed experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The engine that makes the runs: its version, and a hash of its sources.
+    /// The engine that makes the runs: its version, and a hash of its source code.
     engine: String,
-    /// Names all runs.
+    /// Fingerprint of all runs.
     runs: Fingerprint,
-    /// Whether the runs that measure harm are among them.
+    /// Harm measurement.
     harm: Harm,
-    /// What counts most to the reader.
+    /// The reader's preference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prefer: Option<Prefer>,
-    /// In what files runs are kept.
+    /// File format of the runs.
     parts: Format,
-    /// A block ends with the point with which it has so many runs …
+    /// A block ends with the point at which it has this many runs …
     block_runs: usize,
-    /// … or about so many packets.
+    /// … or about this many packets.
     block_packets: u64,
-    /// Whether all is done and written.
+    /// Progress of the experiment.
     state: State,
 }
 
-/// How far it is.
+/// Progress of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
-    /// Something is missing.
+    /// Parts are missing.
     Begun,
-    /// All is there.
+    /// Everything is done and written.
     Finished,
 }
 
@@ -57,7 +57,8 @@ impl Identity {
         }
     }
 
-    /// An error if the folder at `path`, whose identity this is, was begun for other runs than those of `plan`.
+    /// Returns an error if the folder at `path`, which has this identity, was begun for other runs than those of
+    /// `plan`.
     pub(super) fn check(
         &self,
         path: &Path,
@@ -68,15 +69,15 @@ impl Identity {
         let prefer = plan.prefer();
         let named = |prefer: Option<Prefer>| prefer.map_or("nothing", Prefer::name);
         let difference = if self.engine != ours {
-            format!("the engine is {ours}, and was {}", self.engine)
+            format!("the engine is {ours}, but was {}", self.engine)
         } else if self.runs != plan.fingerprint_of_all() {
-            "its runs are others (have the experiment or its recorded traces changed?)".to_owned()
+            "its runs are different (did the experiment or its recorded traces change?)".to_owned()
         } else if prefer != self.prefer {
             let (now, then) = (named(prefer), named(self.prefer));
-            format!("{now} counts most, and it was {then}")
+            format!("--prefer is {now}, but was {then}")
         } else if let Some(other) = format.filter(|format| *format != self.parts) {
             let (now, then) = (other.ending(), self.parts.ending());
-            format!("runs are kept as {now}, and were kept as {then}")
+            format!("runs are stored as {now}, but were stored as {then}")
         } else {
             return Ok(());
         };
@@ -87,25 +88,25 @@ impl Identity {
         })
     }
 
-    /// Whether harm is measured.
+    /// Returns the harm measurement.
     #[must_use]
     pub const fn harm(&self) -> Harm {
         self.harm
     }
 
-    /// What counts most to the reader.
+    /// Returns the reader's preference.
     #[must_use]
     pub const fn prefer(&self) -> Option<Prefer> {
         self.prefer
     }
 
-    /// In what files runs are kept.
+    /// Returns the file format of the runs.
     #[must_use]
     pub const fn format(&self) -> Format {
         self.parts
     }
 
-    /// Whether all is done and written.
+    /// Returns `true` if everything is done and written.
     #[must_use]
     pub const fn is_finished(&self) -> bool {
         matches!(self.state, State::Finished)

@@ -1,4 +1,4 @@
-//! The page of a streamed experiment: what the sweep as a whole says, and some of its points.
+//! The page of a streamed experiment: a summary of the whole sweep, and details of some points.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -7,18 +7,19 @@ use super::finish::{Finished, MARKS};
 use super::{StreamError, Streaming};
 use crate::answer;
 use crate::comparison::{
-    Charts, Figure, Links, MARKS_CAPTION, NO_NUMBER, NUMBERS, NUMBERS_CAPTION, charts, lead,
-    number_header, record, winners,
+    Charts, Links, MARKS_CAPTION, NO_NUMBER, NUMBERS, NUMBERS_CAPTION, charts, lead, number_header,
+    record, winners,
 };
+use crate::figure::Figure;
 use crate::files::Files;
 use crate::notes::range;
 use crate::page::{Block, Cell, Emphasis, Link, Page, Section};
 use crate::shown::Shown;
 
-/// The experiment stands on the page as far as somebody would read it, in letters.
+/// Maximum number of characters of the experiment on the page.
 const LISTING: usize = 20_000;
 
-/// So many parts are linked to; the others are beside them.
+/// Number of parts with a link. The other parts have none.
 const PARTS: usize = 3;
 
 /// Adds the page and its figures.
@@ -66,19 +67,19 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Which points are shown, if not all are.
+/// Returns a note on the points that are shown, unless all are.
 fn shown(streaming: &Streaming, note: Option<String>) -> Vec<Block> {
     let notes = &streaming.thin.notes;
     let thinned = (!notes.is_empty()).then(|| {
         format!(
-            "Shown are {}, evenly spread: all are in summary.csv.",
+            "This page shows {}, evenly spaced; summary.csv has all of them.",
             notes.join(", ")
         )
     });
     thinned.into_iter().chain(note).map(Block::text).collect()
 }
 
-/// At how many points each stack stands how.
+/// Returns a table of the number of points at which each stack has each mark.
 fn standings(finished: &Finished, links: &Links) -> Section {
     let mut blocks: Vec<Block> = { finished.warnings.iter() }
         .map(|text| Block::Warning { text: text.clone() })
@@ -102,7 +103,8 @@ fn standings(finished: &Finished, links: &Links) -> Section {
     let heads = ["stack", "comes first"].into_iter().map(str::to_owned);
     blocks.push(Block::Table {
         caption: format!(
-            "At how many points of the sweep a stack comes first of those with a ★, and has each mark. {MARKS_CAPTION}"
+            "Number of points of the sweep at which each stack is the first of those with a ★, and at which it has each \
+             mark. {MARKS_CAPTION}"
         ),
         header: heads.chain(MARKS.map(|mark| mark.sign().to_owned())).collect(),
         rows: rows.collect(),
@@ -117,7 +119,7 @@ fn standings(finished: &Finished, links: &Links) -> Section {
     links.after(section, &["verdicts.csv", "comparisons.csv"])
 }
 
-/// The answer at some points.
+/// Returns the answer at some points.
 fn some_points(digests: &Digests<'_>, shown: &[Block]) -> Section {
     let pairs = range(&digests.pair_counts(), "pair", "pairs");
     let rows = { digests.rows.iter() }.flat_map(|rows| rows.answer.clone());
@@ -137,7 +139,7 @@ fn some_points(digests: &Digests<'_>, shown: &[Block]) -> Section {
 fn of_points(some: usize, all: usize) -> String {
     match some == all {
         true => String::new(),
-        false => format!("{some} of {all} points, evenly spread: all are in the files."),
+        false => format!("{some} of {all} points, evenly spaced; the files have all of them."),
     }
 }
 
@@ -150,7 +152,7 @@ fn pictures(figures: &[Figure], links: &Links, shown: &[Block]) -> Section {
     }
 }
 
-/// The numbers of some points, and where all of them are.
+/// Returns the numbers of some points, with a note on the files that have all of them.
 fn numbers(digests: &Digests<'_>, (shown, parts): (&[Block], &[String]), links: &Links) -> Section {
     let rows: Vec<Vec<Cell>> = { digests.rows.iter() }
         .flat_map(|rows| rows.numbers.clone())
@@ -166,13 +168,13 @@ fn numbers(digests: &Digests<'_>, (shown, parts): (&[Block], &[String]), links: 
     let mut notes = Vec::new();
     if let Some(pairs) = range(&digests.pair_counts(), "pair", "pairs") {
         notes.push(format!(
-            "× first: over {pairs} of runs with the same seed, per stack."
+            "× first: ratio to the first stack, over {pairs} of runs with the same seed per stack."
         ));
     }
     if digests.same_runs {
         notes.push(
-            "No ±: every seed gave the same run, as nothing was left to chance. One run shows no spread, so it gets no \
-             ★ and no ≈."
+            "No ±: every seed gave the same run, because nothing in it is random. A single run shows no random \
+             variation, so it gets no ★ and no ≈."
                 .to_owned(),
         );
     }
@@ -199,7 +201,7 @@ fn numbers(digests: &Digests<'_>, (shown, parts): (&[Block], &[String]), links: 
     links.after(section, &["summary.csv"])
 }
 
-/// A table without the columns in which no row has a number.
+/// Returns a table without the columns that have no numbers.
 fn told(header: Vec<String>, rows: Vec<Vec<Cell>>) -> (Vec<String>, Vec<Vec<Cell>>) {
     let has = |column: usize| {
         let mut cells = rows.iter().filter_map(|row| row.get(column));
@@ -217,11 +219,11 @@ fn told(header: Vec<String>, rows: Vec<Vec<Cell>>) -> (Vec<String>, Vec<Vec<Cell
     (of(header, &kept), rows)
 }
 
-/// The experiment's text, as far as it is not too long.
+/// Returns the text of the experiment, cut off if it is too long.
 fn listing(streaming: &Streaming) -> String {
     let text = streaming.bare.experiment.text();
     match text.char_indices().nth(LISTING) {
         None => text,
-        Some((end, _)) => format!("{}\n… (the rest is in experiment.toml)", &text[..end]),
+        Some((end, _)) => format!("{}\n… (experiment.toml has the rest)", &text[..end]),
     }
 }

@@ -1,4 +1,4 @@
-//! The files of a block: its runs, and what is kept of its points.
+//! Files of a block: its runs, and the digests of its points.
 
 use std::fs;
 use std::path::Path;
@@ -13,23 +13,23 @@ use super::rows::{Rows, Tables};
 use super::{StreamError, Streaming};
 use dupack_engine::folder::OutputFolder;
 
-/// The folder of what is kept of points until all are there.
+/// Folder of the digests, which exists until all blocks are complete.
 pub(super) const BLOCKS: &str = "blocks";
 
-/// In what files runs are kept.
+/// File format of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Format {
-    /// As CSV.
+    /// CSV.
     Csv,
-    /// As Parquet.
+    /// Parquet.
     #[cfg(feature = "parquet")]
     Parquet,
 }
 
 impl Format {
-    /// What the names of its files end in.
+    /// Returns the file name extension.
     #[must_use]
     pub const fn ending(self) -> &'static str {
         match self {
@@ -39,14 +39,14 @@ impl Format {
         }
     }
 
-    /// The file of the block `number` in `folder`, such as `runs`.
+    /// Returns the path of the block `number` in `folder`, such as `runs`.
     #[must_use]
     pub fn part(self, folder: &str, number: usize) -> String {
         format!("{folder}/part-{number:05}.{}", self.ending())
     }
 }
 
-/// The rows of a point, or of several, in the files that have a row for each point of a comparison.
+/// Rows of one or more points in the files with a row for each point of a comparison.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Texts {
     pub(super) summary: String,
@@ -55,24 +55,24 @@ pub(super) struct Texts {
     pub(super) traces: String,
 }
 
-/// What is kept of a block.
+/// Stored data of a block.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Kept {
     block: usize,
-    /// How many runs there are.
+    /// Number of runs.
     pub(super) runs: usize,
-    /// The files of its runs, and how long each is.
+    /// Files of its runs, with their lengths.
     pub(super) files: Vec<(String, u64)>,
     pub(super) texts: Texts,
     pub(super) digests: Vec<Digest>,
 }
 
-/// The file of what is kept of the block `number`.
+/// Returns the path of the stored data of the block `number`.
 fn kept_name(number: usize) -> String {
     format!("{BLOCKS}/{number:05}.json")
 }
 
-/// Whether the block `number` is there, with the files of its runs as they were written.
+/// Returns `true` if the block `number` exists, with the files of its runs as they were written.
 pub(super) fn is_whole(folder: &Path, number: usize) -> bool {
     let kept = fs::read(folder.join(kept_name(number))).ok();
     let kept = kept.and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
@@ -85,7 +85,7 @@ pub(super) fn is_whole(folder: &Path, number: usize) -> bool {
 }
 
 impl Kept {
-    /// What is kept of `block` in `folder`.
+    /// Reads the stored data of `block` in `folder`.
     pub(super) fn read(folder: &Path, block: &Block) -> Result<Self, StreamError> {
         let file = folder.join(kept_name(block.number));
         let text = fs::read(&file).map_err(|e| StreamError::damaged(&file, &e))?;
@@ -93,12 +93,12 @@ impl Kept {
             serde_json::from_slice(&text).map_err(|e| StreamError::damaged(&file, &e))?;
         match kept.digests.len() == block.points.len() {
             true => Ok(kept),
-            false => Err(StreamError::damaged(&file, &"it is of other points")),
+            false => Err(StreamError::damaged(&file, &"it belongs to other points")),
         }
     }
 }
 
-/// What is made of a point: its runs as they go to their files, and what is kept.
+/// Data made from a point: its runs in the format of their files, and its digest.
 #[derive(Debug)]
 pub(super) struct OfPoint {
     runs: usize,
@@ -126,7 +126,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// How many blocks were written.
+    /// Returns the number of blocks that were written.
     pub(super) const fn written(&self) -> usize {
         self.written
     }
@@ -179,7 +179,7 @@ impl Sink for Writer<'_> {
 }
 
 impl Writer<'_> {
-    /// The files of a block's runs, each with its length.
+    /// Returns the files of a block's runs, each with its length.
     fn lengths(&self, names: Vec<String>) -> Result<Vec<(String, u64)>, StreamError> {
         let length = |name: String| {
             let file = self.streaming.path().join(&name);
@@ -195,7 +195,7 @@ impl Texts {
         let text = |rows: &dyn Fn(&mut Vec<u8>)| {
             let mut out = Vec::new();
             rows(&mut out);
-            String::from_utf8(out).expect("it is made of texts")
+            String::from_utf8(out).expect("all of its parts are text")
         };
         Self {
             summary: text(&|out| store::summary_rows(out, results, at, place)),

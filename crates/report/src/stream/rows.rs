@@ -1,4 +1,4 @@
-//! The runs of a block as they go to their files.
+//! Runs of a block in the format of their files.
 
 #[cfg(feature = "parquet")]
 mod columns;
@@ -12,10 +12,10 @@ use dupack_engine::folder::OutputFolder;
 /// The folder of files with a row per run.
 const RUNS: &str = "runs";
 
-/// The folder of files with a row per flow of every run, where there are several.
+/// Folder of files with a row per flow of every run, if there are several flows.
 const FLOWS: &str = "flows";
 
-/// Makes rows of runs.
+/// Maker of the rows of runs.
 #[derive(Debug)]
 pub(super) enum Tables {
     Csv,
@@ -44,8 +44,8 @@ impl Tables {
         }
     }
 
-    /// The runs of the point of `results` at the place `at`, which is this `point` of all, and this place in the
-    /// sweep.
+    /// Returns the rows of the point of `results` with the index `at`, which has the index `point` among all points,
+    /// and this place in the sweep.
     #[cfg_attr(not(feature = "parquet"), allow(unused_variables))]
     pub(super) fn rows(
         &self,
@@ -67,7 +67,7 @@ impl Tables {
         }
     }
 
-    /// Writes the files of the block `number`, and gives back their names.
+    /// Writes the files of the block `number` and returns their names.
     pub(super) fn write(
         &self,
         folder: &OutputFolder,

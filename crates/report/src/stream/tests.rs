@@ -24,7 +24,7 @@ fn source(text: &str) -> Source {
     source
 }
 
-/// A folder with a recorded trace: 2.4 Mbit/s for 20 s.
+/// Returns a folder with a recorded trace: 2.4 Mbit/s for 20 s.
 fn traces() -> PathBuf {
     let folder = std::env::temp_dir().join(format!("dupack-streamed-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
@@ -39,7 +39,7 @@ fn plan(source: &Source) -> Plan {
     plan.measuring_harm(&catalog)
 }
 
-/// Blocks of at most so many runs.
+/// Returns settings with blocks of at most `runs` runs.
 fn settings(runs: usize) -> Settings {
     let mut settings = Settings::new(Harm::Measured);
     settings.size.runs = runs;
@@ -66,7 +66,7 @@ fn execute(streaming: &mut Streaming, plan: &Plan, interrupt: &Interrupt) -> Pro
     streaming.execute(plan, &conduct).unwrap()
 }
 
-/// The files of a folder that was streamed in blocks of at most so many runs.
+/// Returns the files of an experiment that was streamed in blocks of at most `runs` runs.
 fn streamed(name: &str, plan: &Plan, source: &Source, runs: usize) -> BTreeMap<String, Vec<u8>> {
     let mut streaming = begin(name, plan, source, runs);
     let progressed = execute(&mut streaming, plan, &Interrupt::new());
@@ -81,7 +81,7 @@ fn path_of(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("dupack-stream-{name}-{}", std::process::id()))
 }
 
-/// Every file below `folder`.
+/// Returns every file below `folder`.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -99,7 +99,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// The files of the same experiment with all runs in memory.
+/// Returns the files of the same experiment with all runs in memory.
 fn whole(plan: &Plan) -> BTreeMap<String, Vec<u8>> {
     let results = plan.execute(Execution::default(), &(), &Interrupt::new());
     let folder = MemoryFolder::default();
@@ -113,7 +113,7 @@ fn whole(plan: &Plan) -> BTreeMap<String, Vec<u8>> {
     folder.into_files()
 }
 
-/// All parts of a table in one, with one head.
+/// Returns all parts of a table as one table with one header.
 fn together(files: &BTreeMap<String, Vec<u8>>, folder: &str) -> String {
     let parts = files.iter().filter(|(name, _)| name.starts_with(folder));
     let mut all = String::new();
@@ -151,7 +151,7 @@ fn same(streamed: &BTreeMap<String, Vec<u8>>, whole: &BTreeMap<String, Vec<u8>>)
 }
 
 #[test]
-fn a_streamed_sweep_has_the_files_of_one_in_memory_to_the_last_byte() {
+fn streamed_sweeps_have_the_same_files_as_sweeps_in_memory() {
     let traced = TEXT
         .replace("rate = \"1Mbit/s\"", "trace = \"down\"")
         .replace("duration = \"2s\"", "duration = \"4s\"");
@@ -181,7 +181,7 @@ fn a_streamed_sweep_has_the_files_of_one_in_memory_to_the_last_byte() {
 }
 
 #[test]
-fn figures_of_a_sweep_that_is_shown_whole_are_those_of_one_in_memory() {
+fn figures_of_a_complete_sweep_match_those_in_memory() {
     let source = source(TEXT);
     let plan = plan(&source);
     let (whole, streamed) = (whole(&plan), streamed("figures", &plan, &source, 40));
@@ -199,16 +199,16 @@ fn figures_of_a_sweep_that_is_shown_whole_are_those_of_one_in_memory() {
         "comes first",
         "loss 2%",
         "runs/part-00001.csv",
-        "What was run",
+        "The experiment",
         "summary.csv",
     ] {
         assert!(page.contains(part), "{part}");
     }
-    assert!(!page.contains("Shown are"));
+    assert!(!page.contains("This page shows"));
 }
 
 #[test]
-fn flows_have_a_file_where_there_are_several() {
+fn several_flows_have_a_file() {
     let text = TEXT.replace("[sweep]", "[[flows]]\ncount = 2\n[sweep]");
     let source = source(&text);
     let plan = plan(&source);
@@ -222,7 +222,7 @@ fn flows_have_a_file_where_there_are_several() {
     assert!(flows.trim_end().ends_with(&wanted), "{flows}");
 }
 
-/// Asks for an end after so many runs.
+/// Interrupts after a number of runs.
 struct Stop<'i> {
     after: std::sync::atomic::AtomicUsize,
     interrupt: &'i Interrupt,
@@ -238,12 +238,12 @@ impl Watch for Stop<'_> {
 }
 
 #[test]
-fn what_was_interrupted_goes_on_with_the_first_part_that_is_missing() {
+fn interrupted_experiments_continue_with_the_first_missing_part() {
     let source = source(TEXT);
     let plan = plan(&source);
     let whole = whole(&plan);
     let path = path_of("interrupted");
-    // A block for each of six points: three stacks and three companions, three seeds.
+    // One block for each of six points, each with three stacks, three companions and three seeds.
     let mut streaming = begin("interrupted", &plan, &source, 1);
     assert_eq!(streaming.runs_to_do(), 6 * 18);
     let interrupt = Interrupt::new();
@@ -260,7 +260,7 @@ fn what_was_interrupted_goes_on_with_the_first_part_that_is_missing() {
     assert_eq!(progressed, Progressed::ToBlock(2));
     assert_eq!(streaming.runs_to_do(), 4 * 18);
     drop(streaming);
-    // What a crash may leave, and a part that somebody damaged.
+    // Remains of a crash, and a damaged part.
     fs::write(path.join("runs/part-00003.csv.partial"), "half").unwrap();
     let again = Streaming::again(&path, &plan, &source, None).unwrap();
     assert_eq!(again.runs_to_do(), 4 * 18);
@@ -278,7 +278,7 @@ fn what_was_interrupted_goes_on_with_the_first_part_that_is_missing() {
 }
 
 #[test]
-fn only_the_same_experiment_is_gone_on_with_by_one_at_a_time() {
+fn only_one_process_continues_the_same_experiment() {
     let source = source(TEXT);
     let plan = plan(&source);
     let path = path_of("other");
@@ -291,10 +291,10 @@ fn only_the_same_experiment_is_gone_on_with_by_one_at_a_time() {
     assert!(refused(&plan).contains("another dupack process is using"));
     drop(streaming);
     let other = self::source(&TEXT.replace("seeds = 3", "seeds = 4"));
-    assert!(refused(&self::plan(&other)).contains("its runs are others"));
+    assert!(refused(&self::plan(&other)).contains("its runs are different"));
     let preferring = plan.clone().preferring(Some(Prefer::Delay));
-    assert!(refused(&preferring).contains("delay counts most, and it was nothing"));
-    // Words are not the experiment.
+    assert!(refused(&preferring).contains("--prefer is delay, but was nothing"));
+    // The title and description are not part of the experiment's identity.
     let renamed = self::source(&TEXT.replace("A sweep", "The sweep"));
     Streaming::again(&path, &self::plan(&renamed), &source, Some(Format::Csv)).unwrap();
     fs::write(path.join("stream.json"), "{}").unwrap();
@@ -305,7 +305,7 @@ fn only_the_same_experiment_is_gone_on_with_by_one_at_a_time() {
 }
 
 #[test]
-fn a_block_that_is_lost_before_the_end_is_named() {
+fn errors_name_lost_blocks() {
     let source = source(TEXT);
     let plan = plan(&source);
     let path = path_of("lost");
@@ -322,7 +322,7 @@ fn a_block_that_is_lost_before_the_end_is_named() {
 }
 
 #[test]
-fn the_terminal_is_told_at_how_many_points_each_stack_comes_first() {
+fn the_terminal_shows_at_how_many_points_each_stack_is_best() {
     let text = TEXT.replace("seeds = 3", "seeds = 12").replace("0, ", "");
     let source = source(&text);
     let plan = plan(&source).preferring(Some(Prefer::Goodput));
@@ -356,7 +356,7 @@ fn the_terminal_is_told_at_how_many_points_each_stack_comes_first() {
 }
 
 #[test]
-fn a_large_sweep_has_a_small_page_that_says_what_it_leaves_out() {
+fn large_sweeps_have_small_pages_that_name_omissions() {
     let values = |count: usize, unit: &str| -> String {
         let all: Vec<String> = (1..=count).map(|n| format!("\"{n}{unit}\"")).collect();
         all.join(", ")

@@ -1,19 +1,19 @@
-//! Which points of a sweep are shown: figures and tables of all of them would be too large to look at.
+//! Choice of the points of a sweep that are shown. Figures and tables of all points would be too large.
 
 use dupack_lab::experiment::points::Point;
 use dupack_lab::experiment::{Experiment, SweepValue};
 use dupack_lab::results::scaled;
 
-/// So many values of a key are shown along a figure, and across it.
+/// Maximum number of values of a key along a figure and across it.
 const VALUES: usize = 16;
 
-/// Of the keys that are neither along nor across there are so many combinations.
+/// Maximum number of combinations of the keys that are neither along nor across.
 const SLICES: usize = 4;
 
-/// Of points that are listed one by one so many are shown.
+/// Maximum number of listed points that are shown.
 const LISTED: usize = 48;
 
-/// A table has so many points.
+/// Maximum number of points in a table.
 const IN_TABLE: usize = 40;
 
 /// The points that are shown.
@@ -21,18 +21,18 @@ const IN_TABLE: usize = 40;
 pub(super) struct Thin {
     /// The experiment with the values of its sweep that are shown.
     pub(super) experiment: Experiment,
-    /// Those in figures, by their places among all points, ascending.
+    /// Points in figures, by their indices among all points, ascending.
     pub(super) figures: Vec<usize>,
-    /// Those in tables, which are some of these.
+    /// Points in tables, a subset of `figures`.
     pub(super) table: Vec<usize>,
-    /// Which values are shown of those that there are, for people.
+    /// Notes for readers on the values that are shown.
     pub(super) notes: Vec<String>,
 }
 
 impl Thin {
     pub(super) fn of(experiment: &Experiment, points: &[Point]) -> Self {
         let mut experiment = experiment.clone();
-        // The points that are listed are in the experiment's own file.
+        // The listed points are in the experiment's own file.
         experiment.points.clear();
         let mut notes = Vec::new();
         let figures: Vec<usize> = match experiment.sweep.is_empty() {
@@ -61,15 +61,15 @@ impl Thin {
 }
 
 impl Thin {
-    /// Those of `all`, one for each point, that belong to the points in figures.
+    /// Returns the elements of `all`, one for each point, that belong to the points in figures.
     pub(super) fn shown_of<T: Copy>(&self, all: &[T]) -> Vec<T> {
         let shown = self.figures.iter();
         shown.filter_map(|place| all.get(*place).copied()).collect()
     }
 }
 
-/// Leaves so many values of each key that a figure can show them: the longest two keys lie along it and across
-/// it, and there is a figure for each combination of the others.
+/// Reduces the values of each key to a number that a figure can show: the two longest keys are along and across the
+/// figure, and there is a figure for each combination of the others.
 fn thin_sweep(experiment: &mut Experiment, notes: &mut Vec<String>) {
     let mut keys: Vec<(String, bool, usize)> = { experiment.sweep.iter() }
         .map(|(key, values)| {
@@ -77,7 +77,7 @@ fn thin_sweep(experiment: &mut Experiment, notes: &mut Vec<String>) {
             (key.clone(), is_axis, values.len())
         })
         .collect();
-    // As figures choose them: numbers first, then the longest, of equals the last.
+    // The order in which figures choose them: numeric keys first, then the longest, the last of equally long ones.
     keys.sort_by_key(|(_, is_axis, length)| (*is_axis, *length));
     let mut slices = SLICES;
     for (n, (key, _, length)) in keys.iter().rev().enumerate() {
@@ -103,7 +103,7 @@ fn of_all(shown: usize, all: usize, what: &str) -> String {
     format!("{shown} of {all} {what}")
 }
 
-/// At most `most` of so many places, at least one, evenly spread from the first to the last.
+/// Returns at most `most` of `all` indices, at least one, evenly spaced from the first to the last.
 fn spread(all: usize, most: usize) -> Vec<usize> {
     let most = most.max(1);
     match (all, most) {
@@ -127,14 +127,14 @@ mod tests {
         (Thin::of(&experiment, &all), all)
     }
 
-    /// A key with so many values.
+    /// Returns a key with `count` values.
     fn values(key: &str, count: usize, unit: &str) -> String {
         let all: Vec<String> = (1..=count).map(|n| format!("\"{n}{unit}\"")).collect();
         format!("\"{key}\" = [{}]\n", all.join(", "))
     }
 
     #[test]
-    fn a_small_sweep_is_shown_whole() {
+    fn small_sweeps_are_shown_completely() {
         let (thin, all) = thin(&format!("[sweep]\n{}", values("path.delay", 16, "ms")));
         assert!(thin.figures.into_iter().eq(0..all.len()));
         assert_eq!((thin.table.len(), thin.notes.len()), (16, 0));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_large_sweep_the_ends_and_what_is_between_are_shown() {
+    fn large_sweeps_show_evenly_spaced_values_with_both_ends() {
         let sweep = [
             values("path.delay", 20, "ms"),
             values("path.rate", 18, "Mbit/s"),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_points_that_are_listed_some_are_shown() {
+    fn some_of_many_listed_points_are_shown() {
         let listed: String = (1..=100)
             .map(|n| format!("[[points]]\n\"path.delay\" = \"{n}ms\"\n"))
             .collect();

@@ -1,13 +1,14 @@
-//! The two figures of a trace, from what was gathered of each flow.
+//! The two figures of a trace, from the data gathered for each flow.
 
-use super::words::{ladder_in_words, plot_in_words};
 use super::{Detail, Drawn, Found};
-use crate::figure::{Aligned, Arrangement, Ladder, LadderColumn, TimeSequence};
+use crate::figure::{
+    Aligned, Arrangement, Ladder, LadderColumn, TimeSequence, ladder_in_words, plot_in_words,
+};
 
-/// What was gathered of one flow.
+/// Data gathered for one flow.
 #[derive(Clone, Debug)]
 pub struct Followed {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its packets and windows.
     pub drawn: Drawn,
@@ -17,26 +18,26 @@ pub struct Followed {
     pub others: Vec<(String, Vec<(f64, f64)>)>,
 }
 
-/// Which congestion window is shown.
+/// Congestion windows that are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inflation {
-    /// The sender's.
+    /// Only that of the sender.
     #[default]
     Hidden,
-    /// That of the textbook as well, inflated during fast recovery.
+    /// Also the textbook window, inflated during fast recovery.
     Shown,
 }
 
-/// What the figures are called, and how they look.
+/// Titles and style of the figures.
 #[derive(Clone, Debug, Default)]
 pub struct Style {
-    /// What they show, in a few words.
+    /// Title.
     pub title: String,
-    /// Under which conditions.
+    /// Subtitle with the conditions.
     pub subtitle: String,
-    /// Where the plots of several flows are.
+    /// Arrangement of the plots of several flows.
     pub arrangement: Arrangement,
-    /// Which congestion window they show.
+    /// Congestion windows that they show.
     pub inflation: Inflation,
 }
 
@@ -46,13 +47,13 @@ pub struct Style {
 pub struct Figures {
     /// Packets and windows over time.
     pub time_sequence: Aligned,
-    /// What went between senders and receivers.
+    /// Segments and ACKs between senders and receivers.
     pub ladder: Ladder,
-    /// Whether the first has every point.
+    /// Completeness of the first figure.
     pub detail: Detail,
 }
 
-/// The figures of the parts that were found.
+/// Returns the figures of the parts in `found`.
 #[must_use]
 pub fn figures(style: &Style, found: &Found, followed: Vec<Followed>) -> Figures {
     let thinned = followed
@@ -75,7 +76,7 @@ pub fn figures(style: &Style, found: &Found, followed: Vec<Followed>) -> Figures
     let time_sequence = Aligned {
         title: style.title.clone(),
         subtitle: match thinned {
-            true => format!("{} · points thinned out", style.subtitle),
+            true => format!("{} · points thinned", style.subtitle),
             false => style.subtitle.clone(),
         },
         description: sentences(plots.iter().map(plot_in_words)),
@@ -104,7 +105,8 @@ fn ladder(style: &Style, found: &Found, columns: Vec<LadderColumn>) -> Ladder {
     let shown = ladder.shown();
     if shown.1 < ladder.time_range.1 {
         let (end, whole) = (shown.1, ladder.time_range.1);
-        let note = format!("cut off at {end:.3} s, as all until {whole:.3} s is too long to read");
+        let note =
+            format!("cut off at {end:.3} s, because all until {whole:.3} s would be illegible");
         ladder.subtitle = format!("{} · {note}", ladder.subtitle);
     }
     let words = ladder.columns.iter();

@@ -1,4 +1,4 @@
-//! The ladder of a trace: which segments and ACKs went between sender and receiver, and when.
+//! The ladder of a trace: the segments and ACKs between sender and receiver, with their times.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use dupack_tcp::time::{Duration, Instant};
 use super::Span;
 use crate::figure::{LadderColumn, Rung, RungEnd, RungKind};
 
-/// The most rungs that are kept: more than a figure has room for.
+/// Maximum number of rungs that are kept, which is more than fit into a figure.
 const MOST_RUNGS: usize = 4096;
 
 /// Gathers the rungs of a part of a trace while it is written, in bounded memory.
@@ -25,12 +25,12 @@ pub struct Rungs {
 struct Gathering {
     flow: Flow,
     rungs: Vec<Rung>,
-    /// When the first was sent that was one too many.
+    /// Send time of the first rung beyond the limit.
     full: Option<Instant>,
-    /// Segments under way by their order, ACKs by their number.
+    /// Segments in flight by their order, and ACKs by their number.
     segments: HashMap<u64, usize>,
     acks: HashMap<u64, usize>,
-    /// The last that reached the sender.
+    /// The last ACK that reached the sender.
     last_ack: Option<usize>,
     una: u64,
     dup_acks: u32,
@@ -39,7 +39,7 @@ struct Gathering {
 }
 
 impl Rungs {
-    /// Of this part of the trace.
+    /// Returns a gatherer for this part of the trace.
     #[must_use]
     pub const fn new(span: Span) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Rungs {
         }
     }
 
-    /// The column of a ladder under `name`.
+    /// Returns the column of a ladder under `name`.
     #[must_use]
     pub fn finish(self, name: &str) -> LadderColumn {
         let (rungs, full, phases) = self
@@ -135,7 +135,7 @@ impl Gathering {
         }
     }
 
-    /// One more, if it is to be shown and there is room.
+    /// Adds a rung if it is in the part shown and there is room.
     fn add(&mut self, at: Instant, span: Span, kind: RungKind, packet: f64) -> Option<usize> {
         if at < span.from || at > span.until || self.full.is_some() {
             return None;
@@ -159,14 +159,14 @@ impl Gathering {
         }
     }
 
-    /// The packet that an ACK asks for.
+    /// Returns the packet that an ACK asks for.
     fn packet(&mut self, ack: &Ack) -> f64 {
         let offset = ack.ack.offset(self.flow.sender.isn, self.una);
         self.una = self.una.max(offset.unwrap_or_default());
         offset.unwrap_or(self.una) as f64 / self.flow.segment_bytes()
     }
 
-    /// What the sender made of the last ACK.
+    /// Updates the last ACK with the sender's count of duplicates.
     fn state(&mut self, dup_acks: u32) {
         let last = self.last_ack.take();
         if dup_acks > self.dup_acks
@@ -177,7 +177,7 @@ impl Gathering {
         self.dup_acks = dup_acks;
     }
 
-    /// Of the phases before the part, the last holds.
+    /// Of the phases before the part, only the last matters.
     fn note_phase(&mut self, at: Instant, span: Span) {
         let now = self.phases.now();
         let is_new = self.changes.last().is_none_or(|last| last.1 != now);

@@ -1,10 +1,8 @@
-//! The figures of a trace, gathered event by event: every packet over time, and a ladder between
-//! sender and receiver.
+//! The figures of a trace, gathered event by event: every packet over time, and a ladder between sender and receiver.
 //!
-//! What part of a run they show is known only when its losses are repaired. So a run is done
-//! twice: an [`Extent`] finds the part, then a [`Sketch`] and a [`Rungs`] gather it, in memory
-//! that does not grow with the run. For several runs the part is that of all of them
-//! ([`Found::of_all`]), so that one time axis serves.
+//! The part of a run to show is known only after its losses are repaired, so a run is carried out twice: an [`Extent`]
+//! finds the part, then a [`Sketch`] and a [`Rungs`] gather it, in memory that does not grow with the run. Several runs
+//! share the part of all of them ([`Found::of_all`]), so that one time axis serves all.
 
 use dupack_lab::trace::stream::{Account, Onlooker};
 use dupack_lab::trace::{Event, Flow, Trace};
@@ -16,14 +14,13 @@ mod ladder;
 mod part;
 mod reader;
 mod repair;
+mod setting;
 pub mod thin;
-mod words;
 
 pub use compose::{Figures, Followed, Inflation, Style, figures};
 pub use ladder::Rungs;
 pub use repair::{Extent, Found};
-pub(crate) use words::part_in_words;
-pub use words::setting;
+pub use setting::setting;
 
 use crate::figure::TimeSequence;
 use part::Part;
@@ -40,25 +37,25 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether there is something to see of it in a run that ends at `end`.
+    /// Returns `true` if a run that ends at `end` has anything to show in this part.
     #[must_use]
     pub fn shows_something(self, end: Instant) -> bool {
         self.from < self.until && self.from < end
     }
 }
 
-/// The part of a trace that a figure is asked to show.
+/// The part of a trace that the user requested for a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Its beginning; if none, just before the first loss, or that of the run if nothing is lost.
+    /// Its beginning. The default is just before the first loss, or the beginning of a run without losses.
     pub from: Option<Instant>,
-    /// Its end; if none, a little after the last of the losses that followed each other is
-    /// repaired, or after twenty round trips if nothing is lost.
+    /// Its end. The default is shortly after the repair of the last of consecutive losses, or after twenty round trips
+    /// of a run without losses.
     pub until: Option<Instant>,
 }
 
-/// The figure of `span`: sends, retransmissions by reason, ACKs, SACK blocks and drops above,
-/// the windows below. Neither phases nor counts of duplicate ACKs: [`annotated`] has them.
+/// Returns the figure of `span`: first transmissions, retransmissions by reason, ACKs, SACK blocks and drops above, the
+/// windows below. It has neither phases nor counts of duplicate ACKs, which [`annotated`] has.
 #[must_use]
 pub fn time_sequence(trace: &Trace, span: Span, title: &str, subtitle: &str) -> TimeSequence {
     TimeSequence {
@@ -71,7 +68,7 @@ pub fn time_sequence(trace: &Trace, span: Span, title: &str, subtitle: &str) -> 
     }
 }
 
-/// The figure of `span` with all that there is.
+/// Returns the figure of `span` with all data.
 #[must_use]
 pub fn annotated(trace: &Trace, span: Span) -> TimeSequence {
     let mut reader = Reader::new(&trace.flow());
@@ -82,26 +79,26 @@ pub fn annotated(trace: &Trace, span: Span) -> TimeSequence {
     part.into_figure()
 }
 
-/// Whether a figure has every point.
+/// Completeness of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// It has.
+    /// The figure has every point.
     Full,
-    /// There were too many: of those closer than a pixel, some were left out.
+    /// There were too many points. Of those closer than a pixel, some were left out.
     Thinned,
 }
 
-/// What came of a [`Sketch`].
+/// Result of a [`Sketch`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Drawn {
     /// The figure, without title.
     pub figure: TimeSequence,
-    /// Whether the figure has every point.
+    /// Completeness of the figure.
     pub detail: Detail,
 }
 
-/// How many reductions of the window were undone, and by which sign.
+/// Returns the number of undone window reductions, by detection method.
 fn undone(stats: &SenderStats) -> String {
     format!(
         "  {} reductions undone: {} by timestamps, {} by DSACKs, {} by F-RTO\n",
@@ -112,14 +109,14 @@ fn undone(stats: &SenderStats) -> String {
     )
 }
 
-/// What the sender did, in words: how much came through, and what became of its window.
+/// Returns a text about the sender: its throughput and the changes of its window.
 #[must_use]
 pub fn summary(account: &Account) -> String {
     let stats = &account.stats;
     let seconds = account.end.as_secs_f64().max(f64::MIN_POSITIVE);
     let goodput = account.delivered_bytes as f64 * 8.0 / seconds / 1e6;
     let mut out = format!(
-        "{}: {:.3} Mbit/s over {:.1} s, {} segments sent, {} of them again, {} timeouts\n",
+        "{}: {:.3} Mbit/s over {:.1} s, {} segments sent, {} of them retransmissions, {} timeouts\n",
         account.stack, goodput, seconds, stats.segments_sent, stats.retransmissions, stats.timeouts
     );
     if stats.undone() > 0 {
@@ -148,12 +145,12 @@ pub fn summary(account: &Account) -> String {
 #[derive(Debug)]
 pub struct Sketch {
     part: Part,
-    /// None before the trace begins.
+    /// `None` before the trace begins.
     reader: Option<Reader>,
 }
 
 impl Sketch {
-    /// Of this part of the trace.
+    /// Returns a sketch of this part of the trace.
     #[must_use]
     pub fn new(span: Span) -> Self {
         Self {
@@ -162,7 +159,7 @@ impl Sketch {
         }
     }
 
-    /// The figure.
+    /// Returns the figure.
     #[must_use]
     pub fn finish(self) -> Drawn {
         let detail = match self.part.is_thinned() {

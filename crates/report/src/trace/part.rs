@@ -1,4 +1,4 @@
-//! The points of a figure of one part of a trace, of which there are never too many.
+//! The points of a figure of one part of a trace, with a bounded number of points.
 
 use dupack_lab::trace::phase::Phase;
 use dupack_tcp::facts::SendReason;
@@ -19,9 +19,9 @@ pub(super) struct Part {
     acks: Marks,
     sacks: Marks,
     drops: Marks,
-    /// How many ACKs in a row were duplicates of one: its packet, and their number.
+    /// Rows of duplicate ACKs, each with its packet and its length.
     duplicates: Marks,
-    /// The last row of duplicate ACKs, which may go on.
+    /// The last row of duplicate ACKs, which may still grow.
     row: Option<Mark>,
     cwnd: Steps,
     inflated: Steps,
@@ -30,8 +30,8 @@ pub(super) struct Part {
     phases: Steps,
 }
 
-/// All phases; in [`Part::phases`] each is its place here. Where a figure is thinned out, the last
-/// of a pixel's column is kept for certain.
+/// All phases. [`Part::phases`] has their indices in this array. If a figure is thinned, the last phase of a pixel
+/// column is always kept.
 const PHASES: [Phase; 5] = [
     Phase::Avoidance,
     Phase::Model,
@@ -41,7 +41,7 @@ const PHASES: [Phase; 5] = [
 ];
 
 impl Part {
-    /// With at most so many points of each kind.
+    /// Returns a part with at most `most` points of each kind.
     pub fn new(span: Span, most: usize) -> Self {
         let (marks, steps) = (|| Marks::new(most), || Steps::new(most));
         Self {
@@ -79,7 +79,7 @@ impl Part {
         }
     }
 
-    /// The lines begin with the last values before the part.
+    /// Adds a state. Lines begin with the last values before the part.
     fn state(&mut self, at: Instant, windows: &Windows) {
         let (begins, ended) = (at <= self.span.from, at > self.span.until);
         let phase = PHASES.iter().position(|&phase| phase == windows.phase);
@@ -100,7 +100,7 @@ impl Part {
         }
     }
 
-    /// A row of duplicate ACKs goes on, or another begins.
+    /// Extends the last row of duplicate ACKs, or begins a new one.
     fn duplicate(&mut self, mark: Mark) {
         let goes_on = |row: &Mark| row.low == mark.low && row.high < mark.high;
         if let Some(row) = self.row.replace(mark).filter(|row| !goes_on(row)) {
@@ -140,7 +140,7 @@ impl Part {
             || steps.into_iter().any(Steps::is_thinned)
     }
 
-    /// The figure with all that there is, `inflated` included.
+    /// Returns the figure with all data, including `inflated`.
     pub fn into_figure(mut self) -> TimeSequence {
         if let Some(row) = self.row.take() {
             self.duplicates.push(row);

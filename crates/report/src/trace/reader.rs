@@ -1,4 +1,4 @@
-//! What a figure shows of the events of a trace.
+//! The data of a figure in the events of a trace.
 
 use dupack_lab::trace::phase::{Phase, Phases};
 use dupack_lab::trace::{Event, Flow, Repeated, Sent, State, What};
@@ -6,7 +6,7 @@ use dupack_tcp::facts::SendReason;
 use dupack_tcp::segment::Ack;
 use dupack_tcp::time::Instant;
 
-/// Something that a figure shows. Packets and windows in segments.
+/// An item of a figure. Packets and windows are in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub at: Instant,
@@ -20,7 +20,7 @@ pub(super) enum Shown {
     Dropped(f64),
     Acked(f64),
     Sacked(f64, f64),
-    /// So many duplicate ACKs in a row, and for which packet.
+    /// A number of duplicate ACKs in a row, and the packet that they ask for.
     Duplicates(u32, f64),
     State(Windows),
 }
@@ -29,21 +29,21 @@ pub(super) enum Shown {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Windows {
     pub cwnd: f64,
-    /// cwnd as the textbook has it.
+    /// Textbook cwnd.
     pub inflated: f64,
     pub ssthresh: f64,
     pub in_flight: f64,
     pub phase: Phase,
 }
 
-/// Reads off events what a figure shows.
+/// Converts events into the items of a figure.
 #[derive(Debug)]
 pub(super) struct Reader {
     flow: Flow,
     phases: Phases,
-    /// The highest cumulative acknowledgment: its offset in the stream.
+    /// Highest cumulative acknowledgment, as an offset in the stream.
     una: u64,
-    /// Duplicate ACKs in a row.
+    /// Number of duplicate ACKs in a row.
     dup_acks: u32,
 }
 

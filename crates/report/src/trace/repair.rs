@@ -1,4 +1,4 @@
-//! When the losses that a figure shows begin, and when they are repaired.
+//! The beginning and the repair of the losses that a figure shows.
 
 use dupack_tcp::segment::Ack;
 use dupack_tcp::time::{Duration, Instant};
@@ -8,27 +8,27 @@ use dupack_lab::trace::{Event, Fate, Flow, What};
 
 use super::{Asked, Span};
 
-/// The round-trip time of a run without an estimate.
+/// Round-trip time of a run without an estimate.
 const RTT_IF_UNKNOWN: Duration = Duration::from_millis(100);
 
 /// Round trips shown before the first loss.
 const ROUND_TRIPS_BEFORE: u64 = 2;
 
-/// Round trips shown at least after the repair.
+/// Minimum number of round trips shown after the repair.
 const ROUND_TRIPS_AFTER: u64 = 3;
 
-/// Round trips shown of a run without a loss.
+/// Round trips shown of a run without losses.
 const ROUND_TRIPS_CALM: u64 = 20;
 
-/// Round trips that the ladder of a run without a loss shows.
+/// Round trips in the ladder of a run without losses.
 const ROUND_TRIPS_OF_LADDER: u64 = 5;
 
-/// Follows the first loss, and those that follow it before it is repaired.
+/// Follows the first loss and the losses before its repair.
 #[derive(Debug)]
 struct Repair {
     flow: Flow,
     rtt: Duration,
-    /// When the first was sent that was lost: where queues are long, well before it was dropped.
+    /// Send time of the first lost packet, which with long queues is well before the drop.
     lost_sent: Option<Instant>,
     losses: Option<Losses>,
 }
@@ -37,9 +37,9 @@ struct Repair {
 struct Losses {
     first: Instant,
     last: Instant,
-    /// The highest number of a packet lost.
+    /// Highest number of a lost packet.
     highest: u64,
-    /// When all of them were acknowledged.
+    /// Time at which all of them were acknowledged.
     repaired: Option<Instant>,
 }
 
@@ -70,7 +70,7 @@ impl Repair {
                     repaired: None,
                 });
             }
-            // Losses before the repair is over belong to it.
+            // Losses before the end of the repair belong to it.
             (&What::DataDropped { number, .. }, Some(losses))
                 if losses.repaired.is_none_or(|repaired| at <= repaired) =>
             {
@@ -95,7 +95,7 @@ impl Repair {
         repaired + least.max(part)
     }
 
-    /// What to show of a run that ended at `end`.
+    /// Returns the parts to show of a run that ended at `end`.
     fn found(&self, end: Instant) -> Found {
         let within = |from: Instant, until: Instant| Span {
             from,
@@ -126,16 +126,14 @@ impl Repair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     about: About,
-    /// Of the time–sequence figure: from just before the first loss until the last of the losses
-    /// that followed each other is repaired, and a little more; the beginning of the run if
-    /// nothing was lost.
+    /// Part of the time–sequence figure: from just before the first loss until shortly after the repair of the last of
+    /// consecutive losses, or the beginning of a run without losses.
     pub span: Span,
-    /// Of the ladder: from a round trip before the first packet that is lost is sent until one after
-    /// the repair.
+    /// Part of the ladder: from one round trip before the first lost packet was sent until one after the repair.
     pub ladder: Span,
 }
 
-/// What a run has to show.
+/// Subject of the figures of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum About {
     Losses,
@@ -143,9 +141,9 @@ enum About {
 }
 
 impl Found {
-    /// What the figures of several runs show, on one time axis: the losses of all, or the
-    /// beginnings if none lost anything; but what is `asked` for where something is, and no more
-    /// than until the last of them ended. `None` without a run.
+    /// Returns the parts of several runs on one time axis: the losses of all, or their beginnings if none has losses.
+    /// Times in `asked` take precedence where there is anything to show, and the parts end at the end of the last run
+    /// at the latest. Returns `None` without runs.
     #[must_use]
     pub fn of_all(runs: &[Self], asked: Asked, end: Instant) -> Option<Self> {
         let lost = |found: &&Self| found.about == About::Losses;
@@ -167,7 +165,7 @@ impl Found {
         Some(Self {
             about,
             span,
-            // What was asked for may lie beside the losses.
+            // The requested part may not contain the losses.
             ladder: if ladder.from < ladder.until {
                 ladder
             } else {
@@ -177,12 +175,12 @@ impl Found {
     }
 }
 
-/// Finds the parts of a trace that its figures are to show.
+/// Finds the parts of a trace for its figures.
 #[derive(Debug, Default)]
 pub struct Extent(Option<Repair>);
 
 impl Extent {
-    /// The parts of a run that ended at `end`; `None` if the trace never began.
+    /// Returns the parts of a run that ended at `end`, or `None` if the trace never began.
     #[must_use]
     pub fn found(&self, end: Instant) -> Option<Found> {
         Some(self.0.as_ref()?.found(end))
@@ -201,7 +199,7 @@ impl Onlooker for Extent {
     }
 }
 
-/// Whether the ACK covers packet `number`.
+/// Returns `true` if the ACK covers packet `number`.
 fn is_beyond(ack: &Ack, number: u64, flow: &Flow) -> bool {
     let start = number * u64::from(flow.sender.smss);
     let offset = ack.ack.offset(flow.sender.isn, start);

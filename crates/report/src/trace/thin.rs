@@ -1,42 +1,39 @@
-//! Points of a figure, of which there are never more than a limit.
+//! A bounded number of points of a figure.
 //!
-//! Up to the limit all are kept. Beyond it they share a grid, finer than a figure's pixels, of
-//! which every cell keeps what can be seen of it; whenever the limit is reached again, the cells
-//! become twice as large. So a run twice as long needs no more memory, and its figure looks the
-//! same.
+//! Up to the limit all points are kept. Beyond it they share a grid, finer than the pixels of a figure, and every cell
+//! keeps its visible points. Whenever the limit is reached again, the size of the cells doubles. A run twice as long
+//! therefore needs no more memory, and its figure looks the same.
 
 use std::collections::HashSet;
 
-/// The most points of a kind that are kept: dozens for every pixel of a figure's width.
+/// Maximum number of points of a kind: dozens for every pixel of a figure's width.
 pub const MOST_POINTS: usize = 1 << 15;
 
-/// Cells across the points when they are first thinned out, either way; hardly ever fewer later.
-/// A figure's panel is about 600 px wide.
+/// Initial number of cells in each direction; there are rarely fewer later. The panel of a figure is about 600 px wide.
 const CELLS: f64 = 2048.0;
 
-/// A mark: a packet, or a range of packets, at a time in seconds.
+/// A mark: a packet or a range of packets, at a time in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
-    /// When, in seconds.
+    /// Time in seconds.
     pub time: f64,
-    /// The lower end of what it covers.
+    /// Lower end of its range.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of its range.
     pub high: f64,
 }
 
-/// Marks in the order of time. Of those in a cell the first is kept; so are the lowest and the
-/// highest of all.
+/// Marks in time order. A cell keeps its first mark. The lowest and the highest of all marks are kept, too.
 #[derive(Clone, Debug)]
 pub struct Marks {
     kept: Vec<Mark>,
     most: usize,
-    /// Its width in seconds and its height in packets, once there is need of it.
+    /// Width in seconds and height in packets of a cell, once marks are thinned.
     cell: Option<(f64, f64)>,
 }
 
 impl Marks {
-    /// At most so many.
+    /// Returns an empty set of at most `most` marks.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
@@ -46,7 +43,7 @@ impl Marks {
         }
     }
 
-    /// One more, no earlier than the last.
+    /// Adds a mark, no earlier than the last.
     pub fn push(&mut self, mark: Mark) {
         if self.kept.len() >= self.most {
             self.thin();
@@ -54,13 +51,13 @@ impl Marks {
         self.kept.push(mark);
     }
 
-    /// Whether some were left out.
+    /// Returns `true` if marks were left out.
     #[must_use]
     pub fn is_thinned(&self) -> bool {
         self.cell.is_some()
     }
 
-    /// Those that were kept.
+    /// Returns the marks that were kept.
     #[must_use]
     pub fn kept(&self) -> &[Mark] {
         &self.kept
@@ -101,7 +98,7 @@ impl Marks {
         });
     }
 
-    /// The places of the lowest and the highest.
+    /// Returns the indices of the lowest and the highest.
     fn extremes(&self) -> [usize; 2] {
         let lowest = index_of(&self.kept, |a, b| a.low < b.low);
         let highest = index_of(&self.kept, |a, b| a.high > b.high);
@@ -109,18 +106,18 @@ impl Marks {
     }
 }
 
-/// A value that holds from a time in seconds until the next. Of those in a cell's column the
-/// first, the least, the greatest and the last are kept.
+/// Values that hold from a time in seconds until the next. The column of a cell keeps its first, its smallest, its
+/// largest and its last value.
 #[derive(Clone, Debug)]
 pub struct Steps {
     kept: Vec<(f64, f64)>,
     most: usize,
-    /// A column's width in seconds, once there is need of it.
+    /// Width of a column in seconds, once values are thinned.
     column: Option<f64>,
 }
 
 impl Steps {
-    /// At most so many.
+    /// Returns an empty set of at most `most` values.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
@@ -130,7 +127,7 @@ impl Steps {
         }
     }
 
-    /// One more, no earlier than the last.
+    /// Adds a value, no earlier than the last.
     pub fn push(&mut self, point: (f64, f64)) {
         if self.kept.len() >= self.most {
             self.thin();
@@ -138,24 +135,24 @@ impl Steps {
         self.kept.push(point);
     }
 
-    /// Forgets all points: what comes next is the first.
+    /// Removes all values.
     pub fn clear(&mut self) {
         self.kept.clear();
     }
 
-    /// Whether some were left out.
+    /// Returns `true` if values were left out.
     #[must_use]
     pub fn is_thinned(&self) -> bool {
         self.column.is_some()
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// Those that were kept.
+    /// Returns the values that were kept.
     #[must_use]
     pub fn into_points(self) -> Vec<(f64, f64)> {
         self.kept
@@ -182,7 +179,7 @@ impl Steps {
     }
 }
 
-/// What can be seen of points in one column: the first, the least, the greatest and the last.
+/// Returns the visible points of one column: the first, the smallest, the largest and the last.
 fn visible(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     let least = index_of(points, |a, b| a.1 < b.1);
     let greatest = index_of(points, |a, b| a.1 > b.1);
@@ -197,18 +194,18 @@ fn visible(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     distinct.filter_map(|index| points.get(index).copied())
 }
 
-/// The first of the best.
+/// Returns the index of the first of the best.
 fn index_of<T>(all: &[T], better: impl Fn(&T, &T) -> bool) -> Option<usize> {
     (0..all.len()).reduce(|a, b| if better(&all[b], &all[a]) { b } else { a })
 }
 
-/// From the first to the last.
+/// Returns the time from the first to the last.
 fn width<T>(all: &[T], time: impl Fn(&T) -> f64) -> f64 {
     let ends = all.first().zip(all.last());
     ends.map_or(0.0, |(first, last)| time(last) - time(first))
 }
 
-/// A cell's size, where so much is to be divided.
+/// Returns the size of a cell for this extent.
 fn part_of(extent: f64) -> f64 {
     (extent / CELLS).max(f64::MIN_POSITIVE)
 }
@@ -217,7 +214,7 @@ fn part_of(extent: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// A line of packets, one a millisecond, with a lone one far above it.
+    /// Returns a line of packets, one per millisecond, with a single one far above it.
     fn marks(most: usize, count: u32) -> Marks {
         let mut marks = Marks::new(most);
         for n in 0..count {
@@ -232,21 +229,21 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_out_up_to_the_limit() {
+    fn all_marks_are_kept_up_to_the_limit() {
         let marks = marks(1000, 1000);
         assert_eq!(marks.kept().len(), 1000);
         assert!(!marks.is_thinned());
     }
 
     #[test]
-    fn marks_stay_few_and_keep_first_last_and_extremes_and_leave_no_gap() {
+    fn marks_are_bounded_and_keep_ends_and_extremes_without_gaps() {
         for count in [10_000, 3_000_000] {
             let marks = marks(MOST_POINTS / 4, count);
             let kept = marks.kept();
             assert!(marks.is_thinned());
             assert!(kept.len() <= MOST_POINTS / 4, "{}", kept.len());
             assert_eq!((kept[0].time, kept[0].low), (0.0, 0.0));
-            assert!(kept.iter().any(|mark| mark.high == 1e6), "the lone one");
+            assert!(kept.iter().any(|mark| mark.high == 1e6), "the single one");
             let end = f64::from(count) / 1e3;
             let times = kept.iter().map(|mark| mark.time).chain([end]);
             let times: Vec<f64> = times.collect();
@@ -257,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_all_in_one_place_become_few() {
+    fn marks_in_one_place_become_few() {
         let mut marks = Marks::new(64);
         for _ in 0..1000 {
             marks.push(Mark {
@@ -270,11 +267,11 @@ mod tests {
     }
 
     #[test]
-    fn steps_stay_few_and_keep_every_peak() {
+    fn steps_are_bounded_and_keep_every_peak() {
         const COUNT: u32 = 3_000_000;
         let mut steps = Steps::new(MOST_POINTS);
         for n in 0..COUNT {
-            // A saw tooth, infinite at first as a threshold is, with two peaks of one point.
+            // A sawtooth with two peaks of one point, infinite at first like a threshold.
             let value = match n {
                 0 => f64::INFINITY,
                 50_001 => 1e5,
@@ -292,7 +289,7 @@ mod tests {
         for peak in [(50_001.0, 1e5), (2_120_003.0, -1e5)] {
             assert!(points.contains(&peak), "{peak:?}");
         }
-        // As fine as a figure, from the beginning to the end.
+        // As fine as a figure from beginning to end.
         let gaps = points.windows(2).map(|pair| pair[1].0 - pair[0].0);
         let widest = gaps.reduce(f64::max).unwrap();
         assert!(widest <= f64::from(COUNT) / 1000.0, "{widest}");

@@ -1,3 +1,3 @@
-//! The integration tests of this crate, in one program.
+//! Integration tests of this crate, in one program.
 
 mod trace_stream;

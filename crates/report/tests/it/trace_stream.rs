@@ -1,4 +1,4 @@
-//! Traces that go to files while they happen: the same as in memory, however long, or an error.
+//! Traces that are streamed to files: the same as in memory for any length, or an error.
 
 use dupack_algorithms::catalog::Catalog;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ fn plan(stack: &str, duration: &str, path: &str) -> Plan {
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
-/// Writes the files, and then draws what is found: as `dupack trace` does.
+/// Writes the files, then draws the parts that were found, like `dupack trace`.
 fn streamed<W: Write>(
     plan: &Plan,
     outputs: Outputs<W>,
@@ -37,7 +37,7 @@ fn streamed<W: Write>(
 }
 
 #[test]
-fn files_and_figure_are_those_of_the_trace_in_memory() {
+fn files_and_figure_match_the_trace_in_memory() {
     let lossy = "[path]\nrate = \"2Mbit/s\"\ndelay = \"40ms\"\nbuffer = \"20pkt\"\nloss = \"3%\"";
     let listed = "[path]\nrate = \"1Mbit/s\"\ndelay = \"98ms\"\ndrop = [\"24-30\", \"26#2\"]";
     let calm = "[path]\nrate = \"1Mbit/s\"\ndelay = \"10ms\"\n[sender]\nmax_window = \"4pkt\"";
@@ -73,7 +73,7 @@ fn files_and_figure_are_those_of_the_trace_in_memory() {
     }
 }
 
-/// Two stacks, the second of which repairs later: one part shows both, and says what is seen.
+/// Two stacks, of which the second repairs later: one part shows both, with a text description.
 #[test]
 fn figures_of_several_stacks_share_their_axes() {
     let path = "[path]\nrate = \"1Mbit/s\"\ndelay = \"98ms\"\ndrop = [\"24-30\"]";
@@ -136,7 +136,7 @@ fn figures_of_several_stacks_share_their_axes() {
     assert!(drawn.ladder.svg().unwrap().contains("24"));
 }
 
-/// Takes some bytes, and says then that the disk is full.
+/// Accepts some bytes, and then reports a full disk.
 struct Disk {
     room: usize,
 }
@@ -157,31 +157,31 @@ impl Write for Disk {
 }
 
 #[test]
-fn a_full_disk_ends_the_run_and_is_told_with_the_file() {
-    // Months: a test that ends shows that the run did not go on.
+fn a_full_disk_ends_the_run_with_an_error_that_names_the_file() {
+    // Months of simulated time: the test ends only if the run stops at the error.
     let plan = plan("sack/reno", "10000000s", "[path]\nrate = \"10Mbit/s\"");
-    each_full_disk_is_told(&plan, |is_full| Disk {
+    each_full_disk_is_an_error(&plan, |is_full| Disk {
         room: if is_full { 100_000 } else { usize::MAX },
     });
 }
 
-/// What is left in a buffer at the end is written, too, and its errors are told.
+/// The buffer is flushed at the end, and its errors are reported.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_disk_that_is_full_at_the_end_is_told() {
+fn a_disk_that_is_full_at_the_end_is_an_error() {
     let plan = plan(
         "sack/reno",
         "300ms",
         "[path]\nrate = \"1Mbit/s\"\ndelay = \"40ms\"",
     );
     let open = |path: &str| std::fs::OpenOptions::new().write(true).open(path).unwrap();
-    each_full_disk_is_told(&plan, |is_full| {
+    each_full_disk_is_an_error(&plan, |is_full| {
         open(if is_full { "/dev/full" } else { "/dev/null" })
     });
 }
 
-/// Streams `plan` with one disk after the other full: the error names its file.
-fn each_full_disk_is_told<W: Write>(plan: &Plan, disk: impl Fn(bool) -> W) {
+/// Streams `plan` with each disk full in turn. The error names its file.
+fn each_full_disk_is_an_error<W: Write>(plan: &Plan, disk: impl Fn(bool) -> W) {
     for full in [TraceFile::Packets, TraceFile::Windows, TraceFile::Capture] {
         let disk = |file| disk(file == full);
         let outputs = Outputs {
@@ -199,23 +199,23 @@ fn each_full_disk_is_told<W: Write>(plan: &Plan, disk: impl Fn(bool) -> W) {
     }
 }
 
-/// Memory in the test's own process, which the test starts again for each duration: what a
-/// process held at most never falls.
+/// Memory of the test's own process, which the test starts again for each duration because a process's peak memory
+/// never decreases.
 #[cfg(target_os = "linux")]
 mod memory {
     use dupack_tcp::time::{Duration, Instant};
 
     use super::*;
 
-    /// Set for the child: the simulated time in seconds.
+    /// Simulated time in seconds, set for the child.
     const SECONDS: &str = "DUPACK_TEST_TRACE_SECONDS";
     const PEAK: &str = "peak KiB: ";
 
-    /// Most that the longer run may need beyond the shorter. Its events alone are 400 MB.
+    /// Maximum additional memory of the longer run. Its events alone take 400 MB.
     const GROWTH_KIB_MAX: u64 = 4096;
 
     #[test]
-    fn a_run_ten_times_as_long_needs_no_more() {
+    fn runs_ten_times_as_long_need_no_more_memory() {
         if let Ok(seconds) = std::env::var(SECONDS) {
             return trace(seconds.parse().unwrap());
         }
@@ -226,7 +226,7 @@ mod memory {
         );
     }
 
-    /// A trace of 50 Mbit/s, all of it in the figure.
+    /// Traces 50 Mbit/s, all of it in the figure.
     fn trace(seconds: u64) {
         let path = "[path]\nrate = \"50Mbit/s\"\ndelay = \"5ms\"\nbuffer = \"50pkt\"";
         let plan = plan("sack/cubic", &format!("{seconds}s"), path);
@@ -261,7 +261,7 @@ mod memory {
     }
 
     fn peak_kib_of(seconds: u64) -> u64 {
-        let name = "trace_stream::memory::a_run_ten_times_as_long_needs_no_more";
+        let name = "trace_stream::memory::runs_ten_times_as_long_need_no_more_memory";
         let output = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", name, "--nocapture", "--test-threads=1"])
             .env(SECONDS, seconds.to_string())

@@ -1,4 +1,4 @@
-//! What expressions come to.
+//! Evaluates expressions.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,18 +9,18 @@ use super::parse::{Expression, Statement};
 use super::value::{Number, Value};
 use crate::parse::DEEPEST;
 
-/// Why there is no value.
+/// Reasons why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Error {
-    /// Python would have stopped too.
+    /// An error in Python, too.
     Wrong(String),
-    /// It is not known here.
+    /// Valid in Python but not supported here.
     Beyond(String),
 }
 
 type Evaluated = Result<Value, Error>;
 
-/// One statement's view of the world.
+/// Variables and endpoint state that a statement can use.
 pub(super) struct Evaluation<'e> {
     variables: &'e BTreeMap<String, Value>,
     state: &'e dyn Fn(&str) -> Lookup,
@@ -40,7 +40,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// What is assigned, if anything is.
+    /// Executes a statement and returns the assignment, if it is one.
     pub(super) fn execute(&self, statement: &Statement) -> Result<Option<(String, Value)>, Error> {
         match statement {
             Statement::Assign(name, value) => Ok(Some((name.clone(), self.value(value)?))),
@@ -50,11 +50,8 @@ impl<'e> Evaluation<'e> {
                     return Ok(None);
                 }
                 let said = match message {
-                    Some(message) => format!(
-                        "the assertion does not hold: {}",
-                        self.value(message)?.shown()
-                    ),
-                    None => "the assertion does not hold".to_owned(),
+                    Some(message) => format!("assertion failed: {}", self.value(message)?.shown()),
+                    None => "assertion failed".to_owned(),
                 };
                 Err(Error::Wrong(said))
             }
@@ -102,11 +99,11 @@ impl<'e> Evaluation<'e> {
             Lookup::Is(value) => Ok(value),
             Lookup::Beyond(reason) => Err(Error::Beyond(reason)),
             Lookup::Wrong(message) => Err(Error::Wrong(message)),
-            Lookup::Unknown => Err(Error::Wrong(format!("there is no `{name}`"))),
+            Lookup::Unknown => Err(Error::Wrong(format!("unknown name `{name}`"))),
         }
     }
 
-    /// The first that `ends` the search, or the last.
+    /// Evaluates `parts` in order and returns the first value that `ends` the search, or the last value.
     fn first(&self, parts: &[Expression], ends: impl Fn(&Value) -> bool) -> Evaluated {
         let mut last = Value::None;
         for part in parts {
@@ -139,7 +136,7 @@ impl<'e> Evaluation<'e> {
             let mut values = values.iter();
             let mut best = values
                 .next()
-                .ok_or_else(|| Error::Wrong(format!("`{name}` of nothing")))?;
+                .ok_or_else(|| Error::Wrong(format!("`{name}` needs at least one value")))?;
             for value in values {
                 if value.order(best) == Some(wanted) {
                     best = value;
@@ -177,7 +174,7 @@ impl<'e> Evaluation<'e> {
                 None => Err(not_numbers("float")),
             },
             ("str", [one]) => Ok(Value::Text(one.shown())),
-            _ => Err(Error::Beyond(format!("Python's `{name}` in code"))),
+            _ => Err(Error::Beyond(format!("Python's `{name}`"))),
         }
     }
 }
@@ -230,7 +227,7 @@ fn whole(left: i64, sign: &str, right: i64) -> Evaluated {
     }
     let shift = || match right < 0 {
         true => Err(Error::Wrong(format!(
-            "`{sign}` by {right}, which is below zero"
+            "`{sign}` by the negative number {right}"
         ))),
         false => u32::try_from(right).map_err(|_| too_large()),
     };
@@ -238,7 +235,7 @@ fn whole(left: i64, sign: &str, right: i64) -> Evaluated {
         "+" => left.checked_add(right),
         "-" => left.checked_sub(right),
         "*" => left.checked_mul(right),
-        // Python rounds down, and the remainder has the divisor's sign.
+        // Python rounds down, and the remainder has the sign of the divisor.
         "//" => left.checked_div_euclid(right).map(|quotient| {
             if right < 0 && left.rem_euclid(right) != 0 {
                 quotient - 1
@@ -253,7 +250,7 @@ fn whole(left: i64, sign: &str, right: i64) -> Evaluated {
                 rest
             }
         }),
-        // Python's is a real number then.
+        // In Python the result is a real number then.
         "**" if right < 0 => return power(left as f64, right as f64),
         "**" => left.checked_pow(shift()?),
         "<<" => match shift()? {
@@ -285,13 +282,13 @@ fn real(left: f64, sign: &str, right: f64) -> Evaluated {
     .value())
 }
 
-/// `base ** exponent` of real numbers.
+/// Returns `base ** exponent` of real numbers.
 fn power(base: f64, exponent: f64) -> Evaluated {
     if base == 0.0 && exponent < 0.0 {
-        return Err(Error::Wrong("zero to a power below zero".to_owned()));
+        return Err(Error::Wrong("zero to a negative power".to_owned()));
     }
     if base < 0.0 && exponent.fract() != 0.0 {
-        return Err(Error::Beyond("complex numbers in code".to_owned()));
+        return Err(Error::Beyond("complex numbers".to_owned()));
     }
     let result = base.powf(exponent);
     match result.is_infinite() && base.is_finite() && exponent.is_finite() {
@@ -300,40 +297,40 @@ fn power(base: f64, exponent: f64) -> Evaluated {
     }
 }
 
-/// `int('7')`
+/// Evaluates `int('7')`.
 fn read_int(text: &str) -> Evaluated {
     use std::num::IntErrorKind::{NegOverflow, PosOverflow};
     let read = text.trim().parse::<i64>();
     read.map(Value::Int).map_err(|error| match error.kind() {
         PosOverflow | NegOverflow => too_large(),
-        _ => Error::Wrong(format!("`int` of '{text}', which is no whole number")),
+        _ => Error::Wrong(format!("`int('{text}')` is not a whole number")),
     })
 }
 
-/// `float('7.5')`
+/// Evaluates `float('7.5')`.
 fn read_float(text: &str) -> Evaluated {
     let read = text.trim().parse().map(Value::Float);
-    read.map_err(|_| Error::Wrong(format!("`float` of '{text}', which is no number")))
+    read.map_err(|_| Error::Wrong(format!("`float('{text}')` is not a number")))
 }
 
-/// `x = x, x`, written often enough, would fill any memory, and what is nested is walked by recursion.
+/// Limits the size of a value: repeating `x = x, x` would fill any memory, and nested values are walked recursively.
 fn bounded(value: Value) -> Evaluated {
     let (parts, depth) = value.extent();
     match parts <= MOST_PARTS && depth <= DEEPEST {
         true => Ok(value),
         false => Err(Error::Beyond(format!(
-            "values of more than {MOST_PARTS} parts or {DEEPEST} levels in code"
+            "values with more than {MOST_PARTS} parts or {DEEPEST} levels"
         ))),
     }
 }
 
-/// How many numbers and characters a value may have.
+/// Maximum number of numbers and characters in a value.
 const MOST_PARTS: usize = 10_000;
 
 fn too_large() -> Error {
-    Error::Beyond("numbers of more than 64 bits in code".to_owned())
+    Error::Beyond("numbers of more than 64 bits".to_owned())
 }
 
 fn not_numbers(sign: &str) -> Error {
-    Error::Wrong(format!("`{sign}` of what has no such thing"))
+    Error::Wrong(format!("`{sign}` does not apply to these values"))
 }

@@ -1,9 +1,9 @@
-//! `'%d' % value`.
+//! String formatting: `'%d' % value`.
 
 use super::evaluate::Error;
 use super::value::{Number, Value};
 
-/// Puts values into a text as Python's `%` does, as far as scripts use it.
+/// Formats values as Python's `%` operator does, as far as scripts use it.
 pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
     let wrong = |message: &str| Error::Wrong(message.to_owned());
     let mut values = match values {
@@ -18,12 +18,12 @@ pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
         rest = &rest[at + 1..];
         let end = rest
             .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-')
-            .ok_or_else(|| wrong("a format that ends in `%`"))?;
+            .ok_or_else(|| wrong("the format ends in `%`"))?;
         let (width, after) = rest.split_at(end);
         let mut after = after.chars();
         let conversion = after
             .next()
-            .ok_or_else(|| wrong("a format that ends in `%`"))?;
+            .ok_or_else(|| wrong("the format ends in `%`"))?;
         rest = after.as_str();
         if conversion == '%' {
             out.push('%');
@@ -31,13 +31,13 @@ pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
         }
         let value = values
             .next()
-            .ok_or_else(|| wrong("a format with more places than values"))?;
+            .ok_or_else(|| wrong("the format has more places than values"))?;
         out.push_str(&converted(width, conversion, &value)?);
     }
     out.push_str(rest);
     match values.next() {
         None => Ok(out),
-        Some(_) => Err(wrong("a format with fewer places than values")),
+        Some(_) => Err(wrong("the format has fewer places than values")),
     }
 }
 
@@ -45,10 +45,10 @@ fn converted(width: &str, conversion: char, value: &Value) -> Result<String, Err
     let number = || {
         value
             .number()
-            .ok_or_else(|| Error::Wrong(format!("the format `%{conversion}` of what is no number")))
+            .ok_or_else(|| Error::Wrong(format!("the format `%{conversion}` needs a number")))
     };
     let places = match width.split_once('.') {
-        // What does not fit is more than a text can be printed with.
+        // A precision that does not fit is larger than any text can have.
         Some((_, places)) => places
             .parse::<u16>()
             .map_err(|_| beyond(width, conversion))?,

@@ -1,4 +1,4 @@
-//! Words, numbers, texts and signs.
+//! The lexer: words, numbers, texts and signs.
 
 use winnow::combinator::{alt, delimited, opt, repeat};
 use winnow::error::{ContextError, ErrMode};
@@ -20,17 +20,17 @@ pub(super) enum Token {
     End,
 }
 
-/// Longer ones before those that they begin with.
+/// Signs; a longer one precedes its prefixes.
 const SIGNS: [&str; 28] = [
     "**=", "//=", "**", "//", "==", "!=", "<=", ">=", "<<", ">>", "+=", "-=", "*=", "/=", "<", ">",
     "+", "-", "*", "/", "%", "&", "|", "^", "~", "(", ")", ",",
 ];
 
-/// The tokens of `text`, each with the number of lines above it; or why there are none, and in which line.
+/// Returns the tokens of `text`, each with the number of lines above it; or the error and its line.
 pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, (usize, Error)> {
     let mut rest = text;
     let mut line = 0;
-    // Inside brackets a line's end is none of a statement's.
+    // Inside brackets, the end of a line does not end a statement.
     let mut depth = 0_usize;
     let mut tokens = Vec::new();
     loop {
@@ -65,21 +65,19 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, (usize, Error)> 
     }
 }
 
-/// Why there is no token at the beginning of `rest`, which stands behind `before`.
+/// Returns the error for `rest`, which starts with no valid token and follows `before`.
 fn unread(before: &str, rest: &str) -> Error {
     let start: String = rest.chars().take_while(|&c| c != '\n').take(20).collect();
     match rest.chars().next() {
-        // Three quotes begin a text of several lines.
+        // Three quotes start a text of several lines.
         Some(quote @ ('\'' | '"'))
             if !before.ends_with([quote; 2].iter().collect::<String>().as_str()) =>
         {
-            Error::Wrong(format!(
-                "a text begins at `{start}` and has no end: write `{quote}`"
-            ))
+            Error::Wrong(format!("unclosed text at `{start}`: add `{quote}`"))
         }
-        Some(sign @ ('$' | '?' | '!')) => Error::Wrong(format!("Python has no `{sign}`")),
+        Some(sign @ ('$' | '?' | '!')) => Error::Wrong(format!("`{sign}` is not Python")),
         _ => Error::Beyond(format!(
-            "Python beyond assertions and arithmetic: `{start}`"
+            "Python other than assertions and arithmetic: `{start}`"
         )),
     }
 }

@@ -1,5 +1,5 @@
-//! The Python of `%{ }%`, as far as scripts use it: assertions, assignments, `print`, and
-//! expressions of numbers, texts and tuples. What goes beyond is not guessed at.
+//! The subset of Python that scripts use in `%{ }%`: assertions, assignments, `print`, and expressions of numbers,
+//! texts and tuples. Anything else is reported as unsupported.
 
 mod evaluate;
 mod format;
@@ -16,39 +16,39 @@ use evaluate::Evaluation;
 use parse::Statement;
 pub(crate) use value::Value;
 
-/// Why code stopped.
+/// Reasons why code stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// An assertion does not hold, or Python itself would have stopped.
+    /// An assertion failed, or Python would have stopped too.
     Failed(Complaint),
-    /// It uses what is not there.
+    /// The code uses something unsupported.
     Beyond(String),
 }
 
-/// What is wrong, and where.
+/// An error in code and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Complaint {
-    /// Lines below the first of the code.
+    /// Number of lines after the first line of the code.
     pub(crate) line: usize,
-    /// What does not hold.
+    /// The error message.
     pub(crate) message: String,
-    /// The names of the endpoint's state in it, with their values.
+    /// Names of the endpoint's state in the statement, with their values.
     pub(crate) seen: Vec<(String, String)>,
 }
 
-/// What a name of the endpoint's state stands for.
+/// Result of looking up a name of the endpoint's state.
 pub(crate) enum Lookup {
-    /// This.
+    /// The value.
     Is(Value),
-    /// It exists, but is not known here.
+    /// The name exists but is not supported here.
     Beyond(String),
-    /// There is no such name, and this is why.
+    /// The name does not exist, for this reason.
     Wrong(String),
-    /// There is no such name.
+    /// The name does not exist.
     Unknown,
 }
 
-/// Runs the code of a script. Variables live as long as it does.
+/// Runs the code of a script. Variables persist between blocks.
 #[derive(Debug)]
 pub(crate) struct Interpreter {
     variables: BTreeMap<String, Value>,
@@ -56,7 +56,7 @@ pub(crate) struct Interpreter {
 }
 
 impl Interpreter {
-    /// With what `print` calls with each line.
+    /// Creates an interpreter; `print` is called with each printed line.
     pub(crate) const fn new(print: fn(&str)) -> Self {
         Self {
             variables: BTreeMap::new(),
@@ -64,7 +64,7 @@ impl Interpreter {
         }
     }
 
-    /// Runs `text`; `state` knows the endpoint.
+    /// Runs `text`; `state` looks up names of the endpoint's state.
     pub(crate) fn run(&mut self, text: &str, state: &dyn Fn(&str) -> Lookup) -> Result<(), Stop> {
         for (line, statement) in parse::statements(text).map_err(unread)? {
             let evaluation = Evaluation::new(&self.variables, state, self.print);
@@ -87,7 +87,7 @@ impl Interpreter {
         Ok(())
     }
 
-    /// The names in `statement` and what they stand for.
+    /// Returns the names in `statement` with their values.
     fn seen(&self, statement: &Statement, state: &dyn Fn(&str) -> Lookup) -> Vec<(String, String)> {
         let mut seen: Vec<(String, String)> = Vec::new();
         for name in statement.names() {
@@ -106,7 +106,7 @@ impl Interpreter {
     }
 }
 
-/// What comes of code that cannot be read.
+/// Converts the error of code that cannot be parsed.
 fn unread((line, error): (usize, evaluate::Error)) -> Stop {
     match error {
         evaluate::Error::Beyond(reason) => Stop::Beyond(reason),

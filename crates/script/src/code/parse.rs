@@ -1,4 +1,4 @@
-//! Statements and expressions.
+//! The parser: statements and expressions.
 
 use super::evaluate::Error;
 use super::lex::{Token, tokens};
@@ -8,7 +8,7 @@ use crate::parse::{DEEPEST, too_deep};
 pub(super) enum Statement {
     Assert(Expression, Option<Expression>),
     Assign(String, Expression),
-    /// `print` and expressions by themselves: what they come to is forgotten.
+    /// `print` and expression statements; the value is discarded.
     Evaluate(Expression),
 }
 
@@ -20,9 +20,9 @@ pub(super) enum Expression {
     Name(String),
     Tuple(Vec<Expression>),
     Not(Box<Expression>),
-    /// A sign before a number: `-` or `~`.
+    /// A unary operator: `-` or `~`.
     Sign(char, Box<Expression>),
-    /// `a + b - c`, from the left: a list, so that a long one is not a deep one.
+    /// `a + b - c`, from the left; a list, so that a long expression is not a deep one.
     Arithmetic(Box<Expression>, Vec<(&'static str, Expression)>),
     And(Vec<Expression>),
     Or(Vec<Expression>),
@@ -32,7 +32,7 @@ pub(super) enum Expression {
 }
 
 impl Statement {
-    /// The names in it, as they come.
+    /// Returns the names in the expression, in order.
     pub(super) fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         match self {
@@ -62,8 +62,7 @@ impl Expression {
     }
 }
 
-/// The statements of `text`, each with the number of lines above it; or why there are none, and in
-/// which line.
+/// Returns the statements of `text`, each with the number of lines above it; or the error and its line.
 pub(super) fn statements(text: &str) -> Result<Vec<(usize, Statement)>, (usize, Error)> {
     let tokens = tokens(text)?;
     let mut statements = Vec::new();
@@ -77,7 +76,7 @@ pub(super) fn statements(text: &str) -> Result<Vec<(usize, Statement)>, (usize, 
     Ok(statements)
 }
 
-/// How tightly arithmetic binds, from the loosest.
+/// Binding levels of arithmetic, from the loosest.
 const LEVELS: [&[&str]; 6] = [
     &["|"],
     &["^"],
@@ -91,7 +90,7 @@ const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 
 struct Reader<'t> {
     tokens: &'t [(usize, Token)],
-    /// The token before.
+    /// The previous token.
     last: Option<&'t (usize, Token)>,
     depth: usize,
 }
@@ -107,7 +106,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// How many lines of code are above what is next.
+    /// Returns the number of lines above the next token.
     fn line(&self) -> usize {
         self.tokens
             .first()
@@ -130,7 +129,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Reads what is one level further inside.
+    /// Parses an expression one nesting level deeper.
     fn nested(&mut self, read: impl FnOnce(&mut Self) -> Read<Expression>) -> Read<Expression> {
         if self.depth == DEEPEST {
             return Err(Error::Wrong(too_deep()));
@@ -157,7 +156,7 @@ impl<'t> Reader<'t> {
         there
     }
 
-    /// The one of `signs` that is next, taken.
+    /// Takes the next token if it is one of `signs`, and returns it.
     fn take_one_of(&mut self, signs: &[&'static str]) -> Option<&'static str> {
         signs.iter().copied().find(|sign| self.take_sign(sign))
     }
@@ -178,7 +177,8 @@ impl<'t> Reader<'t> {
         match (&statement, self.peek()) {
             (_, None) => Ok(statement),
             (Statement::Assert(..), Some(Token::Sign(","))) => Err(Error::Wrong(
-                "`assert` takes a condition and a message: write brackets around more".to_owned(),
+                "`assert` takes a condition and a message: put further values in parentheses"
+                    .to_owned(),
             )),
             // `x = y = 1`, `x, y = 1, 2`
             (Statement::Assign(..) | Statement::Evaluate(_), Some(Token::Sign("="))) => {
@@ -192,7 +192,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The variable that is assigned to, if this is an assignment.
+    /// Returns the assigned variable if this is an assignment.
     fn assigned(&self) -> Option<String> {
         match self.tokens {
             [
@@ -223,7 +223,7 @@ impl<'t> Reader<'t> {
         Ok(Statement::Assign(name, value))
     }
 
-    /// An expression, or several with commas between.
+    /// Parses an expression, or several separated by commas.
     fn tuple(&mut self) -> Read<Expression> {
         let first = self.expression()?;
         if !matches!(self.peek(), Some(Token::Sign(","))) {
@@ -385,11 +385,11 @@ impl<'t> Reader<'t> {
     fn beyond(&self) -> Error {
         let found = named(self.peek());
         Error::Beyond(format!(
-            "Python beyond assertions and arithmetic, at {found}"
+            "Python other than assertions and arithmetic, at {found}"
         ))
     }
 
-    /// There is none where Python must have one.
+    /// Creates the error for a missing expression.
     fn no_expression(&self) -> Error {
         let mut message = "expected an expression".to_owned();
         if let before @ Some(_) = self.before() {
@@ -401,15 +401,16 @@ impl<'t> Reader<'t> {
         Error::Wrong(message)
     }
 
-    /// Something other than the end of brackets.
+    /// Creates the error for a missing closing bracket.
     fn unclosed(&self) -> Error {
         match self.peek() {
-            None => Error::Wrong("`(` is not closed: write `)`".to_owned()),
+            None => Error::Wrong("unclosed `(`: add `)`".to_owned()),
             Some(_) => self.surplus(),
         }
     }
 
-    /// What follows an expression and is no part of it: Python's, but not ours, or nobody's.
+    /// Creates the error for a token after an expression that does not belong to it: unsupported if Python accepts it,
+    /// otherwise wrong.
     fn surplus(&self) -> Error {
         match (self.before(), self.peek()) {
             (_, Some(Token::Word(word))) if KEYWORDS.contains(&&**word) => self.beyond(),
@@ -423,12 +424,12 @@ impl<'t> Reader<'t> {
             (_, Some(Token::Sign("="))) => {
                 Error::Wrong("`=` assigns: write `==` to compare".to_owned())
             }
-            (_, Some(Token::Sign(")"))) => Error::Wrong("`)` closes nothing".to_owned()),
+            (_, Some(Token::Sign(")"))) => Error::Wrong("unmatched `)`".to_owned()),
             (
                 before,
                 found @ Some(Token::Word(_) | Token::Int(_) | Token::Float(_) | Token::Text(_)),
             ) => Error::Wrong(format!(
-                "found {} after {}: write an operator or a comma between them",
+                "found {} after {}: expected an operator or a comma between them",
                 named(found),
                 named(before)
             )),
@@ -437,7 +438,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// A token as a message names it.
+/// Returns a token as messages name it.
 fn named(token: Option<&Token>) -> String {
     match token {
         None => "the end of a line".to_owned(),
@@ -450,10 +451,10 @@ fn named(token: Option<&Token>) -> String {
     }
 }
 
-/// Words that stand between expressions and never begin one.
+/// Keywords that come between expressions and never start one.
 const JOINTS: [&str; 5] = ["and", "or", "in", "is", "assert"];
 
-/// Words that begin what is not an expression.
+/// Keywords that cannot start an expression.
 const KEYWORDS: [&str; 31] = [
     "if", "else", "elif", "for", "while", "def", "class", "import", "from", "return", "lambda",
     "try", "with", "in", "is", "and", "or", "not", "del", "pass", "raise", "global", "nonlocal",

@@ -37,7 +37,7 @@ impl Number {
 }
 
 impl Value {
-    /// Whether it counts as true.
+    /// Returns `true` if the value counts as true.
     pub(super) fn is_true(&self) -> bool {
         match self {
             Self::None => false,
@@ -49,7 +49,7 @@ impl Value {
         }
     }
 
-    /// As a number; truth values are 0 and 1.
+    /// Returns the value as a number; truth values are 0 and 1.
     pub(super) fn number(&self) -> Option<Number> {
         match self {
             Self::Bool(bool) => Some(Number::Int(i64::from(*bool))),
@@ -59,7 +59,7 @@ impl Value {
         }
     }
 
-    /// How two values stand to each other; `None` if they have no order.
+    /// Returns the order of two values; `None` if they have none.
     pub(super) fn order(&self, other: &Self) -> Option<Ordering> {
         if let (Some(one), Some(two)) = (self.number(), other.number()) {
             return match (one, two) {
@@ -83,7 +83,7 @@ impl Value {
         }
     }
 
-    /// How many numbers and characters it has, and how deeply they are nested.
+    /// Returns the number of numbers and characters in the value, and its nesting depth.
     pub(super) fn extent(&self) -> (usize, usize) {
         match self {
             Self::Text(text) => (text.len().max(1), 1),
@@ -97,7 +97,7 @@ impl Value {
         }
     }
 
-    /// As `str` has it.
+    /// Returns the text that `str` gives.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -105,7 +105,7 @@ impl Value {
         }
     }
 
-    /// As `repr` has it.
+    /// Returns the text that `repr` gives.
     pub(super) fn represented(&self) -> String {
         match self {
             Self::None => "None".to_owned(),

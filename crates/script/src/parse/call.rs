@@ -1,4 +1,4 @@
-//! Calls of the operating system.
+//! System calls.
 
 use super::cursor::{Cursor, Parsed};
 use super::lex::Kind;
@@ -23,7 +23,7 @@ pub(super) fn call(cursor: &mut Cursor<'_, '_>) -> Parsed<Call> {
     if let Some(message) = miscounted(name, arguments.len()) {
         return Err(cursor.wrong_at(at, &message));
     }
-    cursor.sign('=', "what the call returns")?;
+    cursor.sign('=', "the result of the call")?;
     let result = expression(cursor)?;
     let error = match cursor.peek() {
         Some(Kind::Word(name)) => {
@@ -42,8 +42,8 @@ pub(super) fn call(cursor: &mut Cursor<'_, '_>) -> Parsed<Call> {
     })
 }
 
-/// Calls and their arguments, as packetdrill counts them (and `accept4`, which it has not). What stands in square
-/// brackets may be missing.
+/// Calls and their arguments, as packetdrill counts them, plus `accept4`, which packetdrill lacks. Arguments in square
+/// brackets are optional.
 const CALLS: [(&str, &[&str]); 24] = [
     ("socket", &["domain", "type", "protocol"]),
     ("bind", &["descriptor", "address", "length"]),
@@ -97,7 +97,7 @@ const CALLS: [(&str, &[&str]); 24] = [
     ("poll", &["descriptors", "count", "timeout"]),
 ];
 
-/// What to say of a call that does not have this many arguments. A call that is not known here may have any.
+/// Returns the error for a call that does not take `count` arguments. Unknown calls take any number.
 fn miscounted(name: &str, count: usize) -> Option<String> {
     let (_, arguments) = CALLS.iter().find(|(known, _)| *known == name)?;
     let most = arguments.len();
@@ -111,10 +111,12 @@ fn miscounted(name: &str, count: usize) -> Option<String> {
         (least, most) => format!("{least} or {most} arguments"),
     };
     let arguments = arguments.join(", ");
-    Some(format!("{name} takes {takes}: {arguments}; got {count}"))
+    Some(format!(
+        "{name} takes {takes} ({arguments}), but {count} are given"
+    ))
 }
 
-/// What follows an error in brackets is for the reader alone.
+/// Skips the text in parentheses after an error, which is for readers only.
 fn note(cursor: &mut Cursor<'_, '_>) -> Parsed<()> {
     if !cursor.take_sign('(') {
         return Ok(());
@@ -128,7 +130,7 @@ fn note(cursor: &mut Cursor<'_, '_>) -> Parsed<()> {
     Err(cursor.expected("`)`: the end of a note"))
 }
 
-/// Expressions up to `closing`, which is taken.
+/// Parses expressions up to `closing`, which is taken.
 fn list(cursor: &mut Cursor<'_, '_>, closing: char) -> Parsed<Vec<Expression>> {
     let mut items = Vec::new();
     if cursor.take_sign(closing) {
@@ -147,7 +149,7 @@ fn expression(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
     cursor.nested(choice)
 }
 
-/// `a|b`, or one value.
+/// Parses `a|b`, or a single value.
 fn choice(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
     let first = operand(cursor)?;
     if cursor.peek() != Some(Kind::Sign('|')) {
@@ -183,7 +185,7 @@ fn operand(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
     Ok(simple)
 }
 
-/// Texts side by side are one.
+/// Parses a text; adjacent texts are joined.
 fn text(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
     let mut whole = String::new();
     while let Some(Kind::Text(part)) = cursor.peek() {
@@ -196,10 +198,10 @@ fn text(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
     Ok(Expression::Text(whole))
 }
 
-/// A name, or what is made of one: `htons(80)`, `type=3`.
+/// Parses a name, or an expression that starts with a name: `htons(80)`, `type=3`.
 fn word(cursor: &mut Cursor<'_, '_>, name: &str) -> Parsed<Expression> {
     cursor.advance();
-    // A note may follow a result: only what stands close is an argument.
+    // A note may follow a result, so only an adjacent parenthesis starts arguments.
     if cursor.peek() == Some(Kind::Sign('(')) && cursor.is_close() {
         cursor.advance();
         let arguments = list(cursor, ')')?;
@@ -213,7 +215,7 @@ fn word(cursor: &mut Cursor<'_, '_>, name: &str) -> Parsed<Expression> {
     Ok(Expression::Name(name.to_owned()))
 }
 
-/// The members of a struct, from behind the opening brace on.
+/// Parses the members of a struct after the opening brace.
 fn members(cursor: &mut Cursor<'_, '_>) -> Parsed<Vec<Member>> {
     let mut members = Vec::new();
     loop {
@@ -232,7 +234,7 @@ fn member(cursor: &mut Cursor<'_, '_>) -> Parsed<Member> {
             cursor.advance();
             Some(name.to_owned())
         }
-        // `msg_iov(2)=[…]`: how many there are is seen from the list.
+        // `msg_iov(2)=[…]`: the list itself gives the count.
         (Some(Kind::Word(name)), Some(Kind::Sign('('))) if name.starts_with("msg_") => {
             cursor.advance();
             cursor.advance();

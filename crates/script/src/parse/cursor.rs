@@ -1,14 +1,14 @@
-//! A place among the tokens of a script.
+//! A position in the tokens of a script.
 
 use super::error::ParseError;
 use super::lex::{Kind, Token};
 
-/// What a part of the grammar comes to.
+/// Result of parsing a part of the grammar.
 pub(super) type Parsed<T> = Result<T, ParseError>;
 
 pub(super) struct Cursor<'s, 't> {
     source: &'s str,
-    /// Where it ends but for white space.
+    /// End of the script without trailing white space.
     end: usize,
     last_line: usize,
     tokens: &'t [Token<'s>],
@@ -16,8 +16,8 @@ pub(super) struct Cursor<'s, 't> {
     depth: usize,
 }
 
-/// How deeply brackets may be nested, in calls and in code. Real scripts have three or four; what is
-/// read by recursion must have a bound well within a thread's stack.
+/// Maximum nesting of brackets, in calls and in code. Real scripts have three or four levels; recursive parsing needs a
+/// bound well within a thread's stack.
 pub(crate) const DEEPEST: usize = 50;
 
 impl<'s, 't> Cursor<'s, 't> {
@@ -33,12 +33,12 @@ impl<'s, 't> Cursor<'s, 't> {
         }
     }
 
-    /// The next token.
+    /// Returns the next token.
     pub(super) fn peek(&self) -> Option<Kind<'s>> {
         self.tokens.get(self.next).map(|token| token.kind)
     }
 
-    /// The token after the next.
+    /// Returns the token after the next.
     pub(super) fn peek_second(&self) -> Option<Kind<'s>> {
         self.tokens.get(self.next + 1).map(|token| token.kind)
     }
@@ -47,7 +47,7 @@ impl<'s, 't> Cursor<'s, 't> {
         self.next += 1;
     }
 
-    /// Reads what is one level further inside.
+    /// Parses one nesting level deeper.
     pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == DEEPEST {
             return Err(self.wrong(&too_deep()));
@@ -58,18 +58,18 @@ impl<'s, 't> Cursor<'s, 't> {
         inside
     }
 
-    /// The place, for [`wrong_at`](Self::wrong_at).
+    /// Returns the position, for [`wrong_at`](Self::wrong_at).
     pub(super) const fn position(&self) -> usize {
         self.next
     }
 
-    /// The line of the next token, from 1.
+    /// Returns the line of the next token, from 1.
     pub(super) fn line(&self) -> usize {
         let line = |token: &Token<'_>| token.line;
         self.tokens.get(self.next).map_or(self.last_line, line)
     }
 
-    /// Whether the next token stands close behind the last.
+    /// Returns `true` if the next token directly follows the last one.
     pub(super) fn is_close(&self) -> bool {
         let before = self.next.checked_sub(1).map(|at| self.span(at).end);
         before == Some(self.span(self.next).start)
@@ -80,25 +80,25 @@ impl<'s, 't> Cursor<'s, 't> {
         token.map_or(self.end..self.end, |token| token.span.clone())
     }
 
-    /// Takes `sign` if it is next.
+    /// Takes `sign` if it is next, and returns `true` if so.
     pub(super) fn take_sign(&mut self, sign: char) -> bool {
         let there = self.peek() == Some(Kind::Sign(sign));
         self.next += usize::from(there);
         there
     }
 
-    /// Takes `word` if it is next.
+    /// Takes `word` if it is next, and returns `true` if so.
     pub(super) fn take_word(&mut self, word: &str) -> bool {
         let there = self.peek() == Some(Kind::Word(word));
         self.next += usize::from(there);
         there
     }
 
-    /// Takes `sign`, or says what was meant.
+    /// Takes `sign`; otherwise returns an error that names what was expected.
     pub(super) fn sign(&mut self, sign: char, meant: &str) -> Parsed<()> {
         match self.take_sign(sign) {
             true => Ok(()),
-            false => Err(self.expected(&format!("`{sign}`: {meant}"))),
+            false => Err(self.expected(&format!("`{sign}` ({meant})"))),
         }
     }
 
@@ -113,17 +113,17 @@ impl<'s, 't> Cursor<'s, 't> {
         Ok(number)
     }
 
-    /// The next token is not what was meant.
+    /// Creates the error for an unexpected next token.
     pub(super) fn expected(&self, meant: &str) -> ParseError {
         let found = match self.tokens.get(self.next) {
-            None => "the script ends".to_owned(),
+            None => "the end of the script".to_owned(),
             Some(token) => {
                 let text = self.source[token.span.clone()].lines().next();
                 let text: String = text.unwrap_or_default().chars().take(20).collect();
-                format!("found `{text}`")
+                format!("`{text}`")
             }
         };
-        self.wrong(&format!("{found} in place of {meant}"))
+        self.wrong(&format!("expected {meant}, found {found}"))
     }
 
     pub(super) fn wrong(&self, message: &str) -> ParseError {
@@ -134,13 +134,13 @@ impl<'s, 't> Cursor<'s, 't> {
         ParseError::wrong(self.source, self.span(position), message.to_owned())
     }
 
-    /// What is next is right, but not there.
+    /// Creates the error for a valid but unsupported token.
     pub(super) fn missing(&self, message: &str) -> ParseError {
         ParseError::missing(self.source, self.span(self.next), message.to_owned())
     }
 }
 
-/// What to say of brackets beyond [`DEEPEST`].
+/// Returns the message for nesting beyond [`DEEPEST`].
 pub(crate) fn too_deep() -> String {
     format!("nested too deeply: at most {DEEPEST} levels")
 }

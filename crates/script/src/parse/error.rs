@@ -1,29 +1,29 @@
-//! What is wrong with a script, and where.
+//! Errors in scripts, with their places.
 
 use std::fmt;
 use std::ops::Range;
 
-/// Why a script could not be read.
+/// An error in a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// What is wrong, and what would be right.
+    /// The error message, with what was expected.
     pub message: String,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// The column, from 1, in characters.
+    /// Column, from 1, in characters.
     pub column: usize,
-    /// How many characters it is about.
+    /// Width of the place, in characters.
     pub width: usize,
-    /// Whether it is the script's fault.
+    /// Origin of the error.
     pub fault: Fault,
 }
 
-/// Whose fault it is that a script cannot be read.
+/// Origin of the error: the script or this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The script's: packetdrill would not read it either.
+    /// The script is invalid: packetdrill would reject it too.
     Script,
-    /// Ours: it is right, and asks for what is not there.
+    /// The script is valid but needs something unsupported here.
     Missing,
 }
 
@@ -36,7 +36,7 @@ impl ParseError {
         Self::new(source, span, message, Fault::Missing)
     }
 
-    /// About a whole line.
+    /// Creates an error about a whole line.
     pub(super) fn at_line(source: &str, line: usize, message: &str) -> Self {
         let start: usize = source
             .split_inclusive('\n')

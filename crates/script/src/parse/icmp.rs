@@ -7,7 +7,7 @@ use super::lex::Kind;
 use super::packet::range;
 use crate::syntax::Icmp;
 
-/// Codes of `unreachable`, of both families, by their names.
+/// Codes of `unreachable`, for both address families, by name.
 const CODES: &[(&str, Unreachable)] = &[
     ("net_unreachable", Unreachable::Network),
     ("host_unreachable", Unreachable::Host),
@@ -30,10 +30,10 @@ const CODES: &[(&str, Unreachable)] = &[
     ("address_unreachable", Unreachable::Host),
 ];
 
-/// The code of an ICMPv4 message that says the same as ICMPv6's `packet_too_big`.
+/// The code of the ICMPv4 message that corresponds to ICMPv6's `packet_too_big`.
 const FRAGMENTATION_NEEDED: &str = "frag_needed";
 
-/// An ICMP error, from behind the word `icmp` on: type, code, MTU, and what it quotes.
+/// Parses an ICMP error after the word `icmp`: type, code, MTU, and the quoted packet.
 pub(super) fn icmp(cursor: &mut Cursor<'_, '_>) -> Parsed<Icmp> {
     let says = report(cursor)?;
     let seq = match cursor.take_sign('[') {
@@ -43,7 +43,7 @@ pub(super) fn icmp(cursor: &mut Cursor<'_, '_>) -> Parsed<Icmp> {
                 return Err(cursor.missing("UDP"));
             }
             let (first, _) = range(cursor)?;
-            cursor.sign(']', "the end of what it quotes")?;
+            cursor.sign(']', "the end of the quoted packet")?;
             first
         }
     };
@@ -77,7 +77,7 @@ fn report(cursor: &mut Cursor<'_, '_>) -> Parsed<IcmpReport> {
         | "information_reply"
         | "address_mask_request"
         | "address_mask_reply" => {
-            return Err(cursor.missing("ICMP messages that are no errors"));
+            return Err(cursor.missing("ICMP messages other than errors"));
         }
         _ => return Err(cursor.expected(TYPES)),
     };
@@ -89,7 +89,7 @@ fn report(cursor: &mut Cursor<'_, '_>) -> Parsed<IcmpReport> {
     Ok(IcmpReport::Unreachable(unreachable))
 }
 
-/// The code of `unreachable`: the first, if none is written.
+/// Parses the code of `unreachable`; by default, the first code.
 fn code(cursor: &mut Cursor<'_, '_>) -> Parsed<IcmpReport> {
     let Some(Kind::Word(name)) = cursor.peek() else {
         return Ok(IcmpReport::Unreachable(Unreachable::Network));
@@ -104,7 +104,7 @@ fn code(cursor: &mut Cursor<'_, '_>) -> Parsed<IcmpReport> {
     };
     cursor.advance();
     if cursor.take_word("mtu") {
-        return Err(cursor.wrong("an MTU belongs to frag_needed and packet_too_big"));
+        return Err(cursor.wrong("only frag_needed and packet_too_big have an MTU"));
     }
     Ok(IcmpReport::Unreachable(what))
 }

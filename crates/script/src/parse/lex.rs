@@ -1,4 +1,4 @@
-//! Tokens.
+//! The lexer of scripts.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::error::ParseError;
 type Input<'s> = LocatingSlice<&'s str>;
 type Lexed<T> = Result<T, ErrMode<ContextError>>;
 
-/// A token, and where it stands in bytes, and in lines from 1.
+/// A token with its place in bytes and its line, from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token<'s> {
     pub(super) kind: Kind<'s>,
@@ -23,7 +23,7 @@ pub(super) struct Token<'s> {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind<'s> {
-    /// Digits, maybe behind a minus.
+    /// Digits, optionally with a minus sign.
     Number(i64),
     /// `0x…`
     Hex(i64),
@@ -31,11 +31,11 @@ pub(super) enum Kind<'s> {
     Decimal(&'s str),
     /// Letters, digits and underscores.
     Word(&'s str),
-    /// Between double quotes.
+    /// Text in double quotes.
     Text(&'s str),
-    /// Between back quotes.
+    /// Text in back quotes.
     Shell(&'s str),
-    /// Between `%{` and `}%`.
+    /// Text between `%{` and `}%`.
     Code(&'s str),
     /// `--name=value`
     Option(&'s str),
@@ -45,13 +45,13 @@ pub(super) enum Kind<'s> {
     Sign(char),
 }
 
-/// Cuts a script into tokens.
+/// Splits a script into tokens.
 pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, ParseError> {
     let mut input = LocatingSlice::new(source);
     let mut tokens = Vec::new();
     let (mut line, mut counted) = (1, 0);
     loop {
-        // Neither can fail: the first takes what there is, the second any character.
+        // Neither can fail: the first takes as much as there is, and the second accepts any character.
         let _: Lexed<()> = repeat(0.., alt((white, line_comment, comment))).parse_next(&mut input);
         let start = input.current_token_start();
         if start == source.len() {
@@ -71,31 +71,27 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, ParseError> {
     }
 }
 
-/// A script's bytes that are no UTF-8 are replaced before it comes here. Nobody knows what they meant: only
-/// comments can do without.
+/// Creates the error for replacement characters. The caller replaces bytes that are not UTF-8; their meaning is
+/// unknown, so they are allowed only in comments.
 fn foreign(source: &str, at: usize) -> ParseError {
     let end = at + char::REPLACEMENT_CHARACTER.len_utf8();
     ParseError::wrong(
         source,
         at..end,
-        "this is not UTF-8, which is read in comments alone: save the script as UTF-8".to_owned(),
+        "invalid UTF-8, which is allowed only in comments: save the script as UTF-8".to_owned(),
     )
 }
 
-/// What begins here and never ends.
+/// Creates the error for a token without an end.
 fn unfinished(source: &str, at: usize) -> ParseError {
-    let (what, closing) = match source[at..].chars().next() {
-        Some('`') => ("shell commands", "a back quote"),
-        Some('"') => ("text", "a double quote"),
-        Some('%') => ("code", "`}%`"),
-        Some('/') => ("a comment", "`*/`"),
-        _ => ("a number", "fewer digits"),
+    let message = match source[at..].chars().next() {
+        Some('`') => "unclosed shell commands: add a back quote",
+        Some('"') => "unclosed text: add a double quote",
+        Some('%') => "unclosed code: add `}%`",
+        Some('/') => "unclosed comment: add `*/`",
+        _ => "the number has too many digits",
     };
-    ParseError::wrong(
-        source,
-        at..at + 1,
-        format!("{what} begins here and has no end: write {closing}"),
-    )
+    ParseError::wrong(source, at..at + 1, message.to_owned())
 }
 
 fn white(input: &mut Input<'_>) -> Lexed<()> {
@@ -127,7 +123,7 @@ fn token<'s>(input: &mut Input<'s>) -> Lexed<Kind<'s>> {
     .parse_next(input)
 }
 
-/// What stands between two of `quote`, with backslashes as they are.
+/// Parses the text between two `quote` characters, keeping backslashes.
 fn quoted<'s>(quote: char) -> impl FnMut(&mut Input<'s>) -> Lexed<&'s str> {
     move |input| {
         let escaped = ('\\', any).void();
@@ -147,7 +143,7 @@ fn decimal<'s>(input: &mut Input<'s>) -> Lexed<&'s str> {
         .parse_next(input)
 }
 
-/// Words, and numbers, which look like them.
+/// Parses words, and numbers, which look like words.
 fn word<'s>(input: &mut Input<'s>) -> Lexed<Kind<'s>> {
     let letters = take_while(1.., |c: char| c.is_ascii_alphanumeric() || c == '_');
     let negative = (

@@ -1,4 +1,4 @@
-//! Reads scripts.
+//! The parser of scripts.
 
 mod call;
 mod cursor;
@@ -19,11 +19,11 @@ use crate::syntax::{Command, Event, Script, Setting, What, When};
 use cursor::{Cursor, Parsed};
 use lex::Kind;
 
-/// Reads a script.
+/// Parses a script.
 ///
 /// # Errors
-/// With the place and what would be right there, if it is none; or if it asks for what is not
-/// there ([`Fault::Missing`]).
+/// Returns an error with the place and what was expected if the script is invalid, or [`Fault::Missing`] if it needs
+/// something unsupported.
 pub fn parse(source: &str) -> Result<Script, ParseError> {
     let tokens = lex::tokens(source)?;
     let mut cursor = Cursor::new(source, &tokens);
@@ -35,11 +35,11 @@ pub fn parse(source: &str) -> Result<Script, ParseError> {
     }
     script.preparation = shell(&mut cursor);
     while cursor.peek().is_some() {
-        // What cleans up after the last event concerns a kernel.
+        // Commands after the last event clean up a kernel.
         if !script.events.is_empty() && shell(&mut cursor).is_some() {
             if cursor.peek().is_some() {
                 return Err(cursor.wrong(
-                    "commands without a time end a script: write a time before them, such as +0",
+                    "only the last commands of a script may lack a time: add one, such as +0",
                 ));
             }
             break;
@@ -47,11 +47,11 @@ pub fn parse(source: &str) -> Result<Script, ParseError> {
         script.events.push(event(&mut cursor)?);
     }
     match script.events.first() {
-        None => Err(cursor.wrong("nothing happens: write an event, such as `0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3`")),
+        None => Err(cursor.wrong("the script has no events: add one, such as `0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3`")),
         Some(first) if !begins(first.at) => Err(ParseError::at_line(
             source,
             first.line,
-            "the first event happens at time 0: write 0 before it",
+            "the first event must be at time 0: write 0 before it",
         )),
         Some(_) => Ok(script),
     }
@@ -77,7 +77,7 @@ fn setting(text: &str, line: usize) -> Setting {
     }
 }
 
-/// Shell commands, if they are next.
+/// Takes shell commands if they are next.
 fn shell(cursor: &mut Cursor<'_, '_>) -> Option<Command> {
     let Some(Kind::Shell(text)) = cursor.peek() else {
         return None;
@@ -99,7 +99,7 @@ fn event(cursor: &mut Cursor<'_, '_>) -> Parsed<Event> {
     if !outbound && !matches!(at, When::At(_) | When::After(_)) {
         return Err(cursor.wrong_at(
             start,
-            "only packets that the endpoint sends may come at any time or within a range",
+            "only packets that the endpoint sends may have the time `*` or a range",
         ));
     }
     Ok(Event { at, what, line })
@@ -131,7 +131,7 @@ fn when(cursor: &mut Cursor<'_, '_>) -> Parsed<When> {
     })
 }
 
-/// A time in seconds.
+/// Parses a time in seconds.
 fn time(cursor: &mut Cursor<'_, '_>) -> Parsed<Duration> {
     const MEANT: &str = "a time in seconds, such as 0.1 or +.1";
     let seconds = match cursor.peek() {
@@ -139,10 +139,10 @@ fn time(cursor: &mut Cursor<'_, '_>) -> Parsed<Duration> {
         Some(Kind::Decimal(text)) => text.parse().map_err(|_| cursor.expected(MEANT))?,
         _ => return Err(cursor.expected(MEANT)),
     };
-    // Far below 2^53 nanoseconds, and microseconds are what is written.
+    // Exact: far below 2^53 nanoseconds, and written in microseconds.
     let nanos = (seconds * 1e9).round();
     if nanos > MOST_NANOS {
-        return Err(cursor.wrong("a script takes less than a hundred days"));
+        return Err(cursor.wrong("the time is too large: a script takes less than a hundred days"));
     }
     cursor.advance();
     Ok(Duration::from_nanos(nanos as u64))
@@ -169,7 +169,9 @@ fn what(cursor: &mut Cursor<'_, '_>) -> Parsed<What> {
             Ok(What::Code(text.to_owned()))
         }
         Some(Kind::Word(_) | Kind::Ellipsis) => call::call(cursor).map(What::Call),
-        _ => Err(cursor
-            .expected("what happens: `<` or `>` with a packet, a call, `commands` or %{ code }%")),
+        _ => {
+            Err(cursor
+                .expected("an event: `<` or `>` with a packet, a call, `commands` or %{ code }%"))
+        }
     }
 }

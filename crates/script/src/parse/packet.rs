@@ -13,14 +13,14 @@ pub(super) enum Direction {
     Outbound,
 }
 
-/// A packet, from behind its direction on.
+/// Parses a packet after its direction.
 pub(super) fn packet(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Packet> {
     let ecn = ip_fields(cursor, direction)?;
     other_protocols(cursor)?;
     if matches!(cursor.peek(), Some(Kind::Number(_)))
         && cursor.peek_second() == Some(Kind::Sign('>'))
     {
-        return Err(cursor.missing("packets between other ports than the connection's"));
+        return Err(cursor.missing("packets for ports other than the connection's"));
     }
     let flags = flags(cursor)?;
     let (seq, len) = range(cursor)?;
@@ -50,7 +50,7 @@ pub(super) fn packet(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parse
     })
 }
 
-/// `[ect0]` and the like.
+/// Parses fields of the IP header such as `[ect0]`.
 fn ip_fields(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<EcnField>> {
     let closing = match cursor.peek() {
         Some(Kind::Sign('[')) => ']',
@@ -79,19 +79,19 @@ fn ip_fields(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option
 
 fn other_protocols(cursor: &Cursor<'_, '_>) -> Parsed<()> {
     match cursor.peek() {
-        Some(Kind::Word("icmp")) => Err(cursor.missing("ICMP messages of the endpoint's")),
+        Some(Kind::Word("icmp")) => Err(cursor.missing("ICMP messages sent by the endpoint")),
         Some(Kind::Word("udp")) => Err(cursor.missing("UDP")),
         Some(Kind::Word("ipv4" | "ipv6" | "gre" | "GREv0" | "mpls" | "encap")) => {
-            Err(cursor.missing("packets within packets"))
+            Err(cursor.missing("encapsulated packets"))
         }
         _ => Ok(()),
     }
 }
 
-/// `S`, `P.`, `.`, `-` and the like. With `.5` or `5.` the flags AE, CWR and ECE are the number 5.
+/// Parses flags: `S`, `P.`, `.`, `-` and so on. In `.5` and `5.`, the number 5 stands for the flags AE, CWR and ECE.
 fn flags(cursor: &mut Cursor<'_, '_>) -> Parsed<u16> {
     const MEANT: &str =
-        "flags: letters of FSRPEWAU, an ACE field of 0 to 7 and a point for ACK, or `-`";
+        "flags: letters of FSRPEWAU, an ACE field of 0 to 7, a point for ACK, or `-`";
     if cursor.take_sign('-') {
         return Ok(0);
     }
@@ -133,7 +133,7 @@ fn flags(cursor: &mut Cursor<'_, '_>) -> Parsed<u16> {
                 _ => return Err(cursor.expected("a point and an ACE field of 0 to 7")),
             };
             if ace.replace(behind).is_some() {
-                return Err(cursor.wrong("the ACE field is said twice"));
+                return Err(cursor.wrong("the ACE field is given twice"));
             }
             cursor.advance();
             flags |= Packet::ACK;
@@ -145,13 +145,13 @@ fn flags(cursor: &mut Cursor<'_, '_>) -> Parsed<u16> {
         return Ok(flags);
     };
     if flags & Packet::ACE != 0 {
-        return Err(cursor.wrong("the ACE field is said twice, by letters and a number"));
+        return Err(cursor.wrong("the ACE field is given twice, by letters and by a number"));
     }
-    // A digit of base 8.
+    // An octal digit.
     Ok(flags | Flags::of_ace(ace as u8).bits())
 }
 
-/// `1:1001(1000)`
+/// Parses `1:1001(1000)`.
 pub(super) fn range(cursor: &mut Cursor<'_, '_>) -> Parsed<(u32, u32)> {
     const MEANT: &str = "sequence numbers and length, such as 1:1001(1000)";
     let start = cursor.position();
@@ -162,16 +162,21 @@ pub(super) fn range(cursor: &mut Cursor<'_, '_>) -> Parsed<(u32, u32)> {
     let len: u16 = cursor.number("a length of 16 bits")?;
     cursor.sign(')', MEANT)?;
     if first.wrapping_add(u32::from(len)) != end {
-        return Err(cursor.wrong_at(start, &format!("from {first} to {end} are not {len} bytes")));
+        return Err(cursor.wrong_at(
+            start,
+            &format!("the range from {first} to {end} does not have {len} bytes"),
+        ));
     }
     Ok((first, u32::from(len)))
 }
 
-/// The options, from behind the opening bracket on.
+/// Parses the options after the opening bracket.
 fn options(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<Vec<TcpOption>>> {
     if cursor.peek() == Some(Kind::Ellipsis) {
         if direction == Direction::Inbound {
-            return Err(cursor.wrong("`<...>` says nothing of a packet that is made from it"));
+            return Err(
+                cursor.wrong("`<...>` is not allowed for inbound packets: list their options")
+            );
         }
         cursor.advance();
         cursor.sign('>', "the end of the options")?;
@@ -187,8 +192,8 @@ fn options(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<V
             return Err(cursor.wrong_at(
                 start,
                 &format!(
-                    "with this option they have {bytes} bytes, and a header has room for \
-                     {OPTION_ROOM}: leave some out"
+                    "the options up to this one have {bytes} bytes, but a header has room for \
+                     {OPTION_ROOM}: remove some"
                 ),
             ));
         }
@@ -199,7 +204,7 @@ fn options(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<V
                 return Err(cursor.wrong_at(
                     start,
                     &format!(
-                        "the options have {bytes} bytes, and a header ends at a multiple of {WORD}: add nop or eol, \
+                        "the options have {bytes} bytes, which is not a multiple of {WORD}: add nop or eol, \
                          {short} in all"
                     ),
                 ));
@@ -210,14 +215,13 @@ fn options(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<V
     }
 }
 
-/// Bytes of options that a header has room for (RFC 9293 §3.1).
+/// Room for options in a header, in bytes (RFC 9293 §3.1).
 const OPTION_ROOM: usize = 40;
 
-/// Bytes of a word, in which a header's length is counted (RFC 9293 §3.1). packetdrill refuses what is no
-/// whole number of them, too.
+/// Unit of a header's length, in bytes (RFC 9293 §3.1). packetdrill also rejects options that do not fill whole words.
 const WORD: usize = 4;
 
-/// Bytes of an option on the wire.
+/// Returns the length of an option on the wire, in bytes.
 fn length(option: &TcpOption) -> usize {
     match option {
         TcpOption::End | TcpOption::Nop => 1,
@@ -254,8 +258,8 @@ fn option(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
             return Err(cursor.wrong_at(
                 start,
                 &format!(
-                    "there is no option `{name}`: there are mss, wscale, sackOK, sack, TS, ECN, \
-                     nop and eol"
+                    "unknown option `{name}`: expected one of mss, wscale, sackOK, sack, TS, ECN, \
+                     nop, eol"
                 ),
             ));
         }
@@ -288,7 +292,7 @@ fn timestamps(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
     Ok(TcpOption::Timestamps { value, echo })
 }
 
-/// `e0b 1 ceb 0 e1b 1`, or from the other end; those at the end may be missing.
+/// Parses `e0b 1 ceb 0 e1b 1`, in either order; trailing counters are optional.
 fn counters(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
     const MEANT: &str = "a counter of 24 bits";
     let order = match cursor.peek() {

@@ -25,7 +25,7 @@ fn call(source: &str) -> crate::syntax::Call {
     }
 }
 
-/// Line, column and message.
+/// Returns line, column and message of the error.
 fn wrong(source: &str) -> (usize, usize, String) {
     let error = parse(source).expect_err("no script");
     assert_eq!(error.fault, Fault::Script, "{error}");
@@ -85,7 +85,7 @@ fn a_packet_has_flags_numbers_and_options() {
 }
 
 #[test]
-fn a_call_has_arguments_a_result_and_maybe_an_end() {
+fn a_call_has_arguments_a_result_and_optionally_an_end() {
     let call = call(
         "... .5 poll([{fd=4, events=POLLIN|POLLOUT, revents=0}], 1, 0x10) = -1 EAGAIN (try again)",
     );
@@ -104,7 +104,7 @@ fn a_call_has_arguments_a_result_and_maybe_an_end() {
 }
 
 #[test]
-fn addresses_messages_and_notes_are_read() {
+fn addresses_messages_and_notes_are_parsed() {
     call(
         r#"bind(3, {sa_family = AF_INET, sin_port = htons(8080), sin_addr = inet_addr("1.2.3.4")}, ...) = 0"#,
     );
@@ -127,28 +127,48 @@ fn options_commands_code_and_comments_have_their_places() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place_and_what_would_be_right() {
+fn errors_have_a_place_and_say_what_was_expected() {
     for (source, line, column, words) in [
-        ("", 1, 1, "nothing happens"),
+        ("", 1, 1, "no events"),
         ("1 close(3) = 0", 1, 1, "time 0"),
         ("0 < X. 1:1(0)", 1, 5, "flags"),
-        ("0 < . 1:11(9)", 1, 7, "from 1 to 11 are not 9 bytes"),
+        ("0 < . 1:11(9)", 1, 7, "from 1 to 11 does not have 9 bytes"),
         ("0 < . 1:1(0) <mss>", 1, 18, "a segment size"),
         ("0 < . 1:1(0) <mss 70000>", 1, 19, "70000 is out of range"),
-        ("0 < . 1:1(0) <mess 7>", 1, 15, "no option `mess`"),
-        ("0 < . 1:1(0) <...>", 1, 15, "says nothing"),
+        ("0 < . 1:1(0) <mess 7>", 1, 15, "unknown option `mess`"),
+        (
+            "0 < . 1:1(0) <...>",
+            1,
+            15,
+            "not allowed for inbound packets",
+        ),
         ("0 < icmp nonsense", 1, 10, "an ICMP error"),
         ("0 < icmp unreachable nonsense", 1, 22, "a code"),
         ("0 < icmp unreachable host_unreachable mtu 7", 1, 43, "MTU"),
         ("0 < icmp packet_too_big mtu", 1, 28, "an MTU"),
-        ("0 < icmp unreachable [1:2(2)]", 1, 23, "are not 2 bytes"),
-        ("0 close(3)\n+0 close(4) = 0", 2, 1, "what the call returns"),
+        (
+            "0 < icmp unreachable [1:2(2)]",
+            1,
+            23,
+            "does not have 2 bytes",
+        ),
+        (
+            "0 close(3)\n+0 close(4) = 0",
+            2,
+            1,
+            "the result of the call",
+        ),
         ("0 close(3 = 0", 1, 11, "another value, or `)`"),
         ("0 socket() = 3\n+0 %{ assert 1", 2, 4, "`}%`"),
         ("0 `sysctl", 1, 3, "a back quote"),
-        ("0 close(3) = 0\n+1~+2 close(4) = 0", 2, 7, "within a range"),
+        (
+            "0 close(3) = 0\n+1~+2 close(4) = 0",
+            2,
+            7,
+            "the time `*` or a range",
+        ),
         ("0 close(3) = 0\n 2~1 > . 1:1(0)", 2, 2, "before it begins"),
-        ("0 close(3) = 0\n+0 !", 2, 4, "what happens"),
+        ("0 close(3) = 0\n+0 !", 2, 4, "an event"),
         ("0 < .8 1:1(0)", 1, 5, "an ACE field of 0 to 7"),
         ("0 < E.5 1:1(0)", 1, 9, "twice"),
         ("0 < 5.5 1:1(0)", 1, 5, "an ACE field of 0 to 7"),
@@ -158,19 +178,19 @@ fn what_is_wrong_is_told_with_its_place_and_what_would_be_right() {
             "0 close() = 0",
             1,
             3,
-            "close takes 1 argument: descriptor; got 0",
+            "close takes 1 argument (descriptor), but 0 are given",
         ),
         (
             "0 write(4, 10) = 10",
             1,
             3,
-            "write takes 3 arguments: descriptor, buffer, bytes; got 2",
+            "write takes 3 arguments (descriptor, buffer, bytes), but 2 are given",
         ),
         (
             "0...1 fcntl(3) = 0",
             1,
             7,
-            "fcntl takes 2 or 3 arguments: descriptor, command, [value]; got 1",
+            "fcntl takes 2 or 3 arguments (descriptor, command, [value]), but 1 are given",
         ),
     ] {
         let (found_line, found_column, message) = wrong(source);
@@ -184,7 +204,7 @@ fn what_is_wrong_is_told_with_its_place_and_what_would_be_right() {
 }
 
 #[test]
-fn options_are_no_more_than_a_header_has_room_for() {
+fn options_that_exceed_a_header_are_errors() {
     let stamped = "nop,nop,TS val 1 ecr 2,nop,nop,sack 1:2 3:4 5:6";
     for direction in ['<', '>'] {
         let fits = format!("0 {direction} . 1:1(0) <{stamped}>");
@@ -199,7 +219,7 @@ fn options_are_no_more_than_a_header_has_room_for() {
 }
 
 #[test]
-fn options_fill_whole_words() {
+fn options_must_fill_whole_words() {
     for direction in ['<', '>'] {
         let with = |options: &str| format!("0 {direction} S 0:0(0) <{options}>");
         assert!(parse(&with("mss 1460,nop,wscale 7")).is_ok());
@@ -215,7 +235,7 @@ fn options_fill_whole_words() {
 }
 
 #[test]
-fn what_is_right_but_not_there_is_told_apart() {
+fn unsupported_features_are_not_errors_of_the_script() {
     for (source, words) in [
         ("0 > icmp unreachable", "ICMP"),
         ("0 < icmp echo_request", "ICMP"),
@@ -232,7 +252,7 @@ fn what_is_right_but_not_there_is_told_apart() {
 }
 
 #[test]
-fn the_ace_field_is_written_as_flags_or_as_a_number() {
+fn the_ace_field_can_be_flags_or_a_number() {
     let packet = |text: &str| match parse(text).expect(text).events.remove(0).what {
         What::Inbound(packet) => packet,
         other => panic!("{text}: {other:?}"),
@@ -250,7 +270,7 @@ fn the_ace_field_is_written_as_flags_or_as_a_number() {
 }
 
 #[test]
-fn what_is_nested_too_deeply_is_told_and_not_followed() {
+fn deep_nesting_is_an_error() {
     let deep = |open: &str, close: &str, levels: usize| {
         let source = format!(
             "0 close(3) = 0\n+0 poll({}1{}, 1, 0) = 0",
@@ -272,11 +292,11 @@ fn what_is_nested_too_deeply_is_told_and_not_followed() {
         for levels in [DEEPEST, 10_000] {
             let told = (2, "nested too deeply: at most 50 levels".to_owned());
             assert_eq!(deep(open, close, levels), Err(told), "{open}");
-            // What is never closed is deep, too.
+            // Unclosed brackets count as nesting, too.
             deep(open, "", levels).expect_err("no script");
         }
     }
-    // What is long is not deep.
+    // A long list is not deep.
     let long = format!("0 poll(a{}, 1, 0) = 0", "|a".repeat(20_000));
     parse(&long).expect("a script");
 }

@@ -1,40 +1,39 @@
-//! `tc qdisc`: what a queue of this host's does with the packets of one flow.
+//! `tc qdisc`: the effect of a queue of this host on the packets of one flow.
 //!
-//! The wire of a script takes every packet at once. A queue before it is empty then, and makes no
-//! difference unless it refuses packets, spreads them over time, marks or loses some. Of these
-//! [`HostQueue`] has what is there; all others are a reason to skip.
+//! The wire of a script accepts every packet at once, so a queue before it is always empty. It makes no difference
+//! unless it refuses packets, paces them, marks them or drops some. [`HostQueue`] has the supported effects; all others
+//! are a reason to skip.
 
-/// What becomes of a packet that is to leave.
+/// Effect on a packet that is to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HostQueue {
-    /// It leaves.
+    /// The packet leaves at once.
     Passes,
-    /// It is not taken (`limit 0`).
+    /// The packet is refused (`limit 0`).
     Refuses,
-    /// It leaves when the endpoint's pace has it (`fq`).
+    /// The packet leaves at the endpoint's pace (`fq`).
     Paces,
 }
 
-/// The queue after `tc qdisc` with these words, or `None` if it stays as it is; or what is beyond
-/// us.
+/// Returns the queue after `tc qdisc` with these words, or `None` if it does not change; or the unsupported feature.
 pub(super) fn queue(words: &[&str]) -> Result<Option<HostQueue>, String> {
     let (action, rest) = words.split_first().unwrap_or((&"show", &[]));
     match *action {
         "show" | "list" | "ls" => Ok(None),
-        // What comes in place of it is the device's own, which takes everything.
+        // The device's own queue replaces it, which accepts everything.
         "del" | "delete" => Ok(Some(HostQueue::Passes)),
         "add" | "replace" | "change" => discipline(rest).map(Some),
         other => Err(format!("the command `tc qdisc {other}`")),
     }
 }
 
-/// `dev DEVICE root [handle HANDLE] KIND OPTION…`
+/// Parses `dev DEVICE root [handle HANDLE] KIND OPTION…`.
 fn discipline(mut words: &[&str]) -> Result<HostQueue, String> {
     loop {
         words = match words {
             ["dev" | "handle", _, rest @ ..] | ["root", rest @ ..] => rest,
             [kind, options @ ..] => return of_kind(kind, options),
-            [] => return Err("a queue of this host's of no kind (`tc qdisc`)".to_owned()),
+            [] => return Err("a host queue without a kind (`tc qdisc`)".to_owned()),
         };
     }
 }
@@ -42,20 +41,17 @@ fn discipline(mut words: &[&str]) -> Result<HostQueue, String> {
 fn of_kind(kind: &str, options: &[&str]) -> Result<HostQueue, String> {
     let beyond = |option: &str| {
         let option = format!("{kind} {option}");
-        Err(format!(
-            "a queue of this host's (`tc qdisc … {}`)",
-            option.trim_end()
-        ))
+        Err(format!("a host queue (`tc qdisc … {}`)", option.trim_end()))
     };
     let mut queue = match kind {
-        // Without a bottleneck nothing stands in them for CoDel to mark or to drop.
+        // Without a bottleneck these queues stay empty, so CoDel neither marks nor drops.
         "pfifo" | "bfifo" | "pfifo_fast" | "noqueue" | "codel" | "fq_codel" => HostQueue::Passes,
         "fq" => HostQueue::Paces,
         _ => return beyond(""),
     };
     let mut rest = options;
     while let Some((name, after)) = rest.split_first() {
-        // How flows share the device, and that `fq` heeds their pace, which it does anyway.
+        // Options about sharing between flows, and the option of `fq` to pace, which is the default.
         if (kind, *name) == ("fq", "pacing") {
             rest = after;
             continue;
@@ -74,9 +70,8 @@ fn of_kind(kind: &str, options: &[&str]) -> Result<HostQueue, String> {
     Ok(queue)
 }
 
-/// Whether a limit is no lower than that of the same discipline without options, which no script
-/// reaches: 500 packets of a TUN device (Linux, `TUN_READQ_SIZE`); 10 000, and 100 of each flow, of
-/// `fq` (`fq_init`).
+/// Returns `true` if a limit is at least the discipline's default, which no script reaches: 500 packets for a TUN
+/// device (Linux, `TUN_READQ_SIZE`); 10 000 in all and 100 per flow for `fq` (`fq_init`).
 fn is_roomy(kind: &str, name: &str, value: &str) -> bool {
     let usual = match (kind, name) {
         ("pfifo", "limit") => 500,

@@ -1,7 +1,7 @@
 //! Shell commands, as far as they set something.
 
-/// The commands of `text`, as words without quotes. `>` is a word of its own, and so is `2>`; what
-/// is thrown away is left out.
+/// Returns the commands of `text` as words without quotes. `>` and `2>` are words of their own; discarded output is
+/// left out.
 pub(super) fn commands(text: &str) -> Vec<Vec<String>> {
     let mut words = Words::default();
     let mut characters = text.chars().peekable();
@@ -19,7 +19,7 @@ pub(super) fn commands(text: &str) -> Vec<Vec<String>> {
             '\n' | ';' | '|' => words.end_command(),
             '&' if characters.next_if_eq(&'&').is_some() => words.end_command(),
             '>' => {
-                // It adds to a file, or overwrites it in any case: to those here it is the same.
+                // Appending and forced overwriting have the same effect on these files.
                 let _ = characters.next_if(|&c| matches!(c, '>' | '|'));
                 words.redirect();
             }
@@ -32,13 +32,13 @@ pub(super) fn commands(text: &str) -> Vec<Vec<String>> {
     words.commands.into_iter().map(without_silence).collect()
 }
 
-/// Commands as far as they have been read.
+/// State of the word splitter.
 #[derive(Default)]
 struct Words {
     commands: Vec<Vec<String>>,
     command: Vec<String>,
     word: Option<String>,
-    /// Whether part of the word was in quotes: then it is no number of a descriptor.
+    /// `true` if part of the word was quoted; such a word is not a descriptor number.
     quoted: bool,
 }
 
@@ -53,14 +53,14 @@ impl Words {
         self.commands.push(std::mem::take(&mut self.command));
     }
 
-    /// The word, to which what was in quotes is added.
+    /// Returns the current word, to which quoted text is appended.
     fn quote(&mut self) -> &mut String {
         self.quoted = true;
         self.word.get_or_insert_default()
     }
 
-    /// `>`: a number before it, without a space or quotes, is the descriptor that is redirected
-    /// (POSIX shell, 2.7); `&` is all output.
+    /// Handles `>`. An unquoted number directly before it is the redirected descriptor (POSIX shell, 2.7); `&` stands
+    /// for all output.
     fn redirect(&mut self) {
         let is_descriptor = |word: &String| {
             !self.quoted && (word == "&" || word.bytes().all(|byte| byte.is_ascii_digit()))
@@ -74,7 +74,7 @@ impl Words {
     }
 }
 
-/// Leaves out `2>&1`, `> /dev/null` and `&> /dev/null`.
+/// Removes `2>&1`, `> /dev/null` and `&> /dev/null`.
 fn without_silence(words: Vec<String>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     let mut words = words.into_iter().peekable();
@@ -96,7 +96,7 @@ fn without_silence(words: Vec<String>) -> Vec<String> {
     kept
 }
 
-/// The numbers of a sysctl's value; `$((15*1024*1024))` is worked out.
+/// Returns the numbers of a sysctl's value; evaluates `$((15*1024*1024))`.
 pub(super) fn numbers(value: &str) -> Option<Vec<u64>> {
     value
         .split_whitespace()

@@ -8,8 +8,8 @@ use crate::hold::{Cork, Delay};
 
 /// Socket options that make no difference here, each with the reason.
 pub(crate) const HARMLESS: &[(&str, &str)] = &[
-    ("SO_REUSEADDR", "no address is ever taken"),
-    ("SO_REUSEPORT", "no port is ever taken"),
+    ("SO_REUSEADDR", "no address is ever in use"),
+    ("SO_REUSEPORT", "no port is ever in use"),
     ("SO_MARK", "packets carry no mark"),
     ("SO_PRIORITY", "packets have no priority"),
     ("SO_BINDTODEVICE", "there are no devices"),
@@ -21,19 +21,19 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
     ("IP_TRANSPARENT", "no address is ever refused"),
     (
         "TCP_INQ",
-        "recvmsg is compared with what it says of it, asked for or not",
+        "recvmsg is always compared with the expected value",
     ),
 ];
 
-/// Whether an option makes no difference.
+/// Returns `true` if an option makes no difference.
 pub(crate) fn is_harmless(name: &str) -> bool {
     HARMLESS.iter().any(|(harmless, _)| *harmless == name)
 }
 
-/// Options and the numbers that Linux takes for them; any other is answered by EINVAL
-/// (`do_tcp_setsockopt`; `MAX_TCP_SYNCNT` and the like in `include/net/tcp.h`).
+/// Options and the numbers that Linux accepts for them; it answers any other with EINVAL (`do_tcp_setsockopt`;
+/// `MAX_TCP_SYNCNT` and others in `include/net/tcp.h`).
 const RANGES: [(&str, std::ops::RangeInclusive<i64>); 7] = [
-    // `TCP_MIN_MSS` to `MAX_TCP_WINDOW`; 0 takes back what was set.
+    // `TCP_MIN_MSS` to `MAX_TCP_WINDOW`; 0 resets the option.
     ("TCP_MAXSEG", 88..=32_767),
     ("TCP_SYNCNT", 1..=127),
     ("TCP_KEEPIDLE", 1..=32_767),
@@ -43,26 +43,26 @@ const RANGES: [(&str, std::ops::RangeInclusive<i64>); 7] = [
     ("TCP_INQ", 0..=1),
 ];
 
-/// Whether Linux refuses this number for an option.
+/// Returns `true` if Linux rejects this number for an option.
 pub(crate) fn is_out_of_range(name: &str, value: i64) -> bool {
     let range = RANGES.iter().find(|(option, _)| *option == name);
     let taken_back = (name, value) == ("TCP_MAXSEG", 0);
     range.is_some_and(|(_, range)| !range.contains(&value)) && !taken_back
 }
 
-/// How long a connection waits if nobody asks for another time: that does not depend on its segments.
+/// Returns the default user timeout of a connection, which does not depend on its segments.
 pub(crate) fn system_user_timeout() -> Duration {
     const ANY_MSS: u16 = 536;
     Config::new(ANY_MSS).user_timeout
 }
 
-/// What `TCP_USER_TIMEOUT` asks for; 0 takes back what was set, and the system's holds (tcp(7)).
+/// Returns the timeout set by `TCP_USER_TIMEOUT`; 0 resets it to the system's (tcp(7)).
 pub(crate) fn user_timeout(millis: u64) -> Option<Duration> {
     (millis > 0).then(|| Duration::from_millis(millis))
 }
 
-/// Congestion controls of Linux, there or once, and of versions that are built beside it: a kernel
-/// may have them.
+/// Congestion controls that a kernel may have: present and former ones of Linux, and those of versions built
+/// separately.
 const LINUX_CONTROLS: [&str; 21] = [
     "bbr",
     "bbr2",
@@ -87,21 +87,21 @@ const LINUX_CONTROLS: [&str; 21] = [
     "yeah",
 ];
 
-/// Whether no kernel has a congestion control of this name, and neither have we: Linux answers by
-/// ENOENT (`tcp_set_congestion_control`).
+/// Returns `true` if neither a kernel nor this crate has a congestion control of this name: Linux answers ENOENT
+/// (`tcp_set_congestion_control`).
 pub(crate) fn is_no_control(name: &str) -> bool {
     !LINUX_CONTROLS.contains(&name) && known_control(name).is_err()
 }
 
-/// What a socket is set to; a listener's children have the same.
+/// Settings of a socket; connections of a listener inherit them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SocketSettings {
     pub(super) mss: Option<u16>,
     pub(super) syn_retries: Option<u32>,
     pub(super) receive_buffer: Option<u32>,
-    /// What `SO_SNDBUF` was set to.
+    /// Value of `SO_SNDBUF`.
     pub(crate) send_buffer: Option<u32>,
-    /// What `TCP_NOTSENT_LOWAT` was set to.
+    /// Value of `TCP_NOTSENT_LOWAT`.
     pub(crate) unsent: Option<u32>,
     pub(super) user_timeout: Option<Duration>,
     pub(super) control: Option<String>,
@@ -109,13 +109,13 @@ pub(crate) struct SocketSettings {
     keep_idle: Option<Duration>,
     keep_interval: Option<Duration>,
     keep_probes: Option<u32>,
-    /// Closing sends a RST.
+    /// `true` if closing sends a RST.
     pub(crate) abort_at_close: bool,
     delay: Delay,
     cork: Cork,
 }
 
-/// Whether a socket has a connection already.
+/// State of a socket: with or without a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Connected {
     Yes,
@@ -142,17 +142,17 @@ impl SocketSettings {
         }
     }
 
-    /// Whether small segments wait.
+    /// Returns the settings that hold small segments back.
     pub(crate) const fn hold(&self) -> (Delay, Cork) {
         (self.delay, self.cork)
     }
 
-    /// The segment size that was asked for.
+    /// Returns the requested segment size.
     pub(crate) const fn mss(&self) -> Option<u16> {
         self.mss
     }
 
-    /// Sets an option to a number; or says why it cannot.
+    /// Sets an option to a number, or returns the unsupported feature.
     pub(crate) fn set(
         &mut self,
         name: &str,
@@ -164,7 +164,7 @@ impl SocketSettings {
         match name {
             "TCP_MAXSEG" => self.mss = u16::try_from(value).ok().filter(|&mss| mss > 0),
             "TCP_SYNCNT" => self.syn_retries = Some(unsigned),
-            // Linux doubles what is asked for, and half of it is window.
+            // Linux doubles the requested size and uses half of it for the window.
             "SO_RCVBUF" => self.receive_buffer = Some(unsigned),
             "SO_SNDBUF" => self.send_buffer = Some(unsigned),
             "TCP_NOTSENT_LOWAT" => self.unsent = Some(unsigned),
@@ -180,12 +180,12 @@ impl SocketSettings {
         match connected {
             Connected::No => Ok(()),
             Connected::Yes => Err(format!(
-                "the socket option {name} on a connection that is there already"
+                "the socket option {name} on an existing connection"
             )),
         }
     }
 
-    /// Sets an option to a word.
+    /// Sets an option to a text.
     pub(crate) fn set_text(&mut self, name: &str, value: &str) -> Result<(), String> {
         if name != "TCP_CONGESTION" {
             return Err(format!("the socket option {name}"));

@@ -11,7 +11,7 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
         "tcp_wmem",
         "the send buffer has no limit unless the script sets one (`SO_SNDBUF`)",
     ),
-    ("tcp_fack", "gone from Linux"),
+    ("tcp_fack", "removed from Linux"),
     ("tcp_tso_win_divisor", "single segments leave, not bursts"),
     ("tcp_tso_rtt_log", "single segments leave, not bursts"),
     ("tcp_limit_output_bytes", "nothing queues in the host"),
@@ -31,20 +31,17 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
         "tcp_fastopen_cookies",
         "a script that uses Fast Open is skipped for that",
     ),
-    ("tcp_syncookies", "no queue overflows"),
-    (
-        "tcp_no_metrics_save",
-        "nothing is kept from one connection to the next",
-    ),
+    ("tcp_syncookies", "the queue of a listener never overflows"),
+    ("tcp_no_metrics_save", "connections share no cached metrics"),
     (
         "tcp_ecn_option_beacon",
-        "the option is sent whenever it is wanted and has room",
+        "the option is sent whenever it is needed and fits",
     ),
     (
         "tcp_moderate_rcvbuf",
         "the receive buffer has its largest size from the start",
     ),
-    ("tcp_autocorking", "what is written goes out"),
+    ("tcp_autocorking", "written data is sent at once"),
     ("tcp_shrink_window", "the receive buffer never shrinks"),
     (
         "tcp_invalid_ratelimit",
@@ -58,7 +55,7 @@ pub(crate) const HARMLESS: &[(&str, &str)] = &[
 ];
 
 impl Settings {
-    /// The arguments of `sysctl`.
+    /// Applies the arguments of `sysctl`.
     pub(super) fn take_sysctls(&mut self, words: &[&str]) -> Result<(), String> {
         for word in words {
             if word.starts_with('-') {
@@ -108,7 +105,7 @@ impl Settings {
             ("tcp_rmem", [_, _, most]) => {
                 self.receive_buffer = u32::try_from(*most).unwrap_or(u32::MAX);
             }
-            // These are what the stack does anyway.
+            // The stack behaves like this anyway.
             ("tcp_recovery", [1]) | ("tcp_reordering", [3]) => {}
             ("tcp_ecn", [0]) => self.ecn = Some(EcnOffer::Off),
             ("tcp_ecn", [1]) => self.ecn = Some(EcnOffer::Offered),
@@ -119,10 +116,10 @@ impl Settings {
             ("tcp_ecn_option", [0]) => self.accurate_option = Some(AccurateOption::Off),
             ("tcp_ecn_option", [1]) => self.accurate_option = Some(AccurateOption::Changed),
             ("tcp_ecn_option", [2]) => self.accurate_option = Some(AccurateOption::Always),
-            // A SYN that is not answered is repeated without ECN, always.
+            // An unanswered SYN is always retransmitted without ECN.
             ("tcp_ecn_fallback", [1]) => {}
             ("tcp_ecn_fallback", _) => {
-                return Err("trust in ECN fields that the path has changed".to_owned());
+                return Err("trusting ECN fields that the path has changed".to_owned());
             }
             ("tcp_mtu_probing", [0]) => self.path.probing = Some(ProbingRule::Off),
             ("tcp_mtu_probing", [1]) => self.path.probing = Some(ProbingRule::BlackHole),
@@ -144,7 +141,7 @@ fn short(bytes: u64) -> u16 {
     u16::try_from(bytes).unwrap_or(u16::MAX)
 }
 
-/// So many seconds, but a year at most: nothing lasts longer in a script.
+/// Returns this many seconds, but at most a year: nothing lasts longer in a script.
 fn lasting(seconds: u64) -> Duration {
     Duration::from_secs(seconds.min(366 * 86_400))
 }

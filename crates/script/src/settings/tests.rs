@@ -20,7 +20,7 @@ fn config(settings: &Settings) -> Config {
 }
 
 #[test]
-fn commands_are_cut_into_words() {
+fn commands_are_split_into_words() {
     let words = |text: &str| -> Vec<Vec<String>> {
         let all = commands(text).into_iter();
         all.filter(|words| !words.is_empty()).collect()
@@ -53,7 +53,7 @@ fn commands_are_cut_into_words() {
 }
 
 #[test]
-fn sysctls_reach_what_a_connection_is_made_of() {
+fn sysctls_change_the_configuration_of_connections() {
     let off = take("sysctl -q net.ipv4.tcp_timestamps=0 net/ipv4/tcp_sack=0").expect("known");
     assert!(config(&off).offer.timestamps.is_none());
     assert!(!config(&off).offer.sack.is_on() && !config(&off).offer.dsack.is_on());
@@ -64,7 +64,7 @@ fn sysctls_reach_what_a_connection_is_made_of() {
 }
 
 #[test]
-fn what_echo_writes_is_read_as_a_shell_reads_it() {
+fn echo_is_parsed_as_by_a_shell() {
     for text in [
         "echo 0 > /proc/sys/net/ipv4/tcp_sack",
         "echo \"0\">/proc/sys/net/ipv4/tcp_sack",
@@ -83,7 +83,7 @@ fn what_echo_writes_is_read_as_a_shell_reads_it() {
 }
 
 #[test]
-fn the_script_chooses_the_control_unless_a_stack_is_named() {
+fn the_script_chooses_the_control_unless_a_stack_is_given() {
     let text = "sysctl net.ipv4.tcp_congestion_control=reno net.ipv4.tcp_early_retrans=0";
     let scripts = take(text).expect("known");
     let socket = SocketSettings::default();
@@ -100,7 +100,7 @@ fn named(stack: &str, text: &str) -> Settings {
 }
 
 #[test]
-fn what_the_script_sets_holds_for_a_named_stack_that_says_nothing_else() {
+fn settings_of_the_script_apply_to_a_given_stack_unless_it_sets_them() {
     let text = "sysctl net.ipv4.tcp_early_retrans=0 net.ipv4.tcp_frto=0
         sysctl net.ipv4.tcp_congestion_control='cubic(slow_start=hystart++)'
         tc qdisc replace dev tun0 root fq";
@@ -136,7 +136,7 @@ fn what_the_script_sets_holds_for_a_named_stack_that_says_nothing_else() {
 }
 
 #[test]
-fn f_rto_may_be_off() {
+fn f_rto_can_be_turned_off() {
     let socket = SocketSettings::default();
     let stack = |text: &str| {
         let settings = take(text).expect("known");
@@ -150,7 +150,7 @@ fn f_rto_may_be_off() {
 }
 
 #[test]
-fn what_is_unknown_is_a_reason_to_skip() {
+fn unknown_settings_are_a_reason_to_skip() {
     for (text, words) in [
         ("sysctl -q net.ipv4.tcp_ecn=6", "tcp_ecn=6"),
         ("sysctl -q net.ipv4.tcp_mtu_probing=3", "tcp_mtu_probing=3"),
@@ -161,7 +161,7 @@ fn what_is_unknown_is_a_reason_to_skip() {
         ),
         ("tc filter add dev tun0", "`tc`"),
         ("nstat", "`nstat`"),
-        ("./not-there.sh", "cannot be read"),
+        ("./not-there.sh", "unreadable file"),
     ] {
         let reason = take(text).expect_err(text);
         assert!(reason.contains(words), "{text}: {reason}");
@@ -169,7 +169,7 @@ fn what_is_unknown_is_a_reason_to_skip() {
 }
 
 #[test]
-fn a_queue_that_changes_what_leaves_is_a_reason_to_skip() {
+fn a_queue_with_an_effect_is_a_reason_to_skip() {
     for queue in [
         "netem delay 10ms",
         "netem loss 10%",
@@ -196,7 +196,7 @@ fn a_queue_that_changes_what_leaves_is_a_reason_to_skip() {
 }
 
 #[test]
-fn a_queue_that_takes_everything_makes_no_difference() {
+fn a_queue_that_accepts_everything_makes_no_difference() {
     let after = |queue: &str| {
         let text = format!("tc qdisc add dev tun0 root handle 1: {queue}");
         let settings = take(&text).expect(queue);
@@ -226,7 +226,7 @@ fn the_tolerance_is_an_eighth_of_a_long_wait() {
 }
 
 #[test]
-fn a_connection_that_is_there_is_not_changed() {
+fn options_do_not_change_an_existing_connection() {
     let mut socket = SocketSettings::default();
     assert!(is_harmless("SO_REUSEADDR"));
     socket
@@ -237,12 +237,12 @@ fn a_connection_that_is_there_is_not_changed() {
         .expect("a stack");
     assert_eq!(made.0.mss, 1000);
     let late = socket.set("TCP_USER_TIMEOUT", 3000, Connected::Yes);
-    assert!(late.is_err_and(|reason| reason.contains("there already")));
+    assert!(late.is_err_and(|reason| reason.contains("existing connection")));
     assert!(socket.set("TCP_QUEUE_SEQ", 1, Connected::No).is_err());
 }
 
 #[test]
-fn a_user_timeout_of_nothing_is_the_systems() {
+fn a_user_timeout_of_zero_is_the_systems() {
     let mut socket = SocketSettings::default();
     let mut timeout = |millis| {
         let set = socket.set("TCP_USER_TIMEOUT", millis, Connected::No);
@@ -257,7 +257,7 @@ fn a_user_timeout_of_nothing_is_the_systems() {
 }
 
 #[test]
-fn the_mtu_over_ipv6_is_the_runners_unless_the_script_says() {
+fn the_ipv6_mtu_is_the_runners_unless_the_script_sets_it() {
     let mss = |options: &[(&str, &str)]| {
         let mut settings = settings();
         settings.mtu_ipv6 = 1520;
@@ -277,7 +277,7 @@ fn the_mtu_over_ipv6_is_the_runners_unless_the_script_says() {
 }
 
 #[test]
-fn syns_at_even_distances_take_their_time_too() {
+fn syns_at_even_intervals_count_for_the_open_timeout() {
     let patient = take("sysctl -q net.ipv4.tcp_syn_retries=1").expect("known");
     assert_eq!(config(&patient).even_syns, 4);
     assert_eq!(config(&patient).open_timeout, Duration::from_secs(7));

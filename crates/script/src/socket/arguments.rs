@@ -1,8 +1,8 @@
-//! What is handed over to calls.
+//! Arguments of calls.
 
 use crate::syntax::{Expression, Member};
 
-/// A number, or a list with one.
+/// Returns a number, or the number in a list of one.
 pub(super) fn number(expression: &Expression) -> Option<i64> {
     match expression {
         Expression::Number(number) => Some(*number),
@@ -14,7 +14,7 @@ pub(super) fn number(expression: &Expression) -> Option<i64> {
     }
 }
 
-/// The names in `a|b`.
+/// Returns the names in `a|b`.
 pub(super) fn words(expression: &Expression) -> Vec<&str> {
     match expression {
         Expression::Name(name) => vec![name],
@@ -23,18 +23,18 @@ pub(super) fn words(expression: &Expression) -> Vec<&str> {
     }
 }
 
-/// Whether `name` is among the names in `a|b`.
+/// Returns `true` if `name` is one of the names in `a|b`.
 pub(super) fn flag(expression: &Expression, name: &str) -> bool {
     words(expression).contains(&name)
 }
 
-/// The value of a struct's member.
+/// Returns the value of a struct's member.
 pub(super) fn member<'e>(members: &'e [Member], name: &str) -> Option<&'e Expression> {
     let found = members.iter().find(|m| m.name.as_deref() == Some(name));
     found.map(|member| &member.value)
 }
 
-/// Bytes in all of `[{..., 1000}, {..., 2000}]`.
+/// Returns the total number of bytes in `[{..., 1000}, {..., 2000}]`.
 pub(super) fn vector_bytes(expression: &Expression) -> Option<i64> {
     let Expression::List(items) = expression else {
         return None;

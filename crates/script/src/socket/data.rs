@@ -1,4 +1,4 @@
-//! Calls that move data.
+//! Calls that transfer data.
 
 use dupack_tcp::time::Instant;
 
@@ -10,15 +10,15 @@ use crate::line::Line;
 use crate::stage::{Blocking, Role, Stage};
 use crate::syntax::{Call, Expression};
 
-/// What a call moves.
+/// A data transfer by a call.
 struct Transfer<'c> {
     fd: &'c Expression,
     direction: Direction,
     bytes: i64,
     flags: Option<&'c Expression>,
-    /// The buffer is `NULL`.
+    /// `true` if the buffer is `NULL`.
     nowhere: bool,
-    /// What `TCP_CM_INQ` is to say: bytes that are still to be read.
+    /// Expected value of `TCP_CM_INQ`: bytes still unread.
     left: Option<i64>,
 }
 
@@ -29,7 +29,7 @@ enum Direction {
 }
 
 impl Stage {
-    /// A call that moves data, or one that is not there.
+    /// Makes a call that transfers data, or reports an unsupported call.
     pub(super) fn transfer(&mut self, name: &str, call: &Call) -> Attempted {
         let transfer = read_transfer(name, &call.arguments)?;
         let flagged = |name| transfer.flags.is_some_and(|flags| flag(flags, name));
@@ -95,7 +95,7 @@ impl Stage {
 fn read_transfer<'c>(name: &str, arguments: &'c [Expression]) -> Result<Transfer<'c>, Refusal> {
     use Direction::{In, Out};
     let nowhere = arguments.get(1).is_some_and(|buffer| flag(buffer, "NULL"));
-    let wrong = || Refusal::Wrong(format!("{name} with these arguments"));
+    let wrong = || Refusal::Wrong(format!("invalid arguments of {name}"));
     let plain = |fd, bytes, direction, flags| {
         Ok(Transfer {
             fd,
@@ -144,7 +144,7 @@ fn read_transfer<'c>(name: &str, arguments: &'c [Expression]) -> Result<Transfer
     }
 }
 
-/// The number in `[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=8000}]`.
+/// Returns the number in `[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=8000}]`.
 fn bytes_left(control: &Expression) -> Option<i64> {
     let Expression::List(messages) = control else {
         return None;
@@ -157,7 +157,7 @@ fn bytes_left(control: &Expression) -> Option<i64> {
 }
 
 impl Line {
-    /// What `TCP_CM_INQ` says: bytes that wait, and one for a FIN.
+    /// Returns the value of `TCP_CM_INQ`: unread bytes, plus one for a FIN.
     fn left(&self) -> i64 {
         self.unread() as i64 + i64::from(self.peer_finished)
     }
@@ -182,17 +182,16 @@ impl Line {
                 Blocking::Yes => Ok(Attempt::Waits),
             };
         }
-        // A buffer grows as Linux likes unless the script sets it: what is made to wait, or cut short, is not
-        // comparable then.
+        // Linux sizes a buffer itself unless the script does, so a blocked or partial write would not be comparable.
         let limited = self.buffer.is_bounded();
         let cut = number(&call.result).is_some_and(|expected| (0..bytes).contains(&expected));
         if !limited && (call.error.as_deref() == Some("EAGAIN") || cut || call.until.is_some()) {
-            return beyond("a send buffer that is full");
+            return beyond("a full send buffer");
         }
         let Ok(length) = u64::try_from(bytes) else {
             return error("EINVAL");
         };
-        // Nothing is written by it, but it tells whether more may be.
+        // Writes nothing, but tells whether the connection accepts more.
         if self.connection.write(0).is_err() {
             return error("EPIPE");
         }

@@ -1,4 +1,4 @@
-//! The queue of errors of a socket, in which times of `SO_TIMESTAMPING` stand.
+//! The error queue of a socket, which holds the timestamps of `SO_TIMESTAMPING`.
 
 use super::arguments::{flag, member, number};
 use super::tune::differs;
@@ -7,16 +7,16 @@ use crate::run::clock;
 use crate::stage::{BEGINNING, Role, Stage};
 use crate::syntax::{Expression, Member};
 
-/// What a script expects of a time.
+/// An expected timestamp.
 struct Expected<'e> {
-    /// Nanoseconds after the beginning.
+    /// Nanoseconds after the start.
     after: u64,
     kind: Option<&'e Expression>,
     key: Option<i64>,
 }
 
 impl Stage {
-    /// `recvmsg` with `MSG_ERRQUEUE`.
+    /// Performs `recvmsg` with `MSG_ERRQUEUE`.
     pub(super) fn receive_error(&mut self, fd: &Expression, message: &Expression) -> Attempted {
         let Some(fd) = self.find(fd) else {
             return error("EBADF");
@@ -28,7 +28,7 @@ impl Stage {
             return error("EAGAIN");
         };
         let expected = read(message).ok_or_else(|| {
-            Refusal::Beyond("messages of the queue of errors other than times".to_owned())
+            Refusal::Beyond("error queue messages other than timestamps".to_owned())
         })?;
         if let Some(kind) = expected.kind
             && !flag(kind, stamp.kind.name())
@@ -50,7 +50,7 @@ impl Stage {
     }
 }
 
-/// The parts of `{msg_control=[{cmsg_data={scm_sec=…, scm_nsec=…}}, {cmsg_data={ee_info=…, ee_data=…}}]}`.
+/// Parses `{msg_control=[{cmsg_data={scm_sec=…, scm_nsec=…}}, {cmsg_data={ee_info=…, ee_data=…}}]}`.
 fn read(message: &Expression) -> Option<Expected<'_>> {
     let Expression::Struct(members) = message else {
         return None;

@@ -6,14 +6,14 @@ use super::{Attempt, Attempted, Refusal, beyond, value};
 use crate::stage::{Role, Stage};
 use crate::syntax::Expression;
 
-/// A descriptor that is asked about.
+/// A polled descriptor.
 struct Asked<'e> {
     fd: i64,
     events: Vec<&'e str>,
     answer: Vec<&'e str>,
 }
 
-/// What is told of, whether asked for or not.
+/// Events that are reported even if they were not requested.
 const ALWAYS: [&str; 3] = ["POLLERR", "POLLHUP", "POLLNVAL"];
 
 impl Stage {
@@ -21,14 +21,11 @@ impl Stage {
         let Expression::List(items) = descriptors else {
             return beyond("poll without a list");
         };
-        let asked: Vec<Asked<'_>> =
-            items
-                .iter()
-                .map(read)
-                .collect::<Option<_>>()
-                .ok_or_else(|| {
-                    Refusal::Wrong("poll of what is not {fd=…, events=…, revents=…}".to_owned())
-                })?;
+        let asked: Vec<Asked<'_>> = items
+            .iter()
+            .map(read)
+            .collect::<Option<_>>()
+            .ok_or_else(|| Refusal::Wrong("poll expects {fd=…, events=…, revents=…}".to_owned()))?;
         let ready: Vec<Vec<&str>> = asked.iter().map(|asked| self.ready(asked)).collect();
         let count = ready.iter().filter(|events| !events.is_empty()).count();
         if count == 0 && number(timeout) != Some(0) {
@@ -44,7 +41,7 @@ impl Stage {
         value(count as i64)
     }
 
-    /// What of the events asked about is so, in the order of the alphabet.
+    /// Returns the requested events that have occurred, in alphabetical order.
     fn ready(&self, asked: &Asked<'_>) -> Vec<&'static str> {
         let mut now: Vec<&str> = match self.sockets.get(&asked.fd).map(|socket| &socket.role) {
             None => vec!["POLLNVAL"],
@@ -72,7 +69,7 @@ fn read(item: &Expression) -> Option<Asked<'_>> {
 }
 
 impl crate::line::Line {
-    /// The events that are so of a connection.
+    /// Returns the events that have occurred on a connection.
     fn ready(&self) -> Vec<&'static str> {
         let mut events = Vec::new();
         let room = self.buffer.clone().is_writable(self.stand());

@@ -1,4 +1,4 @@
-//! Socket options, and questions to the socket.
+//! Socket options, and queries of a socket's state.
 
 use super::arguments::{flag, member, number, words};
 use super::{Answer, Attempt, Attempted, Refusal, beyond, error, value};
@@ -81,7 +81,7 @@ impl Stage {
                 socket.settings.abort_at_close = on == Some(1) && seconds == Some(0);
                 match (on, seconds) {
                     (Some(0), _) | (_, Some(0)) => Ok(()),
-                    _ => Err("closing that waits".to_owned()),
+                    _ => Err("lingering close".to_owned()),
                 }
             }
             other => match number(other) {
@@ -108,7 +108,7 @@ impl Stage {
         let Role::Connected(index) = socket.role else {
             return match (flag(name, "TCP_MAXSEG"), socket.settings.mss()) {
                 (true, Some(mss)) => compare("the option's value", number(got), i64::from(mss)),
-                _ => beyond("options of a socket without a connection"),
+                _ => beyond("reading options of a socket without a connection"),
             };
         };
         let line = &mut self.lines[index];
@@ -127,7 +127,7 @@ impl Stage {
             return compare("the option's value", number(got), limit as i64);
         }
         if flag(name, "TCP_MAXSEG") {
-            // Linux's includes no options.
+            // Linux's value does not include options.
             let came = line
                 .connection
                 .sender()
@@ -135,7 +135,7 @@ impl Stage {
             return compare("the option's value", number(got), came.unwrap_or(0));
         }
         beyond(format!(
-            "asking for the socket option {}",
+            "reading the socket option {}",
             words(name).join("|")
         ))
     }
@@ -169,7 +169,7 @@ impl Stage {
     }
 }
 
-/// The error by which Linux answers an option with this value, if it does.
+/// Returns the error with which Linux rejects this value of an option, if it does.
 fn refusal(name: &str, set: &Expression) -> Option<&'static str> {
     match (name, set) {
         ("TCP_CONGESTION", Expression::Text(control)) => is_no_control(control).then_some("ENOENT"),
@@ -210,7 +210,7 @@ fn compare_error(expected: &Expression, came: Option<&'static str>) -> Attempted
     )
 }
 
-/// Nothing is compared where the script says nothing.
+/// Compares a value with the script's; passes if the script gives none.
 fn compare(what: &'static str, expected: Option<i64>, came: i64) -> Attempted {
     match expected {
         Some(expected) if expected != came => {

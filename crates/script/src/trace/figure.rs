@@ -13,11 +13,11 @@ use crate::line::Crossing;
 use crate::stage::BEGINNING;
 
 impl Trace {
-    /// The time–sequence figure, under a title, as SVG. Packets count from the first byte of
-    /// data, in full segments.
+    /// Returns the time–sequence figure with a title, as SVG. Packets count from the first byte of data, in full
+    /// segments.
     ///
     /// # Errors
-    /// If it cannot be drawn.
+    /// Returns an error if the figure cannot be drawn.
     pub fn svg(&self, title: &str, subtitle: &str) -> Result<String, TraceError> {
         let figure = TimeSequence {
             title: title.to_owned(),
@@ -29,7 +29,7 @@ impl Trace {
 }
 
 impl Scale {
-    /// A sequence number of this end's stream as a packet's number.
+    /// Converts a sequence number of our stream to a packet number.
     fn packet(&self, seq: SeqNumber) -> f64 {
         f64::from(seq.0.wrapping_sub(self.first.0)) / self.smss
     }
@@ -76,7 +76,7 @@ fn show_ack(figure: &mut TimeSequence, scale: &Scale, time: f64, segment: &Segme
     let Some(ack) = segment.ack.filter(|_| !segment.is(Flags::SYN)) else {
         return;
     };
-    // A number below the first byte is no packet's.
+    // A number below the first byte belongs to no packet.
     let at = scale.packet(ack);
     if at < f64::from(u32::MAX) / 2.0 / scale.smss {
         figure.acks.push((time, at));
@@ -90,7 +90,7 @@ fn show_ack(figure: &mut TimeSequence, scale: &Scale, time: f64, segment: &Segme
     }
 }
 
-/// A time as a script counts it, in seconds.
+/// Returns a time in the script's clock, in seconds.
 fn seconds(at: Instant) -> f64 {
     at.since(BEGINNING.min(at)).as_secs_f64()
 }

@@ -1,4 +1,4 @@
-//! Our own scripts: each is written from a clause of an RFC, and passes.
+//! Our conformance scripts, each written from a clause of an RFC: all must pass.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ fn ours() -> Vec<PathBuf> {
 }
 
 #[test]
-fn all_pass() {
+fn all_scripts_pass() {
     let paths = ours();
     assert!(paths.len() >= 60, "{} scripts", paths.len());
     for path in paths {
@@ -24,7 +24,7 @@ fn all_pass() {
 }
 
 #[test]
-fn each_names_the_rfc_of_its_folder_and_the_section_of_its_name() {
+fn each_script_names_the_rfc_of_its_folder_and_the_section_of_its_name() {
     for path in ours() {
         let text = std::fs::read_to_string(&path).expect("a script");
         let first = text.lines().next().unwrap_or_default();

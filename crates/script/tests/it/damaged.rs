@@ -1,4 +1,4 @@
-//! Whatever stands in a script, playing it comes to an end and does not panic.
+//! Playing a damaged script ends and does not panic.
 
 use std::path::Path;
 
@@ -26,14 +26,14 @@ fn play(source: &str) {
 }
 
 #[test]
-fn a_script_may_end_anywhere() {
+fn a_script_can_end_anywhere() {
     for end in 0..=SCRIPT.len() {
         play(&SCRIPT[..end]);
     }
 }
 
 #[test]
-fn any_character_may_be_another() {
+fn any_character_can_be_replaced() {
     for (at, old) in SCRIPT.char_indices() {
         for new in [
             "",
@@ -55,7 +55,7 @@ fn any_character_may_be_another() {
 }
 
 #[test]
-fn any_line_may_be_missing_or_come_twice() {
+fn any_line_can_be_missing_or_repeated() {
     let lines: Vec<&str> = SCRIPT.lines().collect();
     for left_out in 0..lines.len() {
         let mut fewer = lines.clone();

@@ -1,4 +1,4 @@
-//! Scripts of very many events take a time that grows as they do.
+//! Scripts with very many events take time proportional to their length.
 #![cfg(target_os = "linux")]
 
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ const SHAKE: &str = "+.001 < S 0:0(0) win 65535 <mss 1000,nop,nop,sackOK>\n\
     +0 > S. 0:0(0) ack 1 <...>\n\
     +.001 < . 1:1(0) ack 1 win 65535\n";
 
-/// One connection on which so much happens.
+/// One connection with `times` exchanges.
 fn talk(times: usize) -> String {
     let mut script = format!("{LISTENER}{SHAKE}+0 accept(3, ..., ...) = 4\n");
     for start in (1..).step_by(100).take(times) {
@@ -29,7 +29,7 @@ fn talk(times: usize) -> String {
     script
 }
 
-/// So many connections, one after the other, that all stay open.
+/// `times` connections one after another, all of which stay open.
 fn come(times: usize) -> String {
     let mut script = LISTENER.to_owned();
     for fd in 4..4 + times {
@@ -44,7 +44,7 @@ fn come(times: usize) -> String {
     script
 }
 
-/// So many writes that nothing acknowledges, whose times are asked for.
+/// `times` unacknowledged writes with requested timestamps.
 fn stamp(times: usize) -> String {
     let mut script = format!("{LISTENER}{SHAKE}+0 accept(3, ..., ...) = 4\n");
     script += "+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = 0\n\
@@ -52,7 +52,7 @@ fn stamp(times: usize) -> String {
     script + &"+0 write(4, ..., 1) = 1\n".repeat(times)
 }
 
-/// Nanoseconds of the processor that a script takes.
+/// Returns the CPU time of a script in nanoseconds.
 fn takes(script: &str) -> u64 {
     let begin = worked();
     let outcome = run(script, Path::new("."), &Options::default());
@@ -60,7 +60,7 @@ fn takes(script: &str) -> u64 {
     worked() - begin
 }
 
-/// Nanoseconds for which this thread has run; a clock on the wall counts those of others.
+/// Returns the CPU time of this thread in nanoseconds; wall-clock time would include other processes.
 fn worked() -> u64 {
     let line = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux has it");
     let first = line.split(' ').next().expect("three numbers");
@@ -82,7 +82,7 @@ fn ten_times_the_events_take_ten_times_as_long() {
 }
 
 #[test]
-fn a_comment_without_an_end_is_no_script() {
+fn an_unclosed_comment_is_an_error() {
     let outcome = run(&"/*".repeat(500_000), Path::new("."), &Options::default());
     let Outcome::Failed(failure) = outcome else {
         panic!("{outcome:?}");

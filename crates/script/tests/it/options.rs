@@ -1,4 +1,4 @@
-//! Socket options with values that Linux refuses, as `do_tcp_setsockopt` has it.
+//! Socket options with values that Linux rejects (`do_tcp_setsockopt`).
 
 use std::path::Path;
 
@@ -10,9 +10,9 @@ fn outcome(line: &str) -> Outcome {
     run(&source, Path::new("."), &Options::default())
 }
 
-/// Each value is refused, which a script may expect, and may not expect to be otherwise.
+/// Each value is rejected: a script passes if it expects the error, and fails if it expects success.
 #[test]
-fn what_linux_refuses_is_refused() {
+fn values_that_linux_rejects_are_rejected() {
     for (option, value, error) in [
         ("TCP_MAXSEG", "[87]", "EINVAL (Invalid argument)"),
         ("TCP_MAXSEG", "[-1]", "EINVAL (Invalid argument)"),
@@ -42,7 +42,7 @@ fn what_linux_refuses_is_refused() {
 }
 
 #[test]
-fn what_linux_takes_is_taken() {
+fn values_that_linux_accepts_are_accepted() {
     for (option, value) in [
         ("TCP_MAXSEG", "[0]"),
         ("TCP_MAXSEG", "[88]"),
@@ -61,16 +61,16 @@ fn what_linux_takes_is_taken() {
     }
 }
 
-/// A kernel may have it, and nothing is known of what it does.
+/// A kernel may have the control, but this crate does not know its behaviour.
 #[test]
-fn a_control_of_linux_that_is_not_here_is_skipped() {
+fn an_unsupported_control_of_linux_is_skipped() {
     let call = "+0 setsockopt(3, SOL_TCP, TCP_CONGESTION, \"dctcp-reno\", 10) = 0";
     assert!(matches!(outcome(call), Outcome::Skipped(_)));
 }
 
-/// Zero takes back what was asked for.
+/// Zero resets the option.
 #[test]
-fn a_segment_size_of_zero_is_none() {
+fn a_segment_size_of_zero_resets_the_option() {
     let offered = |sizes: &str| {
         let mut lines = String::new();
         for size in sizes.split(' ') {
@@ -86,7 +86,7 @@ fn a_segment_size_of_zero_is_none() {
     assert_eq!(offered("1000 0"), Outcome::Passed);
 }
 
-/// How memory is shared shows in a script, and there is none here.
+/// Scripts can observe memory shared with the kernel, and there is none here.
 #[test]
 fn zero_copy_is_skipped() {
     let call = "+0 setsockopt(3, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0";
@@ -95,9 +95,9 @@ fn zero_copy_is_skipped() {
     assert!(matches!(outcome(call), Outcome::Skipped(_)));
 }
 
-/// What a script sets holds for a stack that is named, unless that says something else.
+/// The script's settings apply to a given stack unless the stack's text sets the parameter.
 #[test]
-fn a_stack_that_is_named_keeps_what_the_script_sets() {
+fn settings_of_the_script_apply_to_a_given_stack() {
     let source = "`sysctl -q net.ipv4.tcp_early_retrans=0`\n\
         0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n\
         +0 bind(3, ..., ...) = 0\n\
@@ -118,6 +118,6 @@ fn a_stack_that_is_named_keeps_what_the_script_sets() {
     for stack in ["rack/cubic", "rack/reno", "sack/reno"] {
         assert_eq!(played(stack), Outcome::Passed, "{stack}");
     }
-    // A tail loss probe is the last segment.
+    // A tail loss probe retransmits the last segment.
     assert!(matches!(played("rack(tlp=on)/cubic"), Outcome::Failed(_)));
 }

@@ -1,4 +1,4 @@
-//! What a script that fails shows, and what each kind of event can fail for.
+//! The output for a failed script, and failures of each kind of event.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ fn a_failure_fits_a_screen() {
 }
 
 #[test]
-fn a_script_that_cannot_be_read_shows_the_place() {
+fn a_script_that_cannot_be_parsed_shows_the_place() {
     let failure = failure("   +0 > X. 1:1(0)\n");
     assert_eq!(failure.mark, Some((9, 1)));
     let screen = failure.to_string();
@@ -54,7 +54,7 @@ fn a_script_that_cannot_be_read_shows_the_place() {
     );
 }
 
-/// The lines of the screen: the one that failed, and the one below it.
+/// Returns the failed line on the screen and the line below it.
 fn marked(screen: &str) -> (&str, &str) {
     let mut lines = screen.lines().skip_while(|line| !line.starts_with('>'));
     let pair = (lines.next(), lines.next());
@@ -62,7 +62,7 @@ fn marked(screen: &str) -> (&str, &str) {
 }
 
 #[test]
-fn the_fault_is_in_sight_however_long_its_line_is() {
+fn the_fault_is_visible_on_a_line_of_any_length() {
     for before in [0, 20, 52, 56, 60, 64, 68, 72, 400, 4000] {
         for after in [0, 4, 20, 400] {
             let (before, after) = (" ".repeat(before), " ".repeat(after));
@@ -82,7 +82,7 @@ fn the_fault_is_in_sight_however_long_its_line_is() {
 }
 
 #[test]
-fn a_fault_behind_the_last_character_is_in_sight_too() {
+fn a_fault_after_the_last_character_is_visible() {
     for width in 40..90 {
         let line = format!("+0 close(4) = {}0", " ".repeat(width));
         let text = format!("{line}\n+0 poll({}1", " ".repeat(width));
@@ -96,7 +96,7 @@ fn a_fault_behind_the_last_character_is_in_sight_too() {
 }
 
 #[test]
-fn what_is_long_without_a_space_is_broken_behind_commas() {
+fn long_words_are_broken_after_commas() {
     let options = vec!["nop"; 40].join(",");
     let failure = failure(&format!(
         "+0 write(4, ..., 9) = 9\n+0 > P. 1:10(9) ack 1 <{options}>"
@@ -113,7 +113,7 @@ fn what_is_long_without_a_space_is_broken_behind_commas() {
 }
 
 #[test]
-fn what_a_terminal_would_obey_is_shown_and_not_sent() {
+fn control_characters_are_escaped() {
     for text in [
         "+0 > X\u{1b}[31m. 1:1(0)",
         "+0 \u{1b}[2J",
@@ -143,53 +143,54 @@ fn what_a_terminal_would_obey_is_shown_and_not_sent() {
 }
 
 #[test]
-fn a_mark_of_the_byte_order_is_no_part_of_a_script() {
+fn a_byte_order_mark_is_ignored() {
     let source = format!("\u{feff}{OPEN}");
     let outcome = run(&source, Path::new("."), &Options::default());
     assert_eq!(outcome, Outcome::Passed);
 }
 
-/// The line that fails, counted from the first after the handshake, and words of the message.
+/// Each entry has an event, the line that fails, counted from the first line after the handshake, and words of the
+/// message.
 #[test]
 fn each_kind_of_event_can_fail() {
     for (rest, line, words) in [
-        ("+0 > . 1:1(0) ack 1", 1, "sends nothing"),
+        ("+0 > . 1:1(0) ack 1", 1, "sent nothing"),
         (
             "+0 write(4, ..., 9) = 9\n+.1 > P. 1:10(9) ack 1",
             2,
-            "something else",
+            "a different packet",
         ),
         (
             "+0 write(4, ..., 9) = 9\n+0 > . 1:10(9) ack 1",
             2,
-            "something else",
+            "a different packet",
         ),
         (
             "+0 write(4, ..., 9) = 9\n+0 > P. 1:10(9) ack 2",
             2,
-            "something else",
+            "a different packet",
         ),
         (
             "+0 write(4, ..., 9) = 9\n+0 > P. 1:10(9) ack 1 <nop,nop,nop,nop>",
             2,
-            "something else",
+            "a different packet",
         ),
         (
             "+0 write(4, ..., 9) = 9\n+1 write(4, ..., 9) = 9\n+0 > P. 10:19(9) ack 1",
             3,
-            "something else",
+            "a different packet",
         ),
-        ("+0 close(5) = 0", 1, "close returns something else"),
-        ("+0 read(4, ..., 9) = 9", 1, "read does not return"),
+        ("+0 close(5) = 0", 1, "close returned a different value"),
+        ("+0 read(4, ..., 9) = 9", 1, "read did not return"),
         (
             "+0...0.5 read(4, ..., 9) = 9\n+.1 < P. 1:10(9) ack 1 win 9",
             1,
-            "at another time",
+            "at a different time",
         ),
         (
             "+0 %{ assert tcpi_snd_cwnd == 9, tcpi_snd_cwnd }%",
             1,
-            "does not hold: 10",
+            "assertion failed: 10",
         ),
         (
             "+0 %{ assert tcpi_nosuch == 9 }%",
@@ -210,7 +211,7 @@ fn each_kind_of_event_can_fail() {
         (
             "+0 ioctl(4, SIOCINQ, [5]) = 0",
             1,
-            "ioctl gives another answer",
+            "ioctl gave a different value",
         ),
     ] {
         let failure = failure(rest);
@@ -224,7 +225,7 @@ fn each_kind_of_event_can_fail() {
 }
 
 #[test]
-fn each_kind_of_event_can_be_as_it_says() {
+fn each_kind_of_event_can_pass() {
     for rest in [
         "+0 write(4, ..., 2000) = 2000\n+0 > . 1:1001(1000) ack 1\n+0 > P. 1001:2001(1000) ack 1",
         "+0 write(4, ..., 2000) = 2000\n+0 > P. 1:2001(2000) ack 1 <...>",
@@ -247,7 +248,7 @@ fn each_kind_of_event_can_be_as_it_says() {
 }
 
 #[test]
-fn what_is_not_there_is_skipped_where_it_is_asked_for() {
+fn unsupported_features_skip_the_script_at_their_line() {
     for (rest, line, words) in [
         ("+0 epoll_create(1) = 5", 1, "epoll_create"),
         ("+0 write(4, ..., 100) = 50", 1, "send buffer"),

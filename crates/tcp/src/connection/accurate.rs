@@ -1,17 +1,16 @@
-//! Accurate ECN on a connection (RFC 9768): how the two ends agree on it, and what its segments say
-//! beside the sender's and the receiver's part.
+//! Accurate ECN on a connection (RFC 9768): the negotiation, and the feedback in segments that the sender and the
+//! receiver do not handle themselves.
 //!
 //! ```text
-//! SYN                  AE CWR ECE: 111 asks for it, 011 for classic ECN, 000 for none
-//! SYN with ACK         how the SYN came (010, 011, 100, 110); 001 classic ECN; 000, 111 none
-//! ACK of that          how the SYN with ACK came, in the same code
-//! everything else      the ACE field: packets that came marked
+//! SYN                  AE CWR ECE: 111 offers Accurate ECN, 011 classic ECN, 000 none
+//! SYN with ACK         ECN field of the SYN (010, 011, 100, 110); 001 classic ECN; 000, 111 none
+//! ACK of that          ECN field of the SYN with ACK, in the same code
+//! everything else      the ACE field: number of packets that arrived marked
 //! ```
 //!
-//! SYNs leave without ECN-capable transport, so that one which is told to have come with another
-//! field was changed on its way: then nothing is sent ECN-capable, while marks that are told of are
-//! still answered (§3.2.2.3). A mark on a SYN itself is no reason to begin more slowly: no queue can
-//! have set it.
+//! SYNs leave without ECN-capable transport. If the peer reports that one arrived with another field, the path has
+//! changed it: then this end sends nothing ECN-capable, but still responds to marks that are reported (§3.2.2.3). A
+//! mark on a SYN itself does not make the sender start more slowly, because no queue can have set it.
 
 use alloc::boxed::Box;
 
@@ -26,25 +25,25 @@ use super::engine::Engine;
 use super::header::{Flags, Segment};
 use super::{Config, Connection, EcnOffer, Role, State};
 
-/// Bytes of options that a header has room for (RFC 9293 §3.1).
+/// Bytes for options in a header (RFC 9293 §3.1).
 const OPTION_ROOM: usize = 40;
 
-/// What an option with all counters takes of a header.
+/// Bytes of an option with all counters.
 const FULL_OPTION_BYTES: u32 = 12;
 
 /// SACK blocks for which an AccECN option makes room (§3.2.3.3).
 const BLOCKS_KEPT: usize = 2;
 
-/// What SYNs have said of ECN so far.
+/// ECN state of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnHandshake {
-    /// What the SYNs of this end have asked for.
+    /// Offer of this end's SYNs.
     pub(super) offered: Ecn,
-    /// The ECN field that the peer's last SYN, or SYN with ACK, came with.
+    /// ECN field with which the peer's last SYN, or SYN with ACK, arrived.
     pub(super) came_with: Codepoint,
-    /// A server has got or sent one without flags: nothing it sends is ECN-capable (§3.1.5).
+    /// A server has received or sent a SYN without ECN flags: it sends nothing ECN-capable (§3.1.5).
     pub(super) bare: bool,
-    /// SYNs with ACK that this end has sent because nothing answered the one before.
+    /// SYNs with ACK that this end has retransmitted after a timeout.
     pub(super) expiries: u32,
     /// This end has sent a SYN with ACK.
     answered: bool,
@@ -63,7 +62,7 @@ impl Default for EcnHandshake {
 }
 
 impl EcnOffer {
-    /// What is agreed to if the peer asks for it.
+    /// ECN that this end agrees to if the peer offers it.
     const fn accepts(self) -> Ecn {
         match self {
             Self::Off => Ecn::Absent,
@@ -74,7 +73,7 @@ impl EcnOffer {
         }
     }
 
-    /// What is asked for.
+    /// ECN that this end offers.
     const fn offers(self) -> Ecn {
         match self {
             Self::Off | Self::Accepted | Self::AccurateAccepted => Ecn::Absent,
@@ -84,14 +83,14 @@ impl EcnOffer {
     }
 }
 
-/// What a SYN's flags ask for.
+/// Flags of a SYN that offers classic ECN.
 const CLASSIC: u8 = 0b011;
-/// The same for Accurate ECN; of others than this and classic ECN all ask for it, too (§3.1.3).
+/// Flags of a SYN that offers Accurate ECN. All other flags except those of classic ECN offer it, too (§3.1.3).
 const ACCURATE: u8 = 0b111;
 
 impl Connection {
-    /// What the SYN that leaves now asks for. The first does, and the second if it is for Accurate
-    /// ECN (§3.1.4.1); beyond there may be a box that drops such SYNs.
+    /// Returns the offer of the SYN that leaves now. The first SYN has one, and the second if it offers Accurate ECN
+    /// (§3.1.4.1). Later ones have none, because a middlebox may drop such SYNs.
     fn offers_now(&self) -> Ecn {
         let offers = self.config.offer.ecn.offers();
         let most = match offers {
@@ -105,13 +104,13 @@ impl Connection {
         }
     }
 
-    /// The flags that a SYN without ACK carries for ECN.
+    /// Returns the ECN flags of a SYN without ACK.
     pub(super) fn ecn_flags_of_syn(&mut self) -> Flags {
         let offers = self.offers_now();
         let handshake = &mut self.opening.ecn;
         match offers {
-            // Any SYN with ACK may answer any of the SYNs (§3.1.4.1); a classic one answers the last
-            // (RFC 3168 §6.1.1.1).
+            // A SYN with ACK may answer any of the SYNs (§3.1.4.1); with classic ECN it answers the last one (RFC 3168
+            // §6.1.1.1).
             Ecn::Absent if handshake.offered == Ecn::Accurate => {}
             offers => handshake.offered = offers,
         }
@@ -122,11 +121,10 @@ impl Connection {
         }
     }
 
-    /// What a SYN with ACK carries for ECN where `agreed` is agreed on: flags, and an option
-    /// (§3.2.3.2.2).
+    /// Returns the ECN flags and the option of a SYN with ACK, for the ECN that was `agreed` on (§3.2.3.2.2).
     pub(super) fn ecn_of_syn_ack(&mut self, agreed: Ecn) -> (Flags, Option<EcnCounters>) {
         let handshake = &mut self.opening.ecn;
-        // In a simultaneous open the SYN before it was none.
+        // In a simultaneous open, the previous SYN had no ACK.
         let again = core::mem::replace(&mut handshake.answered, true);
         match agreed {
             Ecn::Absent => (Flags::NONE, None),
@@ -143,23 +141,22 @@ impl Connection {
         }
     }
 
-    /// What is agreed on once the peer's SYN, or SYN with ACK, has come (§3.1.1, Table 2; RFC 3168
+    /// Returns the ECN that both ends agree on, given the peer's SYN, or SYN with ACK (§3.1.1, Table 2; RFC 3168
     /// §6.1.1).
     pub(super) fn agreed_ecn(&self, syn: &Segment) -> Ecn {
         let ace = syn.flags.ace();
         let offered = self.opening.ecn.offered;
         match (self.state, syn.ack) {
             (State::Listen, _) => accepted(self.config.offer.ecn.accepts(), ace),
-            // Half of a simultaneous open: as if it were listening (§3.1.2). RFC 3168 does not
-            // describe it.
+            // Half of a simultaneous open: same as in LISTEN (§3.1.2). RFC 3168 does not describe it.
             (_, None) if offered == Ecn::Accurate => accepted(Ecn::Accurate, ace),
             (_, None) => Ecn::Absent,
             (_, Some(_)) => answered(offered, ace),
         }
     }
 
-    /// The peer's SYN has come again, before it had an answer. Whether it contradicts the one
-    /// before: then no end could know what the other takes for agreed on (§3.1.5).
+    /// Notes that the peer's SYN arrived again before this end's answer did. Returns whether it contradicts the former
+    /// one: then neither end could know what the other believes to be agreed on (§3.1.5).
     pub(super) fn takes_another_syn(&mut self, syn: &Segment) -> Contradiction {
         let accurate = self.config.offer.ecn.accepts() == Ecn::Accurate;
         let Some(peer) = &mut self.peer else {
@@ -172,7 +169,7 @@ impl Connection {
             Ecn::Classic if accurate && accepted(Ecn::Accurate, ace) == Ecn::Accurate => {
                 return Contradiction::Yes;
             }
-            // It does without ECN by now (RFC 3168 §6.1.1.1).
+            // The peer now does without ECN (RFC 3168 §6.1.1.1).
             Ecn::Classic if accepted(Ecn::Classic, ace) == Ecn::Absent => {
                 peer.negotiated.ecn = Ecn::Absent;
             }
@@ -186,7 +183,7 @@ impl Connection {
         Contradiction::No
     }
 
-    /// Bytes that the option takes of every segment, if the peer's has come with `answer`.
+    /// Returns the bytes to reserve for the option in every segment, given the peer's `answer`.
     pub(super) fn option_bytes(&self, agreed: Ecn, answer: &Segment) -> u32 {
         let wanted = self.config.accurate_option == AccurateOption::Always;
         let seen = answer.options.accurate_ecn.is_some();
@@ -196,7 +193,7 @@ impl Connection {
         }
     }
 
-    /// The handshake is over with `answer`, and Accurate ECN was agreed on.
+    /// Starts Accurate ECN after the handshake, which ended with `answer`.
     pub(super) fn begin_accurate_ecn(&self, engine: &mut Engine, answer: &Segment) {
         let handshake = &self.opening.ecn;
         let mut feedback = Feedback::new(&self.config, self.role);
@@ -204,7 +201,7 @@ impl Connection {
         feedback.reserved = self.option_bytes(Ecn::Accurate, answer);
         match self.role {
             Role::Active => {
-                // How the SYN came that this end sent.
+                // ECN field with which this end's SYN arrived.
                 let ace = answer.flags.ace();
                 if reflected(ace).is_some_and(|field| field != Codepoint::NotEct) {
                     engine.sender.forgo_ecn();
@@ -231,39 +228,39 @@ impl Connection {
     }
 }
 
-/// How a SYN agrees with the SYN before it.
+/// Agreement of a SYN with the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Contradiction {
     No,
     Yes,
 }
 
-/// What an end agrees to that `accepts` so much, if the flags of a SYN are these.
+/// Returns the ECN that an end agrees to if it `accepts` this much and a SYN has these flags.
 const fn accepted(accepts: Ecn, ace: u8) -> Ecn {
     match (accepts, ace) {
         (Ecn::Absent, _) | (_, 0) => Ecn::Absent,
         (Ecn::Accurate, CLASSIC) => Ecn::Classic,
         (Ecn::Accurate, _) => Ecn::Accurate,
-        // AE is no flag of RFC 3168's.
+        // RFC 3168 does not know AE.
         (Ecn::Classic, _) if ace & CLASSIC == CLASSIC => Ecn::Classic,
         (Ecn::Classic, _) => Ecn::Absent,
     }
 }
 
-/// What the flags of a SYN with ACK answer to an end that `offered` so much.
+/// Returns the ECN that a SYN with ACK with these flags agrees to, after an offer of `offered`.
 const fn answered(offered: Ecn, ace: u8) -> Ecn {
     match (offered, ace) {
-        // A peer that repeats all it gets understands nothing of it.
+        // A peer that reflects all flags does not understand them.
         (Ecn::Accurate, 0b000 | 0b111) => Ecn::Absent,
         (Ecn::Accurate, 0b001) => Ecn::Classic,
-        // 101 is reserved, and agrees (§3.1.3).
+        // 101 is reserved, and means agreement (§3.1.3).
         (Ecn::Accurate, _) => Ecn::Accurate,
         (Ecn::Classic, _) if ace & CLASSIC == 0b001 => Ecn::Classic,
         (Ecn::Classic | Ecn::Absent, _) => Ecn::Absent,
     }
 }
 
-/// A server hears how its SYN with ACK came (§3.2.2.1, Table 4).
+/// Takes in, at a server, the ECN field with which its SYN with ACK arrived (§3.2.2.1, Table 4).
 fn heed_reflection(engine: &mut Engine, ack: &Segment) {
     let ace = ack.flags.ace();
     if ace == 0 {
@@ -282,35 +279,35 @@ fn heed_reflection(engine: &mut Engine, ack: &Segment) {
     }
 }
 
-/// What an established connection remembers of Accurate ECN, beside what is sent and received.
+/// Accurate ECN state of an established connection, beside the counts of the sender and the receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Feedback {
     role: Role,
-    /// The longest segment that the peer may send.
+    /// Longest segment that the peer may send.
     mss: u16,
-    /// Bytes by which segments are shorter for the option.
+    /// Bytes reserved for the option in every segment.
     reserved: u32,
     ect: EctUse,
     option: AccurateOption,
-    /// The next ACK without data tells with which field the SYN with ACK came.
+    /// ECN field of the SYN with ACK, which the next ACK without data reports.
     reflects: Option<Codepoint>,
     /// The first data segment carries an option, if there is room (§3.2.3.2.1).
     first_data: bool,
-    /// The ACE field of the segment at hand is no count.
+    /// The ACE field of the current segment is not a count.
     passes_over: bool,
     peers_option: PeersOption,
-    /// The last segment, if its data had been acknowledged before.
+    /// Sequence number of the last segment, if all its data had been acknowledged before.
     repeated: Option<SeqNumber>,
 }
 
-/// What came of the peer's options.
+/// Options received from the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PeersOption {
-    /// None did.
+    /// None so far.
     Unseen,
-    /// They do.
+    /// At least one.
     Seen,
-    /// The first had zeros where none can be (§3.2.3.2.4): they are ignored.
+    /// The first had zeros where none can be (§3.2.3.2.4): options are ignored.
     Zeroed,
 }
 
@@ -330,7 +327,7 @@ impl Feedback {
         }
     }
 
-    /// Takes note of whether options come.
+    /// Notes the first option of the peer.
     fn note_option(&mut self, segment: &Segment) {
         if let (PeersOption::Unseen, Some(option)) =
             (self.peers_option, segment.options.accurate_ecn)
@@ -342,8 +339,8 @@ impl Feedback {
         }
     }
 
-    /// Data came again that was acknowledged. If it does so once more, ACKs with options seem not to
-    /// arrive: they are sent without (§3.2.3.2.2).
+    /// Notes that acknowledged data arrived again. If the same data does so once more, ACKs with options seem to be
+    /// lost, and later ones have no option (§3.2.3.2.2).
     fn note_repetition(&mut self, again: Option<SeqNumber>) {
         if again.is_some() && self.repeated == again {
             self.option = AccurateOption::Off;
@@ -351,7 +348,7 @@ impl Feedback {
         self.repeated = again;
     }
 
-    /// A SYN with ACK has come again: it is answered as the first was (§3.2.2.1).
+    /// Repeats the answer to a SYN with ACK that arrived again (§3.2.2.1).
     fn reflect_again(&mut self, counts: Option<&mut MarkCounts>, field: Codepoint) {
         self.reflects = Some(field);
         if let Some(counts) = counts
@@ -362,12 +359,12 @@ impl Feedback {
         }
     }
 
-    /// What an option of this connection has to hold, if it sends any.
+    /// Returns the counters that this connection puts into an option, if it sends options.
     fn wanted(&self) -> Option<Wanted> {
         match self.option {
             AccurateOption::Off => None,
             AccurateOption::Changed => Some(Wanted::Changed),
-            // Linux sends none before it has seen one.
+            // Linux sends no option before it has received one.
             AccurateOption::Always => {
                 (self.peers_option != PeersOption::Unseen).then_some(Wanted::All)
             }
@@ -376,12 +373,12 @@ impl Feedback {
 }
 
 impl Engine {
-    /// A segment is accepted: what its ECN field says is counted.
+    /// Counts the ECN field of an accepted segment.
     #[inline(never)]
     pub(super) fn count_marks(&mut self, segment: &Segment) {
         let longest = self.feedback.as_ref().map_or(0, |feedback| feedback.mss);
         let packets = match segment.len > u32::from(longest) {
-            // Receive coalescing has joined what the path carried by itself.
+            // Receive coalescing has joined several packets of the path.
             true => segment.len.div_ceil(self.negotiated.peer_smss.max(1)),
             false => 1,
         };
@@ -392,7 +389,7 @@ impl Engine {
         }
     }
 
-    /// A SYN came that nothing is made of: it may be the one with ACK again that opened the connection.
+    /// Notes a SYN in an established connection: it may be the SYN with ACK that opened it.
     pub(super) fn note_syn_again(&mut self, segment: &Segment) {
         let is_again =
             segment.seq.at(1) == self.receiver.config().irs && segment.ack == Some(self.first());
@@ -404,8 +401,8 @@ impl Engine {
         }
     }
 
-    /// What a segment with an ACK tells the sender of marks. `newest` is whether its timestamp is
-    /// later than all before it.
+    /// Returns the marks that a segment with an ACK reports to the sender. `newest` is `true` if its timestamp is later
+    /// than all before it.
     #[inline(never)]
     pub(super) fn count_told(&mut self, segment: &Segment, newest: bool) -> EcnEcho {
         let Some(feedback) = &mut self.feedback else {
@@ -427,7 +424,7 @@ impl Engine {
         }
     }
 
-    /// Gives a segment without data what it says of marks beside its ACE field.
+    /// Adds the feedback beside the ACE field to a segment without data.
     #[inline(never)]
     pub(super) fn finish_accurate_ack(&mut self, segment: &mut Segment) {
         let Some(feedback) = &mut self.feedback else {
@@ -441,7 +438,7 @@ impl Engine {
                 .without(Flags::of_ace(ACE_MASK))
                 .with(Flags::of_ace(reflection(field)));
             if feedback.option == AccurateOption::Changed {
-                // The first ACK of a client tests the path (§3.2.3.2.1).
+                // The client's first ACK tests whether options pass the path (§3.2.3.2.1).
                 segment.options.accurate_ecn = Some(MarkCounts::beginning());
             }
         }
@@ -460,15 +457,14 @@ impl Engine {
         }
     }
 
-    /// Gives a segment with `room` bytes beside its data what it says of marks. What is sent again
-    /// carries no option before any data has arrived: the path may have dropped it for that
-    /// (§3.2.3.2.2).
+    /// Adds the feedback to a segment with data and `room` bytes left. A retransmission has no option before any data
+    /// was acknowledged, because the path may have dropped the segment for its option (§3.2.3.2.2).
     #[inline(never)]
     pub(super) fn finish_accurate_data(&mut self, segment: &mut Segment, room: u32, again: bool) {
         let Some(feedback) = &mut self.feedback else {
             return;
         };
-        // What follows the handshake's ACK counts.
+        // From the handshake's ACK on, the ACE field is a count.
         feedback.reflects = None;
         if feedback.ect == EctUse::Everything && self.sender.is_ecn_capable() {
             segment.ecn = Codepoint::Ect0;
@@ -493,7 +489,7 @@ impl Engine {
     }
 }
 
-/// What an ACK of `ack` says of marks in its flags.
+/// Returns the flags of `ack` that report marks.
 pub(super) const fn echo_flags(ack: &Ack) -> Flags {
     match ack.ecn {
         EcnEcho::Silent => Flags::NONE,
@@ -502,7 +498,7 @@ pub(super) const fn echo_flags(ack: &Ack) -> Flags {
     }
 }
 
-/// Bytes of options beside timestamps.
+/// Bytes for options other than timestamps.
 const fn option_room(stamps: bool) -> usize {
     match stamps {
         true => OPTION_ROOM - super::config::TIMESTAMP_OPTION_BYTES as usize,
@@ -510,12 +506,12 @@ const fn option_room(stamps: bool) -> usize {
     }
 }
 
-/// Bytes of an AccECN option with so many counters, padding included.
+/// Bytes of an AccECN option with this many counters, padding included.
 const fn option_bytes(counters: usize) -> usize {
     (2 + 3 * counters).next_multiple_of(4)
 }
 
-/// Bytes of a SACK option with so many blocks, padding included (RFC 2018 §3).
+/// Bytes of a SACK option with this many blocks, padding included (RFC 2018 §3).
 const fn sack_bytes(blocks: usize) -> usize {
     match blocks {
         0 => 0,
@@ -523,8 +519,8 @@ const fn sack_bytes(blocks: usize) -> usize {
     }
 }
 
-/// The option that fits into `room` bytes beside `blocks` SACK blocks, and how many of these stay:
-/// for what has changed some give way, but for two (§3.2.3.3; Linux, `tcp_options_fit_accecn`).
+/// Returns the option that fits into `room` bytes beside `blocks` SACK blocks, and the number of blocks that stay.
+/// Blocks give way to changed counters, except for two (§3.2.3.3; Linux, `tcp_options_fit_accecn`).
 fn fit(
     wanted: Wanted,
     counts: &mut MarkCounts,

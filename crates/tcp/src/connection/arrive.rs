@@ -1,7 +1,8 @@
-//! Segments that arrive on an established connection (RFC 9293 §3.10.7.4): RST and SYN, whatever
-//! their numbers (RFC 5961 §3 and §4), then timestamps and sequence number (RFC 7323 §5.3, R1 and
-//! R2), and only for what is acceptable ACK, TS.Recent (R3), data and FIN. What may be forged is
-//! answered as RFC 5961 says.
+//! Segments that arrive on an established connection (RFC 9293 §3.10.7.4).
+//!
+//! RST and SYN come first, whatever their sequence numbers (RFC 5961 §3 and §4); then timestamps and the sequence
+//! number (RFC 7323 §5.3, R1 and R2); ACK, TS.Recent (R3), data and FIN follow for acceptable segments only. Segments
+//! that may be forged are answered as RFC 5961 says.
 
 use crate::options::Ecn;
 use crate::segment::{Ack, Bit, DataSegment, EcnEcho};
@@ -14,28 +15,28 @@ use super::overtaken::Fate;
 use super::state::Step;
 use super::{Connection, Due, LastDuplicate, Reason, State, UnsentAck, Unstamped};
 
-/// Where a segment lies to the receive window.
+/// Position of a segment relative to the receive window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// It is processed.
+    /// The segment is processed.
     Acceptable,
-    /// All of it was received before; or it is empty and below the window, as probes are. It is
-    /// answered and dropped, its ACK field too.
+    /// All of the segment was received before, or it is empty and below the window, as probes are. It is answered and
+    /// dropped, together with its ACK field.
     Old,
-    /// Nothing of it is in the window, or ever was.
+    /// No part of the segment is, or ever was, in the window.
     Outside,
 }
 
-/// What became of a segment's ACK.
+/// Result of a segment's ACK field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// It was taken in.
+    /// The ACK was processed.
     Taken,
-    /// It is missing: the segment is ignored (RFC 9293 §3.10.7.4, fifth).
+    /// There is no ACK: the segment is ignored (RFC 9293 §3.10.7.4, fifth).
     Missing,
-    /// It acknowledges what was acknowledged long ago (RFC 5961 §5).
+    /// The ACK is far below SND.UNA (RFC 5961 §5).
     Ancient,
-    /// It acknowledges what was never sent.
+    /// The ACK is for data that was never sent.
     Unsent,
 }
 
@@ -48,13 +49,13 @@ impl Connection {
             return None;
         }
         if segment.is(Flags::SYN) {
-            // Whatever its number (RFC 5961 §4).
+            // With any sequence number (RFC 5961 §4).
             engine.note_syn_again(segment);
             self.challenge(now);
             return None;
         }
         if let Some(clock) = &self.clock {
-            // Without timestamps after they were agreed on (RFC 7323 §3.2).
+            // No timestamps, although both ends agreed on them (RFC 7323 §3.2).
             let missing = segment.options.timestamps.is_none();
             if missing && self.config.unstamped == Unstamped::Dropped {
                 return None;
@@ -115,8 +116,8 @@ impl Connection {
         None
     }
 
-    /// RFC 5961 §3: only a RST with exactly the expected number ends the connection; in
-    /// TIME-WAIT none does (RFC 1337).
+    /// Takes in a RST. Only one with exactly the expected number ends the connection (RFC 5961 §3); in TIME-WAIT none
+    /// does (RFC 1337).
     fn arrive_reset(&mut self, now: Instant, segment: &Segment) {
         let Some(engine) = &self.engine else { return };
         if self.state == State::TimeWait {
@@ -129,7 +130,7 @@ impl Connection {
         }
     }
 
-    /// Answers with an ACK, unless too many such answers have been given.
+    /// Answers with an ACK, within the bound for such answers.
     fn challenge(&mut self, now: Instant) {
         if let Some(engine) = &mut self.engine
             && self.limiter.admits(now)
@@ -138,8 +139,8 @@ impl Connection {
         }
     }
 
-    /// Answers a segment that is not taken. Data is answered each time (an ACK for a segment
-    /// makes no storm); what carries none is, within bounds.
+    /// Answers a segment that is not processed. A segment with data is always answered, because one ACK per segment
+    /// cannot become a storm; a segment without data is answered within the bound.
     fn challenge_or_acknowledge(&mut self, now: Instant, segment: &Segment) {
         match &mut self.engine {
             Some(engine) if segment.sequence_len() > 0 => engine.ack = Due::Yes,
@@ -164,7 +165,7 @@ impl Connection {
             return Verdict::Taken;
         };
         let window = engine.window_in(segment, offset);
-        // An ACK that says nothing new beside data is no duplicate (RFC 5681 §2).
+        // An ACK beside data that reports nothing new is not a duplicate (RFC 5681 §2).
         let silent = ahead <= 0
             && segment.sequence_len() > 0
             && !engine.tells_of_marks(segment, self.clock.as_ref())
@@ -193,7 +194,7 @@ impl Connection {
         Verdict::Taken
     }
 
-    /// The peer is alive, and its clock has moved on.
+    /// Notes a sign of life from the peer, and its clock.
     pub(super) fn note_heard(&mut self, now: Instant, segment: &Segment) {
         let Some(engine) = &mut self.engine else {
             return;
@@ -218,14 +219,14 @@ impl Connection {
         }
     }
 
-    /// Moves on if this end's FIN is acknowledged.
+    /// Changes the state if this end's FIN is acknowledged.
     fn after_ack(&mut self, now: Instant) {
         if self.engine.as_ref().is_some_and(Engine::fin_acknowledged) {
             self.step(now, Step::FinAcknowledged);
         }
     }
 
-    /// Data and FIN.
+    /// Takes in data and FIN.
     fn take_data(&mut self, now: Instant, segment: &Segment) -> Option<Store> {
         let engine = self.engine.as_mut()?;
         let next = engine.receiver.in_order_bytes();
@@ -243,7 +244,7 @@ impl Connection {
             let cwr = Bit::when(segment.is(Flags::CWR));
             engine.receiver.note_ecn(&data(segment), segment.ecn, cwr);
         }
-        // The ACK of a FIN may wait for the application's, as long as this end may still send.
+        // The ACK of the peer's FIN may wait for the application's own FIN, as long as this end may still send.
         let waits = fin.is_some()
             && engine.distance(segment) <= 0
             && self.state == State::Established
@@ -274,7 +275,7 @@ impl Connection {
         store
     }
 
-    /// Moves on if the peer's stream is complete.
+    /// Changes the state if the peer's stream is complete.
     fn after_data(&mut self, now: Instant, segment: &Segment) {
         let Some(engine) = &mut self.engine else {
             return;
@@ -283,7 +284,7 @@ impl Connection {
             return;
         }
         match self.state {
-            // The FIN again: the ACK was lost (RFC 9293 §3.10.7.4, eighth).
+            // The FIN again: its ACK was lost (RFC 9293 §3.10.7.4, eighth).
             State::TimeWait if segment.is(Flags::FIN) => self.restart_time_wait(now),
             State::Established | State::FinWait1 | State::FinWait2 => {
                 self.pending.finished = engine.peer_fin;
@@ -295,8 +296,8 @@ impl Connection {
 }
 
 impl Engine {
-    /// What the segment says of marks; one that acknowledges nothing new is no reason to look at it but
-    /// for them.
+    /// Returns `true` if the segment reports marks. Otherwise a segment that acknowledges nothing new need not be
+    /// passed to the sender.
     fn tells_of_marks(&self, segment: &Segment, clock: Option<&Clock>) -> bool {
         match self.negotiated.ecn {
             Ecn::Absent => false,
@@ -305,7 +306,7 @@ impl Engine {
         }
     }
 
-    /// What the segment tells the sender of marks.
+    /// Returns the marks that the segment reports to the sender.
     fn echo(&mut self, segment: &Segment, clock: Option<&Clock>) -> EcnEcho {
         match self.negotiated.ecn {
             Ecn::Classic if segment.is(Flags::ECE) && !segment.is(Flags::SYN) => EcnEcho::Marked,
@@ -314,36 +315,36 @@ impl Engine {
         }
     }
 
-    /// How far `segment` begins behind RCV.NXT, negative if before it.
+    /// Returns the distance from RCV.NXT to the start of `segment`; negative if it starts below.
     pub(super) fn distance(&self, segment: &Segment) -> i64 {
         i64::from(segment.seq.0.wrapping_sub(self.expected().0) as i32)
     }
 
-    /// Bytes of the window as it was last told, from RCV.NXT on.
+    /// Bytes of the advertised window from RCV.NXT on.
     fn window(&self) -> i64 {
         (self.receiver.advertised_edge() - self.receiver.in_order_bytes()) as i64
     }
 
-    /// Whether the segment begins in the window: RCV.NXT <= SEG.SEQ < RCV.NXT + RCV.WND.
+    /// Returns `true` if the segment starts in the window: RCV.NXT <= SEG.SEQ < RCV.NXT + RCV.WND.
     fn is_in_window(&self, segment: &Segment) -> bool {
         (0..self.window()).contains(&self.distance(segment))
     }
 
-    /// Whether all of the segment was received before.
+    /// Returns `true` if all of the segment was received before.
     pub(super) fn is_old(&self, segment: &Segment) -> bool {
         self.distance(segment) + i64::from(segment.sequence_len()) <= 0
     }
 
-    /// RFC 9293 §3.10.7.4, first, a little wider, as Linux has it (`tcp_sequence`) and Appendix
-    /// A.2 suggests:
-    /// - Below, it need not reach RCV.NXT but what was last acknowledged. So the last segment
-    ///   counts when it is repeated because its ACK was lost (a FIN whose sender may have ours by
-    ///   now), and so does an ACK that data has overtaken while their ACK is delayed. What ends
-    ///   further below is dropped, a repetition and a probe one below RCV.NXT alike: the peer's
-    ///   next segment says all that they say.
-    /// - Above, it may begin where the window ends: with a window of zero at RCV.NXT (its ACK
-    ///   counts, its data is cut off), and else the ACKs of a peer whose whole window is in
-    ///   flight with its beginning lost.
+    /// Returns the position of a segment relative to the window (RFC 9293 §3.10.7.4, first), with a slightly larger
+    /// window, as in Linux (`tcp_sequence`) and as Appendix A.2 suggests:
+    /// - Below, it need not reach RCV.NXT, only the number that was last acknowledged. So the last
+    ///   segment counts when it is retransmitted because its ACK was lost (a FIN whose sender may
+    ///   have received ours by now), and so does an ACK that data has overtaken while its ACK is
+    ///   delayed. A segment that ends further below is dropped, be it a retransmission or a probe
+    ///   one below RCV.NXT: the peer's next segment repeats all its information.
+    /// - Above, it may start where the window ends. With a window of zero that is RCV.NXT (the ACK
+    ///   counts, the data is cut off). Otherwise these are the ACKs of a peer that has its whole
+    ///   window in flight, with the beginning lost.
     fn standing(&self, segment: &Segment) -> Standing {
         let receiver = &self.receiver;
         let begin = self.distance(segment);
@@ -359,15 +360,15 @@ impl Engine {
         }
     }
 
-    /// Takes down that data came again, for the ACK that answers it (RFC 2883 §4).
+    /// Notes duplicate data, for the ACK that answers it (RFC 2883 §4).
     fn report_duplicate(&mut self, now: Instant, segment: &Segment) {
         if segment.sequence_len() > 0 {
             let _ = self.receiver.handle_data(now, &data(segment));
         }
     }
 
-    /// The peer's window in bytes, counted from `ack`, if the segment brings news of it (RFC
-    /// 9293 §3.10.7.4: SND.WL1 and SND.WL2); else what is known already.
+    /// Returns the peer's window in bytes, counted from `ack`: that of the segment if it is newer (RFC 9293 §3.10.7.4:
+    /// SND.WL1 and SND.WL2), else the known one.
     fn window_in(&mut self, segment: &Segment, ack: u64) -> u32 {
         let next = self.receiver.in_order_bytes();
         let seq = next.saturating_add_signed(self.distance(segment));
@@ -391,8 +392,8 @@ impl Engine {
         start.checked_add(u64::from(segment.len))
     }
 
-    /// Whether the segment ends the stream elsewhere than an earlier one did, or goes on after
-    /// its end. Such a peer is broken, or such a segment forged: nothing of it is taken.
+    /// Returns `true` if the segment ends the stream at another position than an earlier one, or continues after its
+    /// end. The peer is broken, or the segment forged: no part of it is processed.
     fn contradicts_fin(&self, segment: &Segment, fin: Option<u64>) -> bool {
         let next = self.receiver.in_order_bytes();
         let end = next.saturating_add_signed(self.distance(segment) + i64::from(segment.len));
@@ -404,12 +405,12 @@ impl Engine {
         }
     }
 
-    /// Whether the segment would leave one gap more than this end is ready to remember.
+    /// Returns `true` if the segment would leave one gap more than this end remembers.
     fn leaves_too_many_gaps(&self, segment: &Segment) -> bool {
         self.distance(segment) > 0 && self.is_fragmented()
     }
 
-    /// What of the payload is new and inside the window.
+    /// Returns the part of the payload that is new and inside the window.
     fn store(&self, segment: &Segment, next: u64) -> Option<Store> {
         let distance = self.distance(segment);
         let start = next.checked_add_signed(distance)?;
@@ -425,13 +426,13 @@ impl Engine {
     }
 }
 
-/// Whether the segment's timestamp is later than all before it.
+/// Returns `true` if the segment's timestamp is later than all before it.
 fn is_newest(segment: &Segment, clock: Option<&Clock>) -> bool {
     let stamps = segment.options.timestamps.zip(clock);
     stamps.is_some_and(|(stamps, clock)| clock.ahead(stamps.value) > 0)
 }
 
-/// What the receiver is to know of a segment; timestamps are the connection's.
+/// Returns the segment for the receiver, without timestamps, which the connection handles.
 fn data(segment: &Segment) -> DataSegment {
     DataSegment {
         seq: segment.seq,

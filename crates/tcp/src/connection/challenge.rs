@@ -1,26 +1,25 @@
-//! How many answers a connection gives to segments that may be forged.
+//! Bound on a connection's answers to segments that may be forged.
 //!
-//! RFC 5961 has a connection answer a suspect segment with an ACK, from which the true peer, if
-//! it sent the segment, learns where it stands. §7 bounds these answers. One bound for the whole
-//! host tells strangers about connections that are not theirs (CVE-2016-5696), and a bound that
-//! is known can be used up on purpose and counted: so each connection has its own, and its size
-//! and its period's phase follow from the connection's secret. The same bound holds for other
-//! answers to segments without data, so that two ends that disagree on where they stand cannot
-//! answer each other's answers for ever.
+//! RFC 5961 has a connection answer a suspect segment with an ACK. If the true peer sent the segment, it learns the
+//! connection's sequence numbers from it. §7 bounds these answers. One bound for the whole host would tell strangers
+//! about other connections (CVE-2016-5696), and a known bound can be used up on purpose and counted. So each connection
+//! has its own bound; its size and the phase of its period follow from the connection's secret. The same bound holds
+//! for other answers to segments without data, so that two ends that disagree on sequence numbers do not answer each
+//! other forever.
 
 use crate::time::{Duration, Instant};
 
-/// Length of the period in which answers are counted (RFC 5961 §7: say 5 s; shorter, as a true
-/// peer that lost its way waits for it).
+/// Length of the period in which answers are counted. RFC 5961 §7 suggests 5 s; it is shorter here, because a true peer
+/// that is out of step waits for it.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Fewest answers in a period. RFC 5961 §7 suggests 10 in 5 s for the host.
+/// Minimum number of answers in a period. RFC 5961 §7 suggests 10 in 5 s for the host.
 const ANSWERS_MIN: u64 = 10;
 
-/// How many more there may be, by the secret.
+/// Range of the secret addition to the minimum.
 const ANSWERS_SPREAD: u64 = 11;
 
-/// The bound on a connection's answers.
+/// Bound on a connection's answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limiter {
     secret: u64,
@@ -37,7 +36,7 @@ impl Limiter {
         }
     }
 
-    /// Whether one more answer may be given now; if so, it counts as given.
+    /// Returns `true`, and counts an answer, if one more is permitted now.
     #[must_use]
     pub(super) fn admits(&mut self, now: Instant) -> bool {
         let phase = mix(self.secret) % PERIOD.as_nanos();
@@ -54,8 +53,8 @@ impl Limiter {
     }
 }
 
-/// SplitMix64's finaliser (Steele, Lea and Flood, OOPSLA 2014): enough to make a stranger's guess
-/// of a number below eleven useless when the secret is random.
+/// Finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). With a random secret, a stranger's guess of a number
+/// below eleven is useless.
 const fn mix(value: u64) -> u64 {
     let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -69,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers in the `period`th second when far more are asked for.
+    /// Number of answers in second `period` when far more are requested.
     fn answers(secret: u64, period: u64) -> u64 {
         let mut limiter = Limiter::new(secret);
         let phase = mix(secret) % PERIOD.as_nanos();
@@ -92,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn the_mixing_is_that_of_splitmix64() {
-        // Its first two numbers for the seed 0.
+    fn mixing_matches_splitmix64() {
+        // First two outputs for the seed 0.
         assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
         assert_eq!(mix(0x9e37_79b9_7f4a_7c15), 0x6e78_9e6a_a1b9_65f4);
     }
 
     #[test]
-    fn a_period_is_a_second_whose_beginning_is_the_secrets() {
+    fn a_period_is_a_second_with_a_secret_phase() {
         let phase = mix(7) % PERIOD.as_nanos();
         assert!(phase > 0 && phase < PERIOD.as_nanos());
         let begin = 5 * PERIOD.as_nanos() - phase;

@@ -1,5 +1,4 @@
-//! Timestamps on a connection (RFC 7323 §3 to §5): what is stamped, what is echoed, and what is
-//! too old to be believed.
+//! Timestamps on a connection (RFC 7323 §3 to §5): values sent, values echoed, and values too old to accept.
 
 use crate::receiver::TimestampEcho;
 use crate::sender::TimestampClock;
@@ -7,10 +6,10 @@ use crate::time::{Duration, Instant};
 
 use super::header::Timestamps;
 
-/// How long TS.Recent stays valid without news (RFC 7323 §5.5: 24 days).
+/// Time for which TS.Recent is valid without an update (RFC 7323 §5.5: 24 days).
 const RECENT_LIFETIME: Duration = Duration::from_secs(24 * 24 * 3600);
 
-/// This end's clock, and the newest time on the peer's.
+/// Clock of this end, and newest time of the peer's clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     clock: TimestampClock,
@@ -20,7 +19,7 @@ pub(super) struct Clock {
     last: u32,
     /// Ticks from the first TSval to the last.
     span: u64,
-    /// TS.Recent (RFC 7323 §4.3), and when it was set.
+    /// TS.Recent (RFC 7323 §4.3), and the time at which it was set.
     recent: u32,
     recent_at: Instant,
     /// TSval of the last data segment, for [`TimestampEcho::Trigger`].
@@ -28,7 +27,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// A clock that has stamped nothing and heard nothing.
+    /// Returns a clock that has sent and received no timestamps.
     pub(super) fn new(
         clock: TimestampClock,
         offset: u32,
@@ -49,13 +48,12 @@ impl Clock {
         new
     }
 
-    /// The reading at `now` before the offset, as the sender takes it.
+    /// Reading of the clock at `now` without the offset, as the sender uses it.
     fn reading(&self, now: Instant) -> u32 {
         (now.as_nanos() / self.clock.tick.as_nanos().max(1)) as u32
     }
 
-    /// The option of a segment that leaves now; `value` is the sender's own stamp, if it made
-    /// one.
+    /// Returns the option of a segment that leaves now. `value` is the sender's own stamp, if it made one.
     pub(super) fn stamp(&mut self, now: Instant, value: Option<u32>) -> Timestamps {
         let value = value
             .unwrap_or_else(|| self.reading(now))
@@ -74,37 +72,37 @@ impl Clock {
         }
     }
 
-    /// The peer's echo in terms of the sender's stamps; `None` if no such value was ever sent,
-    /// so that a peer cannot make up round-trip times.
+    /// Converts the peer's echo to the sender's stamps; `None` if no such value was ever sent, so that a peer cannot
+    /// invent round-trip times.
     pub(super) fn echoed(&self, echo: u32) -> Option<u32> {
         let age = u64::from(self.last.wrapping_sub(echo));
         (age <= self.span.min(1 << 31)).then(|| echo.wrapping_sub(self.offset))
     }
 
-    /// Whether `echo` is that of the stamp of a segment that left at `sent`.
+    /// Returns `true` if `echo` is the stamp of a segment that left at `sent`.
     pub(super) fn echoes(&self, echo: u32, sent: Instant) -> bool {
         self.echoed(echo) == Some(self.reading(sent))
     }
 
-    /// How long ago the stamp was made that the peer echoes: a tick at least, as the clock knows no
-    /// less. `None` if no such value was ever sent.
+    /// Returns the age of the stamp that the peer echoes: at least one tick, the resolution of the clock. `None` if no
+    /// such value was ever sent.
     pub(super) fn age(&self, now: Instant, echo: u32) -> Option<Duration> {
         let ticks = self.reading(now).wrapping_sub(self.echoed(echo)?) as i32;
         let ticks = u64::try_from(ticks).ok()?;
         Some(self.clock.tick * ticks.max(1))
     }
 
-    /// Whether a segment with this TSval is an old duplicate (RFC 7323 §5.3 R1).
+    /// Returns `true` if a segment with this TSval is an old duplicate (RFC 7323 §5.3 R1).
     pub(super) fn is_stale(&self, now: Instant, value: u32) -> bool {
         self.ahead(value) < 0 && now.since(self.recent_at) <= RECENT_LIFETIME
     }
 
-    /// How far a TSval is ahead of the newest that has counted; negative behind it.
+    /// Ticks by which a TSval is ahead of the newest that counted; negative if it is behind.
     pub(super) const fn ahead(&self, value: u32) -> i32 {
         value.wrapping_sub(self.recent) as i32
     }
 
-    /// An acceptable segment came with this TSval (RFC 7323 §4.3 (2)).
+    /// Notes the TSval of an acceptable segment (RFC 7323 §4.3 (2)).
     pub(super) fn note(&mut self, now: Instant, value: u32, place: Place, carries: Carries) {
         if carries == Carries::Data {
             self.trigger = value;
@@ -115,7 +113,7 @@ impl Clock {
         }
     }
 
-    /// The peer's SYN came with this TSval.
+    /// Notes the TSval of the peer's SYN.
     pub(super) fn begin(&mut self, now: Instant, value: u32) {
         self.recent = value;
         self.recent_at = now;
@@ -123,21 +121,21 @@ impl Clock {
     }
 }
 
-/// Where a segment begins.
+/// Start of a segment relative to Last.ACK.sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// No later than Last.ACK.sent.
+    /// At or below Last.ACK.sent.
     AtOrBeforeLastAck,
     /// Beyond Last.ACK.sent.
     Later,
 }
 
-/// Whether a segment has a payload or FIN.
+/// Content of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carries {
-    /// It has.
+    /// A payload or a FIN.
     Data,
-    /// It has not.
+    /// Neither.
     Nothing,
 }
 
@@ -161,9 +159,9 @@ mod tests {
     }
 
     #[test]
-    fn only_values_that_were_sent_are_taken_for_echoes() {
+    fn only_values_that_were_sent_are_accepted_as_echoes() {
         let mut clock = clock(u32::MAX - 10);
-        // 5, 15 and 25 ms in: across the wrap of the sum.
+        // 5, 15 and 25 ms after the start: across the wrap of the sum.
         let sent = [5, 15, 25].map(|ms| clock.stamp(at(ms), None).value);
         assert_eq!(sent, [u32::MAX - 5, 4, 14]);
         assert_eq!(sent.map(|value| clock.echoed(value)), [5, 15, 25].map(Some));
@@ -173,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_tells_how_long_ago_it_was_stamped() {
+    fn an_echo_gives_the_age_of_its_stamp() {
         let mut clock = clock(u32::MAX - 10);
         let sent = [5, 25].map(|ms| clock.stamp(at(ms), None).value);
         let ages = [at(65), at(25)].map(|now| clock.age(now, sent[1]));
@@ -183,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_of_the_senders_own_is_not_overtaken_by_the_clock() {
+    fn stamps_never_fall_behind_the_senders_own() {
         let mut clock = clock(0);
         assert_eq!(clock.stamp(at(5), Some(8)).value, 8);
         assert_eq!(clock.stamp(at(6), None).value, 8);
@@ -191,20 +189,20 @@ mod tests {
     }
 
     #[test]
-    fn old_is_what_lies_behind_on_the_circle() {
+    fn values_behind_in_modular_order_are_old() {
         let mut clock = clock(0);
         clock.begin(at(0), u32::MAX - 1);
         assert!(!clock.is_stale(at(1), 3));
         assert!(clock.is_stale(at(1), u32::MAX - 2));
         clock.note(at(1), 3, Place::AtOrBeforeLastAck, Carries::Data);
         assert!(clock.is_stale(at(2), u32::MAX - 1));
-        // What lies beyond a gap does not move it (RFC 7323 §4.3).
+        // A segment beyond a gap does not change it (RFC 7323 §4.3).
         clock.note(at(2), 9, Place::Later, Carries::Data);
         assert_eq!(clock.stamp(at(2), None).echo, 3);
     }
 
     #[test]
-    fn what_is_older_than_24_days_is_not_believed() {
+    fn values_older_than_24_days_are_invalid() {
         let mut clock = clock(0);
         clock.begin(at(0), 1000);
         let value = 1000 + (1 << 31) + 5;

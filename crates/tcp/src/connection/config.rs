@@ -1,4 +1,4 @@
-//! The parameters of a connection, and what the handshake makes of them.
+//! Parameters of a connection, and the result of its handshake.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -12,108 +12,102 @@ use crate::seq::SeqNumber;
 use crate::stack::Stack;
 use crate::time::Duration;
 
-/// The least MSS of this end: what a host sets below counts as this much.
+/// Minimum MSS of this end. Smaller values from the host are raised to it.
 ///
-/// 88 is Linux's floor (`TCP_MIN_MSS`): a packet of 128 bytes. Links in use carry at least 576 bytes
-/// (RFC 9293 §3.7.1: MSS 536).
+/// 88 is Linux's minimum (`TCP_MIN_MSS`): a packet of 128 bytes. Links in use carry at least 576 bytes (RFC 9293
+/// §3.7.1: MSS 536).
 pub const MIN_MSS: u16 = 88;
 
-/// The least MSS that a peer or a path is believed to need: what they say below counts as this
-/// much, and the options of every segment are taken from it.
+/// Minimum MSS of a peer or a path. Smaller values are raised to it. The options of every segment are subtracted from
+/// it.
 ///
-/// A full segment less than its headers makes the sender work, and remember, more than it sends
-/// (CVE-2019-11479). 48 is Linux's floor (`tcp_min_snd_mss`, `__tcp_mtu_to_mss`): the longest options
-/// leave eight bytes of data.
+/// A full segment shorter than its headers makes the sender process and store more than it sends (CVE-2019-11479). 48
+/// is Linux's minimum (`tcp_min_snd_mss`, `__tcp_mtu_to_mss`): with the longest options, eight bytes of data are left.
 pub const MIN_SEND_MSS: u16 = 48;
 
-/// The MSS of an IPv4 peer that does not say (RFC 9293 §3.7.1).
+/// MSS of an IPv4 peer that does not announce one (RFC 9293 §3.7.1).
 pub const DEFAULT_MSS_IPV4: u16 = 536;
 
-/// The MSS of an IPv6 peer that does not say (RFC 9293 §3.7.1).
+/// MSS of an IPv6 peer that does not announce one (RFC 9293 §3.7.1).
 pub const DEFAULT_MSS_IPV6: u16 = 1220;
 
-/// The largest shift of a window (RFC 7323 §2.3).
+/// Largest shift of a window (RFC 7323 §2.3).
 pub const MAX_WINDOW_SHIFT: u8 = 14;
 
-/// Bytes that timestamps take in every header, padding included (RFC 7323 Appendix A).
+/// Bytes of the timestamps option in every header, padding included (RFC 7323 Appendix A).
 pub const TIMESTAMP_OPTION_BYTES: u16 = 12;
 
-/// Makes the sender's parameters and its plug-ins once the handshake has shown the size of a
-/// segment.
+/// Constructor of the sender's parameters and plug-ins, called once the handshake has determined the size of a segment.
 ///
-/// Of the [`SenderConfig`] the connection itself sets `smss`, `isn`, `peer_window`, `sack`,
-/// `timestamps`, `ecn`, `order_echo` (which has no negotiation, and is off) and the initial timeout;
-/// the rest is taken as it is.
+/// The connection itself sets `smss`, `isn`, `peer_window`, `sack`, `timestamps`, `ecn`, `order_echo` (which has no
+/// negotiation, and is off) and the initial timeout of the [`SenderConfig`]; it uses the other fields as they are.
 pub type BuildSender = Box<dyn FnOnce(&Negotiated) -> (SenderConfig, Stack) + Send>;
 
-/// The parameters of a connection. [`Config::new`] has the RFCs' values.
+/// Parameters of a connection. [`Config::new`] has the RFCs' values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
-    /// Initial send sequence number. The host makes it hard to guess (RFC 6528).
+    /// Initial send sequence number. The host must make it hard to guess (RFC 6528).
     pub iss: SeqNumber,
-    /// MTU of the link less IP header (without options) and 20 bytes of TCP header: announced
-    /// as MSS, and no segment sent is longer.
+    /// MTU of the link minus the IP header (without options) and 20 bytes of TCP header. It is announced as MSS, and no
+    /// segment sent is longer.
     pub mss: u16,
-    /// The peer's MSS if it does not say: [`DEFAULT_MSS_IPV4`] or [`DEFAULT_MSS_IPV6`].
+    /// MSS of a peer that does not announce one: [`DEFAULT_MSS_IPV4`] or [`DEFAULT_MSS_IPV6`].
     pub default_peer_mss: u16,
-    /// Bytes that the host keeps of the peer's stream: the largest window.
+    /// Bytes of the peer's stream that the host can store: the largest window.
     pub receive_buffer: u32,
-    /// What is offered to the peer.
+    /// Options offered to the peer.
     pub offer: Offer,
-    /// Which timestamp is echoed.
+    /// Timestamp that ACKs echo.
     pub timestamp_echo: TimestampEcho,
-    /// Added to every TSval, so that it does not tell how long the host has been up. Random.
+    /// Random offset added to every TSval, so that it does not reveal the host's uptime.
     pub timestamp_offset: u32,
-    /// When data in order is acknowledged.
+    /// Acknowledgment of data that arrives in order.
     pub ack_policy: AckPolicy,
-    /// Of the ACKs that a gap causes some wait for others.
+    /// Compression of the ACKs that a gap causes.
     pub sack_compression: Option<SackCompression>,
-    /// With classic ECN, for how long this end tells of a mark.
+    /// Duration of the echo of a mark, with classic ECN.
     pub mark_echo: MarkEcho,
-    /// With Accurate ECN, what leaves as ECN-capable.
+    /// Segments sent ECN-capable, with Accurate ECN.
     pub ect: EctUse,
-    /// With Accurate ECN, when its option is sent.
+    /// When the AccECN option is sent, with Accurate ECN.
     pub accurate_option: AccurateOption,
-    /// What becomes of a segment that acknowledges what was never sent.
+    /// Treatment of a segment that acknowledges data that was never sent.
     pub unsent_ack: UnsentAck,
-    /// What becomes of a segment whose timestamp is older than one that came before.
+    /// Treatment of a segment with a timestamp older than one received before.
     pub old_stamp: OldStamp,
-    /// What becomes of a segment without timestamps where they were agreed on.
+    /// Treatment of a segment without timestamps, if they were agreed on.
     pub unstamped: Unstamped,
-    /// What is reported of data that came again with the peer's FIN.
+    /// Report of duplicate data that arrived with the peer's FIN.
     pub last_duplicate: LastDuplicate,
-    /// Which ICMP errors end the attempt to open the connection.
+    /// ICMP errors that abort the opening of the connection.
     pub opening_errors: OpeningErrors,
-    /// What is done about the path's MTU.
+    /// Discovery of the path's MTU.
     pub path_mtu: PathMtuConfig,
-    /// Time from the first SYN to its first repetition; doubles with each (RFC 6298 §2.1: 1 s).
+    /// Time from the first SYN to its first retransmission; it doubles with each (RFC 6298 §2.1: 1 s).
     pub syn_timeout: Duration,
-    /// Repetitions of a client's SYN before that time begins to double (RFC 6298 §5.5: none).
+    /// Retransmissions of a client's SYN before that time starts to double (RFC 6298 §5.5: none).
     pub even_syns: u32,
-    /// How long a handshake may take (RFC 9293 §3.8.3: at least 3 min).
+    /// Maximum duration of a handshake (RFC 9293 §3.8.3: at least 3 min).
     pub open_timeout: Duration,
-    /// How long data may wait for an acknowledgment without any progress (RFC 9293 §3.9.1.1: 5
-    /// min; RFC 5482).
+    /// Maximum time that data may wait for an acknowledgment without any progress (RFC 9293 §3.9.1.1: 5 min; RFC 5482).
     ///
-    /// Before a closed window the time counts from the peer's last answer: as long as it answers
-    /// probes the connection stays open (RFC 9293 §3.8.6.1, MUST-37). A host that needs what it
-    /// holds asks [`shut_out_since`](super::Connection::shut_out_since) and calls
-    /// [`abort`](super::Connection::abort) (RFC 6429).
+    /// While the peer's window is closed, the time counts from the peer's last answer: the connection stays open as
+    /// long as the peer answers probes (RFC 9293 §3.8.6.1, MUST-37). A host that needs the memory checks
+    /// [`shut_out_since`](super::Connection::shut_out_since) and calls [`abort`](super::Connection::abort) (RFC 6429).
     pub user_timeout: Duration,
-    /// Probes of an idle connection (RFC 9293 §3.8.4: off unless asked for).
+    /// Probes of an idle connection (RFC 9293 §3.8.4: off by default).
     pub keep_alive: Option<KeepAlive>,
     /// Maximum segment lifetime; TIME-WAIT takes two (RFC 9293 §3.4.2: 2 min).
     pub msl: Duration,
-    /// A secret of this connection, random: how many answers to suspect segments it gives, and
-    /// when it counts anew, follow from it (RFC 5961 §7).
+    /// Random secret of this connection. It determines the number of answers to suspect segments, and the period in
+    /// which they are counted (RFC 5961 §7).
     pub challenge_secret: u64,
-    /// What a sender leaves to chance follows from this number, random: what it does is seen by
-    /// the peer, and must not tell of other secrets.
+    /// Random seed of a sender's random choices. The peer sees their effects, so it must not reveal other secrets.
     pub seed: u64,
 }
 
-/// What a SYN offers, or accepts if the peer's SYN offered it.
+/// Options that a SYN offers, or accepts if the peer's SYN offered them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Offer {
@@ -121,96 +115,94 @@ pub struct Offer {
     pub window_scale: WindowScale,
     /// Selective acknowledgment (RFC 2018).
     pub sack: Sack,
-    /// Reports of duplicates, where SACK is agreed on (RFC 2883; no negotiation).
+    /// Reports of duplicates, if SACK is agreed on (RFC 2883; no negotiation).
     pub dsack: Dsack,
-    /// Timestamps, and the clock behind them (RFC 7323 §3). A peer takes a value for old when
-    /// it lags by 2³¹ ticks: the connection must not be idle for as long (25 days at 1 ms, 36
-    /// minutes at 1 µs; see [`KeepAlive`]).
+    /// Timestamps, and their clock (RFC 7323 §3). A peer treats a value as old when it lags by 2³¹ ticks, so the
+    /// connection must not be idle for that long (25 days at 1 ms, 36 minutes at 1 µs; see [`KeepAlive`]).
     pub timestamps: Option<TimestampClock>,
     /// Explicit congestion notification (RFC 3168, RFC 9768).
     pub ecn: EcnOffer,
 }
 
-/// Whether explicit congestion notification is offered.
+/// Use of explicit congestion notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EcnOffer {
-    /// It is neither offered nor accepted (Linux's `tcp_ecn` 0).
+    /// ECN is neither offered nor accepted (Linux's `tcp_ecn` 0).
     Off,
-    /// It is accepted if the peer offers it (2, Linux's default).
+    /// Classic ECN is accepted if the peer offers it (2, Linux's default).
     Accepted,
-    /// It is offered in the first SYN, too (1). Should nothing answer that, the next comes without:
-    /// there are boxes that drop such SYNs (RFC 3168 §6.1.1.1).
+    /// Classic ECN is accepted, and offered in the first SYN (1). If that SYN is not answered, the next one has no
+    /// offer, because some middleboxes drop such SYNs (RFC 3168 §6.1.1.1).
     Offered,
-    /// Accurate ECN (RFC 9768) is accepted, or what a peer offers of the classic kind (5).
+    /// Accurate ECN (RFC 9768) is accepted, and classic ECN (5).
     AccurateAccepted,
-    /// The same, and SYNs offer the classic kind (4).
+    /// As with `AccurateAccepted`, and SYNs offer classic ECN (4).
     AccurateOrClassicOffered,
-    /// Accurate ECN is offered in the first two SYNs, too (3): a peer that has only the classic kind
+    /// As with `AccurateAccepted`, and the first two SYNs offer Accurate ECN (3). A peer that knows only classic ECN
     /// agrees to that.
     AccurateOffered,
 }
 
-/// What of a connection with Accurate ECN leaves as ECN-capable.
+/// Segments that a connection with Accurate ECN sends ECN-capable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EctUse {
     /// New data (RFC 3168 §6.1.4 to §6.1.6; RFC 9768 leaves the rest to experiments).
     NewData,
-    /// All but what has SYN or RST (Linux, `tcp_ecn_send`).
+    /// Everything except segments with SYN or RST (Linux, `tcp_ecn_send`).
     Everything,
 }
 
-/// When a connection with Accurate ECN sends the AccECN option (RFC 9768 §3.2.3.3). It has no room
-/// beside a full segment.
+/// When a connection with Accurate ECN sends the AccECN option (RFC 9768 §3.2.3.3). The option does not fit beside a
+/// full segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccurateOption {
-    /// Never (Linux's `tcp_ecn_option` 0): the ACE field must do.
+    /// Never (Linux's `tcp_ecn_option` 0): the ACE field must suffice.
     Off,
-    /// In the handshake, and with ACKs if a counter has changed: the RFC's simple scheme.
+    /// In the handshake, and in ACKs if a counter has changed: the RFC's simple scheme.
     Changed,
-    /// In the handshake, and if the peer sends it, whenever there is room (2, Linux's default).
+    /// In the handshake; later, if the peer sends it, whenever there is room (2, Linux's default).
     Always,
 }
 
-/// What becomes of a segment that acknowledges what was never sent. It is dropped in any case.
+/// Treatment of a segment that acknowledges data that was never sent. It is dropped in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnsentAck {
-    /// It is answered by an ACK, within bounds (RFC 9293 §3.10.7.4, fifth; RFC 5961 §5).
+    /// It is answered by an ACK, within the bound (RFC 9293 §3.10.7.4, fifth; RFC 5961 §5).
     Answered,
-    /// It is ignored while neither end has closed, and answered after that (Linux, `tcp_ack`).
+    /// It is ignored until an end closes, and answered after that (Linux, `tcp_ack`).
     Ignored,
 }
 
-/// What becomes of a segment whose timestamp is older than one that came before (PAWS).
+/// Treatment of a segment with a timestamp older than one received before (PAWS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OldStamp {
-    /// It is dropped, and answered by an ACK, within bounds (RFC 7323 §5.3, R1).
+    /// It is dropped, and answered by an ACK, within the bound (RFC 7323 §5.3, R1).
     Answered,
-    /// The same, unless it is an ACK without data that others have overtaken: a duplicate counts, and
-    /// one that was sent before data that is here is dropped in silence. One tick older is not old
-    /// (Linux, `tcp_disordered_ack_check`).
+    /// Same, except for reordered ACKs without data: a duplicate ACK counts, and an ACK sent before data that has
+    /// arrived is dropped silently. A timestamp one tick older is not old (Linux, `tcp_disordered_ack_check`).
     AcksPass,
 }
 
-/// What becomes of a segment without timestamps on a connection on which both ends agreed to send them.
+/// Treatment of a segment without timestamps on a connection on which both ends agreed to send them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unstamped {
-    /// It is dropped in silence, unless it is a RST (RFC 7323 §3.2, SHOULD).
+    /// It is dropped silently, unless it is a RST (RFC 7323 §3.2, SHOULD).
     Dropped,
-    /// It is taken as any other (Linux, `tcp_validate_incoming`).
+    /// It is processed as any other (Linux, `tcp_validate_incoming`).
     Taken,
 }
 
-/// What the ACK of the peer's FIN says of data that came a second time in the same segment.
+/// Report of duplicate data in the segment with the peer's FIN, by the ACK of that FIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LastDuplicate {
-    /// It reports them (RFC 2883 §4).
+    /// The ACK reports it (RFC 2883 §4).
     Reported,
-    /// Nothing: all that SACK would say is forgotten with the FIN (Linux, `tcp_fin`).
+    /// The ACK reports nothing: the FIN clears everything that SACK would report (Linux, `tcp_fin`).
     Forgotten,
 }
 
@@ -221,12 +213,12 @@ pub struct KeepAlive {
     pub idle: Duration,
     /// Time between probes.
     pub interval: Duration,
-    /// Probes without an answer after which the connection is dead.
+    /// Unanswered probes after which the connection is dead.
     pub probes: u32,
 }
 
 impl KeepAlive {
-    /// Two hours, then nine probes 75 s apart, as 4.4BSD and Linux have it.
+    /// Two hours, then nine probes at intervals of 75 s, as in 4.4BSD and Linux.
     pub const STANDARD: Self = Self {
         idle: Duration::from_secs(7200),
         interval: Duration::from_secs(75),
@@ -235,10 +227,9 @@ impl KeepAlive {
 }
 
 impl Config {
-    /// The RFCs' values, everything offered, timestamps by the millisecond, for a link that
-    /// carries `mss` bytes beside IPv4 and TCP headers. The four numbers that ought to be
-    /// random (`iss`, `timestamp_offset`, `challenge_secret`, `seed`) are the host's to set:
-    /// here they are zero.
+    /// Returns the RFCs' values, with everything offered and timestamps in milliseconds, for a link that carries `mss`
+    /// bytes beside IPv4 and TCP headers. The four numbers that should be random (`iss`, `timestamp_offset`,
+    /// `challenge_secret`, `seed`) are zero here; the host must set them.
     #[must_use]
     pub const fn new(mss: u16) -> Self {
         Self {
@@ -280,8 +271,7 @@ impl Config {
         }
     }
 
-    /// Shift with which this end's windows are told: the least that gets the buffer into 16
-    /// bits.
+    /// Shift of this end's windows: the least with which the buffer's size fits into 16 bits.
     #[must_use]
     pub const fn window_shift(&self) -> u8 {
         let mut shift = 0;
@@ -292,16 +282,16 @@ impl Config {
     }
 }
 
-/// What both ends agreed on, and what this end builds its sender from.
+/// Result of the handshake, from which this end builds its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Negotiated {
-    /// Payload bytes of a full segment that this end sends: what the smaller of the link and
-    /// the peer permits, less the options that every segment carries.
+    /// Payload bytes of a full segment that this end sends: the smaller limit of the link and the peer, minus the
+    /// options that every segment carries.
     pub smss: u32,
-    /// The same of the other direction, as far as this end can know: for delayed ACKs.
+    /// Payload bytes of a full segment from the peer, as far as this end can know, for delayed ACKs.
     pub peer_smss: u32,
-    /// Shifts of the windows: 0 if scaling was not agreed on.
+    /// Shifts of the windows; 0 if scaling was not agreed on.
     pub shifts: WindowShifts,
     /// Selective acknowledgment.
     pub sack: Sack,
@@ -309,19 +299,19 @@ pub struct Negotiated {
     pub timestamps: Timestamping,
     /// Explicit congestion notification.
     pub ecn: Ecn,
-    /// The handshake's round-trip time, if its SYN went out once or timestamps tell it: the
-    /// sender's first sample.
+    /// Round-trip time of the handshake, the sender's first sample; `None` if the SYN was retransmitted and timestamps
+    /// do not tell which one was answered.
     pub handshake_rtt: Option<Duration>,
     /// [`Config::seed`].
     pub seed: u64,
 }
 
-/// By how much the windows of the two directions are shifted (RFC 7323 §2).
+/// Shifts of the windows in both directions (RFC 7323 §2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WindowShifts {
-    /// Of the windows that this end tells.
+    /// Shift of the windows that this end advertises.
     pub ours: u8,
-    /// Of the windows that the peer tells.
+    /// Shift of the windows that the peer advertises.
     pub peers: u8,
 }
 
@@ -354,7 +344,7 @@ mod tests {
 
     #[test]
     fn windows_are_shifted_until_the_buffer_fits() {
-        // RFC 7323 §2.2; §2.3 has 14 at most.
+        // RFC 7323 §2.2; at most 14 by §2.3.
         let shift = |buffer| {
             let mut config = Config::new(1460);
             config.receive_buffer = buffer;
@@ -367,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_agreed_on_is_told_in_words() {
+    fn the_negotiation_is_displayed_in_words() {
         let negotiated = Negotiated {
             smss: 1448,
             peer_smss: 1448,

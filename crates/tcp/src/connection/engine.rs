@@ -1,4 +1,4 @@
-//! The two halves of an established connection, and what lies between them and the header.
+//! Both halves of an established connection, and the state between them and the header.
 
 use alloc::boxed::Box;
 
@@ -15,9 +15,9 @@ use super::header::{Flags, Segment};
 use super::path_mtu::PathMtu;
 use super::{Config, Due};
 
-/// Ranges out of order beyond which only data in order is taken, beside one for every two full
-/// segments of the buffer: as many gaps as full segments can leave. A peer that sends single
-/// bytes with gaps between them would have this end remember more than it receives.
+/// Out-of-order ranges permitted beside one for every two full segments of the buffer, which is as many gaps as full
+/// segments can leave. Beyond the sum only data in order is accepted: otherwise a peer that sends single bytes with
+/// gaps between them would make this end store more than it receives.
 const EXTRA_RANGES: usize = 16;
 
 /// The established connection. Offsets of both streams count from 0 and include the FIN.
@@ -26,39 +26,37 @@ pub(super) struct Engine {
     pub(super) negotiated: Negotiated,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
-    /// Position of this end's FIN, once there is one.
+    /// Position of this end's FIN, once it has one.
     pub(super) fin: Option<u64>,
-    /// Position of the peer's FIN, once one has been taken.
+    /// Position of the peer's FIN, once it was accepted.
     pub(super) peer_fin: Option<u64>,
-    /// The offset after the highest position received.
+    /// Offset after the highest position received.
     pub(super) highest: u64,
     /// Last.ACK.sent (RFC 7323 §4.3).
     pub(super) last_ack_sent: u64,
-    /// The segment that last told the peer's window: its number and its acknowledgment
-    /// (SND.WL1 and SND.WL2).
+    /// Number and acknowledgment of the segment that last updated the peer's window (SND.WL1 and SND.WL2).
     pub(super) window_news: (u64, u64),
-    /// The largest window that the peer ever told: MAX.SND.WND (RFC 5961 §5.2).
+    /// Largest window that the peer ever advertised: MAX.SND.WND (RFC 5961 §5.2).
     pub(super) peer_window_max: u32,
-    /// An ACK is due for another reason than data.
+    /// Due if an ACK is due for a reason other than data.
     pub(super) ack: Due,
-    /// An ACK whose SACK blocks did not fit beside data.
+    /// ACK whose SACK blocks did not fit beside data.
     pub(super) stashed: Option<Ack>,
-    /// Since when the oldest thing unacknowledged or unsent waits without progress, and SND.UNA
-    /// then.
+    /// Time since which the oldest unacknowledged or unsent data waits without progress, and SND.UNA at that time.
     pub(super) waiting: Option<(Instant, u64)>,
-    /// Since when the peer's window has been closed to something that waits.
+    /// Time since which the peer's window has been closed to data that waits.
     pub(super) shut_out: Option<Instant>,
-    /// When the peer was last heard.
+    /// Time of the peer's last segment.
     pub(super) heard_at: Instant,
-    /// Keep-alive probes sent since.
+    /// Keep-alive probes sent since then.
     pub(super) probes: u32,
-    /// A keep-alive probe is due.
+    /// Due if a keep-alive probe is due.
     pub(super) probe: Due,
-    /// What is known of the path's MTU.
+    /// State of the path's MTU.
     pub(super) path: PathMtu,
-    /// Most ranges kept out of order.
+    /// Maximum number of out-of-order ranges.
     ranges_max: usize,
-    /// What Accurate ECN wants, where it was agreed on.
+    /// State of Accurate ECN, if it was agreed on.
     pub(super) feedback: Option<Box<Feedback>>,
 }
 
@@ -119,20 +117,20 @@ impl Engine {
         receiver.config().irs.at(receiver.in_order_bytes())
     }
 
-    /// The sequence number for a segment without data: SND.NXT, or as far as the peer's window
-    /// goes if it was taken back, for the peer would not believe a number beyond it.
+    /// Returns the sequence number for a segment without data: SND.NXT, or the end of the peer's window if the peer has
+    /// shrunk it, because the peer would not accept a number beyond it.
     pub(super) fn sequence(&self) -> SeqNumber {
         let edge = self.sender.peer_edge().max(self.una());
         self.first().at(self.nxt().min(edge))
     }
 
-    /// Bytes of this end's stream that are acknowledged; the FIN is none.
+    /// Bytes of this end's stream that are acknowledged, without the FIN.
     pub(super) fn acknowledged(&self) -> u64 {
         let una = self.una();
         self.fin.map_or(una, |fin| una.min(fin))
     }
 
-    /// Up to where the peer's stream is complete; the FIN is no part of it.
+    /// Offset up to which the peer's stream is complete, without the FIN.
     pub(super) fn readable(&self) -> u64 {
         let next = self.receiver.in_order_bytes();
         self.peer_fin.map_or(next, |fin| next.min(fin))
@@ -142,7 +140,7 @@ impl Engine {
         self.receiver.read(bytes)
     }
 
-    /// The stream ends after `written` bytes: a FIN follows them.
+    /// Ends the stream after `written` bytes: a FIN follows them.
     pub(super) fn finish(&mut self, written: u64) {
         if self.fin.is_none() {
             self.fin = Some(written);
@@ -150,23 +148,23 @@ impl Engine {
         }
     }
 
-    /// Whether the peer has acknowledged the FIN.
+    /// Returns `true` if the peer has acknowledged the FIN.
     pub(super) fn fin_acknowledged(&self) -> bool {
         self.fin.is_some_and(|fin| self.una() > fin)
     }
 
-    /// Whether the peer's FIN has arrived and everything before it.
+    /// Returns `true` if the peer's FIN, and everything before it, has arrived.
     pub(super) fn peer_finished(&self) -> bool {
         self.peer_fin
             .is_some_and(|fin| self.receiver.in_order_bytes() > fin)
     }
 
-    /// Whether a segment that leaves a gap would need more memory than it is worth.
+    /// Returns `true` if a segment that leaves another gap would need more memory than it is worth.
     pub(super) fn is_fragmented(&self) -> bool {
         self.receiver.out_of_order_ranges() >= self.ranges_max
     }
 
-    /// The RST that tells the peer of an abort.
+    /// Returns the RST that reports an abort to the peer.
     pub(super) fn abort(&self) -> Segment {
         let mut reset = Segment::new(self.sequence());
         reset.flags = Flags::RST;

@@ -1,55 +1,54 @@
-//! What a connection tells its host.
+//! Events that a connection reports to its host.
 
 use core::fmt;
 
 use super::config::Negotiated;
 use super::icmp::Unreachable;
 
-/// Something that the host wants to know. Events of a kind are merged until they are taken, so
-/// that no number of packets makes a queue.
+/// Event for the host. Events of a kind are merged until the host takes them, so that no number of packets makes the
+/// queue grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The connection is established.
     Connected(Negotiated),
-    /// The peer's stream is complete up to this offset: the host may hand it to the application
-    /// and then call [`Connection::read`](super::Connection::read).
+    /// The peer's stream is complete up to this offset: the host may hand it to the application and then call
+    /// [`Connection::read`](super::Connection::read).
     Readable {
-        /// The offset after the last readable byte.
+        /// Offset after the last readable byte.
         until: u64,
     },
-    /// The peer has acknowledged the stream up to this offset: the host need not keep those
-    /// bytes.
+    /// The peer has acknowledged the stream up to this offset: the host may discard those bytes.
     Acknowledged {
-        /// The offset after the last acknowledged byte.
+        /// Offset after the last acknowledged byte.
         until: u64,
     },
-    /// The peer will send nothing more; its stream has this length, and has arrived whole.
+    /// The peer's stream has ended, and all of it has arrived.
     PeerFinished {
         /// Length of the peer's stream.
         at: u64,
     },
-    /// The connection is over; nothing follows.
+    /// The connection is over. This is the last event.
     Closed(Reason),
 }
 
-/// How a connection ended.
+/// Reason for the end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Both ends have said that they are done, and each has acknowledged it.
+    /// Both ends have sent a FIN, and both FINs are acknowledged.
     Finished,
     /// The peer's RST answered this end's SYN.
     Refused,
-    /// The peer's RST.
+    /// The peer sent a RST.
     Reset,
-    /// [`Connection::abort`](super::Connection::abort).
+    /// The host called [`Connection::abort`](super::Connection::abort).
     Aborted,
     /// The handshake took too long.
     OpenTimedOut,
-    /// Data waited too long for an acknowledgment or for the peer's window.
+    /// Data waited too long for an acknowledgment or for an open window.
     TimedOut,
-    /// The peer answered no keep-alive probe.
+    /// The peer did not answer the keep-alive probes.
     PeerSilent,
-    /// ICMP said so, and there was no connection yet or data waited too long.
+    /// ICMP reported an error, and the connection was not yet open, or data waited too long.
     Unreachable(Unreachable),
 }
 
@@ -62,13 +61,15 @@ impl fmt::Display for Reason {
             Self::Reset => "connection reset by peer",
             Self::Aborted => "aborted",
             Self::OpenTimedOut => "the peer did not answer the SYN in time",
-            Self::TimedOut => "the peer acknowledged nothing, or took nothing, for too long",
-            Self::PeerSilent => "the peer answered no keep-alive probe",
+            Self::TimedOut => {
+                "the peer acknowledged no data, or kept its window closed, for too long"
+            }
+            Self::PeerSilent => "the peer did not answer keep-alive probes",
         })
     }
 }
 
-/// Events not taken yet: at most one of each kind.
+/// Events that the host has not taken: at most one of each kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pending {
     pub(super) connected: Option<Negotiated>,
@@ -79,7 +80,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// The next event, in the order in which a host can deal with them.
+    /// Returns the next event, in the order in which a host can handle them.
     pub(super) fn take(&mut self) -> Option<Event> {
         if let Some(negotiated) = self.connected.take() {
             return Some(Event::Connected(negotiated));
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_each_kind_there_is_one_event_and_the_end_comes_last() {
+    fn events_are_merged_by_kind_and_the_end_comes_last() {
         let mut pending = Pending {
             connected: None,
             acknowledged: Some(10),

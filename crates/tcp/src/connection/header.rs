@@ -1,7 +1,7 @@
-//! A TCP header as a connection takes and gives it: every field parsed, no bytes.
+//! TCP header as a connection receives and returns it: every field parsed, no bytes.
 //!
-//! Nothing here has been checked against the connection: numbers are modular, the window is as
-//! it stands on the wire, and any combination of control bits may come.
+//! Nothing here is checked against the connection: numbers are modular, the window is the unscaled field, and any
+//! combination of control bits may occur.
 
 use core::ops::Range;
 
@@ -11,114 +11,111 @@ use crate::options::Sack;
 use crate::segment::{Codepoint, SackBlocks};
 use crate::seq::SeqNumber;
 
-/// The control bits of a header (RFC 9293 §3.1) in the order of the wire: its flag byte, and AE beyond
-/// that.
+/// Control bits of a header (RFC 9293 §3.1) in the order of the wire: the flag byte, and AE as the ninth bit.
 ///
-/// ACK is not among those that [`Segment`] keeps here: it is told by
-/// [`Segment::ack`] being there.
+/// The ACK bit is not included: [`Segment::ack`] is `Some` if it is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(u16);
 
 impl Flags {
     /// No bit.
     pub const NONE: Self = Self(0);
-    /// No more data from the sender.
+    /// The stream of this direction ends.
     pub const FIN: Self = Self(0x01);
     /// Opens a connection.
     pub const SYN: Self = Self(0x02);
-    /// Ends a connection without further ado.
+    /// Aborts a connection.
     pub const RST: Self = Self(0x04);
-    /// The data is to be handed to the application now.
+    /// Asks to hand the data to the application now.
     pub const PSH: Self = Self(0x08);
-    /// The urgent pointer counts. It is not supported (RFC 6093 advises against it): the bit
-    /// is read and ignored.
+    /// The urgent pointer is valid. It is not supported (RFC 6093 advises against it): the bit is read and ignored.
     pub const URG: Self = Self(0x20);
     /// ECN echo (RFC 3168 §6.1).
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Self = Self(0x80);
 
-    /// Accurate ECN (RFC 9768 §3.1): the bit before CWR, in the byte before the others.
+    /// Accurate ECN (RFC 9768 §3.1): the bit before CWR, in the preceding byte.
     pub const AE: Self = Self(0x100);
 
-    /// ACK, which is no bit of this type.
+    /// ACK, which this type does not store.
     const ACK: u16 = 0x10;
 
-    /// Where the ACE field begins, and its bits there.
+    /// Shift of the ACE field, and its bits.
     const ACE_SHIFT: u32 = 6;
     const ACE: u16 = 0x1c0;
 
-    /// The bits of a header's flag byte, and AE as the ninth, without ACK.
+    /// Returns the flags with these bits: a header's flag byte, with AE as the ninth bit; ACK is dropped.
     #[must_use]
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits & 0x1ff & !Self::ACK)
     }
 
-    /// The bits as they stand in a header, without ACK.
+    /// Bits as in a header, without ACK.
     #[must_use]
     pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// AE, CWR and ECE with this number of three bits (RFC 9768 §3.2.2: the ACE field).
+    /// Returns AE, CWR and ECE with this three-bit value (RFC 9768 §3.2.2: the ACE field).
     #[must_use]
     pub const fn of_ace(ace: u8) -> Self {
         Self(((ace as u16) << Self::ACE_SHIFT) & Self::ACE)
     }
 
-    /// The number that AE, CWR and ECE are.
+    /// Three-bit value of AE, CWR and ECE.
     #[must_use]
     pub const fn ace(self) -> u8 {
         ((self.0 & Self::ACE) >> Self::ACE_SHIFT) as u8
     }
 
-    /// These bits without those of `other`.
+    /// Returns these bits without those of `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Whether all bits of `other` are set.
+    /// Returns `true` if all bits of `other` are set.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These bits and those of `other`.
+    /// Returns these bits and those of `other`.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-/// The timestamps option (RFC 7323 §3.2).
+/// Timestamps option (RFC 7323 §3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
-    /// TSval, in ticks of the clock of whoever sends the segment.
+    /// TSval, in ticks of the clock of the segment's sender.
     pub value: u32,
     /// TSecr, in ticks of the other end's clock.
     pub echo: u32,
 }
 
-/// The options that a connection understands.
+/// Options that a connection understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Maximum segment size in bytes, options included (RFC 6691). Heeded in a SYN only.
+    /// Maximum segment size in bytes, options included (RFC 6691). Only in a SYN.
     pub mss: Option<u16>,
-    /// Shift of the windows that follow (RFC 7323 §2.2). Heeded in a SYN only.
+    /// Shift of the windows that follow (RFC 7323 §2.2). Only in a SYN.
     pub window_scale: Option<u8>,
-    /// SACK permitted (RFC 2018 §2). Heeded in a SYN only.
+    /// SACK permitted (RFC 2018 §2). Only in a SYN.
     pub sack_permitted: Sack,
     /// SACK blocks (RFC 2018 §3).
     pub sacks: SackBlocks,
-    /// The timestamps of RFC 7323 §3.
+    /// Timestamps (RFC 7323 §3).
     pub timestamps: Option<Timestamps>,
-    /// Bytes that came marked, and others (RFC 9768 §3.2.3). Ignored in a SYN without ACK.
+    /// Bytes that arrived, by their ECN field (RFC 9768 §3.2.3). Ignored in a SYN without ACK.
     pub accurate_ecn: Option<EcnCounters>,
 }
 
 impl Options {
-    /// No option at all.
+    /// No option.
     pub const NONE: Self = Self {
         mss: None,
         window_scale: None,
@@ -129,27 +126,27 @@ impl Options {
     };
 }
 
-/// A segment's header and the length of its payload.
+/// Header of a segment, and the length of its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Number of the first byte, or of the SYN.
+    /// Sequence number of the first byte, or of the SYN.
     pub seq: SeqNumber,
-    /// The acknowledgment number, if the ACK bit is set.
+    /// Acknowledgment number, if the ACK bit is set.
     pub ack: Option<SeqNumber>,
-    /// The other control bits.
+    /// Other control bits.
     pub flags: Flags,
-    /// The window field as it stands in the header, before scaling.
+    /// Window field of the header, before scaling.
     pub window: u16,
-    /// The options that it carries.
+    /// Options.
     pub options: Options,
     /// Payload length in bytes.
     pub len: u32,
-    /// The ECN field of the IP header before it.
+    /// ECN field of the IP header.
     pub ecn: Codepoint,
 }
 
 impl Segment {
-    /// A header that says nothing but `seq`.
+    /// Returns a header with `seq` and nothing else.
     #[must_use]
     pub const fn new(seq: SeqNumber) -> Self {
         Self {
@@ -163,13 +160,13 @@ impl Segment {
         }
     }
 
-    /// Whether all of `flags` are set.
+    /// Returns `true` if all of `flags` are set.
     #[must_use]
     pub const fn is(&self, flags: Flags) -> bool {
         self.flags.contains(flags)
     }
 
-    /// SEG.LEN (RFC 9293 §3.4): the sequence numbers that it takes, SYN and FIN included.
+    /// SEG.LEN (RFC 9293 §3.4): sequence numbers of the segment, SYN and FIN included.
     #[must_use]
     pub const fn sequence_len(&self) -> u32 {
         self.len
@@ -177,8 +174,7 @@ impl Segment {
             .saturating_add(self.is(Flags::FIN) as u32)
     }
 
-    /// The answer to a segment for which there is no connection (RFC 9293 §3.10.7.1); none to a
-    /// RST.
+    /// Returns the answer to a segment that belongs to no connection (RFC 9293 §3.10.7.1); `None` for a RST.
     #[must_use]
     pub fn reset(&self) -> Option<Self> {
         if self.is(Flags::RST) {
@@ -196,32 +192,31 @@ impl Segment {
     }
 }
 
-/// A segment to put on the wire.
+/// Segment to put on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outgoing {
-    /// Its header.
+    /// Header.
     pub segment: Segment,
-    /// The stream offsets whose bytes the host adds as payload: `segment.len` of them. Offset 0
-    /// is the first byte that the application ever wrote.
+    /// Stream offsets of the payload: the host adds these `segment.len` bytes. Offset 0 is the first byte that the
+    /// application wrote.
     pub data: Range<u64>,
-    /// Why the sender sent it; `None` for what carries no data of the stream (handshake, ACK,
-    /// RST, keep-alive).
+    /// Reason for which the sender sent it; `None` for a segment without data of the stream (handshake, ACK, RST,
+    /// keep-alive).
     pub why: Option<SendReason>,
 }
 
-/// The part of an arrived payload that the host is to keep.
+/// Part of a received payload that the host must store.
 ///
-/// It never overlaps what was readable before, and may overlap what was stored beyond a gap:
-/// the later copy may replace the earlier. All of it lies within
-/// [`Config::receive_buffer`](super::Config::receive_buffer) bytes of what has been read, so a
-/// ring of so many bytes holds it.
+/// It never overlaps data that was readable before, but may overlap data stored beyond a gap: the later copy may
+/// replace the earlier one. All of it lies within [`Config::receive_buffer`](super::Config::receive_buffer) bytes after
+/// the data that was read, so a ring buffer of that size holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// Where its first byte belongs in the peer's stream.
+    /// Offset of its first byte in the peer's stream.
     pub offset: u64,
-    /// Bytes of the payload to leave out at its start.
+    /// Bytes to skip at the start of the payload.
     pub skip: u32,
-    /// Bytes to keep; at least one.
+    /// Bytes to store; at least one.
     pub len: u32,
 }
 
@@ -262,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_connection_a_segment_is_answered_as_the_rfc_says() {
+    fn a_segment_without_a_connection_is_answered_as_the_rfc_says() {
         // RFC 9293 §3.10.7.1.
         assert_eq!(segment(0, Flags::RST).reset(), None);
         let reset = segment(10, Flags::FIN).reset().expect("an answer");

@@ -1,18 +1,17 @@
-//! A connection from its first SYN to the end of TIME-WAIT (RFC 9293), around a [`Sender`] and a
-//! [`Receiver`].
+//! A connection from its first SYN to the end of TIME-WAIT (RFC 9293), around a [`Sender`] and a [`Receiver`].
 //!
 //! Like them it is a state machine without clock, socket, payload or random number. Its host
 //! 1. opens it ([`Connection::connect`], [`Connection::listen`]),
 //! 2. hands in segments ([`Connection::handle_segment`]), ICMP errors
-//!    ([`Connection::handle_icmp`]), lapses of time
-//!    ([`Connection::handle_timeout`]) and what the application does ([`Connection::write`],
-//!    [`read`](Connection::read), [`close`](Connection::close), [`abort`](Connection::abort)),
-//! 3. after each of these takes segments until there are no more
-//!    ([`Connection::poll_transmit`]), then events ([`Connection::poll_event`]), and
-//! 4. calls `handle_timeout` no later than [`Connection::next_timeout`] says after that.
+//!    ([`Connection::handle_icmp`]), time ([`Connection::handle_timeout`]) and the application's
+//!    calls ([`Connection::write`], [`read`](Connection::read), [`close`](Connection::close),
+//!    [`abort`](Connection::abort)),
+//! 3. takes segments after each of these until there are none ([`Connection::poll_transmit`]), then
+//!    events ([`Connection::poll_event`]), and
+//! 4. calls `handle_timeout` again no later than [`Connection::next_timeout`].
 //!
-//! The host keeps the bytes: those written until they are acknowledged, those received until
-//! they are read. Offsets count each direction's stream from 0 and never wrap.
+//! The host stores the bytes: written bytes until they are acknowledged, received bytes until they are read. Offsets
+//! count each direction's stream from 0 and never wrap.
 //!
 //! ```text
 //!               segments                              segments
@@ -22,11 +21,11 @@
 //!                   Engine: Sender, Receiver ──▶ transmit.rs
 //! ```
 //!
-//! A FIN is one more position at the end of the stream, for sender and receiver alike: loss of
-//! a FIN is recovered as loss of a byte is.
+//! A FIN is one more position at the end of the stream, for sender and receiver alike: a lost FIN is recovered like a
+//! lost byte.
 //!
-//! Deliberately absent: urgent data (RFC 6093 advises against it; the bit is ignored), data
-//! in a SYN (it is ignored, and so sent again), Nagle's algorithm (what is written goes out).
+//! Deliberately absent: urgent data (RFC 6093 advises against it; the bit is ignored), data in a SYN (it is ignored, so
+//! the peer retransmits it), Nagle's algorithm (written data is sent at once).
 
 mod accurate;
 mod arrive;
@@ -78,31 +77,31 @@ pub struct Connection {
     config: Config,
     role: Role,
     state: State,
-    /// Initial send sequence number: that of the SYN.
+    /// Initial send sequence number: the number of the SYN.
     iss: SeqNumber,
     opening: Opening,
-    /// What the peer's SYN said, once there was one.
+    /// Content of the peer's SYN, once one has arrived.
     peer: Option<Peer>,
-    /// Taken when the connection is established.
+    /// Taken out when the connection is established.
     build: Option<BuildSender>,
-    /// There as long as timestamps are offered or agreed on.
+    /// `Some` while timestamps are offered or agreed on.
     clock: Option<Clock>,
-    /// There from ESTABLISHED on.
+    /// `Some` from ESTABLISHED on.
     engine: Option<Engine>,
     limiter: Limiter,
-    /// A RST that is due, with the numbers that the offending segment calls for.
+    /// RST that is due, with the numbers that the offending segment requires.
     reply: Option<Segment>,
     pending: Pending,
-    /// Bytes that the application has written, ever.
+    /// Bytes that the application has written.
     written: u64,
     output: Output,
     time_wait_until: Option<Instant>,
     path_counters: PathCounters,
-    /// What ICMP said last, since something was acknowledged.
+    /// Last ICMP error since the last acknowledgment.
     unreachable: Option<Unreachable>,
 }
 
-/// Who opened the connection.
+/// End that opened the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// This end.
@@ -111,7 +110,7 @@ enum Role {
     Passive,
 }
 
-/// Whether the application may write.
+/// State of the application's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Output {
     Open,
@@ -119,20 +118,20 @@ enum Output {
     Finished,
 }
 
-/// Whether something is to be sent.
+/// State of something to send: due or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     No,
     Yes,
 }
 
-/// The application has closed the connection, or it is over: nothing can be written.
+/// Error of a write: the application has closed the connection, or it is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closing;
 
 impl fmt::Display for Closing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the connection takes no more data: it is closed or closing")
+        f.write_str("cannot write: the connection is closed or closing")
     }
 }
 
@@ -149,9 +148,8 @@ impl Connection {
 
     /// Opens a connection passively: it waits for a SYN.
     ///
-    /// It is for one peer. A host that listens makes one when a SYN arrives for which it has no
-    /// connection, so that it can choose the initial sequence number by the peer's address
-    /// (RFC 6528), and hands it that SYN.
+    /// It serves one peer. A listening host creates one when a SYN arrives that belongs to no connection, and hands it
+    /// that SYN. So the host can choose the initial sequence number by the peer's address (RFC 6528).
     #[must_use]
     pub fn listen(config: Config, build: BuildSender) -> Self {
         Self::new(config, build, Role::Passive, State::Listen)
@@ -184,9 +182,9 @@ impl Connection {
         }
     }
 
-    /// Takes in a segment that came from the peer. Returns what part of its payload the host is
-    /// to keep, and where.
-    #[must_use = "what is not stored is acknowledged all the same"]
+    /// Takes in a segment from the peer. Returns the part of its payload that the host must store, and its place in the
+    /// stream.
+    #[must_use = "this part of the payload is acknowledged: store it"]
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) -> Option<Store> {
         match self.state {
             State::Closed => {
@@ -206,12 +204,11 @@ impl Connection {
         }
     }
 
-    /// The application has `bytes` more bytes to send. May be called before the connection is
-    /// established.
+    /// Adds `bytes` bytes to the data to send. May be called before the connection is established.
     ///
     /// # Errors
     ///
-    /// If the application has closed the connection, or it is over.
+    /// Returns an error if the application has closed the connection, or it is over.
     pub fn write(&mut self, bytes: u64) -> Result<(), Closing> {
         if self.output == Output::Finished || self.state == State::Closed {
             return Err(Closing);
@@ -223,19 +220,19 @@ impl Connection {
         Ok(())
     }
 
-    /// The application takes up to `bytes` readable bytes; returns how many there were. The
-    /// window may open: poll for segments.
+    /// Reads up to `bytes` readable bytes for the application and returns how many there were. The window may open:
+    /// poll for segments.
     pub fn read(&mut self, bytes: u64) -> u64 {
         self.engine.as_mut().map_or(0, |engine| engine.read(bytes))
     }
 
-    /// The application is done: after what it has written goes a FIN. Data still comes in.
+    /// Ends the application's output: a FIN follows the written data. Data from the peer still arrives.
     ///
-    /// Before the connection is established this too is kept for when it is: nothing written is
-    /// lost. RFC 9293 §3.10.4 would give the connection up, which [`abort`](Self::abort) does.
+    /// Before the connection is established, the call is remembered until it is, so that no written data is lost. RFC
+    /// 9293 §3.10.4 would abandon the connection, which [`abort`](Self::abort) does.
     ///
-    /// A peer that never ends its own direction keeps the connection in FIN-WAIT-2 as long as it
-    /// answers keep-alive probes; a host that does not want that calls [`abort`](Self::abort).
+    /// A peer that never ends its own direction keeps the connection in FIN-WAIT-2 as long as it answers keep-alive
+    /// probes. A host that does not want that calls [`abort`](Self::abort).
     pub fn close(&mut self) {
         if self.output == Output::Finished {
             return;
@@ -254,12 +251,12 @@ impl Connection {
         }
     }
 
-    /// Ends the connection at once; the peer is told by a RST (RFC 9293 §3.10.5).
+    /// Ends the connection at once, and reports it to the peer by a RST (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
         if self.state.is_synchronized() && self.state != State::TimeWait {
             let mut reset = self.engine.as_ref().map(Engine::abort);
             if let (Some(reset), Some(_)) = (&mut reset, &self.clock) {
-                // Stamped when it leaves (RFC 7323 §3.2).
+                // The stamp is added when the RST leaves (RFC 7323 §3.2).
                 reset.options.timestamps = Some(Timestamps::default());
             }
             self.reply = reset;
@@ -269,16 +266,15 @@ impl Connection {
         self.end(Reason::Aborted);
     }
 
-    /// Ends the connection, as data came that nobody will read any more (RFC 9293 §3.6.1): the peer is
-    /// told by a RST with the number that its `segment` calls for (§3.5.2), so that it believes it also
-    /// if it has not seen all that was sent.
+    /// Ends the connection because data arrived that nobody will read (RFC 9293 §3.6.1). The RST has the number that
+    /// `segment` requires (§3.5.2), so that the peer accepts it even if it has not received everything that was sent.
     pub fn abort_on(&mut self, segment: &Segment) {
         let reset = segment.reset();
         self.abort();
         self.reply = reset.or(self.reply.take());
     }
 
-    /// The connection is over.
+    /// Ends the connection.
     fn end(&mut self, reason: Reason) {
         if self.state == State::Closed {
             return;
@@ -289,7 +285,7 @@ impl Connection {
         self.pending.closed = Some(reason);
     }
 
-    /// Takes a step between synchronized states, with what belongs to it.
+    /// Changes between synchronized states, with the effects of the change.
     fn step(&mut self, now: Instant, step: Step) {
         let after = self.state.after(step);
         if after == self.state {
@@ -305,25 +301,25 @@ impl Connection {
         }
     }
 
-    /// The next event; `None` if there is none. Call it until it returns `None`.
+    /// Returns the next event. Call it until it returns `None`.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.pending.take()
     }
 
-    /// Where the connection stands.
+    /// State of the connection.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// What both ends agreed on, once the connection is established.
+    /// Result of the negotiation, once the connection is established.
     #[must_use]
     pub fn negotiated(&self) -> Option<&Negotiated> {
         self.engine.as_ref().map(|engine| &engine.negotiated)
     }
 
-    /// The sending half, from ESTABLISHED on. Its stream is one position longer than what was
-    /// written once the connection is closed: the FIN.
+    /// The sending half, from ESTABLISHED on. Once the connection is closed, its stream is one position longer than the
+    /// written data, for the FIN.
     #[must_use]
     pub fn sender(&self) -> Option<&Sender> {
         self.engine.as_ref().map(|engine| &engine.sender)
@@ -335,7 +331,7 @@ impl Connection {
         self.engine.as_ref().map(|engine| &engine.receiver)
     }
 
-    /// Bytes that the application has written, ever.
+    /// Bytes that the application has written.
     #[must_use]
     pub const fn written(&self) -> u64 {
         self.written
@@ -347,26 +343,26 @@ impl Connection {
         self.engine.as_ref().map_or(0, Engine::acknowledged)
     }
 
-    /// Up to which offset the peer's stream is complete.
+    /// Offset up to which the peer's stream is complete.
     #[must_use]
     pub fn readable(&self) -> u64 {
         self.engine.as_ref().map_or(0, Engine::readable)
     }
 
-    /// Since when the peer's window has been closed to data that waits, if it is. A peer that
-    /// answers probes may leave it at that for as long as the host bears it (RFC 6429).
+    /// Time since which the peer's window has been closed to data that waits, if it is. A peer that answers probes may
+    /// keep it closed for as long as the host tolerates it (RFC 6429).
     #[must_use]
     pub fn shut_out_since(&self) -> Option<Instant> {
         self.engine.as_ref()?.shut_out
     }
 
-    /// Sets how long data may wait for an acknowledgment without any progress, from now on (RFC 5482;
+    /// Sets the maximum time that data may wait for an acknowledgment without any progress, from now on (RFC 5482;
     /// [`Config::user_timeout`]).
     pub const fn set_user_timeout(&mut self, timeout: Duration) {
         self.config.user_timeout = timeout;
     }
 
-    /// The parameters.
+    /// Parameters of the connection.
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.config

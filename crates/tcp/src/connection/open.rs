@@ -13,32 +13,29 @@ use super::engine::Engine;
 use super::header::{Flags, Options, Segment, Store};
 use super::{Connection, Due, Negotiated, Output, Reason, Role, State, Unstamped, WindowShifts};
 
-/// The least timeout before data tells the round-trip time, if the SYN had to be repeated (RFC 6298
-/// §5.7).
+/// Minimum timeout before data yields a round-trip time, if the SYN was retransmitted (RFC 6298 §5.7).
 const RTO_AFTER_REPEATED_SYN: Duration = Duration::from_secs(3);
 
-/// How often a SYN, or SYN with ACK, may have been sent again, and the initial window is still the
-/// usual one (RFC 6928 §2).
+/// Retransmissions of a SYN, or SYN with ACK, after which the initial window is still the usual one (RFC 6928 §2).
 const SYN_REPEATS_BORNE: u32 = 1;
 
-/// Time in which RFC 6528's clock moves initial sequence numbers by one.
+/// Time in which RFC 6528's clock advances initial sequence numbers by one.
 const ISN_TICK: Duration = Duration::from_micros(4);
 
-/// The handshake's repetitions.
+/// Transmissions of the handshake.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
-    /// A SYN or SYN with ACK is to be sent.
+    /// Due if a SYN, or SYN with ACK, is to be sent.
     pub(super) due: Due,
-    /// How often it has been sent.
+    /// Number of transmissions.
     pub(super) attempts: u32,
-    /// How often that was because nothing came of the last: a timer expired, or the peer sent its
-    /// SYN again.
+    /// Number of them that were retransmissions: after a timeout, or because the peer's SYN arrived again.
     pub(super) repeats: u32,
-    /// When it was first sent.
+    /// Time of the first transmission.
     pub(super) since: Option<Instant>,
-    /// When it is sent again.
+    /// Time of the next retransmission.
     pub(super) again_at: Option<Instant>,
-    /// What SYNs have said of ECN.
+    /// ECN state of the handshake.
     pub(super) ecn: EcnHandshake,
 }
 
@@ -55,18 +52,18 @@ impl Default for Opening {
     }
 }
 
-/// What the peer's SYN said.
+/// Content of the peer's SYN.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer {
-    /// Its number.
+    /// Sequence number of the SYN.
     pub(super) irs: SeqNumber,
     pub(super) negotiated: Negotiated,
-    /// Whether windows are scaled, if only by nothing.
+    /// Window scaling, whose shift may be 0.
     scaled: WindowScale,
 }
 
 impl Opening {
-    /// The SYN, or SYN with ACK, is due again.
+    /// Makes a retransmission of the SYN, or SYN with ACK, due.
     pub(super) const fn repeat(&mut self) {
         self.due = Due::Yes;
         self.repeats = self.repeats.saturating_add(1);
@@ -134,7 +131,7 @@ impl Connection {
             if acknowledges {
                 self.complete_simultaneous_open(now, segment);
             } else if segment.ack.is_none() && self.limiter.admits(now) {
-                // The peer's SYN again: what answered it was lost.
+                // The peer's SYN again: the answer to it was lost.
                 self.opening.repeat();
                 if self.takes_another_syn(segment) == Contradiction::Yes {
                     let reset = self.reset_before_established();
@@ -168,20 +165,19 @@ impl Connection {
         self.arrive(now, segment)
     }
 
-    /// Both ends have sent a SYN, and this is the peer's once more, with the acknowledgment of
-    /// ours (RFC 9293 §3.5, figure 7).
+    /// Completes a simultaneous open: both ends have sent a SYN, and `answer` is the peer's SYN again, with the
+    /// acknowledgment of ours (RFC 9293 §3.5, figure 7).
     fn complete_simultaneous_open(&mut self, now: Instant, answer: &Segment) {
         if !self.is_timely(now, answer) {
             self.answer_syn_received(now);
             return;
         }
-        // With SYN a window is never scaled (RFC 7323 §2.2).
+        // The window of a segment with SYN is never scaled (RFC 7323 §2.2).
         self.establish(now, answer, u32::from(answer.window));
         self.note_heard(now, answer);
     }
 
-    /// Whether the segment carries the timestamps that it should, if they are asked for, and they are
-    /// not old.
+    /// Returns `true` if the segment has the timestamps that were agreed on, and they are not old.
     fn is_timely(&self, now: Instant, segment: &Segment) -> bool {
         match (&self.clock, segment.options.timestamps) {
             (Some(clock), Some(stamps)) => !clock.is_stale(now, stamps.value),
@@ -190,21 +186,20 @@ impl Connection {
         }
     }
 
-    /// A suspect segment in SYN-RECEIVED is answered by what the peer is waiting for.
+    /// Answers a suspect segment in SYN-RECEIVED with the segment that the peer waits for.
     fn answer_syn_received(&mut self, now: Instant) {
         if self.limiter.admits(now) {
             self.opening.due = Due::Yes;
         }
     }
 
-    /// The peer took its SYN back: a passive connection listens again (RFC 9293 §3.10.7.4,
-    /// second).
+    /// Handles the withdrawal of the peer's SYN: a passive connection listens again (RFC 9293 §3.10.7.4, second).
     fn refuse(&mut self, now: Instant) {
         if self.role == Role::Active {
             self.end(Reason::Refused);
             return;
         }
-        // The next SYN gets the number that RFC 6528's clock would give it by now.
+        // The answer to the next SYN has the number that RFC 6528's clock would give it by now.
         let since = self.opening.since.map_or(Duration::ZERO, |t| now.since(t));
         self.iss = self.iss.at(1 + since.as_nanos() / ISN_TICK.as_nanos());
         self.state = State::Listen;
@@ -213,7 +208,7 @@ impl Connection {
         self.clock = None;
     }
 
-    /// RST for a connection that is given up before it is established.
+    /// Returns the RST of a connection that is abandoned before it is established.
     pub(super) fn reset_before_established(&self) -> Segment {
         Segment {
             flags: Flags::RST,
@@ -232,7 +227,7 @@ impl Connection {
         ))
     }
 
-    /// Takes down what the peer's SYN says, and settles the options.
+    /// Stores the content of the peer's SYN, and settles the options.
     fn note_syn(&mut self, now: Instant, syn: &Segment) {
         match (&mut self.clock, syn.options.timestamps) {
             (Some(clock), Some(stamps)) => clock.begin(now, stamps.value),
@@ -241,7 +236,7 @@ impl Connection {
         let offer = &self.config.offer;
         let stamped = self.clock.is_some();
         let option_bytes = if stamped { TIMESTAMP_OPTION_BYTES } else { 0 };
-        // An option that says zero says nothing (Linux, `tcp_parse_options`).
+        // An option of zero counts as absent (Linux, `tcp_parse_options`).
         let said = syn.options.mss.filter(|&mss| mss > 0);
         let peer_mss = said.unwrap_or(self.config.default_peer_mss);
         let smss = peer_mss.max(MIN_SEND_MSS).min(self.config.mss) - option_bytes;
@@ -271,8 +266,8 @@ impl Connection {
         });
     }
 
-    /// The round-trip time that `answer` to this end's SYN tells. If that went out more than once
-    /// nobody knows which is answered (Karn), unless the timestamps tell (RFC 7323 §4.1).
+    /// Returns the round-trip time between this end's SYN and `answer`. If the SYN was retransmitted, `None` (Karn's
+    /// algorithm), unless timestamps tell which one was answered (RFC 7323 §4.1).
     fn handshake_rtt(&self, now: Instant, answer: &Segment) -> Option<Duration> {
         if self.opening.attempts <= 1 {
             return self.opening.since.map(|at| now.since(at));
@@ -281,9 +276,8 @@ impl Connection {
         clock.age(now, stamps.echo)
     }
 
-    /// Whether `answer` leaves no doubt that the first SYN, or SYN with ACK, was lost: it was sent
-    /// again more than once (RFC 6928 §2), and timestamps do not tell that the first is answered
-    /// (Linux, `tcp_try_undo_spurious_syn`).
+    /// Returns `true` if the first SYN, or SYN with ACK, was certainly lost: it was retransmitted more than once (RFC
+    /// 6928 §2), and timestamps do not show that `answer` answers the first (Linux, `tcp_try_undo_spurious_syn`).
     fn has_lost_syn(&self, answer: &Segment) -> bool {
         let stamps = self.clock.as_ref().zip(answer.options.timestamps);
         let first_answered = stamps
@@ -292,7 +286,7 @@ impl Connection {
         self.opening.repeats > SYN_REPEATS_BORNE && !first_answered
     }
 
-    /// The handshake is over with `answer`: makes the two halves. `peer_window` is in bytes.
+    /// Completes the handshake, which ended with `answer`: creates the two halves. `peer_window` is in bytes.
     fn establish(&mut self, now: Instant, answer: &Segment, peer_window: u32) {
         let (Some(peer), Some(build)) = (self.peer, self.build.take()) else {
             return;
@@ -361,7 +355,7 @@ impl Connection {
             sack_compression: self.config.sack_compression,
             sack: negotiated.sack,
             dsack: self.config.offer.dsack,
-            // For the room that they take beside SACK blocks: the echo is the clock's.
+            // Only for the room that they take beside SACK blocks: the clock provides the echo.
             timestamps: match negotiated.timestamps {
                 Timestamping::Carried => Some(TimestampEcho::Standard),
                 Timestamping::Absent => None,
@@ -374,7 +368,7 @@ impl Connection {
         }
     }
 
-    /// The SYN, or SYN with ACK, that the state calls for.
+    /// Returns the SYN, or SYN with ACK, that the state requires.
     pub(super) fn syn(&mut self, now: Instant) -> Segment {
         if self.state == State::SynSent && self.clock.is_none() {
             self.clock = self.new_clock(now);

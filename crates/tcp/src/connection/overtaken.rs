@@ -1,5 +1,5 @@
-//! Segments that others have overtaken: their timestamp is older than one that came before, so that they
-//! may be duplicates of long ago (RFC 7323 §5.3 R1, PAWS).
+//! Reordered segments: their timestamp is older than one received before, so they may be old duplicates (RFC 7323 §5.3
+//! R1, PAWS).
 
 use super::OldStamp;
 use super::engine::Engine;
@@ -8,22 +8,22 @@ use super::header::Segment;
 /// Ticks by which any segment may be late in Linux (TCP_PAWS_WINDOW).
 const LINUX_TICKS_BORNE: u32 = 1;
 
-/// Most ticks in a second of a peer's clock, as Linux takes it (`tcp_tsval_replay`).
+/// Maximum ticks per second of a peer's clock, as assumed by Linux (`tcp_tsval_replay`).
 const LINUX_TICKS_PER_SECOND: u64 = 1200;
 
-/// What becomes of a segment with an old timestamp.
+/// Treatment of a segment with an old timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It is processed.
+    /// The segment is processed.
     Taken,
-    /// It is dropped in silence.
+    /// The segment is dropped silently.
     Ignored,
-    /// It is dropped and answered.
+    /// The segment is dropped and answered.
     Answered,
 }
 
 impl Engine {
-    /// What `rule` makes of `segment`, whose timestamp is `behind` ticks older than the latest.
+    /// Returns the treatment by `rule` of `segment`, whose timestamp is `behind` ticks older than the newest.
     pub(super) fn fate_of_overtaken(&self, rule: OldStamp, segment: &Segment, behind: u32) -> Fate {
         let is_pure_ack = segment.ack.is_some() && segment.sequence_len() == 0;
         match rule {
@@ -38,7 +38,7 @@ impl Engine {
     fn fate_of_overtaken_ack(&self, segment: &Segment, behind: u32) -> Fate {
         let distance = self.distance(segment);
         if distance < 0 {
-            // Data came after it.
+            // Data that was sent later has arrived.
             return Fate::Ignored;
         }
         let rto_millis = self.sender.rtt().rto().as_nanos() / 1_000_000;
@@ -51,7 +51,7 @@ impl Engine {
         }
     }
 
-    /// Whether a duplicate ACK at RCV.NXT brings news of the peer's window.
+    /// Returns `true` if a duplicate ACK at RCV.NXT updates the peer's window.
     fn tells_window(&self, segment: &Segment) -> bool {
         let window = u64::from(segment.window) << self.negotiated.shifts.peers;
         let known = self.sender.peer_edge().saturating_sub(self.una());

@@ -1,23 +1,22 @@
-//! The path's MTU: what routers say of it (RFC 1191, RFC 8201), as far as that can be believed
-//! (RFC 5927 §7.2), and what probes find out where they say nothing (RFC 4821, RFC 8899).
+//! Discovery of the path's MTU: by the reports of routers (RFC 1191, RFC 8201), as far as they can be believed (RFC
+//! 5927 §7.2), and by probes where routers do not report (RFC 4821, RFC 8899).
 //!
-//! A link's MTU is known. That of the path is at most as large, and may change. It shows in three
-//! ways:
+//! The MTU of the link is known. That of the path is at most as large, and may change. There are three signs of it:
 //!
-//! - **Packet Too Big.** A router drops the packet and says what it could have carried. The quoted
-//!   sequence number must be in flight, the MTU smaller than what was sent and no smaller than links
-//!   are. Where packets as long have been acknowledged before, the message may be forged: it waits until
-//!   the segment times out, and is void if it is acknowledged.
-//! - **A black hole.** Timeouts follow one another and nobody says why (RFC 4821 §7.7): the segment
-//!   size falls to a base that most paths carry, and from there to its half.
-//! - **A probe** that is delivered: the segment size rises. One that is lost alone bounds the search.
+//! - **Packet Too Big.** A router drops the packet and reports the MTU of its next link. The quoted
+//!   sequence number must be in flight, and the MTU smaller than a packet that was sent and no smaller
+//!   than links have. If packets of that length were acknowledged before, the message may be forged: it
+//!   waits until the segment times out, and is void if the segment is acknowledged.
+//! - **A black hole.** Consecutive timeouts without any report (RFC 4821 §7.7): the segment size falls
+//!   to a base that most paths carry, and from there to its half.
+//! - **A probe** that is delivered: the segment size rises. A probe that alone is lost bounds the search.
 //!
 //! ```text
 //! search_low ≤ segment size ≤ search_high          probe = the middle, until 8 bytes are left
 //! ```
 //!
-//! What a router said holds for ten minutes (RFC 1191 §6.3). Sizes here are those of segments: an MTU less the
-//! headers and the options that every segment carries.
+//! A router's report is valid for ten minutes (RFC 1191 §6.3). Sizes in this file are those of segments: an MTU minus
+//! the headers and the options that every segment carries.
 
 use alloc::boxed::Box;
 
@@ -34,54 +33,53 @@ pub const HEADERS_IPV4: u16 = 40;
 /// IPv6 and TCP headers without options, in bytes.
 pub const HEADERS_IPV6: u16 = 60;
 
-/// The MTU that every link of IPv6 has (RFC 8200 §5).
+/// Minimum MTU of every IPv6 link (RFC 8200 §5).
 pub const LEAST_MTU_IPV6: u16 = 1280;
 
-/// The least window with which a probe is sent, in segments (Linux, `tcp_mtu_probe`): enough follow it
-/// to show its loss.
+/// Minimum window for a probe, in segments (Linux, `tcp_mtu_probe`): enough segments follow the probe to show its loss.
 const PROBE_WINDOW_SEGMENTS: u32 = 11;
 
-/// The wait after a probe that timed out, beside one that was lost (RFC 4821 §7.6.3).
+/// Factor of the wait after a probe that timed out, relative to one that was lost (RFC 4821 §7.6.3).
 const TIMED_OUT_FACTOR: u64 = 5;
 
-/// What a connection does about the path's MTU. [`PathMtuConfig::IPV4`] and [`PathMtuConfig::IPV6`]
-/// have the RFCs' values.
+/// Parameters of the discovery of a path's MTU. [`PathMtuConfig::IPV4`] and [`PathMtuConfig::IPV6`] have the RFCs'
+/// values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PathMtuConfig {
     /// IP and TCP headers without options, in bytes.
     pub headers: u16,
-    /// When Packet Too Big is believed.
+    /// When Packet Too Big messages are believed.
     pub too_big: TooBigRule,
-    /// The least MTU that is believed, in bytes. What says less may be right, but a segment then has
-    /// more header than data, and many such messages are forged (RFC 5927 §7.1). Linux:
-    /// `net.ipv4.route.min_pmtu`, 552; IPv6 has no less than 1280.
+    /// Least MTU that is believed, in bytes. Smaller reports may be right, but a segment would then have more header
+    /// than data, and many such messages are forged (RFC 5927 §7.1). Linux: `net.ipv4.route.min_pmtu`, 552; IPv6 has at
+    /// least 1280.
     pub least_believed: u16,
-    /// How what was too long is sent again.
+    /// Retransmission of segments that were too long.
     pub cut: CutRule,
-    /// How long it holds what a router said (RFC 1191 §6.3: 10 min).
+    /// Lifetime of a router's report (RFC 1191 §6.3: 10 min).
     pub lifetime: Duration,
-    /// What is known of the path before the connection is opened, from another one.
+    /// MTU known before the connection is opened, from another connection.
     pub known: Option<KnownMtu>,
     /// When the path is probed.
     pub probing: ProbingRule,
-    /// The MTU that is taken for safe: the initial `search_low` (RFC 4821 §7.2: 1024; RFC 8899 §5.1.2:
-    /// BASE_PLPMTU), in bytes.
+    /// MTU that is assumed to be safe, in bytes: the initial `search_low` (RFC 4821 §7.2: 1024; RFC 8899 §5.1.2:
+    /// BASE_PLPMTU).
     pub base: u16,
-    /// The least MTU that timeouts in a row lead to, in bytes (RFC 4821 §7.7: 68, and 1280 for IPv6).
+    /// Least MTU after consecutive timeouts, in bytes (RFC 4821 §7.7: 68, and 1280 for IPv6).
     pub least: u16,
-    /// The search is over when so many bytes are left (Linux, `tcp_probe_threshold`: 8).
+    /// Remaining range in bytes below which the search is over (Linux, `tcp_probe_threshold`: 8).
     pub converged: u16,
-    /// How long after that it begins again (RFC 4821 §7.3: 10 min; RFC 8899 §5.1.1: PMTU_RAISE_TIMER).
+    /// Time after the end of a search until the next one (RFC 4821 §7.3: 10 min; RFC 8899 §5.1.1: PMTU_RAISE_TIMER).
     pub raise_after: Duration,
-    /// Timeouts in a row that are taken for a black hole: RFC 1122 §4.2.3.5's R1, at least three.
+    /// Number of consecutive timeouts that are taken for a black hole: RFC 1122 §4.2.3.5's R1, at least three.
     pub black_hole_timeouts: u32,
-    /// The least time from the first of them to the last (Linux counts time alone,
+    /// Minimum time from the first of these timeouts to the last (Linux considers the time only,
     /// `retransmits_timed_out`).
     pub black_hole_after: Duration,
 }
 
-/// When a Packet Too Big message is believed, if what it quotes is in flight and its MTU makes sense.
+/// When a Packet Too Big message is believed, if the quoted segment is in flight and the MTU is plausible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TooBigRule {
@@ -89,8 +87,8 @@ pub enum TooBigRule {
     Never,
     /// At once (RFC 1191; Linux, `tcp_v4_mtu_reduced`).
     AtOnce,
-    /// At once if no packet as long has been acknowledged; else when the segment that it quotes
-    /// times out without being acknowledged (RFC 5927 §7.2, with MAXSEGRTO = 1).
+    /// At once if no packet of that length was acknowledged; otherwise when the quoted segment times out (RFC 5927
+    /// §7.2, with MAXSEGRTO = 1).
     Guarded,
 }
 
@@ -98,21 +96,21 @@ pub enum TooBigRule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbingRule {
-    /// Never, and timeouts in a row change nothing (Linux's default: `tcp_mtu_probing` 0).
+    /// Never, and consecutive timeouts have no effect (Linux's default: `tcp_mtu_probing` 0).
     #[default]
     Off,
-    /// Once timeouts in a row show a black hole (1).
+    /// Once consecutive timeouts show a black hole (1).
     BlackHole,
-    /// From the beginning, which is at the base MTU (2).
+    /// From the start, beginning with the base MTU (2).
     Always,
 }
 
-/// What is known of a path's MTU.
+/// MTU of a path, and its validity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownMtu {
-    /// Bytes.
+    /// MTU in bytes.
     pub mtu: u16,
-    /// Until when it holds.
+    /// Time until which it is valid.
     pub until: Instant,
 }
 
@@ -137,7 +135,7 @@ impl PathMtuConfig {
     /// The RFCs' values for IPv6.
     pub const IPV6: Self = Self::IPV4.over_ipv6();
 
-    /// The same over IPv6, whose links carry no less than 1280 bytes.
+    /// Returns these values for IPv6, whose links have an MTU of at least 1280 bytes.
     #[must_use]
     pub const fn over_ipv6(self) -> Self {
         Self {
@@ -154,37 +152,37 @@ impl PathMtuConfig {
     }
 }
 
-/// What is known of the path of a connection.
+/// State of the path's MTU.
 #[derive(Clone, Debug)]
 pub(super) struct PathMtu {
-    /// What the link and the peer permit.
+    /// Largest segment that the link and the peer permit.
     most: u32,
     /// Headers of every segment.
     headers: u32,
     /// Options of every segment.
     options: u32,
-    /// What a router has said, and until when it holds.
+    /// Segment size that a router has reported, and the time until which it is valid.
     told: Option<(u32, Instant)>,
-    /// The longest segment sent, and where it ended.
+    /// Length of the longest segment sent, and the offset of its end.
     sent: (u32, u64),
-    /// The longest that is known to have been acknowledged (RFC 5927 §7.2: maxsizeacked).
+    /// Length of the longest segment that is known to be acknowledged (RFC 5927 §7.2: maxsizeacked).
     acked: u32,
-    /// A message that waits to be believed.
+    /// Message that is not yet believed.
     pending: Option<Pending>,
-    /// Retransmission timeouts, as far as they have been looked at.
+    /// Retransmission timeouts that were already examined.
     timeouts: u64,
-    /// When the first was of those in a row.
+    /// Time of the first of the consecutive timeouts.
     timeouts_since: Instant,
-    /// There once the path is probed.
+    /// `Some` once the path is probed.
     search: Option<Box<Search>>,
 }
 
-/// RFC 5927 §7.2's pending error.
+/// Pending error of RFC 5927 §7.2.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    /// What it leaves for a segment.
+    /// Segment size according to the message.
     len: u32,
-    /// The byte that it quotes.
+    /// Offset of the quoted byte.
     offset: u64,
 }
 
@@ -193,27 +191,27 @@ struct Pending {
 struct Search {
     low: u32,
     high: u32,
-    /// The length of the last probe.
+    /// Length of the last probe.
     probe: u32,
-    /// No probe before this (§7.6.2).
+    /// Time before which no probe is sent (§7.6.2).
     not_before: Instant,
-    /// Since when nothing is left to be found out.
+    /// Time since which the search is over.
     converged_at: Option<Instant>,
 }
 
-/// What to send in place of what the sender would.
+/// Action to take instead of the sender's next transmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PathTurn {
-    /// Nothing.
+    /// None.
     None,
-    /// This probe.
+    /// Send this probe.
     Probe(Transmit),
-    /// No new data, so that a probe fits the window soon.
+    /// Send no new data, so that a probe fits into the window soon.
     Wait,
 }
 
 impl PathMtu {
-    /// For segments of at most `most` bytes with so many bytes of options.
+    /// Returns the state for segments of at most `most` bytes with `options` bytes of options.
     pub(super) fn new(config: &PathMtuConfig, most: u32, options: u32) -> Self {
         Self {
             most,
@@ -229,8 +227,8 @@ impl PathMtu {
         }
     }
 
-    /// What an MTU leaves for a segment, as far as link and peer permit it. The floor is one of
-    /// segments with their options (Linux, `tcp_mtu_to_mss`).
+    /// Returns the segment size for an MTU, within the limits of link and peer. The minimum applies to segments
+    /// including their options (Linux, `tcp_mtu_to_mss`).
     fn segment(&self, mtu: u32) -> u32 {
         mtu.saturating_sub(self.headers)
             .max(u32::from(MIN_SEND_MSS))
@@ -238,12 +236,12 @@ impl PathMtu {
             .min(self.most)
     }
 
-    /// Bytes of a segment that are no data.
+    /// Bytes of headers and options.
     const fn overhead(&self) -> u32 {
         self.headers + self.options
     }
 
-    /// Takes note of a segment that leaves: RFC 5927 §7.2's maxsizesent.
+    /// Notes a segment that leaves (RFC 5927 §7.2: maxsizesent).
     #[inline]
     pub(super) fn note_sent(&mut self, len: u32, end: u64, una: u64) {
         if len > self.sent.0 {
@@ -252,7 +250,7 @@ impl PathMtu {
         }
     }
 
-    /// The longest segment that is known to have been acknowledged.
+    /// Returns the length of the longest segment that is known to be acknowledged.
     fn acked_by(&self, una: u64) -> u32 {
         let (len, end) = self.sent;
         match una >= end {
@@ -261,19 +259,19 @@ impl PathMtu {
         }
     }
 
-    /// Whether an acknowledgment may mean something to it.
+    /// Returns `true` if an acknowledgment may have an effect.
     pub(super) const fn awaits_ack(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Whether there is anything to be done before something is sent.
+    /// Returns `true` if [`Engine::path_turn`] may have an effect.
     pub(super) const fn is_busy(&self) -> bool {
         self.told.is_some() || self.search.is_some()
     }
 }
 
 impl Search {
-    /// Between these two.
+    /// Returns a search between these two sizes.
     const fn between(low: u32, high: u32, now: Instant) -> Self {
         Self {
             low,
@@ -284,7 +282,7 @@ impl Search {
         }
     }
 
-    /// The length of the next probe, if there is one to be sent now.
+    /// Returns the length of the next probe, if one is to be sent now.
     fn next(&mut self, now: Instant, most: u32, config: &PathMtuConfig) -> Option<u32> {
         if self.high < self.low + u32::from(config.converged).max(1) {
             let since = *self.converged_at.get_or_insert(now);
@@ -299,8 +297,8 @@ impl Search {
 }
 
 impl Engine {
-    /// The connection is established: the segment size is what is known of the path, or what a search
-    /// begins with. Beside timestamps, every segment has `reserved` bytes of options.
+    /// Sets the segment size of a new connection: from the known MTU, or to the start of a search. Every segment has
+    /// `reserved` bytes of options beside timestamps.
     pub(super) fn open_path(&mut self, now: Instant, reserved: u32, config: &PathMtuConfig) {
         self.path.options += reserved;
         let known = config.known.filter(|known| known.until > now);
@@ -319,8 +317,8 @@ impl Engine {
         }
     }
 
-    /// A router says that a packet in flight, whose segment begins at `offset`, is longer than `mtu`;
-    /// whether that can be.
+    /// Takes in a router's report that the packet of a segment in flight, which begins at `offset`, is longer than
+    /// `mtu`. Returns `false` if that is not plausible.
     pub(super) fn packet_too_big(
         &mut self,
         now: Instant,
@@ -339,7 +337,7 @@ impl Engine {
             return again || self.probe_too_big(len);
         }
         if len >= self.path.sent.0 {
-            // Nothing as long was sent (RFC 5927 §7.2).
+            // No segment of that length was sent (RFC 5927 §7.2).
             return false;
         }
         if config.too_big == TooBigRule::Guarded && len < self.path.acked_by(self.una()) {
@@ -352,7 +350,7 @@ impl Engine {
         true
     }
 
-    /// The message is of a probe, which only the search had taken for possible.
+    /// Takes in a report that may be about a probe: only a probe can be longer than the current segment size.
     fn probe_too_big(&mut self, len: u32) -> bool {
         match &mut self.path.search {
             Some(search) if self.sender.is_probing_path() && len < search.probe => {
@@ -363,7 +361,7 @@ impl Engine {
         }
     }
 
-    /// The path carries segments of `len` bytes, and no longer ones.
+    /// Reduces the segment size to `len`.
     fn shrink(&mut self, now: Instant, len: u32, cut: CutRule, config: &PathMtuConfig) {
         let path = &mut self.path;
         path.told = Some((len, now + config.lifetime));
@@ -377,7 +375,7 @@ impl Engine {
         self.sender.set_segment_size(now, len, cut);
     }
 
-    /// Something may have been acknowledged.
+    /// Takes in an acknowledgment.
     pub(super) fn path_acknowledged(&mut self, now: Instant, counters: &mut PathCounters) {
         let una = self.una();
         if self
@@ -385,7 +383,7 @@ impl Engine {
             .pending
             .is_some_and(|pending| una > pending.offset)
         {
-            // What was said to be too long has arrived.
+            // The segment that was reported as too long has arrived.
             self.path.pending = None;
             counters.too_big_refuted += 1;
         }
@@ -396,7 +394,7 @@ impl Engine {
         }
     }
 
-    /// A probe has come to its end (RFC 4821 §7.6).
+    /// Takes in the outcome of a probe (RFC 4821 §7.6).
     fn probe_ended(&mut self, now: Instant, outcome: ProbeOutcome, counters: &mut PathCounters) {
         let smss = self.sender.config().smss;
         let flight = self.sender.scoreboard().flight_size();
@@ -405,8 +403,8 @@ impl Engine {
         let Some(search) = &mut self.path.search else {
             return;
         };
-        // The simplest estimate of the time to the next loss (§7.6.2): a round trip for each segment
-        // of the window, as far as it is used.
+        // The simplest estimate of the time to the next loss (§7.6.2): a round trip for each segment of the used
+        // window.
         let wait = self.sender.rtt().srtt().unwrap_or_default() * rounds.max(1);
         match outcome {
             ProbeOutcome::Delivered => {
@@ -429,7 +427,7 @@ impl Engine {
         }
     }
 
-    /// The sender's timers have expired: what that means if the retransmission timer was among them.
+    /// Takes in a retransmission timeout, if one occurred since the last call.
     pub(super) fn path_timed_out(
         &mut self,
         now: Instant,
@@ -447,11 +445,11 @@ impl Engine {
         }
         self.path_acknowledged(now, counters);
         if self.is_shut_out() && self.heard_at >= self.path.timeouts_since {
-            // What is answered by a closed window has arrived.
+            // The peer answered with a closed window, so the segment has arrived.
             return;
         }
         if let Some(pending) = self.path.pending {
-            // Nothing has been acknowledged since: it is believed (RFC 5927 §7.2).
+            // The quoted segment is not acknowledged: the message is believed (RFC 5927 §7.2).
             counters.too_big += 1;
             self.shrink(now, pending.len, CutRule::Window, config);
         } else if config.probing != ProbingRule::Off
@@ -462,7 +460,7 @@ impl Engine {
         }
     }
 
-    /// Segments as long as now vanish (RFC 4821 §7.7; Linux, `tcp_mtu_probing`).
+    /// Reduces the segment size, because segments of the current one vanish (RFC 4821 §7.7; Linux, `tcp_mtu_probing`).
     fn escape_black_hole(
         &mut self,
         now: Instant,
@@ -475,7 +473,7 @@ impl Engine {
         let least = self.path.segment(u32::from(config.least));
         let high = self.path.told.map_or(self.path.most, |(len, _)| len);
         let low = match self.path.search.as_deref() {
-            // To what is known to be safe, then to what is thought to be, then to half of it.
+            // To the size that is known to be safe, then to the one assumed to be safe, then to half of it.
             Some(search) if smss > search.low => search.low,
             Some(search) if search.low <= base => (search.low / 2).max(least),
             _ => base,
@@ -487,7 +485,7 @@ impl Engine {
         self.sender.set_segment_size(now, low, CutRule::Window);
     }
 
-    /// What is to be sent in place of what the sender would: lets what a router said expire, and
+    /// Returns the action to take instead of the sender's next transmission: expires a router's report, and sends
     /// probes.
     pub(super) fn path_turn(
         &mut self,
@@ -525,9 +523,8 @@ impl Engine {
         }
     }
 
-    /// RFC 4821 §7.4's conditions, as far as they do not depend on the probe: nothing is lost, and
-    /// enough can follow to show the loss of a probe at once. ACKs with SACK blocks would change
-    /// the size of segments.
+    /// Checks RFC 4821 §7.4's conditions that do not depend on the probe: nothing is lost, and enough can follow to
+    /// show the loss of a probe at once. ACKs with SACK blocks would change the size of segments.
     fn may_probe(&self) -> bool {
         let sender = &self.sender;
         let calm = matches!(sender.phase(), Some(Phase::Open) | None)
@@ -539,8 +536,7 @@ impl Engine {
 }
 
 impl Connection {
-    /// The path's MTU as a router has told it, for the next connection to the same host
-    /// (RFC 1191 §6.3).
+    /// The path's MTU according to a router's report, for the next connection to the same host (RFC 1191 §6.3).
     #[must_use]
     pub fn path_mtu(&self) -> Option<KnownMtu> {
         let path = &self.engine.as_ref()?.path;

@@ -1,47 +1,47 @@
-//! The states of a connection and the ways between them (RFC 9293 §3.3.2).
+//! States of a connection and the transitions between them (RFC 9293 §3.3.2).
 
 use core::fmt;
 
-/// Where a connection stands. The names are RFC 9293's.
+/// State of a connection. The names are RFC 9293's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// Waits for a SYN.
     Listen,
     /// Has sent a SYN.
     SynSent,
-    /// Has a SYN, has sent its own, and waits for the acknowledgment.
+    /// Has received a SYN, has sent its own, and waits for the acknowledgment.
     SynReceived,
-    /// Open both ways.
+    /// Open in both directions.
     Established,
-    /// This end is done; its FIN is queued or on its way.
+    /// This end has ended its stream; its FIN is queued or in flight.
     FinWait1,
-    /// This end's FIN is acknowledged; the peer may go on.
+    /// This end's FIN is acknowledged; the peer may still send.
     FinWait2,
-    /// The peer is done; this end may go on.
+    /// The peer has ended its stream; this end may still send.
     CloseWait,
-    /// Both are done; this end's FIN is not acknowledged yet.
+    /// Both ends have ended their streams; this end's FIN is not yet acknowledged.
     Closing,
-    /// The peer was done first; this end's FIN is not acknowledged yet.
+    /// The peer ended its stream first; this end's FIN is not yet acknowledged.
     LastAck,
-    /// All is acknowledged; waits for what may still be in the network.
+    /// Everything is acknowledged; waits for segments that may still be in the network.
     TimeWait,
     /// The connection is over.
     Closed,
 }
 
-/// What moves an established connection on.
+/// Event that changes the state of an established connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The application is done.
+    /// The application ends its stream.
     Close,
     /// The peer has acknowledged this end's FIN.
     FinAcknowledged,
-    /// The peer's FIN has arrived, and everything before it.
+    /// The peer's FIN, and everything before it, has arrived.
     PeerFinished,
 }
 
 impl State {
-    /// The state after `step`; the same if the step means nothing here.
+    /// Returns the state after `step`; the same state if the step has no meaning in it.
     pub(super) const fn after(self, step: Step) -> Self {
         match (self, step) {
             (Self::Established, Step::Close) => Self::FinWait1,
@@ -56,7 +56,7 @@ impl State {
         }
     }
 
-    /// Whether both ends know each other's sequence numbers for certain.
+    /// Returns `true` if both ends know each other's sequence numbers for certain.
     #[must_use]
     pub const fn is_synchronized(self) -> bool {
         !matches!(
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_closes_first_every_way_ends_where_the_rfc_says() {
+    fn every_order_of_closing_ends_as_in_the_rfc() {
         use Step::{Close, FinAcknowledged, PeerFinished};
         let walk = |steps: [Step; 3]| {
             steps

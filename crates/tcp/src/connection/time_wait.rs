@@ -1,8 +1,8 @@
-//! What is left of a connection in TIME-WAIT: enough to answer its peer, and to tell a new
-//! connection between the same ends from a stray of the old one (RFC 9293 §3.6.1, RFC 6191).
+//! State of a connection in TIME-WAIT: enough to answer its peer, and to distinguish a new connection between the same
+//! ends from a stray segment of the old one (RFC 9293 §3.6.1, RFC 6191).
 //!
-//! A connection in TIME-WAIT answers for itself. A host that has handed over all its bytes takes
-//! [`Connection::time_wait`] in its place, which is little enough to keep thousands of.
+//! A [`Connection`] in TIME-WAIT answers for itself. A host that has handed over all its bytes takes
+//! [`Connection::time_wait`] in its place, which is small enough to keep thousands of them.
 
 use crate::options::Timestamping;
 use crate::seq::SeqNumber;
@@ -13,29 +13,29 @@ use super::clock::{Carries, Clock, Place};
 use super::header::{Flags, Segment};
 use super::{Connection, Due, State};
 
-/// By how much a new connection's numbers begin beyond the last of the old one, at least: more
-/// than a window that is not scaled, so that nothing that is left of the old lies in it.
+/// Minimum distance from the last number of the old connection to the first of a new one: more than an unscaled window,
+/// so that no old segment lies in the new window.
 const DISTANCE: u64 = 1 + (1 << 16);
 
-/// A connection in TIME-WAIT, and nothing more than that.
+/// Connection in TIME-WAIT, in its smallest form.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeWait {
     /// SND.NXT.
     sequence: SeqNumber,
     /// RCV.NXT.
     expected: SeqNumber,
-    /// The window field of its ACKs.
+    /// Window field of its ACKs.
     window: u16,
     clock: Option<Clock>,
     limiter: Limiter,
-    /// Twice the maximum segment lifetime.
+    /// Duration of TIME-WAIT: twice the maximum segment lifetime.
     lifetime: Duration,
     until: Instant,
 }
 
 impl Connection {
-    /// What is left of the connection, if it is in TIME-WAIT and has said all that it has to. The
-    /// connection may then be forgotten, as far as the peer is concerned.
+    /// Returns the smallest form of the connection, if it is in TIME-WAIT and has nothing left to report. For the peer,
+    /// it can then replace the connection.
     #[must_use]
     pub fn time_wait(&self) -> Option<TimeWait> {
         let engine = self.engine.as_ref()?;
@@ -61,21 +61,20 @@ impl Connection {
 }
 
 impl TimeWait {
-    /// When it is over.
+    /// Time at which TIME-WAIT ends.
     #[must_use]
     pub const fn until(&self) -> Instant {
         self.until
     }
 
-    /// Takes in a segment that came from the peer, and returns the answer that it gets. A SYN is
-    /// first put to [`admits`](Self::admits).
+    /// Takes in a segment from the peer, and returns the answer, if any. Pass a SYN to [`admits`](Self::admits) first.
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) -> Option<Segment> {
-        // RFC 1337: a RST does not cut it short.
+        // RFC 1337: a RST does not end TIME-WAIT.
         if segment.is(Flags::RST) {
             return None;
         }
         if !segment.is(Flags::SYN) {
-            // Without timestamps after they were agreed on: dropped (RFC 7323 §3.2).
+            // No timestamps although they were agreed on: dropped (RFC 7323 §3.2).
             if self.clock.is_some() && segment.options.timestamps.is_none() {
                 return None;
             }
@@ -88,7 +87,7 @@ impl TimeWait {
         self.limiter.admits(now).then(|| self.ack(now))
     }
 
-    /// Whether this is the peer's FIN again, which starts the time anew (RFC 9293 §3.10.7.4,
+    /// Returns `true` if this is a retransmission of the peer's FIN, which restarts the time (RFC 9293 §3.10.7.4,
     /// eighth).
     fn repeats_fin(&mut self, now: Instant, segment: &Segment) -> bool {
         let end = segment.seq.at(u64::from(segment.sequence_len()));
@@ -113,12 +112,11 @@ impl TimeWait {
         ack
     }
 
-    /// Whether `syn` may open a new connection between the same ends (RFC 6191 §2), if timestamps
-    /// are what this end would make of an offer of them. One that may not is a segment like any
-    /// other.
+    /// Returns `true` if `syn` may open a new connection between the same ends (RFC 6191 §2), if this end would answer
+    /// an offer of timestamps with `stamping`. Treat a SYN that may not as any other segment.
     #[must_use]
     pub fn admits(&self, syn: &Segment, stamping: Timestamping) -> bool {
-        // The last number that the peer used is that of its FIN.
+        // The last number that the peer used is the number of its FIN.
         let later = syn.seq.0.wrapping_sub(self.expected.0) as i32 >= 0;
         let stamps = syn.options.timestamps.filter(|_| stamping.is_on());
         match (&self.clock, stamps) {
@@ -131,8 +129,8 @@ impl TimeWait {
         }
     }
 
-    /// The initial sequence number of a new connection for which the host has chosen `iss`: that,
-    /// or one that is larger than all of the old one (RFC 9293 §3.6.1).
+    /// Returns the initial sequence number of a new connection for which the host has chosen `iss`: that number, or one
+    /// larger than all of the old connection (RFC 9293 §3.6.1).
     #[must_use]
     pub fn iss_after(&self, iss: SeqNumber) -> SeqNumber {
         let next = self.sequence.at(DISTANCE);
@@ -149,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_of_them_are_little() {
+    fn a_connection_in_time_wait_is_small() {
         assert!(size_of::<TimeWait>() <= 128, "{}", size_of::<TimeWait>());
     }
 }

@@ -1,15 +1,15 @@
-//! What a connection does as time passes, beside what its two halves do.
+//! Timers of a connection that belong to neither of its halves.
 
 use crate::time::{Duration, Instant};
 
 use super::engine::Engine;
 use super::{Connection, Due, Reason, State};
 
-/// The longest time between two repetitions of a SYN (the least that RFC 6298 §2.5 permits).
+/// Maximum time between two transmissions of a SYN (the least maximum that RFC 6298 §2.5 permits).
 const SYN_TIMEOUT_MAX: Duration = Duration::from_secs(60);
 
 impl Connection {
-    /// Time has passed: expires every timer that is due. Calling it early does no harm.
+    /// Advances time: expires every timer that is due. An early call has no effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         match self.state {
             State::Closed | State::Listen => {}
@@ -28,7 +28,7 @@ impl Connection {
         }
     }
 
-    /// Why it took too long, if ICMP said so (RFC 5927 §5.2; Linux, `sk_err_soft`).
+    /// Returns the ICMP error that explains the timeout, or else `reason` (RFC 5927 §5.2; Linux, `sk_err_soft`).
     fn or_unreachable(&self, reason: Reason) -> Reason {
         self.unreachable.map_or(reason, Reason::Unreachable)
     }
@@ -37,7 +37,7 @@ impl Connection {
         Some(self.opening.since? + self.config.open_timeout)
     }
 
-    /// A SYN has left: when is it sent again?
+    /// Sets the retransmission timer after a SYN has left.
     pub(super) fn arm_opening(&mut self, now: Instant) {
         let opening = &mut self.opening;
         opening.since.get_or_insert(now);
@@ -71,17 +71,17 @@ impl Connection {
         }
     }
 
-    /// When what waits has waited too long.
+    /// Time at which data has waited too long.
     fn user_deadline(&self) -> Option<Instant> {
         let (since, _) = self.engine.as_ref()?.waiting?;
         Some(since + self.config.user_timeout)
     }
 
-    /// When the next keep-alive probe is due, or the connection is given up for lack of answers.
+    /// Time at which the next keep-alive probe is due, or the connection is given up because no probe was answered.
     fn keep_alive_at(&self) -> Option<Instant> {
         let keep_alive = self.config.keep_alive?;
         let engine = self.engine.as_ref()?;
-        // With something outstanding the retransmission timer sees to it.
+        // With data outstanding, the retransmission timer detects a dead peer.
         if self.state == State::TimeWait || !engine.sender.is_done() {
             return None;
         }
@@ -94,7 +94,7 @@ impl Connection {
             return;
         };
         if engine.probes >= keep_alive.probes {
-            // A RST, for a peer that is only slow (RFC 9293 §3.8.4 leaves it open).
+            // Sends a RST, for a peer that is only slow (RFC 9293 §3.8.4 leaves it open).
             self.abort();
             self.pending.closed = Some(Reason::PeerSilent);
             return;
@@ -107,9 +107,8 @@ impl Connection {
         self.time_wait_until = Some(now + self.config.msl * 2);
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout), and then
-    /// [`poll_transmit`](Self::poll_transmit), must be called again at the latest; `None` if
-    /// only a segment or the application can make a difference.
+    /// Latest time for the next call of [`handle_timeout`](Self::handle_timeout), followed by
+    /// [`poll_transmit`](Self::poll_transmit); `None` if only a segment or the application can make a difference.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         match self.state {
@@ -135,10 +134,9 @@ impl Connection {
 }
 
 impl Engine {
-    /// Keeps track of how long the oldest thing that waits has waited: from when there was
-    /// something, or from the last progress; before a closed window, from when the peer was last
-    /// heard, for as long as it answers probes the connection stays open (RFC 9293 §3.8.6.1,
-    /// MUST-37).
+    /// Tracks how long the oldest data has waited: since it was written, or since the last progress. While the window
+    /// is closed it is since the peer's last segment, because the connection stays open as long as the peer answers
+    /// probes (RFC 9293 §3.8.6.1, MUST-37).
     pub(super) fn note_progress(&mut self, now: Instant) {
         if self.sender.is_done() {
             self.waiting = None;
@@ -157,7 +155,7 @@ impl Engine {
         self.waiting = Some((since, una));
     }
 
-    /// Whether the peer's window is closed.
+    /// Returns `true` if the peer's window is closed.
     pub(super) fn is_shut_out(&self) -> bool {
         self.sender.peer_edge() <= self.una()
     }

@@ -1,4 +1,4 @@
-//! What a connection sends, and the headers of it.
+//! Segments that a connection sends, with their headers.
 
 use crate::segment::Ack;
 use crate::sender::{Transmit, TransmitKind};
@@ -18,9 +18,8 @@ const fn sack_option_bytes(blocks: usize) -> u32 {
 }
 
 impl Connection {
-    /// The next segment to put on the wire now; `None` if there is none. Call it until it
-    /// returns `None`, after every other call; segments that have come together may all be taken
-    /// in before, and are then answered by one ACK.
+    /// Returns the next segment to put on the wire now, if any. Call it until it returns `None`, after every other
+    /// call. Segments that arrive together may all be taken in before; one ACK then answers them.
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Outgoing> {
         if let Some(mut reply) = self.reply.take() {
@@ -81,7 +80,7 @@ impl Connection {
             engine.probe = Due::No;
             let ack = engine.receiver.ack();
             let mut probe = engine.pure_ack(now, &ack, clock);
-            // Just below the peer's window: it must answer (RFC 9293 §3.8.4).
+            // Just below the peer's window, so that the peer must answer (RFC 9293 §3.8.4).
             probe.segment.seq = SeqNumber(engine.first().at(engine.nxt()).0.wrapping_sub(1));
             return Some(probe);
         }
@@ -90,7 +89,7 @@ impl Connection {
 }
 
 impl Engine {
-    /// A segment without data.
+    /// Returns a segment without data.
     fn pure_ack(&mut self, now: Instant, ack: &Ack, clock: &mut Option<Clock>) -> Outgoing {
         let stamps = clock.as_mut().map(|clock| clock.stamp(now, None));
         let mut segment = self.header(self.sequence(), ack);
@@ -102,7 +101,7 @@ impl Engine {
         bare(segment)
     }
 
-    /// New segments are shorter where SACK blocks are to stand beside them (Linux, `tcp_current_mss`).
+    /// Shortens new segments by the SACK blocks that will stand beside them (Linux, `tcp_current_mss`).
     fn leave_room_for_sacks(&mut self) {
         let room = match self.receiver.sack_blocks_at_most() {
             0 => 0,
@@ -111,8 +110,8 @@ impl Engine {
         self.sender.leave_room(room);
     }
 
-    /// A segment of the stream, or a probe of the peer's window; the acknowledgment rides
-    /// along, and with it what is received beyond a gap (RFC 2018 §4).
+    /// Returns a segment of the stream, or a probe of the peer's window. It carries the acknowledgment and the blocks
+    /// received beyond a gap (RFC 2018 §4).
     fn data(
         &mut self,
         now: Instant,
@@ -141,7 +140,7 @@ impl Engine {
             self.receiver.note_data_sent(now);
         }
         let data = transmit.offset..end;
-        // No longer than the sender's segment, which has 32 bits.
+        // Not longer than the sender's segment, whose length has 32 bits.
         segment.len = (data.end - data.start) as u32;
         if segment.len > 0 {
             segment.ecn = transmit.ecn;
@@ -167,7 +166,7 @@ impl Engine {
         }
     }
 
-    /// A header with what every segment of an established connection says.
+    /// Returns a header with the fields of every segment of an established connection.
     fn header(&mut self, seq: SeqNumber, ack: &Ack) -> Segment {
         self.last_ack_sent = self.receiver.in_order_bytes();
         let window = ack.window >> self.negotiated.shifts.ours;
@@ -180,7 +179,7 @@ impl Engine {
     }
 }
 
-/// A segment without data of the stream.
+/// Returns a segment without data of the stream.
 fn bare(segment: Segment) -> Outgoing {
     Outgoing {
         segment,

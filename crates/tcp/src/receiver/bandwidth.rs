@@ -1,23 +1,25 @@
-//! A window that follows the bandwidth which the receiver measures (TCP Westwood §II, its last paragraph).
+//! Advertised window that follows the bandwidth measured by the receiver (TCP Westwood §II, last paragraph).
 //!
-//! The paper's sender filters the rate of returning ACKs. Its authors remark that the receiver can do the same with the data
-//! that arrives, and tell the sender by the advertised window: min(AdvertisedWindow, RTTmin · BWE). Losses of
-//! ACKs are then no losses of samples. They do not run it, and do not say how a receiver knows RTTmin; here it is given.
+//! The paper's sender filters the rate of returning ACKs. Its authors remark that the receiver can filter the arriving
+//! data instead, and report the result to the sender by the advertised window: min(AdvertisedWindow, RTTmin · BWE). A
+//! lost ACK is then no lost sample. The paper does not evaluate this, and does not say how a receiver knows RTTmin;
+//! here it is given.
 
 use crate::time::{Duration, Instant};
 
-/// A window that follows the bandwidth: what the receiver measures, times the least round trip.
+/// Window that follows the bandwidth: the measured bandwidth times the minimum round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BandwidthWindow {
-    /// RTTmin, the least round-trip time of the path.
+    /// RTTmin, the minimum round-trip time of the path.
     pub least_round_trip: Duration,
-    /// The filter's time constant, in times between arrivals: the sender's has ten of its own.
+    /// Time constant of the filter, in multiples of the time between arrivals. The sender's filter has ten as well, in
+    /// multiples of the time between ACKs.
     pub time_constant: u32,
 }
 
 impl BandwidthWindow {
-    /// With the paper's filter, on a path with this least round-trip time.
+    /// Returns the paper's filter, for a path with this minimum round-trip time.
     #[must_use]
     pub const fn new(least_round_trip: Duration) -> Self {
         Self {
@@ -27,11 +29,11 @@ impl BandwidthWindow {
     }
 }
 
-/// The least window, in segments: with fewer a lost segment causes no duplicate ACK. The sender's
-/// ssthresh has the same floor.
+/// Minimum window in segments. With a smaller window, a lost segment causes no duplicate ACK. The sender's ssthresh has
+/// the same minimum.
 const LEAST_SEGMENTS: u64 = 2;
 
-/// What arrives, and the estimate that is made of it.
+/// Estimate of the bandwidth from the arrivals.
 #[derive(Clone, Debug)]
 pub(super) struct Arrivals {
     config: BandwidthWindow,
@@ -46,7 +48,7 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Of segments with `mss` bytes.
+    /// Returns an estimate without samples, for segments of `mss` bytes.
     pub(super) fn new(config: BandwidthWindow, mss: u32) -> Self {
         Self {
             config,
@@ -58,7 +60,7 @@ impl Arrivals {
         }
     }
 
-    /// `bytes` arrived that had not been there before.
+    /// Takes in `bytes` bytes that are new.
     pub(super) fn take(&mut self, now: Instant, bytes: u64) {
         let Some(last) = self.last else {
             self.last = Some(now);
@@ -77,7 +79,7 @@ impl Arrivals {
         self.sample = sample;
     }
 
-    /// RTTmin · BWE in bytes; none before there is an estimate.
+    /// RTTmin · BWE in bytes; `None` before the first estimate.
     pub(super) fn window(&self) -> Option<u64> {
         let product = self.estimate * self.config.least_round_trip.as_secs_f64();
         let floor = LEAST_SEGMENTS * self.segment;
@@ -114,7 +116,7 @@ mod tests {
         for n in 3..500 {
             arrivals.take(ms(10 * n), 1000);
         }
-        // In the long run the window is what arrives in a round trip.
+        // In the long run the window is the amount that arrives in a round trip.
         assert!(arrivals.window().is_some_and(|w| w.abs_diff(70_000) <= 1));
     }
 

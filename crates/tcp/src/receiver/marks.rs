@@ -1,69 +1,68 @@
-//! Accurate ECN at the receiver (RFC 9768 §3.2): what it counts, when it acknowledges for that, and
-//! what its option says.
+//! Accurate ECN at the receiver (RFC 9768 §3.2): counts of marks, the ACKs that they cause, and the content of the
+//! option.
 
 use crate::accurate_ecn::{ACE_MASK, CounterOrder, EcnCounters, FIRST_COUNT, first_bytes};
 use crate::segment::Codepoint;
 
-/// Marked packets after which an ACK is due, with data that is not acknowledged, and without
-/// (§3.2.2.5.1).
+/// Marked packets after which an ACK is due: if data waits for an ACK, and if none does (§3.2.2.5.1).
 const MARKS_PER_ACK: u32 = 2;
 const MARKS_PER_ACK_WITHOUT_DATA: u32 = 3;
 
-/// The counters that an option holds.
+/// Counters of an option.
 const COUNTERS: usize = 3;
 
-/// What they begin with: bytes with ECT(1), ECT(0) and CE, in this order everywhere here.
+/// Initial values of the counters: bytes with ECT(1), ECT(0) and CE. Every array of counters in this file has this
+/// order.
 const INITIAL: [u32; COUNTERS] = [
     first_bytes(Codepoint::Ect1),
     first_bytes(Codepoint::Ect0),
     first_bytes(Codepoint::Ce),
 ];
 
-/// Packets and bytes by the ECN field that they came with.
+/// Packets and bytes that arrived, by their ECN field.
 #[derive(Clone, Debug)]
 pub(crate) struct MarkCounts {
-    /// Packets that came marked.
+    /// Packets that arrived marked.
     packets: u64,
-    /// Payload bytes by the field that they came with.
+    /// Payload bytes by ECN field.
     bytes: [u32; COUNTERS],
-    /// The same as the peer knows it, if nothing was lost.
+    /// Payload bytes by ECN field that were reported to the peer.
     told: [u32; COUNTERS],
-    /// What the last packet came with.
+    /// ECN field of the last packet.
     last: Codepoint,
     /// Marked packets since the last ACK.
     unanswered: u32,
-    /// The next ACK is for ACKs: it has no SACK blocks, for it must not be taken for a duplicate.
+    /// The next ACK acknowledges ACKs. It has no SACK blocks, so that the peer does not take it for a duplicate.
     for_acks: bool,
 }
 
-/// What a packet brought.
+/// Packet to count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedPacket {
     /// Its ECN field.
     pub(crate) field: Codepoint,
     /// Its payload in bytes.
     pub(crate) len: u32,
-    /// What it was before it was joined with others.
+    /// Number of packets that were joined into this one.
     pub(crate) packets: u32,
 }
 
-/// Whether a packet is answered for its mark.
+/// Effect of a packet's mark on the next ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answered {
-    /// As it would be without.
+    /// No effect.
     AsEver,
-    /// At once.
+    /// The ACK is due at once.
     Now,
 }
 
-/// What an option has to hold.
+/// Counters to put into an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// Every counter that ever changed, if one has since it was told (§3.2.3.3, the recommended
-    /// simple scheme).
+    /// Every counter that has ever changed, if one has changed since the last report (§3.2.3.3, the recommended simple
+    /// scheme).
     Changed,
-    /// All, or as many as there is room for, but all that have changed; ECT(1) first (Linux,
-    /// `tcp_ecn_option` = 2).
+    /// All counters, or as many as fit, but all that have changed; ECT(1) first (Linux, `tcp_ecn_option` = 2).
     All,
 }
 
@@ -80,7 +79,7 @@ impl Default for MarkCounts {
     }
 }
 
-/// The place of the counter of this field.
+/// Index of the counter for this field.
 const fn place(field: Codepoint) -> Option<usize> {
     match field {
         Codepoint::NotEct => None,
@@ -91,12 +90,12 @@ const fn place(field: Codepoint) -> Option<usize> {
 }
 
 impl MarkCounts {
-    /// A packet of the handshake came marked, which is fed back by other means, too (§3.2.2.2).
+    /// Counts a marked packet of the handshake, which is also fed back by other means (§3.2.2.2).
     pub(crate) const fn begin_marked(&mut self) {
         self.packets = 1;
     }
 
-    /// Takes a packet into account; `waiting` is whether data waits for an ACK.
+    /// Counts a packet; `waiting` is `true` if data waits for an ACK.
     pub(crate) fn count(&mut self, packet: CountedPacket, waiting: bool) -> Answered {
         let field = packet.field;
         let edge = (field == Codepoint::Ce) != (self.last == Codepoint::Ce);
@@ -108,7 +107,7 @@ impl MarkCounts {
             self.packets += u64::from(packet.packets);
             self.unanswered = self.unanswered.saturating_add(packet.packets);
         }
-        // An ACK is not answered for what it changes alone.
+        // A change of marks on an ACK alone is not answered.
         if edge && packet.len > 0 {
             return Answered::Now;
         }
@@ -123,7 +122,7 @@ impl MarkCounts {
         Answered::Now
     }
 
-    /// An ACK leaves: what its ACE field says, and whether it may carry SACK blocks.
+    /// Notes that an ACK leaves. Returns its ACE field, and `true` if it may carry SACK blocks.
     pub(crate) const fn acked(&mut self) -> (u8, bool) {
         self.unanswered = 0;
         let for_acks = self.for_acks;
@@ -134,27 +133,26 @@ impl MarkCounts {
         )
     }
 
-    /// Packets that came marked.
+    /// Packets that arrived marked.
     pub(crate) const fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// How many counters an option must have at least that none is left out that has changed since
-    /// it was told.
+    /// Returns how many counters an option needs to include all that have changed since the last report.
     pub(crate) fn needed(&self, wanted: Wanted) -> usize {
         self.up_to(self.order(wanted), |at| self.bytes[at] != self.told[at])
     }
 
     fn order(&self, wanted: Wanted) -> CounterOrder {
         match wanted {
-            // ECT(1) is what this endpoint's own kind never sends.
+            // No data has arrived with ECT(1), so its counter comes last.
             Wanted::Changed if self.bytes[0] == INITIAL[0] => CounterOrder::Ect0First,
             Wanted::Changed | Wanted::All => CounterOrder::Ect1First,
         }
     }
 
-    /// What an option says, with room for `room` counters at most; `None` if it is not due, or what
-    /// has changed has no room.
+    /// Returns the counters of an option with room for at most `room` of them; `None` if no option is due, or if a
+    /// changed counter does not fit.
     pub(crate) fn option(&mut self, wanted: Wanted, room: usize) -> Option<EcnCounters> {
         let order = self.order(wanted);
         let len = match wanted {
@@ -176,13 +174,13 @@ impl MarkCounts {
         Some(EcnCounters::new(order, &counters[..len]))
     }
 
-    /// All counters as they are at the beginning of a connection, for its handshake.
+    /// Returns all counters with their initial values, for the handshake.
     pub(crate) fn beginning() -> EcnCounters {
         let order = CounterOrder::Ect1First;
         EcnCounters::new(order, &order.fields().map(first_bytes))
     }
 
-    /// How many counters it takes to have all that `wants` names.
+    /// Returns how many counters it takes to include all that satisfy `wants`.
     fn up_to(&self, order: CounterOrder, wants: impl Fn(usize) -> bool) -> usize {
         let fields = order.fields();
         let last = fields
@@ -220,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn two_marks_are_answered_and_three_where_no_data_waits() {
+    fn two_marks_make_an_ack_due_or_three_without_data() {
         let mut counts = MarkCounts::default();
         let pure = packet(Codepoint::Ce, 0);
         let answers = [(); 3].map(|()| counts.count(pure, false));
@@ -247,27 +245,37 @@ mod tests {
     }
 
     #[test]
-    fn the_option_has_what_has_changed_and_no_more() {
+    fn the_option_has_only_changed_counters() {
         let mut counts = MarkCounts::default();
-        assert_eq!(counts.option(Wanted::Changed, 3), None, "nothing has come");
+        assert_eq!(
+            counts.option(Wanted::Changed, 3),
+            None,
+            "no packet has arrived"
+        );
         counts.count(packet(Codepoint::Ect0, 1000), false);
-        let option = counts.option(Wanted::Changed, 3).expect("it is news");
+        let option = counts
+            .option(Wanted::Changed, 3)
+            .expect("a counter has changed");
         let expected = EcnCounters::new(CounterOrder::Ect0First, &[1001]);
         assert_eq!(option, expected);
-        assert_eq!(counts.option(Wanted::Changed, 3), None, "it was told");
+        assert_eq!(counts.option(Wanted::Changed, 3), None, "it was reported");
         counts.count(packet(Codepoint::Ce, 500), false);
         assert_eq!(counts.option(Wanted::Changed, 1), None, "no room for CE");
-        let option = counts.option(Wanted::Changed, 3).expect("it is news");
+        let option = counts
+            .option(Wanted::Changed, 3)
+            .expect("a counter has changed");
         let expected = EcnCounters::new(CounterOrder::Ect0First, &[1001, 500]);
         assert_eq!(option, expected);
         counts.count(packet(Codepoint::Ect1, 10), false);
-        let option = counts.option(Wanted::Changed, 3).expect("it is news");
+        let option = counts
+            .option(Wanted::Changed, 3)
+            .expect("a counter has changed");
         let expected = EcnCounters::new(CounterOrder::Ect1First, &[11, 500, 1001]);
         assert_eq!(option, expected);
     }
 
     #[test]
-    fn a_full_option_is_cut_to_what_has_changed() {
+    fn a_full_option_is_cut_down_to_changed_counters() {
         let mut counts = MarkCounts::default();
         let option = counts.option(Wanted::All, 3);
         assert_eq!(option, Some(MarkCounts::beginning()));

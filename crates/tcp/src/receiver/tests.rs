@@ -4,6 +4,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
+use crate::options::{Dsack, Ecn, MarkEcho, OrderEcho, Sack};
+use crate::segment::Codepoint;
+use crate::seq::SeqNumber;
+use crate::time::Duration;
 
 const MSS: u32 = 1000;
 
@@ -27,7 +31,7 @@ fn receiver(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
     Receiver::new(config)
 }
 
-/// Segment `n` of a stream of full segments arrives `ms` milliseconds in.
+/// Hands in segment `n` of a stream of full segments at `ms` milliseconds, and returns the ACK.
 fn arrive(receiver: &mut Receiver, ms: u64, n: u32) -> Option<Ack> {
     let segment = DataSegment {
         seq: SeqNumber(n * MSS),
@@ -53,7 +57,7 @@ fn the_most_recent_block_comes_first_and_four_fit() {
     let ack = arrive(&mut r, 0, 10).unwrap();
     assert_eq!(ack.ack.0, 0);
     assert_eq!(blocks(&ack), [(10, 11), (8, 9), (6, 7), (4, 5)]);
-    // Filling 7 joins 6 and 8: one block, and the joined one leads.
+    // Filling 7 joins 6 and 8: one block, and the joined block comes first.
     let ack = arrive(&mut r, 0, 7).unwrap();
     assert_eq!(blocks(&ack), [(6, 9), (10, 11), (4, 5), (2, 3)]);
 }
@@ -81,7 +85,7 @@ fn a_duplicate_is_reported_first_and_once() {
     assert_eq!((ack.ack.0, blocks(&ack)), (3 * MSS, vec![]));
 }
 
-/// The bytes `range` arrive; what the ACK reports, in bytes.
+/// Hands in the bytes `range`, and returns the blocks of the ACK in bytes.
 fn arrive_bytes(receiver: &mut Receiver, range: core::ops::Range<u32>) -> Vec<(u32, u32)> {
     let segment = DataSegment {
         seq: SeqNumber(range.start),
@@ -122,14 +126,14 @@ fn a_partial_duplicate_is_reported() {
 }
 
 #[test]
-fn of_two_parts_that_were_there_the_first_is_reported() {
+fn the_first_of_two_duplicate_parts_is_reported() {
     // RFC 2883 §4.2.3, with a gap between them.
     let mut r = receiver(|_| {});
     arrive_bytes(&mut r, 1500..2000);
     arrive_bytes(&mut r, 2500..3000);
     let report = arrive_bytes(&mut r, 1000..3500);
     assert_eq!(report, [(1500, 2000), (1000, 3500)]);
-    // What fills the gap and goes on over what lies behind it.
+    // This segment fills the gap and overlaps the data behind it.
     let segment = DataSegment {
         seq: SeqNumber(0),
         len: 1200,
@@ -219,7 +223,7 @@ fn a_probe_below_the_window_is_answered() {
     assert_eq!(r.poll_ack().map(|a| a.ack.0), Some(0));
 }
 
-/// A receiver of segments of 1000 bytes that acknowledges every second one, and tells of marks as they come.
+/// A receiver of segments of 1000 bytes that acknowledges every second segment, with ECE while they are marked.
 fn following() -> Receiver {
     let mut config = ReceiverConfig::new(1000);
     config.ack_policy = AckPolicy::Delayed(Duration::from_millis(40));
@@ -228,7 +232,7 @@ fn following() -> Receiver {
     Receiver::new(config)
 }
 
-/// The ACKs that the segment `number` causes: up to which segment, and whether with ECE.
+/// Hands in segment `number`, and returns its ACKs: number of segments acknowledged, and `true` for ECE.
 fn acks_of(receiver: &mut Receiver, number: u32, field: Codepoint) -> Vec<(u32, bool)> {
     acks_with_cwr(receiver, number, field, Bit::Clear)
 }
@@ -264,14 +268,14 @@ fn ece_follows_the_marks_of_the_data_that_an_ack_reports() {
     assert_eq!(acks_of(&mut r, 3, Ce), []);
     assert_eq!(acks_of(&mut r, 4, Ce), [(5, true)]);
     assert_eq!(acks_of(&mut r, 5, Ce), []);
-    // Without a mark again, while a marked one waits: an ACK for that, and one without ECE.
+    // An unmarked segment, while a marked one waits: an ACK for the marked one, and one without ECE.
     assert_eq!(acks_of(&mut r, 6, Ect0), [(6, true), (7, false)]);
     assert_eq!(acks_of(&mut r, 7, Ect0), []);
     assert_eq!(acks_of(&mut r, 8, Ce), [(8, false), (9, true)]);
 }
 
 #[test]
-fn cwr_does_not_end_the_echo_of_data_that_comes_marked() {
+fn cwr_does_not_end_the_echo_of_marked_data() {
     use Codepoint::{Ce, Ect0};
     let mut r = following();
     assert_eq!(acks_of(&mut r, 0, Ce), [(1, true)]);
@@ -281,7 +285,7 @@ fn cwr_does_not_end_the_echo_of_data_that_comes_marked() {
 }
 
 #[test]
-fn a_mark_on_what_was_there_before_changes_nothing() {
+fn a_mark_on_duplicate_data_changes_nothing() {
     use Codepoint::{Ce, Ect0};
     let mut r = following();
     assert_eq!(acks_of(&mut r, 0, Ect0), []);

@@ -1,11 +1,11 @@
-//! The scoreboard: what ACKs and blocks report, and what is found again.
+//! Scoreboard: effects of ACKs and SACK blocks, and lookup of segments.
 
 use alloc::vec;
 
 use super::*;
 
 #[test]
-fn what_is_missing_is_cut_and_numbered_anew() {
+fn missing_segments_are_cut_and_renumbered() {
     let mut board = board(3);
     let _ = apply(&mut board, 500, &[(1000, 2000)]);
     assert!(board.has_missing_beyond(999));
@@ -48,7 +48,7 @@ fn apply(board: &mut Scoreboard, ack: u64, blocks: &[(u64, u64)]) -> (Applied, V
 }
 
 #[test]
-fn a_repeated_block_reports_only_what_is_new() {
+fn a_repeated_block_reports_only_its_new_part() {
     let mut board = board(10);
     let (_, ids) = apply(&mut board, 0, &[(3000, 5000)]);
     assert_eq!(ids, [3, 4]);
@@ -59,7 +59,7 @@ fn a_repeated_block_reports_only_what_is_new() {
 }
 
 #[test]
-fn the_cumulative_ack_reports_holes_and_not_what_was_sacked() {
+fn the_cumulative_ack_reports_holes_but_not_sacked_segments() {
     let mut board = board(10);
     apply(&mut board, 0, &[(3000, 5000)]);
     let (applied, ids) = apply(&mut board, 6000, &[]);
@@ -74,9 +74,9 @@ fn the_cumulative_ack_reports_holes_and_not_what_was_sacked() {
 #[test]
 fn a_hole_ends_at_the_next_sacked_segment() {
     let mut board = board(10);
-    // Nothing is sacked: nobody knows how long it is.
+    // Nothing is sacked, so the length is unknown.
     assert_eq!(board.hole(0), 1);
-    // 0, 1, 2 are missing, 3 and 4 are not, 5 is; of 7 to 9 nothing is known.
+    // 0, 1, 2 are missing, 3 and 4 are not, 5 is; for 7 to 9 it is unknown.
     apply(&mut board, 0, &[(3000, 5000), (6000, 7000)]);
     assert_eq!(board.hole(0), 3);
     assert_eq!(board.hole(1000), 2);
@@ -129,7 +129,7 @@ fn reneging_forgets_every_sack() {
 }
 
 #[test]
-fn an_ack_inside_a_sacked_segment_takes_from_what_is_sacked() {
+fn an_ack_inside_a_sacked_segment_reduces_the_sacked_bytes() {
     let mut board = board(3);
     apply(&mut board, 0, &[(0, 1000), (2000, 3000)]);
     let (applied, ids) = apply(&mut board, 300, &[]);
@@ -143,7 +143,7 @@ fn an_ack_inside_a_sacked_segment_takes_from_what_is_sacked() {
 }
 
 #[test]
-fn a_segment_that_is_sent_again_keeps_its_place() {
+fn a_retransmitted_segment_keeps_its_place() {
     let mut board = board(3);
     apply(&mut board, 1000, &[]);
     let at = Instant::from_nanos(7);
@@ -164,14 +164,14 @@ fn a_segment_that_is_sent_again_keeps_its_place() {
 }
 
 #[test]
-fn blocks_are_cut_to_what_is_outstanding() {
+fn blocks_are_limited_to_outstanding_data() {
     let mut board = board(5);
     apply(&mut board, 2000, &[]);
-    // From below SND.UNA and to beyond SND.NXT: all that is outstanding.
+    // From below SND.UNA to beyond SND.NXT: all outstanding segments.
     let (applied, ids) = apply(&mut board, 2000, &[(0, 9000)]);
     assert_eq!((ids, applied.sacked_bytes), (vec![2, 3, 4], 3000));
     board.check();
-    // Nothing is left to be reported, not even when it is asked for piece by piece.
+    // Nothing is left to report, not even piece by piece.
     assert_eq!(apply(&mut board, 2000, &[(2000, 3000), (4000, 5000)]).1, []);
     let (applied, ids) = apply(&mut board, 5000, &[]);
     assert_eq!((ids, applied.delivered_bytes), (vec![], 0));
@@ -180,8 +180,8 @@ fn blocks_are_cut_to_what_is_outstanding() {
 }
 
 #[test]
-fn what_lies_between_blocks_is_found_however_they_came() {
-    // Every other one, then the rest: the paths over what is sacked lengthen and merge.
+fn gaps_between_blocks_are_found_in_any_order_of_arrival() {
+    // Every second segment, then the rest: the paths over sacked segments lengthen and merge.
     let mut board = board(20);
     for n in (0..20).step_by(2) {
         assert_eq!(apply(&mut board, 0, &[(n * 1000, (n + 1) * 1000)]).1, [n]);
@@ -195,7 +195,7 @@ fn what_lies_between_blocks_is_found_however_they_came() {
 
 #[test]
 #[should_panic(expected = "left == right")]
-fn a_count_that_is_wrong_is_found() {
+fn a_wrong_count_is_detected() {
     let mut board = board(3);
     board.sacked_bytes = 1000;
     board.check();

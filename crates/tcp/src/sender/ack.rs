@@ -1,5 +1,5 @@
-//! What an ACK says, before any plug-in is asked: what it acknowledges, whether it is a duplicate,
-//! and what it tells of the round-trip time and the peer's window.
+//! Evaluation of an ACK before any plug-in is called: the data that it acknowledges, whether it is a duplicate, the
+//! round-trip time, and the peer's window.
 
 use alloc::vec::Vec;
 
@@ -13,8 +13,8 @@ use crate::segment::{Ack, Bit};
 use crate::time::{Duration, Instant};
 
 impl State {
-    /// Up to where the ACK acknowledges the stream; `None` if it acknowledges what was never
-    /// sent (RFC 9293 §3.10.7.4).
+    /// Returns the stream offset up to which the ACK acknowledges; `None` if it acknowledges data that was never sent
+    /// (RFC 9293 §3.10.7.4).
     #[inline(always)]
     pub(crate) fn acknowledged_offset(&self, ack: &Ack) -> Option<u64> {
         let una = self.scoreboard.una();
@@ -22,8 +22,8 @@ impl State {
         (offset <= self.scoreboard.nxt()).then_some(offset)
     }
 
-    /// Takes in an ACK of everything before `offset`; answers with what it says. `delivered` is
-    /// empty, and room for the segments that it reports.
+    /// Takes in an ACK of everything before `offset` and returns its facts. `delivered` is empty, and receives the
+    /// segments that the ACK reports.
     #[inline(always)]
     pub(crate) fn take_in<'a>(
         &mut self,
@@ -72,7 +72,7 @@ impl State {
         }
     }
 
-    /// Applies the ACK to the scoreboard; returns what changed, and a DSACK if there is one.
+    /// Applies the ACK to the scoreboard. Returns the changes, and the DSACK if there is one.
     fn apply(
         &mut self,
         ack: &Ack,
@@ -105,8 +105,7 @@ impl State {
                 blocks[count] = (start, end);
                 count += 1;
             }
-            // RFC 2883 §4: the first block is a DSACK if it lies below the cumulative ACK or
-            // inside the second block.
+            // RFC 2883 §4: the first block is a DSACK if it lies below the cumulative ACK or inside the second block.
             dsack = dsack.filter(|&(start, end)| {
                 end <= ack_offset || second.is_some_and(|(s, e)| s <= start && end <= e)
             });
@@ -144,21 +143,20 @@ impl State {
         }
     }
 
-    /// Bytes that the ACK lets the window grow by, if it may grow on an advance.
+    /// Returns the bytes by which the ACK lets the window grow, if it may grow on an advance.
     #[inline(always)]
     pub(crate) fn credited(&mut self, facts: &AckFacts<'_>) -> u64 {
         match self.config.credit {
             CreditRule::Acknowledged => facts.acked_bytes,
             CreditRule::Delivered if !self.config.sack.is_on() => self.presumed_news(facts),
-            // Where the path reorders, what is sacked is as good as acknowledged (Linux:
-            // `tcp_may_raise_cwnd`).
+            // On a path that reorders, sacked data counts as acknowledged (Linux: `tcp_may_raise_cwnd`).
             CreditRule::Delivered if facts.acked_bytes == 0 && !self.stats.is_reordered() => 0,
             CreditRule::Delivered => facts.delivered_bytes,
         }
     }
 
-    /// Without SACK: bytes of an advance that no duplicate ACK stood for. A segment at least, for the
-    /// hole that it fills.
+    /// Without SACK: returns the bytes of an advance that no duplicate ACK stood for; at least a segment, for the hole
+    /// that it fills.
     fn presumed_news(&mut self, facts: &AckFacts<'_>) -> u64 {
         let smss = u64::from(self.config.smss);
         let acked = facts.acked_bytes;
@@ -177,9 +175,8 @@ impl State {
         acked.saturating_sub(known).max(acked.min(smss))
     }
 
-    /// Looks for segments that came late: sent once, and reported though something beyond them,
-    /// below `edge`, had been sacked before (Linux: `tcp_check_sack_reordering`). The distance is
-    /// that to the highest byte reported.
+    /// Detects reordered segments: sent once, and reported after data beyond them, below `edge`, had been sacked
+    /// (Linux: `tcp_check_sack_reordering`). The distance is the one to the highest byte reported.
     #[inline(never)]
     fn measure_reordering(&mut self, edge: u64, delivered: &[Delivered]) {
         let once = delivered.iter().filter(|d| d.segment.transmissions == 1);
@@ -203,7 +200,7 @@ impl State {
         }
     }
 
-    /// Takes round-trip samples; returns that of the most recently sent segment.
+    /// Takes round-trip samples. Returns the sample of the most recently sent segment.
     fn sample_rtt(
         &mut self,
         now: Instant,
@@ -237,10 +234,10 @@ impl State {
         latest
     }
 
-    /// Notes when the segment was sent that advanced the cumulative acknowledgment: its
-    /// timestamp would be in the echo, in this and all duplicate ACKs that follow.
+    /// Notes the send time of the segment that advanced the cumulative acknowledgment. Its timestamp would be echoed by
+    /// this ACK and all duplicate ACKs that follow.
     fn note_echo(&mut self, delivered: &[Delivered]) {
-        // What is acknowledged cumulatively comes first, in order.
+        // Cumulatively acknowledged segments come first, in order.
         if let Some(first) = delivered.first()
             && first.by == DeliveredBy::Cumulative
             && let Some(timed) = &mut self.timing
@@ -249,7 +246,7 @@ impl State {
         }
     }
 
-    /// With one segment timed at a time, what an ACK says of it.
+    /// Takes the sample of the timed segment, where one segment is timed at a time.
     pub(crate) fn take_timed_sample(&mut self, now: Instant, facts: &AckFacts<'_>, timing: Timing) {
         let Some(timed) = &mut self.timing else {
             return;
@@ -282,8 +279,8 @@ impl State {
         }
     }
 
-    /// The round-trip time that an echoed timestamp tells (RFC 7323 §4): the only sample there
-    /// is when everything acknowledged was retransmitted.
+    /// Returns the round-trip time according to the echoed timestamp (RFC 7323 §4): the only sample if everything
+    /// acknowledged was retransmitted.
     fn echoed_rtt(&self, now: Instant, ack: &Ack, applied: &Applied) -> Option<Duration> {
         if applied.acked_bytes == 0 {
             return None;
@@ -295,8 +292,8 @@ impl State {
         Some(clock.tick * ticks)
     }
 
-    /// The age of the transmission whose order the ACK echoes, if it reports that segment (LE §2.2.4,
-    /// §4.2): a sample where everything reported was sent several times.
+    /// Returns the age of the transmission whose order the ACK echoes, if the ACK reports that segment (LE §2.2.4,
+    /// §4.2): a sample if everything reported was retransmitted.
     fn ordered_rtt(&self, now: Instant, ack: &Ack, delivered: &[Delivered]) -> Option<Duration> {
         let order = self.unwrap_order(ack.order_echo)?;
         let caused = delivered.iter().find(|d| d.segment.order == order)?;
@@ -318,11 +315,10 @@ impl State {
     }
 }
 
-/// When the first and the last were sent of the segments reported that can be timed: those that
-/// were sent once.
+/// Returns the first and the last send time of the reported segments that can be timed, which are those sent once.
 ///
-/// A cumulative ACK that a retransmission caused may cover segments that arrived long ago: their
-/// age is no round-trip time, and none of them is timed.
+/// A cumulative ACK caused by a retransmission may cover segments that arrived long ago. Their age is not a round-trip
+/// time, so none of them is timed.
 #[inline]
 fn sending_times(delivered: &[Delivered]) -> Option<(Instant, Instant)> {
     if let [one] = delivered {

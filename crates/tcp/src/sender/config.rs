@@ -1,4 +1,4 @@
-//! The sender's parameters.
+//! Parameters of a sender.
 
 use crate::options::{Ecn, OrderEcho, Sack};
 use crate::rtt::RttConfig;
@@ -6,7 +6,7 @@ use crate::seq::SeqNumber;
 use crate::time::Duration;
 use crate::window::WindowRounding;
 
-/// Everything about a sender that is not one of its four plug-ins.
+/// Parameters of a sender, apart from its four plug-ins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SenderConfig {
@@ -14,44 +14,44 @@ pub struct SenderConfig {
     pub smss: u32,
     /// Sequence number of the first byte.
     pub isn: SeqNumber,
-    /// Initial congestion window in bytes (RFC 6928: 10 segments), unless the control has its
-    /// own ([`opening`](crate::congestion::CongestionControl::opening)).
+    /// Initial congestion window in bytes (RFC 6928: 10 segments), unless the control has its own
+    /// ([`opening`](crate::congestion::CongestionControl::opening)).
     pub initial_window: f64,
-    /// Initial slow start threshold in bytes; infinite for none. The same holds for it.
+    /// Initial slow start threshold in bytes, unless the control has its own; infinite for none.
     pub initial_ssthresh: f64,
-    /// The congestion window never exceeds this many bytes; infinite for no bound.
+    /// Upper bound of the congestion window in bytes; infinite for none.
     pub max_window: f64,
-    /// How a window is rounded before it is written.
+    /// Rounding of a window before it is set.
     pub rounding: WindowRounding,
     /// Round-trip estimation and the retransmission timeout.
     pub rtt: RttConfig,
     /// Timestamps (RFC 7323), if both ends agreed on them.
     pub timestamps: Option<TimestampClock>,
-    /// SACK blocks are believed, as both ends agreed on them (RFC 2018).
+    /// Use of SACK blocks, if both ends agreed on them (RFC 2018).
     pub sack: Sack,
     /// Explicit congestion notification, if both ends agreed on it (RFC 3168).
     pub ecn: Ecn,
-    /// With Accurate ECN, what a count of marks means that may have gone round.
+    /// Interpretation of a count of marks that may have wrapped, with Accurate ECN.
     pub wrapped_marks: WrappedMarks,
-    /// What a timeout leaves of what is known by SACK.
+    /// Treatment of SACK information after a timeout.
     pub sacks_after_timeout: SackMemory,
-    /// Transmissions carry their order, which the peer echoes (LE §4.2).
+    /// Numbering of transmissions, which the peer echoes (LE §4.2).
     pub order_echo: OrderEcho,
-    /// What counts as a duplicate acknowledgment.
+    /// Definition of a duplicate acknowledgment.
     pub duplicate_ack: DuplicateAckRule,
-    /// What of an ACK counts for the growth of the window.
+    /// Part of an ACK that counts for the growth of the window.
     pub credit: CreditRule,
-    /// What an idle period does to the window.
+    /// Effect of an idle period on the window.
     pub idle: IdleRule,
     /// The peer's receive window before its first ACK, in bytes.
     pub peer_window: u32,
-    /// Whether window changes are logged for [`Sender::take_window_changes`](crate::Sender).
+    /// Log of window changes for [`Sender::take_window_changes`](crate::Sender).
     pub log: WindowLog,
 }
 
 impl SenderConfig {
-    /// What the RFCs say, for segments of `smss` bytes and a peer with whom nothing is agreed on
-    /// and whose first window is 64 KiB: the initial window of RFC 6928 §2, RFC 6298's timeout.
+    /// Returns the RFCs' defaults, for segments of `smss` bytes and a peer with which no option was agreed on and whose
+    /// first window is 64 KiB: the initial window of RFC 6928 §2, RFC 6298's timeout.
     #[must_use]
     pub fn new(smss: u32) -> Self {
         let smss_bytes = f64::from(smss);
@@ -79,82 +79,82 @@ impl SenderConfig {
     }
 }
 
-/// The clock behind TSval.
+/// Clock of TSval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimestampClock {
-    /// Time between two values (RFC 7323 §5.4: 1 ms to 1 s; LE wants a fine one).
+    /// Time between two values (RFC 7323 §5.4: 1 ms to 1 s; LE needs a fine one).
     pub tick: Duration,
-    /// Whether two transmissions may carry the same value.
+    /// Uniqueness of the values.
     pub values: TimestampValues,
 }
 
-/// Whether two transmissions may carry the same timestamp.
+/// Uniqueness of timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampValues {
-    /// The clock's reading, whatever it is.
+    /// Two transmissions may carry the same value: the reading of the clock.
     Clock,
-    /// The clock's reading, or one more than the last value if that is later: a clock fine
-    /// enough to tell any two transmissions apart, as LE §2.2.1 takes for granted.
+    /// No two transmissions carry the same value: it is the reading of the clock, or the last value plus one if that is
+    /// later. This models a clock fine enough to distinguish any two transmissions, as LE §2.2.1 assumes.
     Unique,
 }
 
-/// What a timeout leaves of what is known by SACK.
+/// Treatment of SACK information after a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SackMemory {
-    /// All of it, unless the receiver turns out to have reneged (RFC 6675 §5.1).
+    /// All of it is kept, unless the receiver is found to have reneged (RFC 6675 §5.1).
     Keep,
-    /// Nothing (RFC 2018 §8; ns-2.35: `ClearScoreBoard` in the `timeout` of `tcp-sack1.cc` and
+    /// All of it is discarded (RFC 2018 §8; ns-2.35: `ClearScoreBoard` in the `timeout` of `tcp-sack1.cc` and
     /// `tcp-fack.cc`).
     Forget,
 }
 
-/// What the count of marks means in an ACK that reports more packets than the ACE field can count, if no
-/// option tells.
+/// Interpretation of the count of marks in an ACK that reports more packets than the ACE field can count, if no option
+/// resolves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WrappedMarks {
-    /// The safest case: as many marks as there can be (RFC 9768 §3.2.2.5.2).
+    /// The safest case: the largest possible number of marks (RFC 9768 §3.2.2.5.2).
     Safest,
-    /// That, unless ACKs have come to report more than four packets each on average: then the path thins
-    /// them out, and the count has not gone round (Linux, `__tcp_accecn_process`: `pkts_acked_ewma`).
+    /// Same, unless ACKs report more than four packets each on average: then the path thins ACKs out, and the count is
+    /// taken not to have wrapped (Linux, `__tcp_accecn_process`: `pkts_acked_ewma`).
     ByUsualAck,
 }
 
-/// What counts as a duplicate acknowledgment.
+/// Definition of a duplicate acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateAckRule {
-    /// RFC 5681 §2 without SACK: the same ACK number and window while data is outstanding.
-    /// RFC 6675 §2 with SACK: new SACK information.
+    /// Without SACK, RFC 5681 §2: the same ACK number and window while data is outstanding. With SACK, RFC 6675 §2: new
+    /// SACK information.
     Standard,
-    /// The same ACK number while data is outstanding, whatever else the ACK says (ns-2, and
-    /// the logs of draft-nishida-newreno-modification).
+    /// The same ACK number while data is outstanding, regardless of the other fields (ns-2, and the logs of
+    /// draft-nishida-newreno-modification).
     AckNumberOnly,
 }
 
-/// What of an ACK that advances the cumulative acknowledgment counts for the growth of the window.
+/// Part of an ACK that counts for the growth of the window, if the ACK advances the cumulative acknowledgment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreditRule {
-    /// What it acknowledges cumulatively (RFC 5681 §3.1's N), sacked before or not.
+    /// Bytes that it acknowledges cumulatively (RFC 5681 §3.1's N), sacked before or not.
     Acknowledged,
-    /// What it is the first to report (Linux: `tcp_newly_delivered`). Without SACK every duplicate
-    /// ACK has reported a segment (`tcp_add_reno_sack`).
+    /// Bytes that it is the first to report (Linux: `tcp_newly_delivered`). Without SACK every duplicate ACK counts as
+    /// a report of one segment (`tcp_add_reno_sack`).
     Delivered,
 }
 
-/// What an idle period longer than the retransmission timeout does to the window.
+/// Effect on the window of an idle period longer than the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleRule {
-    /// It is cut to the initial window (RFC 5681 §4.1).
+    /// The window is cut to the initial window (RFC 5681 §4.1).
     Restart,
-    /// It leaves the window as it is.
+    /// The window stays as it is.
     Keep,
 }
 
-/// Whether window changes are logged.
+/// Log of window changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowLog {
-    /// They are not, and cost nothing.
+    /// Changes are not logged, which costs nothing.
     Off,
-    /// Each is kept until it is taken.
+    /// Each change is kept until it is taken.
     On,
 }

@@ -1,16 +1,15 @@
-//! Explicit congestion notification at the sender (RFC 3168 §6.1.2, RFC 9768): what it takes from an
-//! ACK, what it does when that tells of a mark, and how it says that it has done so.
+//! Explicit congestion notification at the sender (RFC 3168 §6.1.2, RFC 9768): reports of marks in ACKs, the response
+//! to them, and the notice to the receiver that the sender has responded.
 //!
-//! A mark is answered as a loss that nothing was lost by: once a window of data, by what the control
-//! makes of [`LossRule::MARK`], and until what was outstanding then is acknowledged the window does
-//! not grow. A reduction for a loss or a timeout is an answer to the marks of its window, too, and
-//! one for a mark is to the losses of its. The first new segment after any reduction carries CWR.
+//! A mark is treated like a loss event, but nothing is retransmitted. At most once per window of data, the control
+//! reduces the window by [`LossRule::MARK`]; the window does not grow until the data outstanding at that time is
+//! acknowledged. A reduction for a loss or a timeout also answers the marks of its window, and a reduction for a mark
+//! also answers the losses of its window. The first new segment after any reduction carries CWR.
 //!
-//! With Accurate ECN the ACK has the low three bits of a count of marked packets, and nothing says
-//! CWR. A control may answer that share of its packets instead (L4S): then new data leaves with ECT(1),
-//! and a mark does not hold back the growth. The count may have gone round between two ACKs if more than seven packets were reported; the
-//! safest case is presumed then, unless an option tells how many bytes were marked (RFC 9768
-//! §3.2.2.5.2, Appendix A.2).
+//! With Accurate ECN the ACK has the low three bits of a count of marked packets, and CWR is not used. A control may
+//! respond to the share of marked packets instead (L4S): then new data carries ECT(1), and a mark does not stop the
+//! growth. The count may have wrapped between two ACKs if more than seven packets were reported. The safest case is
+//! assumed then, unless an option gives the number of marked bytes (RFC 9768 §3.2.2.5.2, Appendix A.2).
 
 use alloc::boxed::Box;
 
@@ -27,69 +26,69 @@ use crate::segment::{Ack, Bit, Codepoint, EcnEcho};
 use crate::time::Instant;
 use crate::window::WindowCause;
 
-/// The most packets that the ACE field can count between two ACKs.
+/// Maximum number of packets that the ACE field can count between two ACKs.
 const COUNTED_MAX: u64 = ACE_MASK as u64;
 
-/// Marked packets are presumed to be at least this part of a full segment (RFC 9768 Appendix A.2.2:
+/// Divisor of a full segment that gives the assumed minimum size of marked packets (RFC 9768 Appendix A.2.2:
 /// `SAFETY_FACTOR`).
 const SAFETY_FACTOR: u64 = 2;
 
-/// Packets per ACK beyond which the path is taken to thin ACKs out (Linux, `ACK_COMP_THRESH`).
+/// Packets per ACK above which the path is assumed to thin ACKs out (Linux, `ACK_COMP_THRESH`).
 const THINNED_BEYOND: u64 = 4;
 
-/// The usual number of packets per ACK is kept in parts of this (Linux, `PKTS_ACKED_PREC`).
+/// Unit of the average number of packets per ACK: this many parts are one packet (Linux, `PKTS_ACKED_PREC`).
 const USUAL_PARTS: u64 = 1 << 6;
 
-/// An ACK moves the usual number by this part of the difference (Linux, `PKTS_ACKED_WEIGHT`).
+/// Inverse weight of an ACK in that average (Linux, `PKTS_ACKED_WEIGHT`).
 const USUAL_WEIGHT: u64 = 1 << 6;
 
-/// What bytes are counted by.
+/// Fields whose bytes are counted.
 const COUNTED: [Codepoint; 3] = [Codepoint::Ect1, Codepoint::Ect0, Codepoint::Ce];
 
-/// What the sender of an ECN-capable connection remembers.
+/// State of a sender on an ECN-capable connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Marks {
     ecn: Ecn,
-    /// SND.NXT when the window was last reduced for congestion. Marks and losses of what was
-    /// outstanding then have had their answer.
+    /// SND.NXT when the window was last reduced for congestion. The marks and losses of data outstanding at that time
+    /// are answered by that reduction.
     answered: Option<u64>,
-    /// Whether that was for a mark, and nothing acknowledged goes beyond.
+    /// `true` if that reduction was for a mark, and nothing beyond it is acknowledged.
     reducing: bool,
-    /// CWR is due.
+    /// Set if CWR is due.
     cwr: Bit,
-    /// Packets that the peer has told of as marked.
+    /// Packets that the peer has reported as marked.
     reported: u64,
-    /// Whether what leaves is ECN-capable: not where the path changes the ECN field on its way.
+    /// `true` if new data is ECN-capable; `false` where the path changes the ECN field.
     capable: bool,
-    /// Whether marks are answered: not where what tells of them is no count.
+    /// `true` if marks are answered; `false` where the peer's counts cannot be trusted.
     heeded: bool,
     counts: Counts,
-    /// How the control answers marks that are counted.
+    /// The control's response to marks that are counted.
     answer: MarkAnswer,
-    /// Marked packets that the ACK at hand is the first to tell of.
+    /// Marked packets first reported by the current ACK.
     latest: u64,
 }
 
-/// What Accurate ECN's sender knows of the receiver's counts (RFC 9768 §3.2).
+/// The sender's copy of the receiver's counts (RFC 9768 §3.2).
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     /// The low three bits of `s.cep`.
     packets: u8,
     /// `s.e1b`, `s.e0b` and `s.ceb`, in the order of the codepoints.
     bytes: [u32; 3],
-    /// The option of the ACK at hand.
+    /// Option of the current ACK.
     option: Option<EcnCounters>,
-    /// No count has come yet.
+    /// `true` until the first count arrives.
     awaited: bool,
     rule: WrappedMarks,
-    /// Packets that an ACK usually reports, in parts of [`USUAL_PARTS`]; 0 before the first.
+    /// Average number of packets that an ACK reports, in parts of [`USUAL_PARTS`]; 0 before the first.
     usual: u64,
 }
 
 impl Marks {
-    /// What there is to remember at the start of a connection; nothing without ECN.
+    /// Returns the state at the start of a connection; `None` without ECN.
     pub(super) fn of(ecn: Ecn, rule: WrappedMarks, answer: MarkAnswer) -> Option<Box<Self>> {
-        // ECT(1) takes a receiver that counts (RFC 9331 §4.2).
+        // ECT(1) requires a receiver that counts (RFC 9331 §4.2).
         let answer = match ecn {
             Ecn::Accurate => answer,
             Ecn::Classic | Ecn::Absent => MarkAnswer::AsLoss,
@@ -117,20 +116,19 @@ impl Marks {
         })
     }
 
-    /// The window was reduced while `nxt` was SND.NXT, for something else than a mark, or for one
-    /// (`reducing`).
+    /// Notes that the window was reduced while SND.NXT was `nxt`. `reducing` is `true` if it was for a mark.
     const fn reduced(&mut self, nxt: u64, reducing: bool) {
         self.answered = Some(nxt);
         self.reducing = reducing;
         self.cwr = match self.ecn {
-            // It must not say so (RFC 9768 §3.1.5).
+            // CWR is not used (RFC 9768 §3.1.5).
             Ecn::Accurate => Bit::Clear,
             Ecn::Classic | Ecn::Absent => Bit::Set,
         };
     }
 
-    /// A control that goes by a model is told of a mark: once a window of data, for the receiver echoes
-    /// it until it knows by CWR that it was heard. Whether this is the first of a window.
+    /// Returns `true` if this mark is the first of a window of data. A control that is governed by a model is told of a
+    /// mark once per window, because the receiver echoes it until CWR arrives.
     fn begins_window(&mut self, una: u64, nxt: u64) -> bool {
         if self.answered.is_some_and(|nxt| una <= nxt) {
             return false;
@@ -139,12 +137,12 @@ impl Marks {
         true
     }
 
-    /// Marked packets that the ACK at hand is the first to tell of, where they are counted.
+    /// Marked packets first reported by the current ACK, if they are counted.
     pub(super) fn told(&self) -> Option<u64> {
         (self.ecn == Ecn::Accurate).then_some(self.latest)
     }
 
-    /// What a segment that leaves carries. No repetition can be marked (§6.1.5).
+    /// Returns the ECN field and CWR of a segment that leaves. Retransmissions are not ECN-capable (§6.1.5).
     pub(super) fn stamp(&mut self, is_new: bool) -> (Codepoint, Bit) {
         if is_new && self.capable {
             let field = match self.answer {
@@ -157,12 +155,12 @@ impl Marks {
         }
     }
 
-    /// Marked packets that an ACK which reports `packets` segments is the first to tell of, by its
-    /// ACE field.
+    /// Returns the marked packets that an ACK is the first to report by its ACE field. `packets` is the number of
+    /// segments that it reports.
     fn count(&mut self, ace: u8, packets: u64, smss: u32) -> u64 {
         let counts = &mut self.counts;
         if core::mem::take(&mut counts.awaited) && ace == 0 {
-            // No count begins with zero: something on the path has overwritten it (§3.2.2.4).
+            // No count starts with zero: something on the path has overwritten it (§3.2.2.4).
             self.capable = false;
             self.heeded = false;
         }
@@ -176,7 +174,7 @@ impl Marks {
         };
         counts.packets = ace & ACE_MASK;
         if certain && marked == 0 && bytes.is_some_and(|bytes| bytes > 0) {
-            // The two contradict each other (§3.2.3.2.5).
+            // The ACE field and the option contradict each other (§3.2.3.2.5).
             self.capable = false;
         }
         marked
@@ -184,7 +182,7 @@ impl Marks {
 }
 
 impl Counts {
-    /// Bytes by which the count of marked ones has grown, if the ACK tells.
+    /// Returns the growth of the count of marked bytes, if the ACK reports it.
     fn marked_bytes(&mut self) -> Option<u64> {
         let option = self.option.take()?;
         let mut marked = None;
@@ -201,7 +199,7 @@ impl Counts {
         marked
     }
 
-    /// An ACK has reported so many packets.
+    /// Takes in the number of packets that an ACK has reported.
     fn note_usual(&mut self, packets: u64) {
         let now = packets.min(u64::from(u16::MAX)) * USUAL_PARTS;
         match self.usual {
@@ -211,15 +209,15 @@ impl Counts {
         }
     }
 
-    /// Whether ACKs report so many packets each that a count may be taken as it stands.
+    /// Returns `true` if ACKs usually report so many packets that a count is taken not to have wrapped.
     fn is_thinned(&self) -> bool {
         self.rule == WrappedMarks::ByUsualAck && self.usual > THINNED_BEYOND * USUAL_PARTS
     }
 
-    /// The count may have gone round: how many packets were marked, `least` if it has not
+    /// Returns the number of marked packets for a count that may have wrapped; `least` is the number if it has not
     /// (Appendix A.2).
     fn decide(&self, least: u64, packets: u64, bytes: Option<u64>, smss: u64) -> u64 {
-        // As many as would give the same three bits.
+        // The largest number with the same three bits.
         let most = packets - ((packets - least) & COUNTED_MAX);
         match bytes {
             Some(0) => least,
@@ -232,15 +230,15 @@ impl Counts {
 }
 
 impl Sender {
-    /// Packets that the peer has told of as marked: as it counts them (RFC 9768), or what ACKs with
-    /// ECE reported, of which one at least was (RFC 3168; as Linux's `tcpi_delivered_ce`).
+    /// Packets that the peer has reported as marked: its count (RFC 9768), or the packets reported by ACKs with ECE, at
+    /// least one of which was marked (RFC 3168; as Linux's `tcpi_delivered_ce`).
     #[must_use]
     pub fn marks_reported(&self) -> u64 {
         self.state.marks.as_ref().map_or(0, |marks| marks.reported)
     }
 
-    /// Payload bytes that the peer has told of as having come with `field`, by its AccECN options; 0
-    /// without (the low 32 bits).
+    /// Payload bytes that the peer has reported in AccECN options as having arrived with `field` (the low 32 bits); 0
+    /// without options.
     #[must_use]
     pub fn bytes_reported(&self, field: Codepoint) -> u32 {
         let place = COUNTED.iter().position(|counted| *counted == field);
@@ -249,27 +247,27 @@ impl Sender {
         known.map_or(0, |bytes| bytes.wrapping_sub(first_bytes(field)))
     }
 
-    /// Whether new data leaves ECN-capable.
+    /// Returns `true` if new data is sent ECN-capable.
     #[must_use]
     pub fn is_ecn_capable(&self) -> bool {
         self.state.marks.as_ref().is_some_and(|marks| marks.capable)
     }
 
-    /// Nothing that leaves from now on is ECN-capable: the path changes ECN fields.
+    /// Stops sending ECN-capable data, because the path changes ECN fields.
     pub(crate) fn forgo_ecn(&mut self) {
         if let Some(marks) = &mut self.state.marks {
             marks.capable = false;
         }
     }
 
-    /// The peer's counts of marks are not to be believed, or it has none.
+    /// Ignores the peer's counts of marks from now on, because they cannot be trusted, or do not exist.
     pub(crate) fn ignore_marks(&mut self) {
         if let Some(marks) = &mut self.state.marks {
             marks.heeded = false;
         }
     }
 
-    /// A packet of the handshake came marked at the peer, which has counted it (RFC 9768 §3.2.2.1).
+    /// Notes that a packet of the handshake arrived marked at the peer, which has counted it (RFC 9768 §3.2.2.1).
     pub(crate) fn begin_marked(&mut self) {
         if let Some(marks) = &mut self.state.marks {
             marks.counts.packets = FIRST_COUNT + 1;
@@ -277,25 +275,25 @@ impl Sender {
         }
     }
 
-    /// The ACK that is handed in next carries this option.
+    /// Notes the option of the ACK that is handed in next.
     pub(crate) fn note_counters(&mut self, option: EcnCounters) {
         if let Some(marks) = &mut self.state.marks {
             marks.counts.option = Some(option);
         }
     }
 
-    /// Heeds the echo of a mark, if the ACK has one; a window that was reduced for a mark does not
-    /// grow before its end. `outcome` has been carried out but for the growth.
+    /// Responds to the echo of a mark, if the ACK has one. A window that was reduced for a mark does not grow before
+    /// its end. `outcome` has been carried out except for the growth.
     #[inline(never)]
     pub(super) fn heed_marks(&mut self, facts: &AckFacts<'_>, outcome: &mut Outcome) {
         if self.state.governance == Governance::Model {
-            // What a model makes of marks is its own affair: it is told of them (`take_echo`).
+            // A model decides for itself how to respond to marks: it is told of them (`take_echo`).
             return;
         }
         let Some(marks) = &mut self.state.marks else {
             return;
         };
-        // Beyond, not up to it: then CWR has reached the receiver (Linux, `tcp_fastretrans_alert`).
+        // Beyond `nxt`, not just up to it: then CWR has reached the receiver (Linux, `tcp_fastretrans_alert`).
         if marks.answered.is_some_and(|nxt| facts.una > nxt) {
             marks.answered = None;
             marks.reducing = false;
@@ -304,7 +302,7 @@ impl Sender {
         let holds_back = marks.answer == MarkAnswer::AsLoss;
         let reducing = marks.reducing && holds_back;
         if facts.ecn_echo.is_set() {
-            // Congestion is proven: no reduction of this window was needless (RFC 4015 §3.4).
+            // The mark proves congestion: no reduction of this window was spurious (RFC 4015 §3.4).
             self.state.undo.forbid();
             if waits && self.answer_mark(facts) {
                 self.stack
@@ -320,7 +318,7 @@ impl Sender {
         }
     }
 
-    /// Reduces the window for a mark; whether there was anything that it could be of.
+    /// Reduces the window for a mark. Returns `false` if there was no segment that can have been marked.
     fn answer_mark(&mut self, facts: &AckFacts<'_>) -> bool {
         let now = facts.now;
         let Some(segment) = self.state.marked_segment(facts) else {
@@ -331,8 +329,8 @@ impl Sender {
             .state
             .loss_facts(now, segment, LossRule::MARK, flight_size);
         if loss.window.cwnd <= f64::from(self.state.config.smss) {
-            // A window of one segment cannot be halved: the next leaves when the retransmission
-            // timer would have expired (§6.1.2).
+            // A window of one segment cannot be halved: the next segment leaves when the retransmission timer would
+            // have expired (§6.1.2).
             let wait = now + self.state.rtt.rto();
             self.state.pace_until = self.state.pace_until.max(wait);
         }
@@ -353,8 +351,8 @@ impl Sender {
 }
 
 impl State {
-    /// Whether an ACK tells of a mark that no ACK before it has told of; of `packets` segments it is
-    /// the first report.
+    /// Returns `Bit::Set` if the ACK reports a mark that no earlier ACK has reported. `packets` is the number of
+    /// segments that the ACK is the first to report.
     #[inline(never)]
     pub(super) fn take_echo(&mut self, ack: &Ack, applied: &Applied, packets: u64) -> Bit {
         let smss = self.config.smss;
@@ -374,8 +372,8 @@ impl State {
                 self.stats.marks_answered += u32::from(modelled);
                 return Bit::Set;
             }
-            // One that brings nothing new may have been overtaken (RFC 9768 §3.2.2.2, Appendix A.1;
-            // Linux, `__tcp_accecn_process`).
+            // An ACK that reports nothing new may have been reordered (RFC 9768 §3.2.2.2, Appendix A.1; Linux,
+            // `__tcp_accecn_process`).
             (Ecn::Accurate, EcnEcho::Count(ace)) if progress => marks.count(ace, packets, smss),
             (Ecn::Accurate, EcnEcho::LatestCount(ace)) => marks.count(ace, packets, smss),
             _ => {
@@ -394,20 +392,19 @@ impl State {
         Bit::when(first)
     }
 
-    /// Whether a mark of this window of data has reduced the window.
+    /// Returns `true` if a mark of this window of data has reduced the window.
     pub(super) fn is_reducing(&self) -> bool {
         self.marks.as_ref().is_some_and(|marks| marks.reducing)
     }
 
-    /// A segment that a mark may have been on: the first that the ACK reports, or that is
-    /// outstanding.
+    /// Returns a segment that may have been marked: the first that the ACK reports, or that is outstanding.
     fn marked_segment(&self, facts: &AckFacts<'_>) -> Option<Segment> {
         let reported = facts.delivered.first().map(|delivered| delivered.segment);
         let board = &self.scoreboard;
         reported.or_else(|| board.get(board.first()).copied())
     }
 
-    /// Takes note that the window was reduced for congestion, but for a mark.
+    /// Notes that the window was reduced for congestion, other than for a mark.
     pub(super) fn note_reduction(&mut self, now: Instant) {
         self.reduced_at = Some(now);
         let nxt = self.scoreboard.nxt();
@@ -429,10 +426,10 @@ mod tests {
     }
 
     fn marks_by(rule: WrappedMarks) -> Marks {
-        *Marks::of(Ecn::Accurate, rule, MarkAnswer::AsLoss).expect("there is ECN")
+        *Marks::of(Ecn::Accurate, rule, MarkAnswer::AsLoss).expect("ECN is on")
     }
 
-    /// An option that says that so many bytes came marked.
+    /// An option that reports this many marked bytes.
     fn marked(bytes: u32) -> EcnCounters {
         EcnCounters::new(CounterOrder::Ect0First, &[1, bytes])
     }
@@ -442,47 +439,47 @@ mod tests {
         let mut marks = marks();
         assert_eq!(marks.count(5, 2, SMSS), 0);
         assert_eq!(marks.count(7, 2, SMSS), 2);
-        // Across the wrap: 7 + 3 = 10, of which three bits are 2.
+        // Across the wrap: 7 + 3 = 10, whose low three bits are 2.
         assert_eq!(marks.count(2, 7, SMSS), 3);
-        // More than the ACK reports: control packets were marked, too (RFC 9768 §3.2.2.5.2).
+        // More marks than packets in the ACK: control packets were marked, too (RFC 9768 §3.2.2.5.2).
         assert_eq!(marks.count(6, 1, SMSS), 4);
     }
 
     #[test]
     fn beyond_seven_packets_the_safest_case_counts() {
-        // 10 packets, the same three bits: none was marked, or eight were.
+        // 10 packets, the same three bits: either none was marked, or eight were.
         assert_eq!(marks().count(5, 10, SMSS), 8);
-        // 20 packets and one more: 1, 9 or 17.
+        // 20 packets and a count one higher: 1, 9 or 17.
         assert_eq!(marks().count(6, 20, SMSS), 17);
     }
 
     #[test]
-    fn where_acks_are_thinned_out_the_count_may_be_taken_as_it_stands() {
+    fn with_thinned_acks_the_count_is_taken_not_to_have_wrapped() {
         let by_usual = || marks_by(WrappedMarks::ByUsualAck);
-        // The first ACK alone: ten packets are more than four.
+        // With the first ACK the average is ten packets, which are more than four.
         assert_eq!(by_usual().count(6, 10, SMSS), 1);
-        // Two each so far: one of ten is an exception, (2 * 63 + 10) / 64 is little more than two.
+        // Two packets per ACK so far: an ACK of ten is an exception, (2 * 63 + 10) / 64 is little more than two.
         let mut usual = by_usual();
         usual.count(5, 2, SMSS);
         assert_eq!(usual.count(5, 10, SMSS), 8);
-        // Four each are not yet too many; what acknowledges nothing counts for nothing.
+        // Four packets per ACK are not yet too many; an ACK of none does not count.
         let mut four = by_usual();
         four.count(5, 4, SMSS);
         four.count(5, 0, SMSS);
         assert_eq!(four.counts.usual, 4 * USUAL_PARTS);
         assert!(!four.counts.is_thinned());
-        // An option that says that many were marked is believed.
+        // An option that reports many marked bytes is believed.
         let mut told = by_usual();
         told.counts.option = Some(marked(9000));
         assert_eq!(told.count(6, 10, SMSS), 9);
     }
 
     #[test]
-    fn an_option_tells_whether_the_count_has_gone_round() {
+    fn an_option_shows_whether_the_count_has_wrapped() {
         for (ace, packets, bytes, expected) in [
             (5, 10, 0, 0),
             (5, 10, 8000, 8),
-            // Fewer than half of what eight segments hold.
+            // Fewer than half the bytes of eight segments.
             (5, 10, 3999, 8),
             (6, 10, 1000, 1),
             (6, 10, 1001, 9),
@@ -496,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_count_of_zero_is_no_count() {
+    fn a_first_count_of_zero_is_ignored() {
         let mut zeroed = marks();
         zeroed.count(0, 1, SMSS);
         assert!(!zeroed.capable && !zeroed.heeded);
@@ -507,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_without_packets_end_ecn() {
+    fn marked_bytes_without_marked_packets_end_ecn() {
         let mut marks = marks();
         marks.counts.option = Some(marked(1000));
         assert_eq!(marks.count(5, 2, SMSS), 0);
@@ -515,18 +512,18 @@ mod tests {
     }
 
     #[test]
-    fn nothing_says_cwr_and_nothing_sent_again_is_capable() {
+    fn accurate_ecn_has_no_cwr_and_retransmissions_are_not_capable() {
         let mut accurate = marks();
         accurate.reduced(1000, true);
         assert_eq!(accurate.stamp(true), (Codepoint::Ect0, Bit::Clear));
         assert_eq!(accurate.stamp(false), (Codepoint::NotEct, Bit::Clear));
         let rule = WrappedMarks::Safest;
-        // Who wants to answer their share cannot, if nobody counts.
+        // A control that responds to the share of marks cannot do so if the peer does not count them.
         let by_share = MarkAnswer::ByShare;
-        let mut scalable = *Marks::of(Ecn::Accurate, rule, by_share).expect("there is ECN");
+        let mut scalable = *Marks::of(Ecn::Accurate, rule, by_share).expect("ECN is on");
         assert_eq!(scalable.stamp(true), (Codepoint::Ect1, Bit::Clear));
         assert_eq!(scalable.stamp(false), (Codepoint::NotEct, Bit::Clear));
-        let mut classic = *Marks::of(Ecn::Classic, rule, by_share).expect("there is ECN");
+        let mut classic = *Marks::of(Ecn::Classic, rule, by_share).expect("ECN is on");
         classic.reduced(1000, true);
         assert_eq!(classic.stamp(true), (Codepoint::Ect0, Bit::Set));
         assert_eq!(classic.told(), None);

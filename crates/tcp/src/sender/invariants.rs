@@ -1,17 +1,18 @@
-//! What must hold of a sender whenever its host calls it, and when it returns.
+//! Invariants of a sender, which hold whenever its host calls it and when it returns.
 //!
-//! In a build with debug assertions each of the three calls (an ACK, a lapse of time, a segment to
-//! send) checks all of it on entry and on exit: on exit to find a fault where it is made, on entry
-//! to find one that was made elsewhere. It is some twenty comparisons, however much is outstanding.
-//! [`Scoreboard::check`](crate::scoreboard::Scoreboard) walks over every segment, and is for tests.
+//! With debug assertions, each of the three calls (an ACK, a timeout, a segment to send) checks all of them on entry
+//! and on exit: on exit to detect a fault where it arises, on entry to detect one that arose elsewhere. This takes some
+//! twenty comparisons, no matter how much data is outstanding. [`Scoreboard::check`](crate::scoreboard::Scoreboard)
+//! visits every segment, and is for tests.
 
 use super::state::State;
 
 impl State {
-    /// Checks what costs next to nothing to check.
+    /// Checks the invariants that cost almost nothing to check.
     ///
     /// # Panics
-    /// If something does not hold, in builds with debug assertions.
+    ///
+    /// Panics if an invariant does not hold, in builds with debug assertions.
     #[inline(always)]
     pub(crate) fn check(&self) {
         if cfg!(debug_assertions) {
@@ -21,19 +22,27 @@ impl State {
         }
     }
 
-    /// SND.UNA ≤ forward ACK ≤ SND.NXT ≤ what was written; the retransmission timer runs if and
-    /// only if something is outstanding (RFC 6298 §5.1, 5.2).
+    /// SND.UNA ≤ forward ACK ≤ SND.NXT ≤ bytes written; the retransmission timer runs if and only if data is
+    /// outstanding (RFC 6298 §5.1, 5.2).
     fn check_offsets(&self) {
         let board = &self.scoreboard;
         let (una, nxt, written) = (board.una(), board.nxt(), self.written);
         assert!(una <= nxt && nxt <= written, "{una}, {nxt}, {written}");
         let forward_ack = board.forward_ack();
         assert!(una <= forward_ack && forward_ack <= nxt, "{forward_ack}");
-        assert_eq!(board.is_empty(), una == nxt, "segments where bytes are");
-        assert_eq!(self.rto_at.is_some(), !board.is_empty(), "the timer");
+        assert_eq!(
+            board.is_empty(),
+            una == nxt,
+            "segments exist if and only if bytes are outstanding"
+        );
+        assert_eq!(
+            self.rto_at.is_some(),
+            !board.is_empty(),
+            "the timer runs if and only if data is outstanding"
+        );
     }
 
-    /// At least one segment is always admitted, and nothing is undefined.
+    /// At least one segment always fits into the window, and no value is undefined.
     fn check_window(&self) {
         let smss = f64::from(self.config.smss);
         let window = self.window;
@@ -42,7 +51,7 @@ impl State {
         assert!((0.0..=1.0).contains(&self.growth), "{}", self.growth);
     }
 
-    /// What is counted is a part of what it is counted of.
+    /// No part is larger than its whole.
     fn check_counts(&self) {
         let board = &self.scoreboard;
         assert!(board.sacked_bytes() <= board.flight_size());

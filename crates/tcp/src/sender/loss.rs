@@ -1,4 +1,4 @@
-//! What few ACKs lead to: a loss event, put to the plug-ins, and the window that it leaves.
+//! Response to a loss event, which few ACKs cause: the plug-ins judge it, and set the window.
 
 use super::Sender;
 use super::state::State;
@@ -10,7 +10,7 @@ use crate::undo::Reduction;
 use crate::window::{Window, WindowCause};
 
 impl Sender {
-    /// Carries out what concerns the window and the end of a recovery.
+    /// Carries out the decisions that change the window or end a recovery.
     #[inline(never)]
     pub(super) fn carry_out_event(&mut self, now: Instant, outcome: &Outcome, flight_size: u64) {
         if let Some(event) = outcome.loss {
@@ -32,7 +32,7 @@ impl Sender {
         }
     }
 
-    /// A loss event: asks for its cause, and lets the control or the response set the window.
+    /// Responds to a loss event: asks for its cause, and has the control or the response set the window.
     pub(super) fn answer_loss(&mut self, now: Instant, event: LossEvent, flight_size: u64) {
         let outstanding = || self.state.scoreboard.get(event.segment).copied();
         let Some(segment) = event.repaired.or_else(outstanding) else {
@@ -47,7 +47,7 @@ impl Sender {
         }
         let mut loss = self.state.loss_facts(now, segment, event.rule, flight_size);
         if event.repaired.is_some() {
-            // Below everything that is missing now, and alone, or more than a probe would be due.
+            // The segment lies below everything that is missing now, and alone; otherwise no probe would have been due.
             loss.hole = 1;
         }
         let cause = self.stack.differentiation.judge(&loss);
@@ -55,7 +55,8 @@ impl Sender {
         // ns-2.35 drops the sample at every fast retransmit (tcp.cc, reset_rtx_timer).
         self.state.stop_timing();
         if event.repaired.is_some() || self.state.is_reducing() {
-            // Nothing was sent again for it, so that nothing could tell; or a mark has proved it.
+            // Nothing was retransmitted for this event, so nothing can show that it was spurious; or a mark has proved
+            // congestion.
             self.state.undo.forbid();
         } else if self.state.begin_episode(Reduction::LossEvent) {
             self.stack.control.remember();
@@ -64,10 +65,10 @@ impl Sender {
         self.tell_cause(&loss, cause);
     }
 
-    /// Has the control or the response, whoever is responsible for `cause`, set the window.
+    /// Has the control or the response set the window, according to `cause`.
     pub(super) fn reduce(&mut self, loss: &LossFacts, cause: LossCause) {
         if cause == LossCause::Congestion && self.state.is_reducing() {
-            // A mark of the same window of data has been answered (RFC 3168 §6.1.2).
+            // A mark of the same window of data has already reduced the window (RFC 3168 §6.1.2).
             return;
         }
         let congestion = self.stack.control.reduction(loss);
@@ -90,15 +91,14 @@ impl Sender {
         self.state.set_window(loss.now, chosen, why);
     }
 
-    /// Tells the recovery how a loss was judged.
+    /// Reports the cause of a loss to the recovery.
     pub(super) fn tell_cause(&mut self, loss: &LossFacts, cause: LossCause) {
         let view = self.state.view(loss.now);
         self.stack.recovery.on_judged(loss, cause, &view);
     }
 }
 
-/// A number from 0 to 1, whatever a response says. As in `State::set_window`, what is no number is the
-/// least.
+/// Limits a response's share of growth to 0..=1. As in `State::set_window`, NaN becomes the minimum.
 fn share(said: f64) -> f64 {
     if said.is_nan() {
         0.0
@@ -108,7 +108,7 @@ fn share(said: f64) -> f64 {
 }
 
 impl State {
-    /// The facts of the loss of `segment`.
+    /// Returns the facts of the loss of `segment`.
     pub(super) fn loss_facts(
         &self,
         now: Instant,

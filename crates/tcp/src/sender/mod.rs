@@ -1,14 +1,13 @@
 //! The sending half of the endpoint.
 //!
 //! A state machine without clock, socket, or payload. Its host
-//! 1. says how much data there is ([`Sender::write`]),
-//! 2. hands in ACKs ([`Sender::handle_ack`]) and lapses of time ([`Sender::handle_timeout`]),
-//! 3. after either, and after `write`, takes segments until there are no more
-//!    ([`Sender::poll_transmit`]), and
+//! 1. reports how much data there is ([`Sender::write`]),
+//! 2. hands in ACKs ([`Sender::handle_ack`]) and time ([`Sender::handle_timeout`]),
+//! 3. takes segments after each of these until there are none ([`Sender::poll_transmit`]), and
 //! 4. calls `handle_timeout` again no later than [`Sender::next_timeout`].
 //!
-//! What is lost, what goes out, and how the window moves is decided by the four plug-ins of its
-//! [`Stack`]; the sender alone transmits, and alone writes the window.
+//! The four plug-ins of its [`Stack`] decide what is lost, what is sent, and how the window changes. Only the sender
+//! itself transmits and sets the window.
 
 mod ack;
 mod config;
@@ -53,7 +52,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender on an established connection, with nothing to send yet.
+    /// Returns the sender of an established connection, with nothing to send yet.
     #[must_use]
     pub fn new(config: SenderConfig, mut stack: Stack) -> Self {
         let governance = stack.control.governance();
@@ -69,7 +68,7 @@ impl Sender {
         }
     }
 
-    /// The handshake took `rtt`: the first round-trip sample (RFC 6298 §2.2). It comes before
+    /// Takes in the round-trip time of the handshake as the first sample (RFC 6298 §2.2). Must be called before
     /// anything is sent.
     pub(crate) fn note_handshake(&mut self, now: Instant, rtt: Duration) {
         self.state.rtt.observe(rtt);
@@ -79,12 +78,12 @@ impl Sender {
         self.state.window = bounded(&self.state.config, window);
     }
 
-    /// Until the next round-trip sample the retransmission timeout is at least `least`.
+    /// Sets a lower bound of the retransmission timeout until the next round-trip sample.
     pub(crate) fn time_out_no_sooner_than(&mut self, least: Duration) {
         self.state.rtt.raise_rto(least);
     }
 
-    /// The handshake has lost its SYN: the first window is one segment (RFC 5681 §3.1). It comes
+    /// Reduces the first window to one segment, because the handshake has lost its SYN (RFC 5681 §3.1). Must be called
     /// before anything is sent.
     pub(crate) fn begin_with_one_segment(&mut self, now: Instant) {
         let first = Window {
@@ -94,20 +93,18 @@ impl Sender {
         self.state.set_window(now, first, WindowCause::LostSyn);
     }
 
-    /// New segments leave `bytes` bytes of a full one to options from now on, but no more than half of
-    /// it.
+    /// Shortens new segments by `bytes` bytes for options from now on, but by at most half a segment.
     #[inline]
     pub(crate) fn leave_room(&mut self, bytes: u32) {
         self.state.reserved = bytes.min(self.state.config.smss / 2);
     }
 
-    /// The application hands over `bytes` more bytes.
+    /// Adds `bytes` bytes to the data to send.
     pub fn write(&mut self, bytes: u64) {
         self.state.written = self.state.written.saturating_add(bytes);
     }
 
-    /// The application ends the stream: a FIN follows what is written. It takes one position of
-    /// the stream, and no room in a segment.
+    /// Ends the stream: a FIN follows the written data. It takes one position of the stream, and no room in a segment.
     pub fn finish(&mut self) {
         if self.state.fin == 0 {
             self.state.fin = 1;
@@ -132,19 +129,19 @@ impl Sender {
         self.state.check();
     }
 
-    /// Bytes in flight, if the control is one that wants to know them.
+    /// Bytes in flight, if the control is governed by a model.
     fn modelled_in_flight(&self, now: Instant) -> Option<u64> {
         (self.state.governance == Governance::Model).then(|| self.in_flight(now))
     }
 
-    /// Bytes judged lost so far: as the recovery counts them or, if it does not, what was retransmitted
-    /// as lost. Counted only for a control that governs by a model.
+    /// Bytes lost so far according to the recovery; if it does not count them, the bytes that were retransmitted as
+    /// lost. Only counted for a control that is governed by a model.
     pub(super) fn lost_bytes(&self) -> u64 {
         let judged = self.stack.recovery.lost_bytes();
         judged.unwrap_or(self.state.repaired_bytes)
     }
 
-    /// Puts the facts to the plug-ins and carries out what they answer.
+    /// Passes the facts to the plug-ins and carries out their decisions.
     fn consult(&mut self, facts: &AckFacts<'_>) {
         let now = facts.now;
         let spurious = if self.state.undo.concerns(facts) {
@@ -186,10 +183,10 @@ impl Sender {
         self.state.grow(now, grown);
     }
 
-    /// Carries out what a recovery decided, up to the growth of the window.
+    /// Carries out the decisions of a recovery, except for the growth of the window.
     #[inline(always)]
     fn carry_out(&mut self, now: Instant, outcome: &Outcome, flight_size: u64) {
-        // Most ACKs bring nothing of the kind.
+        // Most ACKs cause none of these.
         if outcome.loss.is_some()
             || outcome.restore.is_some()
             || outcome.limit.is_some()
@@ -200,7 +197,7 @@ impl Sender {
         self.state.set_timer(now, outcome.rto);
     }
 
-    /// Time has passed: expires every timer that is due. Calling it early does no harm.
+    /// Advances time: expires every timer that is due. An early call has no effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.state.check();
         if self.stack.recovery.timer().is_some_and(|at| at <= now) {
@@ -218,7 +215,7 @@ impl Sender {
         self.state.check();
     }
 
-    /// The retransmission timer expired (RFC 6298 §5.4 to 5.7).
+    /// Expires the retransmission timer (RFC 6298 §5.4 to 5.7).
     fn expire_rto(&mut self, now: Instant) {
         let hidden = self.stack.recovery.phase() == Some(Phase::Open);
         let sacked = self.state.scoreboard.sacked_segments();
@@ -245,7 +242,7 @@ impl Sender {
             self.state.rtt.back_off();
         }
         if hidden && sacked >= u64::from(REORDERING_BORNE) {
-            // As many would have shown the loss (Linux: `tcp_enter_loss`).
+            // So many sacked segments would have shown the loss (Linux: `tcp_enter_loss`).
             self.state.stats.reordering_extent = 0;
         }
         self.state.start_over();
@@ -256,9 +253,8 @@ impl Sender {
         self.state.arm_rto(now);
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) or
-    /// [`poll_transmit`](Self::poll_transmit) must be called again at the latest; `None` if
-    /// only an ACK or new data can make a difference.
+    /// Latest time for the next call of [`handle_timeout`](Self::handle_timeout) or
+    /// [`poll_transmit`](Self::poll_transmit); `None` if only an ACK or new data can make a difference.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let mut next = earlier(self.state.rto_at, self.stack.recovery.timer());
@@ -271,25 +267,25 @@ impl Sender {
         next
     }
 
-    /// The window in force.
+    /// Current window.
     #[must_use]
     pub const fn window(&self) -> Window {
         self.state.window
     }
 
-    /// Bytes in flight as the recovery counts them.
+    /// Bytes in flight according to the recovery.
     #[must_use]
     pub fn in_flight(&self, now: Instant) -> u64 {
         self.stack.recovery.in_flight(&self.state.view(now))
     }
 
-    /// Bytes that the recovery lets go now, whatever the application and the peer's window say.
+    /// Bytes that the recovery permits to be sent now, regardless of the application and the peer's window.
     #[must_use]
     pub fn allowance(&self, now: Instant) -> u64 {
         self.stack.recovery.allowance(&self.state.view(now))
     }
 
-    /// Where the recovery stands; `None` if it does not tell.
+    /// Phase of the recovery; `None` if it does not report one.
     #[must_use]
     pub fn phase(&self) -> Option<Phase> {
         let disordered = self.state.dup_acks > 0 || self.state.scoreboard.sacked_segments() > 0;
@@ -300,14 +296,13 @@ impl Sender {
         }
     }
 
-    /// Duplicate ACKs in a row since the last ACK of new data or timeout, as the sender counts
-    /// them.
+    /// Consecutive duplicate ACKs since the last ACK of new data or timeout.
     #[must_use]
     pub const fn duplicate_acks(&self) -> u32 {
         self.state.dup_acks
     }
 
-    /// Bytes by which the textbook's `cwnd` is larger than the sender's now
+    /// Bytes by which the textbook's `cwnd` is currently larger than the sender's
     /// ([`Recovery::inflation`](crate::recovery::Recovery::inflation)).
     #[must_use]
     pub fn inflation(&self) -> i64 {
@@ -320,82 +315,82 @@ impl Sender {
         &self.state.scoreboard
     }
 
-    /// Round-trip time.
+    /// Round-trip time estimator.
     #[must_use]
     pub const fn rtt(&self) -> &RttEstimator {
         &self.state.rtt
     }
 
-    /// What it has counted since it was made.
+    /// Counters since the sender was created.
     #[must_use]
     pub fn stats(&self) -> SenderStats {
         self.state.stats.told()
     }
 
-    /// The plug-ins.
+    /// Plug-ins.
     #[must_use]
     pub const fn stack(&self) -> &Stack {
         &self.stack
     }
 
-    /// The parameters.
+    /// Parameters.
     #[must_use]
     pub const fn config(&self) -> &SenderConfig {
         &self.state.config
     }
 
-    /// Until when the control's pace holds the next segment back, if it does.
+    /// Time until which the control's pace holds the next segment back, if it does.
     #[must_use]
     pub fn paced_until(&self) -> Option<Instant> {
         self.state.pacing.then_some(self.state.pace_until)
     }
 
-    /// Whether everything written has been acknowledged.
+    /// Returns `true` if everything written is acknowledged.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.state.scoreboard.una() == self.state.written
     }
 
-    /// What stopped it when it last stopped sending.
+    /// The reason for which the sender last stopped.
     #[must_use]
     pub const fn limited_by(&self) -> LimitedBy {
         self.state.limited_by
     }
 
-    /// Bytes that the application has written and that were not sent yet.
+    /// Bytes that were written but not yet sent.
     #[must_use]
     pub const fn unsent_bytes(&self) -> u64 {
         let nxt = self.state.scoreboard.nxt();
         self.state.written.saturating_sub(nxt)
     }
 
-    /// When the retransmission timer expires, if it runs.
+    /// Time at which the retransmission timer expires, if it runs.
     #[must_use]
     pub const fn rto_at(&self) -> Option<Instant> {
         self.state.rto_at
     }
 
-    /// Right edge of the peer's receive window, as a stream offset, as it last said.
+    /// Right edge of the peer's receive window, as a stream offset.
     #[must_use]
     pub const fn peer_edge(&self) -> u64 {
         self.state.peer_edge
     }
 
-    /// Whether the window has changed since the changes were taken last, if that is logged.
+    /// Returns `true` if the window has changed since the changes were last taken, if they are logged.
     #[must_use]
     pub fn has_window_changes(&self) -> bool {
         let log = self.state.log.as_deref();
         log.is_some_and(|log| !log.changes.is_empty())
     }
 
-    /// The window changes since the last call, if they are logged.
+    /// Returns the window changes since the last call, if they are logged.
     pub fn take_window_changes(&mut self) -> impl Iterator<Item = WindowChange> {
         let log = self.state.log.as_deref_mut();
         log.map(|log| log.changes.drain(..)).into_iter().flatten()
     }
 }
 
-/// The earlier of two deadlines.
+/// Returns the earlier of two deadlines.
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -403,7 +398,7 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     }
 }
 
-/// A window to open with: a segment at least, and no more than the largest.
+/// Limits an opening window to at least a segment and at most the maximum.
 pub(crate) fn bounded(config: &SenderConfig, window: Window) -> Window {
     let smss = f64::from(config.smss);
     Window {
@@ -412,7 +407,7 @@ pub(crate) fn bounded(config: &SenderConfig, window: Window) -> Window {
     }
 }
 
-/// The window to open with, before it is bounded.
+/// Returns the opening window before it is limited.
 fn opening(config: &SenderConfig, stack: &Stack) -> Window {
     stack.control.opening(Window {
         cwnd: config.initial_window,

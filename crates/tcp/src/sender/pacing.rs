@@ -1,19 +1,19 @@
-//! A pace for controls that have none of their own: the window, spread over the round-trip time.
+//! Pacing for controls without a pacing rate of their own: the window, spread over the round-trip time.
 //!
 //! ```text
 //! rate   factor · max(cwnd, outstanding) / SRTT
-//! burst  what leaves at once: 1 ms of the rate, or burst_least segments if that is more;
-//!        on a short path up to 64 KiB, half of it for each 512 µs of RTTmin
-//! gap    burst / rate after a burst begins, less what the burst itself was late,
-//!        but for no more than half of the gap
+//! burst  bytes sent at once: 1 ms of the rate, or burst_least segments if that is more;
+//!        on a short path plus 64 KiB, halved for each 512 µs of RTTmin
+//! gap    burst / rate after the start of a burst, minus the delay of the burst itself,
+//!        but at least half of burst / rate
 //! ```
 //!
-//! It is Linux's with the queueing discipline fq (`tcp_update_pacing_rate`, `tcp_tso_autosize`,
-//! `tcp_update_skb_after_send`). Without it a window opened by slow start leaves in one burst per
-//! ACK, which a short queue does not take.
+//! It is that of Linux with the queueing discipline fq (`tcp_update_pacing_rate`, `tcp_tso_autosize`,
+//! `tcp_update_skb_after_send`). Without it, a window opened by slow start leaves in one burst per ACK, which overflows
+//! a short queue.
 //!
-//! A control with a rate of its own has a gap behind each segment. Where a host wakes late, it makes
-//! up for that ([`due`]), or each late timer would lower the rate.
+//! A control with a rate of its own has a gap after each segment. Where a host wakes up late, the next gap is shorter
+//! ([`due`]); otherwise each late timer would lower the rate.
 
 use alloc::boxed::Box;
 
@@ -22,20 +22,20 @@ use crate::facts::LimitedBy;
 use crate::time::{Duration, Instant};
 use crate::window::Window;
 
-/// Longest burst in bytes (Linux: `sk_gso_max_size`).
+/// Maximum burst in bytes (Linux: `sk_gso_max_size`).
 const BURST_MAX: u64 = 65_536;
 
-/// By how much a segment may leave late without delaying those behind it: what BBR lets leave at once
-/// is 1 ms of its rate, too (`BBRSetSendQuantum`, draft-ietf-ccwg-bbr).
+/// Maximum delay of a segment that does not delay the segments after it. BBR's bursts are 1 ms of its rate as well
+/// (`BBRSetSendQuantum`, draft-ietf-ccwg-bbr).
 const MADE_UP_MAX: Duration = Duration::from_millis(1);
 
-/// Who sets the pace.
+/// Source of the pace.
 #[derive(Clone, Debug)]
 pub(crate) enum Pacer {
     Off,
     /// The control.
     Rate,
-    /// The window. Few flows have it.
+    /// The window. Few flows use it.
     Window(Box<Bursts>),
 }
 
@@ -53,7 +53,7 @@ impl Pacer {
         matches!(self, Self::Off)
     }
 
-    /// Whether a segment may leave `now`, before its time, as part of the burst that leaves.
+    /// Returns `true` if a segment may leave `now`, before its time, as part of the current burst.
     pub(crate) fn lets_burst_go_on(&self, now: Instant) -> bool {
         match self {
             Self::Window(bursts) => bursts.began == now && bursts.len < bursts.most,
@@ -62,30 +62,30 @@ impl Pacer {
     }
 }
 
-/// What the pace follows from.
+/// State from which the pace is computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Paced {
     pub(super) window: Window,
-    /// Bytes that are not acknowledged.
+    /// Bytes that are not yet acknowledged.
     pub(super) outstanding: u64,
     pub(super) srtt: Duration,
     pub(super) min_rtt: Duration,
     pub(super) smss: u32,
-    /// The transmission's place in the order of all.
+    /// Number of the transmission.
     pub(super) order: u64,
 }
 
-/// The burst that leaves, or left last.
+/// Current or last burst.
 #[derive(Clone, Debug)]
 pub(crate) struct Bursts {
     rule: WindowPacing,
     began: Instant,
-    /// Its bytes so far, and how many it may have.
+    /// Bytes of the burst so far, and the maximum.
     len: u64,
     most: u64,
     /// Bytes per second.
     rate: f64,
-    /// By how much it came later than the pace would have let it.
+    /// Delay of the start of the burst, relative to the pace.
     late: Duration,
 }
 
@@ -101,8 +101,8 @@ impl Bursts {
         }
     }
 
-    /// A segment of `len` bytes leaves, which might have left at `due`. Says when the next burst
-    /// may begin.
+    /// Notes that a segment of `len` bytes leaves, which might have left at `due`. Returns the earliest start of the
+    /// next burst.
     pub(super) fn sent(&mut self, now: Instant, len: u32, due: Instant, path: &Paced) -> Instant {
         if path.order < self.rule.unpaced {
             return due;
@@ -124,7 +124,8 @@ impl Bursts {
             self.rule.avoidance
         };
         let rate = factor * cwnd.max(path.outstanding as f64) / path.srtt.as_secs_f64();
-        // A rate that is none stops nothing: a byte per second is slower than any path.
+        // A rate of zero, or one that is not a number, must not stop the sender: one byte per second is slower than any
+        // path.
         self.rate = rate.clamp(1.0, 1e15);
         let halvings = path.min_rtt.as_nanos() / 512_000;
         let short_path = u32::try_from(halvings)
@@ -140,11 +141,11 @@ impl Bursts {
     }
 }
 
-/// From when the gap counts behind a segment that leaves `now`, and which the pace held back until
-/// `pace_until` if that is what the sender was last `limited_by`.
+/// Returns the time from which the gap after a segment counts. The segment leaves `now`; the pace held it back until
+/// `pace_until` if the sender was `limited_by` pacing.
 ///
-/// It counts from `pace_until` then: a host whose timer is late sends the next sooner. A sender that
-/// waited for anything else makes up for nothing.
+/// The gap counts from `pace_until` then: a host whose timer is late sends the next segment sooner. A sender that
+/// waited for anything else does not catch up.
 pub(super) fn due(now: Instant, pace_until: Instant, limited_by: LimitedBy) -> Instant {
     match limited_by {
         LimitedBy::Pacing => pace_until.max(now - MADE_UP_MAX),
@@ -169,7 +170,7 @@ mod tests {
         })
     }
 
-    /// A window of 10 segments and 100 ms, of which `ssthresh` segments are slow start's.
+    /// A window of 10 segments, an `ssthresh` in segments, and 100 ms.
     fn path(ssthresh: f64, order: u64) -> Paced {
         Paced {
             window: Window {
@@ -205,8 +206,11 @@ mod tests {
         // Slow start: 200 segments a second, 5 ms for each.
         let due = bursts.sent(at(500), SMSS, at(500), &path(64.0, 9));
         assert_eq!(due, at(505));
-        assert!(pacer.lets_burst_go_on(at(500)), "one more is of this burst");
-        assert!(!pacer.lets_burst_go_on(at(501)), "the moment is over");
+        assert!(
+            pacer.lets_burst_go_on(at(500)),
+            "one more segment belongs to this burst"
+        );
+        assert!(!pacer.lets_burst_go_on(at(501)), "the burst is over");
         let Pacer::Window(bursts) = &mut pacer else {
             unreachable!()
         };
@@ -215,20 +219,20 @@ mod tests {
     }
 
     #[test]
-    fn what_the_pace_held_back_makes_up_for_a_late_timer_and_nothing_else_does() {
+    fn only_a_paced_sender_catches_up_after_a_late_timer() {
         let late = Duration::from_micros(300);
         let by = |limited_by| due(at(500) + late, at(500), limited_by);
         assert_eq!(by(LimitedBy::Pacing), at(500));
         assert_eq!(by(LimitedBy::Congestion), at(500) + late);
         assert_eq!(by(LimitedBy::Application), at(500) + late);
         let long = due(at(520), at(500), LimitedBy::Pacing);
-        assert_eq!(long, at(519), "no more than 1 ms is made up for");
+        assert_eq!(long, at(519), "at most 1 ms is caught up");
         let exactly = due(at(500), at(500), LimitedBy::Pacing);
         assert_eq!(exactly, at(500));
     }
 
     #[test]
-    fn from_half_of_ssthresh_on_the_other_factor_counts() {
+    fn the_factor_changes_at_half_of_ssthresh() {
         let gap = |ssthresh| {
             let due = bursts().sent(at(600), 600, at(600), &path(ssthresh, 9));
             due.since(at(600))
@@ -238,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_burst_is_followed_sooner_but_by_half_its_gap_at_most() {
+    fn a_late_burst_shortens_its_gap_by_at_most_half() {
         let gap = |late: u64| {
             let due = bursts().sent(at(600), SMSS, at(600 - late), &path(64.0, 9));
             due.since(at(600))
@@ -249,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outstanding_counts_if_it_is_more_than_the_window() {
+    fn outstanding_data_beyond_the_window_raises_the_rate() {
         let outstanding = Paced {
             outstanding: 20_000,
             ..path(64.0, 9)

@@ -1,14 +1,12 @@
-//! The size of a segment follows the path: it changes while the connection lasts, and probes find
-//! out how large it may be.
+//! Changes of the segment size while the connection lasts, and probes for larger segments.
 //!
-//! **Smaller.** The path has dropped what is longer. Nothing of that is congestion: what is
-//! outstanding is cut into segments that fit, with new ids, and the recovery is told that it is to be
-//! sent again ([`Recovery::on_cut`](crate::recovery::Recovery::on_cut)). The window becomes as many
-//! segments as before.
+//! **Smaller.** The path has dropped segments that were too long, which is not a sign of congestion. The outstanding
+//! segments are cut into shorter ones with new ids, and the recovery learns that they must be retransmitted
+//! ([`Recovery::on_cut`](crate::recovery::Recovery::on_cut)). The window keeps its number of segments.
 //!
-//! **A probe** (RFC 4821 §7.5) is one packet of new data, longer than a full segment. To the
-//! scoreboard and the recovery it is the segments that it would have been sent in: where it is lost
-//! these are sent again one by one, and nobody has to cut anything.
+//! **A probe** (RFC 4821 §7.5) is one packet of new data, longer than a full segment. The scoreboard and the recovery
+//! treat it as the segments that would have carried its data. If it is lost, these are retransmitted one by one, and
+//! nothing has to be cut.
 //!
 //! ```text
 //! packets      ├─ 1000 ─┤├────── 1400 ──────┤├─ 1000 ─┤
@@ -26,53 +24,51 @@ use crate::segment::DataSegment;
 use crate::time::Instant;
 use crate::window::{Window, WindowCause};
 
-/// How what is too long for the path is sent again.
+/// Retransmission of segments that are too long for the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CutRule {
-    /// As far as the window allows, which is as many segments as it was (Linux,
-    /// `tcp_simple_retransmit`).
+    /// As fast as the window allows, which keeps its number of segments (Linux, `tcp_simple_retransmit`).
     Window,
-    /// One segment until acknowledgments begin to arrive, then in slow start up to the window as it
-    /// was (RFC 1191 §6.4, RFC 8201 §5.4).
+    /// One segment until acknowledgments arrive, then in slow start up to the former window (RFC 1191 §6.4, RFC 8201
+    /// §5.4).
     SlowStart,
 }
 
-/// Whether a probe was sent.
+/// Result of an attempt to send a probe.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbeAttempt {
-    /// This is it.
+    /// The probe was sent.
     Sent(Transmit),
-    /// A window has no room for it, and would have if nothing else were sent until more
-    /// acknowledgments come.
+    /// A window has no room for the probe, but would have if nothing else were sent until more acknowledgments arrive.
     Waits,
-    /// There is not as much data, a window is too small or the pace holds it back, something is to be
-    /// sent again, or a probe is outstanding.
+    /// There is not enough data, a window is too small or the pace holds it back, a retransmission is due, or a probe
+    /// is outstanding.
     Impossible,
 }
 
-/// What became of a probe (RFC 4821 §7.5).
+/// Outcome of a probe (RFC 4821 §7.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProbeOutcome {
-    /// It was delivered: the path carries packets as long.
+    /// The probe was delivered: the path carries packets of its length.
     Delivered,
-    /// It was lost, and nothing around it. The window was not reduced for it (§7.6.2).
+    /// The probe was lost, and nothing around it. The window was not reduced for it (§7.6.2).
     Lost,
-    /// It was lost, and a timeout told so: the window was reduced (§7.6.3).
+    /// The probe was lost, which a timeout detected: the window was reduced (§7.6.3).
     TimedOut,
-    /// Something else was lost, too: it says nothing (§7.6.4).
+    /// Other segments were lost, too, so the result is inconclusive (§7.6.4).
     Inconclusive,
 }
 
-/// A probe that is on its way.
+/// Outstanding probe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathProbe {
     start: u64,
     end: u64,
-    /// What became of it, if it was not delivered.
+    /// Outcome, if it was not delivered.
     failure: Option<ProbeOutcome>,
 }
 
@@ -83,12 +79,11 @@ impl PathProbe {
 }
 
 impl Sender {
-    /// A full segment has `smss` bytes from now on, as the path's MTU or what is known of it has
-    /// changed.
+    /// Sets the size of a full segment to `smss` bytes, because the path's MTU, or the knowledge of it, has changed.
     ///
-    /// If that is less than before, the window becomes as many of them, and what is outstanding and
-    /// longer is sent again in pieces. If it is more, the window stays as it is in bytes (RFC 4821
-    /// §7.6.1 leaves it open; Linux, `tcp_mtup_probe_success`).
+    /// If segments become shorter, the window keeps its number of segments, and longer outstanding segments are
+    /// retransmitted in pieces. If they become longer, the window keeps its size in bytes (RFC 4821 §7.6.1 leaves it
+    /// open; Linux, `tcp_mtup_probe_success`).
     pub fn set_segment_size(&mut self, now: Instant, smss: u32, rule: CutRule) {
         let smss = smss.max(1);
         let before = self.state.config.smss;
@@ -100,7 +95,7 @@ impl Sender {
         self.stack.control.on_segment_size(before, smss);
         self.stack.differentiation.on_segment_size(before, smss);
         self.stack.response.on_segment_size(before, smss);
-        // One longer than before leaves at least a segment of window.
+        // With longer segments, the window is at least one segment.
         let ratio = (f64::from(smss) / f64::from(before)).min(1.0);
         let scaled = Window {
             cwnd: self.state.window.cwnd * ratio,
@@ -113,11 +108,11 @@ impl Sender {
         self.state.check();
     }
 
-    /// Cuts what is outstanding, and has it sent again.
+    /// Cuts the outstanding segments, and has them retransmitted.
     fn cut(&mut self, now: Instant, rule: CutRule) {
         self.state.scoreboard.cut(self.state.config.smss);
         self.state.start_over();
-        // Nothing that was sent again for the path's sake tells that a loss was none.
+        // A retransmission for the path's sake does not show that a loss was spurious.
         self.state.undo.forbid();
         self.state.probe = None;
         if rule == CutRule::SlowStart {
@@ -129,13 +124,13 @@ impl Sender {
                 .set_window(now, restart, WindowCause::SegmentSize);
         }
         self.stack.recovery.on_cut(&self.state.view(now));
-        // RFC 1191 §6.4: no retransmission timer is to expire for what is sent again now.
+        // RFC 1191 §6.4: the retransmission timer must not expire for segments that are retransmitted now.
         self.state.set_timer(now, RtoTimer::Restart);
     }
 
-    /// One packet of `len` bytes of new data, more than a full segment has, if so much is to be sent
-    /// now and `after` bytes more can follow it: enough to show its loss without a timeout (RFC 4821
-    /// §7.4). [`take_probe_outcome`](Self::take_probe_outcome) says what becomes of it.
+    /// Sends one packet of `len` bytes of new data, more than a full segment has. It requires that so much data is
+    /// ready to be sent and that `after` more bytes can follow it, enough to show its loss without a timeout (RFC 4821
+    /// §7.4). [`take_probe_outcome`](Self::take_probe_outcome) returns its outcome.
     pub fn poll_probe(&mut self, now: Instant, len: u32, after: u32) -> ProbeAttempt {
         let state = &self.state;
         let board = &state.scoreboard;
@@ -161,7 +156,7 @@ impl Sender {
         let nxt = board.nxt();
         let room = state.peer_edge.saturating_sub(nxt);
         if room < needed || self.stack.recovery.allowance(&view) < u64::from(len) {
-            // What is outstanding makes room when it is acknowledged.
+            // Outstanding data makes room when it is acknowledged.
             return match board.is_empty() {
                 true => ProbeAttempt::Impossible,
                 false => ProbeAttempt::Waits,
@@ -197,21 +192,21 @@ impl Sender {
         })
     }
 
-    /// Whether a probe is outstanding, or what became of it has not been asked.
+    /// Returns `true` if a probe is outstanding, or its outcome was not yet taken.
     #[must_use]
     pub const fn is_probing_path(&self) -> bool {
         self.state.probe.is_some()
     }
 
-    /// What became of the last probe, once; `None` as long as nobody knows.
+    /// Returns the outcome of the last probe, once; `None` as long as it is unknown.
     pub fn take_probe_outcome(&mut self) -> Option<ProbeOutcome> {
         let outcome = self.state.probe_outcome()?;
         self.state.probe = None;
         Some(outcome)
     }
 
-    /// Whether the loss event is that of a probe and of nothing else: then it is no sign of
-    /// congestion (RFC 4821 §7.6.2).
+    /// Returns `true`, and notes the outcome, if the loss event concerns a probe and nothing else: then it is not a
+    /// sign of congestion (RFC 4821 §7.6.2).
     #[cold]
     #[inline(never)]
     pub(super) fn excuses_probe(
@@ -231,14 +226,14 @@ impl Sender {
         self.state.undo.forbid();
         let flight_size = self.state.unlimited_flight_size();
         let loss = self.state.loss_facts(now, segment, event.rule, flight_size);
-        // The recovery repairs it, within the window as it is.
+        // The recovery repairs the loss within the current window.
         self.tell_cause(&loss, LossCause::Wireless);
         true
     }
 }
 
 impl State {
-    /// A full segment has `smss` bytes from now on.
+    /// Sets the size of a full segment to `smss` bytes.
     fn resize(&mut self, smss: u32) {
         let ratio = f64::from(smss) / f64::from(self.config.smss);
         self.config.initial_window *= ratio;
@@ -247,8 +242,8 @@ impl State {
         self.scoreboard.expect_segments_of(smss);
     }
 
-    /// Whether the first segment outstanding, at `lost`, is the probe's first, and nothing beyond the
-    /// probe is missing below the highest segment that has arrived.
+    /// Returns `true` if the first outstanding segment, at `lost`, is the probe's first, and nothing beyond the probe
+    /// is missing below the highest segment that has arrived.
     fn lost_probe_alone(&self, lost: u64) -> bool {
         let Some(probe) = self.probe.as_deref() else {
             return false;
@@ -279,8 +274,8 @@ impl State {
         arrived.then_some(ProbeOutcome::Delivered)
     }
 
-    /// The segment at `offset` is sent again: that it is acknowledged says nothing of a probe that
-    /// it was a part of.
+    /// Notes that the segment at `offset` is retransmitted: its acknowledgment is then no evidence about the probe that
+    /// contained it.
     #[cold]
     #[inline(never)]
     pub(super) fn note_repeat_of_probe(&mut self, offset: u64) {
@@ -291,7 +286,7 @@ impl State {
         }
     }
 
-    /// The retransmission timer expired.
+    /// Notes that the retransmission timer expired.
     pub(super) fn note_timeout_of_probe(&mut self) {
         let una = self.scoreboard.una();
         if let Some(probe) = &mut self.probe

@@ -1,5 +1,5 @@
-//! What a sender knows and remembers, apart from its plug-ins: so that these can be shown one and
-//! asked at the same time.
+//! State of a sender without its plug-ins. It is separate so that plug-ins can be shown the state while they are
+//! called.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ use crate::time::Instant;
 use crate::undo::UndoRules;
 use crate::window::{Window, WindowCause, WindowRounding};
 
-/// Everything of a sender but its stack.
+/// State of a sender without its stack.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) config: SenderConfig,
@@ -27,78 +27,78 @@ pub(crate) struct State {
     pub(crate) scoreboard: Scoreboard,
     pub(crate) rtt: RttEstimator,
     pub(crate) window: Window,
-    /// Bytes that the application has handed over, ever.
+    /// Bytes that the application has written.
     pub(crate) written: u64,
-    /// Bytes of a full segment that options take which only some segments carry.
+    /// Bytes of a full segment reserved for options that only some segments carry.
     pub(crate) reserved: u32,
-    /// Positions at the end of the stream that take no room in a segment: 1 if a FIN ends it.
+    /// Positions at the end of the stream that take no room in a segment: 1 if it ends with a FIN.
     pub(crate) fin: u32,
-    /// Right edge of the peer's window as a stream offset, as it last said.
+    /// Right edge of the peer's window as a stream offset, according to the last ACK.
     pub(crate) peer_edge: u64,
-    /// The advertised window in the last ACK, for telling duplicates.
+    /// Advertised window of the last ACK, for detecting duplicates.
     pub(crate) peer_window: u32,
-    /// The largest window that the peer ever advertised.
+    /// Largest window that the peer has advertised.
     pub(crate) peer_window_max: u32,
     pub(crate) dup_acks: u32,
-    /// Without SACK: bytes above SND.UNA that duplicate ACKs are taken to have reported.
+    /// Without SACK: bytes above SND.UNA that duplicate ACKs are assumed to have reported.
     pub(crate) presumed_bytes: u64,
-    /// Transmissions so far: the order of the last one.
+    /// Number of transmissions so far, which is the order of the last one.
     pub(crate) order: u64,
     pub(crate) last_timestamp: Option<u32>,
     pub(crate) last_sent: Instant,
-    /// What is timed, with [`RttSampling::OnePerWindow`](crate::rtt::RttSampling::OnePerWindow).
+    /// The timed segment, with [`RttSampling::OnePerWindow`](crate::rtt::RttSampling::OnePerWindow).
     pub(crate) timing: Option<Box<Timed>>,
-    /// Bytes retransmitted as lost, if the control governs by a model.
+    /// Bytes retransmitted as lost, if the control is governed by a model.
     pub(crate) repaired_bytes: u64,
     /// Bytes sent by limited transmit since the cumulative acknowledgment last advanced.
     pub(crate) limited_transmit_bytes: u64,
     pub(crate) limited_by: LimitedBy,
     pub(crate) usage: Usage,
-    /// When the window was last reduced for congestion.
+    /// Time of the last reduction of the window for congestion.
     pub(crate) reduced_at: Option<Instant>,
-    /// Which share of the control's increase the window takes.
+    /// Share of the control's increase by which the window grows.
     pub(crate) growth: f64,
     pub(crate) rto_at: Option<Instant>,
     pub(crate) persist: Persist,
-    /// No segment leaves before this, if the control paces.
+    /// Time before which no segment leaves, if the control paces.
     pub(crate) pace_until: Instant,
-    /// Whether that holds a segment back now.
+    /// `true` if pacing holds a segment back now.
     pub(crate) pacing: bool,
     pub(crate) pacer: Pacer,
     pub(crate) undo: Undo,
-    /// Most flows have no ECN.
+    /// State of ECN, which most flows do not use.
     pub(crate) marks: Option<Box<Marks>>,
-    /// A probe of the path's MTU that is on its way. Few flows ever send one.
+    /// Outstanding probe of the path's MTU. Few flows ever send one.
     pub(crate) probe: Option<Box<PathProbe>>,
     pub(crate) stats: Counters,
-    /// Nothing, if changes of the window are not logged.
+    /// Log of window changes; `None` if they are not logged.
     pub(crate) log: Option<Box<Log>>,
-    /// Scratch space, kept to avoid allocation.
+    /// Buffer that is reused to avoid allocation.
     pub(crate) delivered: Vec<Delivered>,
 }
 
-/// One segment timed at a time.
+/// State of timing one segment at a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timed {
-    /// Its end, and when it left.
+    /// End of the segment, and its send time.
     pub(crate) segment: Option<(u64, Instant)>,
-    /// When the segment was sent whose timestamp the peer would echo.
+    /// Send time of the segment whose timestamp the peer would echo.
     pub(crate) echoed: Option<Instant>,
 }
 
-/// The changes of the window that nobody has taken yet.
+/// Changes of the window that were not yet taken.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) changes: Vec<WindowChange>,
 }
 
-/// How far the window is used, flight by flight (Linux: `tcp_cwnd_validate`).
+/// Use of the window, flight by flight (Linux: `tcp_cwnd_validate`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
     pub(crate) of_flight: WindowUse,
-    /// SND.NXT when that was noted: the flight is over when it is acknowledged.
+    /// SND.NXT when `of_flight` was set: the flight is over when this is acknowledged.
     end: u64,
-    /// The last transmission when the sender last stopped.
+    /// Last transmission when the sender last stopped.
     order: u64,
 }
 
@@ -113,13 +113,13 @@ impl Default for Usage {
 }
 
 impl Usage {
-    /// Whether something was sent since the sender last stopped.
+    /// Returns `true` if anything was sent since the sender last stopped.
     #[inline(always)]
     pub(crate) fn has_news(&self, order: u64) -> bool {
         self.order != order
     }
 
-    /// The sender stops, as the window has no room for a full segment.
+    /// Notes that the sender stops because the window has no room for a full segment.
     #[inline(always)]
     pub(crate) fn filled(&mut self, board: &Scoreboard, order: u64) {
         self.of_flight = WindowUse::Filled;
@@ -127,7 +127,7 @@ impl Usage {
         self.order = order;
     }
 
-    /// The sender stops for another reason, after it has sent something.
+    /// Notes that the sender stops for another reason, after it has sent something.
     pub(crate) fn partly(&mut self, board: &Scoreboard, order: u64) {
         self.order = order;
         let flight = board.flight_size();
@@ -142,25 +142,25 @@ impl Usage {
     }
 }
 
-/// The state of zero-window probing (RFC 9293 §3.8.6.1).
+/// State of zero-window probing (RFC 9293 §3.8.6.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Persist {
     pub(crate) at: Option<Instant>,
     pub(crate) backoff: u32,
-    /// The timer has expired: probe, or send less than the silly window rule wants.
+    /// The timer has expired: send a probe, or a segment shorter than silly window avoidance permits.
     pub(crate) due: bool,
 }
 
 impl Persist {
-    /// Whether anything is set that an open window ends.
+    /// Returns `true` if anything is set that an open window ends.
     pub(crate) const fn is_under_way(self) -> bool {
         self.at.is_some() || self.due
     }
 }
 
 impl State {
-    /// The state at the start of an established connection, with nothing to send yet. `answer`, `rtt`,
-    /// `opening`, `pacing` and `undo` are as the control wants them.
+    /// Returns the state at the start of an established connection, with nothing to send yet. `answer`, `rtt`,
+    /// `opening`, `pacing` and `undo` are the control's choices.
     pub(crate) fn new(
         config: SenderConfig,
         governance: Governance,
@@ -208,14 +208,14 @@ impl State {
         }
     }
 
-    /// Nothing is timed any more.
+    /// Stops timing the segment.
     pub(crate) fn stop_timing(&mut self) {
         if let Some(timed) = &mut self.timing {
             timed.segment = None;
         }
     }
 
-    /// What plug-ins are shown. No view is made anywhere else.
+    /// Returns the plug-ins' view. No view is created anywhere else.
     #[inline(always)]
     pub(crate) fn view(&self, now: Instant) -> View<'_> {
         View {
@@ -228,10 +228,9 @@ impl State {
         }
     }
 
-    /// Length of the new segment that the application and the peer's window permit, with the
-    /// sender's half of silly window avoidance (RFC 9293 §3.8.6.2.1): a segment cut short by
-    /// the window goes out only if it fills half the largest window ever seen, or when the
-    /// persist timer says so.
+    /// Length of the new segment that the application and the peer's window permit, with the sender's half of silly
+    /// window avoidance (RFC 9293 §3.8.6.2.1): a segment cut short by the window is sent only if it fills half the
+    /// largest window ever advertised, or when the persist timer has expired.
     pub(crate) fn new_len(&self) -> u32 {
         let nxt = self.scoreboard.nxt();
         let waiting = self.written - nxt;
@@ -258,7 +257,7 @@ impl State {
         }
     }
 
-    /// The plug-ins' window, rounded as the dialect does after a loss.
+    /// Returns the plug-ins' window, rounded after a loss as the dialect requires.
     pub(crate) fn rounded(&self, window: Window) -> Window {
         let smss = f64::from(self.config.smss);
         let whole = |bytes: f64| {
@@ -281,11 +280,10 @@ impl State {
         }
     }
 
-    /// The one place where the window is written.
+    /// Sets the window. No other function does.
     pub(crate) fn set_window(&mut self, now: Instant, window: Window, cause: WindowCause) {
         let smss = f64::from(self.config.smss);
-        // `max` also turns a NaN into one segment. One segment is always admitted, or nothing
-        // would ever be sent again.
+        // `max` also turns a NaN into one segment. One segment always fits, or nothing would ever be sent again.
         let after = Window {
             cwnd: window.cwnd.max(smss).min(self.config.max_window.max(smss)),
             ssthresh: window.ssthresh.max(smss),
@@ -303,7 +301,7 @@ impl State {
         self.window = after;
     }
 
-    /// Lets the window grow to what the control made of an ACK, as far as the response lets it.
+    /// Grows the window to the control's value after an ACK, within the share that the response permits.
     #[inline(always)]
     pub(crate) fn grow(&mut self, now: Instant, mut grown: Window) {
         let cause = if self.window.in_slow_start() {
@@ -318,7 +316,7 @@ impl State {
         self.set_window(now, grown, cause);
     }
 
-    /// Carries out what a recovery wants of the retransmission timer.
+    /// Sets the retransmission timer as the recovery decided.
     #[inline(always)]
     pub(crate) fn set_timer(&mut self, now: Instant, rto: RtoTimer) {
         if rto == RtoTimer::Restart {
@@ -327,14 +325,14 @@ impl State {
         self.arm_rto(now);
     }
 
-    /// FlightSize without what limited transmit has sent (RFC 5681 §3.2 step 2).
+    /// FlightSize without the bytes sent by limited transmit (RFC 5681 §3.2 step 2).
     pub(crate) fn unlimited_flight_size(&self) -> u64 {
         let flight_size = self.scoreboard.flight_size();
         flight_size.saturating_sub(self.limited_transmit_bytes)
     }
 
-    /// The retransmission timer expired: what that says of the receiver. Answers with the first
-    /// outstanding segment, if there is one.
+    /// Handles the retransmission timeout: forgets SACK information if the receiver reneged or the configuration says
+    /// so. Returns the first outstanding segment, if there is one.
     pub(crate) fn time_out(&mut self) -> Option<Segment> {
         self.rto_at = None;
         let segment = *self.scoreboard.get(self.scoreboard.first())?;
@@ -349,7 +347,7 @@ impl State {
         Some(segment)
     }
 
-    /// After a timeout nothing counts that was counted before it.
+    /// Resets the counts that end with a timeout.
     pub(crate) fn start_over(&mut self) {
         self.dup_acks = 0;
         self.presumed_bytes = 0;

@@ -1,66 +1,65 @@
-//! What a sender counts about itself.
+//! Counters and window changes of a sender.
 
 use crate::time::Instant;
 use crate::undo::Sign;
 use crate::window::{Window, WindowCause};
 
-/// Distances up to this, in segments, are no more than the duplicate ACK threshold bears (RFC 5681
-/// §3.2).
+/// Reordering distance in segments that the duplicate ACK threshold tolerates (RFC 5681 §3.2).
 pub(super) const REORDERING_BORNE: u32 = 3;
 
-/// The greatest distance that is told (Linux, sysctl `tcp_max_reordering`).
+/// Maximum distance that is reported (Linux, sysctl `tcp_max_reordering`).
 const REORDERING_MAX: u32 = 300;
 
 /// Counters over the life of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SenderStats {
-    /// Data segments sent, retransmissions included, window probes not.
+    /// Data segments sent, including retransmissions but not window probes.
     pub segments_sent: u64,
-    /// Of these, retransmissions.
+    /// Retransmissions among `segments_sent`.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Loss events found without a timeout.
+    /// Loss events detected without a timeout.
     pub loss_events: u64,
     /// Reductions of the window for a mark of congestion (RFC 3168).
     pub marks_answered: u64,
-    /// Recoveries that an ACK ended, not a timeout.
+    /// Recoveries that ended by an ACK, not by a timeout.
     pub recoveries: u64,
-    /// Of these, those whose last ACK left nothing outstanding.
+    /// Recoveries among `recoveries` whose last ACK left nothing outstanding.
     pub recoveries_left_empty: u64,
     /// Zero-window probes sent.
     pub window_probes: u64,
-    /// Times the receiver was found to have thrown sacked data away.
+    /// Times the receiver was found to have discarded sacked data.
     pub renegings: u64,
-    /// Reductions of the window undone as an echoed timestamp showed that they were needless.
+    /// Reductions of the window undone because an echoed timestamp showed that they were spurious.
     pub undone_by_timestamp: u64,
-    /// Those that DSACKs showed to be needless.
+    /// Reductions undone because DSACKs showed that they were spurious.
     pub undone_by_dsack: u64,
-    /// Timeouts that F-RTO showed to be needless.
+    /// Timeouts undone because F-RTO showed that they were spurious.
     pub undone_by_frto: u64,
-    /// ACKs that reported a segment, sent once, below what had been reported before.
+    /// ACKs that reported a segment, sent once, below data that was reported before.
     pub reorderings: u64,
-    /// The greatest distance by which one came late, in segments; nothing if it was no more than
-    /// the usual threshold. It is forgotten if a timeout follows on losses that it has hidden.
+    /// Largest reordering distance in segments; 0 if it did not exceed the usual threshold. Reset by a timeout after
+    /// losses that it has hidden.
     pub reordering_extent: u32,
 }
 
 impl SenderStats {
-    /// Reductions of the window undone, whatever showed that they were needless.
+    /// Reductions of the window undone, by any evidence.
     #[must_use]
     pub const fn undone(&self) -> u64 {
         self.undone_by_timestamp + self.undone_by_dsack + self.undone_by_frto
     }
 
-    /// How far the path reorders, in segments, as Linux tells it (`tcpi_reordering`): three at least.
+    /// Reordering distance in segments, as in Linux's `tcpi_reordering`: at least three.
     #[must_use]
     pub fn reordering(&self) -> u32 {
         self.reordering_extent.max(REORDERING_BORNE)
     }
 }
 
-/// The same while it counts. A million flows have these, and what is rare has no need of 64 bits.
+/// Counters of a running sender. Most have 32 bits: there may be a million flows, and these events are rare.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) segments_sent: u64,
@@ -99,12 +98,12 @@ impl Counters {
         }
     }
 
-    /// Whether the path was seen to reorder by more than the usual threshold bears.
+    /// Returns `true` if the path was seen to reorder by more than the usual threshold tolerates.
     pub(super) const fn is_reordered(&self) -> bool {
         self.reordering_extent > 0
     }
 
-    /// Something came late by so many segments.
+    /// Counts a reordering by this many segments.
     pub(super) fn count_reordering(&mut self, segments: u64) {
         self.reorderings = self.reorderings.saturating_add(1);
         let extent = u32::try_from(segments).unwrap_or(u32::MAX);
@@ -126,12 +125,12 @@ impl Counters {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct WindowChange {
-    /// When it changed.
+    /// Time of the change.
     pub at: Instant,
-    /// Why it changed.
+    /// Cause of the change.
     pub cause: WindowCause,
-    /// The window before.
+    /// Window before the change.
     pub before: Window,
-    /// The window after.
+    /// Window after the change.
     pub after: Window,
 }

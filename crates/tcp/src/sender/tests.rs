@@ -1,5 +1,4 @@
-//! Timelines of the sender itself, under the plainest recovery there is: what holds whatever the
-//! plug-ins are.
+//! Timelines of the sender itself, with the simplest recovery: behaviour that does not depend on the plug-ins.
 
 mod acks;
 mod memory;
@@ -23,16 +22,16 @@ const THIRD: LossRule = LossRule::new(&RuleWords {
     meaning: "three duplicate ACKs",
 });
 
-/// Resends the first segment after three duplicate ACKs, and everything after a timeout.
+/// Retransmits the first segment after three duplicate ACKs, and everything after a timeout.
 #[derive(Debug, Default)]
 struct Plain {
     resend: Option<SegmentId>,
-    /// After a timeout: what is still to be sent again.
+    /// Segments still to be retransmitted after a timeout.
     rest: Option<(SegmentId, SegmentId)>,
     point: Option<u64>,
-    /// What it makes of every segment that is timed.
+    /// Its decision on timed segments.
     timing: Timing,
-    /// When its own timer expires, and what it says then.
+    /// Time at which its own timer expires, and its decision then.
     timer: Option<(Instant, Expiry)>,
 }
 
@@ -133,10 +132,10 @@ fn three_duplicate_acks_make_one_loss_event() {
         assert_eq!(t.receive(100 + n, ack(0)), "");
     }
     assert_eq!(t.receive(103, ack(0)), "third:0");
-    // Half of what was outstanding.
+    // Half of the outstanding data.
     assert_eq!((t.cwnd(), t.ssthresh()), (4.0, 4.0));
     assert_eq!(t.receive(104, ack(0)), "");
-    // A full ACK ends the recovery, and four go out; the growth of 1/4 admits none.
+    // A full ACK ends the recovery, and four segments are sent; the growth of 1/4 permits no fifth.
     assert_eq!(t.receive(200, ack(8)), "new:8 new:9 new:10 new:11");
     let stats = t.sender().stats();
     assert_eq!((stats.loss_events, stats.recoveries), (1, 1));
@@ -144,13 +143,13 @@ fn three_duplicate_acks_make_one_loss_event() {
 }
 
 #[test]
-fn timeouts_double_until_something_is_timed_again() {
+fn timeouts_double_until_the_next_sample() {
     let mut t = plain().window(4.0).start(4);
     // The first timeout is one second, then two, then four (RFC 6298 §5.5).
     assert_eq!(t.wait(1000), "rto:0");
     assert_eq!(t.wait(3000), "rto:0");
     assert_eq!((t.rto_at(), t.cwnd()), (Some(7000), 1.0));
-    // An ACK of what was sent three times is no sample: the backoff stays (Karn).
+    // An ACK of a segment that was sent three times is not a sample: the backoff stays (Karn's algorithm).
     assert_eq!(t.receive(3100, ack(1)), "rto:1 rto:2");
     assert_eq!(t.rto_at(), Some(7100));
     assert_eq!(t.sender().stats().timeouts, 2);
@@ -169,7 +168,7 @@ fn the_backoff_may_end_with_the_advance() {
 }
 
 #[test]
-fn one_segment_is_timed_at_a_time_and_not_if_it_is_sent_again() {
+fn one_segment_is_timed_at_a_time_unless_retransmitted() {
     let one = |timing| {
         let recovery = Plain {
             timing,
@@ -180,7 +179,7 @@ fn one_segment_is_timed_at_a_time_and_not_if_it_is_sent_again() {
             .window(2.0)
             .start(40)
     };
-    // 0 is timed; the ACK of 1 later is no sample.
+    // 0 is timed; the later ACK of 1 is not a sample.
     let mut t = one(Timing::Sample);
     t.receive(100, ack(1));
     t.receive(190, ack(2));
@@ -207,7 +206,7 @@ fn a_closed_window_is_probed_and_never_overrun() {
     // 4 lies beyond the peer's edge.
     assert_eq!(t.sent(), "");
     t.receive(110, ack(4).window(0));
-    // Nothing is outstanding: the persist timer, as long as a timeout.
+    // Nothing is outstanding: the persist timer runs, for as long as a timeout.
     assert_eq!((t.sent(), t.rto_at()), ("", None));
     assert_eq!(t.wait(1109), "");
     assert_eq!(t.wait(1110), "probe:4");
@@ -219,7 +218,7 @@ fn a_closed_window_is_probed_and_never_overrun() {
 }
 
 #[test]
-fn a_small_opening_is_not_used_before_the_timer_says_so() {
+fn a_small_opening_is_not_used_before_the_timer_expires() {
     let mut t = plain()
         .window(4.0)
         .configure(|c| c.peer_window = 4 * SMSS)
@@ -232,12 +231,12 @@ fn a_small_opening_is_not_used_before_the_timer_says_so() {
 }
 
 #[test]
-fn how_far_the_window_is_used_is_known_flight_by_flight() {
+fn use_of_the_window_is_tracked_per_flight() {
     let used = |t: &Timeline| t.sender().state.usage.of_flight;
     let partly = |segments: u64| WindowUse::Partly {
         flight_max: segments * u64::from(SMSS),
     };
-    // Three of ten; then six, of which one is acknowledged meanwhile.
+    // Three of ten; then six, one of which is acknowledged in the meantime.
     let mut t = plain().start(3);
     assert_eq!(used(&t), partly(3));
     t.write(3);
@@ -245,12 +244,12 @@ fn how_far_the_window_is_used_is_known_flight_by_flight() {
     t.receive(100, ack(1));
     t.write(1);
     assert_eq!(used(&t), partly(6));
-    // The flight that ended with 5 is over: what counts is what is outstanding now.
+    // The flight that ended with 5 is over: only the data outstanding now counts.
     t.receive(101, ack(6));
     t.write(1);
     assert_eq!(used(&t), partly(2));
-    // A window filled to the last segment is used, whatever stopped the sender, until the next
-    // flight is not.
+    // A window filled to the last segment is used, no matter what stopped the sender, until the next flight does not
+    // fill it.
     let mut t = plain().start(10);
     assert_eq!(used(&t), WindowUse::Filled);
     t.receive(100, ack(8));
@@ -261,7 +260,7 @@ fn how_far_the_window_is_used_is_known_flight_by_flight() {
     assert_eq!(used(&t), partly(2));
 }
 
-/// Grows by the bytes that count.
+/// Grows by the credited bytes.
 #[derive(Debug)]
 struct Counting;
 
@@ -286,7 +285,7 @@ impl CongestionControl for Counting {
 }
 
 #[test]
-fn what_was_sacked_before_may_count_again_for_growth_or_not() {
+fn the_credit_rule_decides_whether_sacked_data_counts_again() {
     let grown = |credit, setup: Setup, acks: &[AckIn]| {
         let setup = setup.control(Box::new(Counting));
         let mut t = setup.configure(|c| c.credit = credit).start(10);
@@ -295,40 +294,40 @@ fn what_was_sacked_before_may_count_again_for_growth_or_not() {
         }
         t.cwnd() - 10.0
     };
-    // 1 and 2 are sacked, and then 0 to 3 acknowledged: two are new, or four count.
+    // 1 and 2 are sacked, and then 0 to 3 acknowledged: two are new, or all four count.
     let acks = [ack(0).sack(1, 2), ack(0).sack(1, 3), ack(4)];
     assert_eq!(grown(CreditRule::Acknowledged, plain().sack(), &acks), 4.0);
     assert_eq!(grown(CreditRule::Delivered, plain().sack(), &acks), 2.0);
-    // What is sacked beyond an advance counts with it.
+    // Data sacked beyond an advance counts with it.
     let acks = [ack(1).sack(2, 4)];
     assert_eq!(grown(CreditRule::Acknowledged, plain().sack(), &acks), 1.0);
     assert_eq!(grown(CreditRule::Delivered, plain().sack(), &acks), 3.0);
-    // Without SACK two duplicate ACKs stand for two segments: of three one is new.
+    // Without SACK two duplicate ACKs stand for two segments: one of three is new.
     let acks = [ack(0), ack(0), ack(3), ack(5)];
     assert_eq!(grown(CreditRule::Acknowledged, plain(), &acks), 5.0);
     assert_eq!(grown(CreditRule::Delivered, plain(), &acks), 3.0);
-    // The hole that an advance fills is always new; the duplicate ACKs stand for what follows.
+    // The hole that an advance fills is always new; the duplicate ACKs stand for the segments after it.
     let acks = [ack(0), ack(0), ack(1), ack(3)];
     assert_eq!(grown(CreditRule::Delivered, plain(), &acks), 2.0);
 }
 
 #[test]
-fn how_far_the_path_reorders_is_measured() {
+fn reordering_is_measured() {
     let seen = |t: &Timeline| {
         let stats = t.sender().stats();
         (stats.reorderings, stats.reordering())
     };
-    // 2 comes after 3: late by two, but less than three is nothing.
+    // 2 arrives after 3: late by two, but less than three does not count.
     let mut t = plain().sack().start(40);
     t.receive(100, ack(1).sack(3, 4));
     assert_eq!(seen(&t), (0, 3));
     t.receive(101, ack(1).sack(2, 4));
     assert_eq!(seen(&t), (1, 3));
-    // 1 comes after 7, and acknowledges all before 4: from 1 to the end of 7 there are seven.
+    // 1 arrives after 7, and acknowledges everything before 4: from 1 to the end of 7 there are seven.
     t.receive(102, ack(1).sack(2, 4).sack(7, 8));
     t.receive(103, ack(4).sack(7, 8));
     assert_eq!(seen(&t), (2, 7));
-    // A segment that was sent twice proves nothing.
+    // A retransmitted segment is no evidence.
     let mut t = plain().sack().start(10);
     for end in 2..5 {
         t.receive(100 + u64::from(end), ack(0).sack(1, end));
@@ -339,7 +338,7 @@ fn how_far_the_path_reorders_is_measured() {
 }
 
 #[test]
-fn an_idle_sender_starts_over() {
+fn an_idle_sender_restarts() {
     let idle = |rule| {
         let mut t = plain().configure(|c| c.idle = rule).window(2.0).start(5);
         t.receive(100, ack(2));
@@ -355,7 +354,7 @@ fn an_idle_sender_starts_over() {
 
 #[test]
 fn the_control_is_told_of_every_idle_period() {
-    /// Counts them, in segments of `ssthresh`.
+    /// Counts idle periods, in segments of `ssthresh`.
     #[derive(Debug, Default)]
     struct Told(f64);
     impl CongestionControl for Told {
@@ -381,7 +380,7 @@ fn the_control_is_told_of_every_idle_period() {
         let mut t = setup.configure(|c| c.idle = rule).window(4.0).start(4);
         t.receive(100, ack(4));
         assert_eq!(t.ssthresh(), 100.0);
-        // A short one, and one that lasts longer than the timeout.
+        // A short idle period, and one that lasts longer than the timeout.
         t.wait(300);
         t.write(1);
         t.receive(400, ack(5));
@@ -394,18 +393,18 @@ fn the_control_is_told_of_every_idle_period() {
 }
 
 #[test]
-fn what_is_sacked_and_then_taken_back_is_found_out() {
+fn reneging_is_detected() {
     let mut t = plain().sack().window(4.0).start(4);
     t.receive(100, ack(0).sack(1, 3));
     t.receive(101, ack(1));
-    // The first outstanding segment is sacked, and yet it was not acknowledged: reneged.
+    // The first outstanding segment is sacked, but was not acknowledged: the receiver reneged.
     assert_eq!(t.wait(1101), "rto:1");
     assert_eq!(t.sender().stats().renegings, 1);
     assert_eq!(t.sender().scoreboard().sacked_segments(), 0);
 }
 
 #[test]
-fn what_was_never_sent_cannot_be_acknowledged() {
+fn unsent_data_cannot_be_acknowledged() {
     let mut t = plain().sack().window(2.0).start(10);
     assert_eq!(t.receive(100, ack(3)), "");
     assert_eq!(t.receive(101, ack(0).sack(1, 5)), "");
@@ -417,7 +416,7 @@ fn what_was_never_sent_cannot_be_acknowledged() {
     assert_eq!(t.sender().rtt().srtt(), None);
 }
 
-/// Segments are outstanding, and nothing would ever send them again: made by no call.
+/// A state that no call creates: segments are outstanding, and nothing would ever retransmit them.
 fn without_a_timer() -> Timeline {
     let mut t = plain().window(2.0).start(10);
     t.sender_mut().state.rto_at = None;
@@ -425,32 +424,32 @@ fn without_a_timer() -> Timeline {
 }
 
 #[test]
-#[should_panic(expected = "the timer")]
-fn an_ack_finds_what_does_not_hold() {
+#[should_panic(expected = "the timer runs")]
+fn handle_ack_detects_a_broken_invariant() {
     without_a_timer().sender_mut().handle_ack(at(1), &ack(1).0);
 }
 
 #[test]
-#[should_panic(expected = "the timer")]
-fn a_lapse_of_time_finds_what_does_not_hold() {
+#[should_panic(expected = "the timer runs")]
+fn handle_timeout_detects_a_broken_invariant() {
     without_a_timer().sender_mut().handle_timeout(at(1));
 }
 
 #[test]
-#[should_panic(expected = "the timer")]
-fn poll_transmit_finds_what_does_not_hold() {
+#[should_panic(expected = "the timer runs")]
+fn poll_transmit_detects_a_broken_invariant() {
     let _ = without_a_timer().sender_mut().poll_transmit(at(1));
 }
 
 #[test]
-fn a_timer_called_early_does_nothing() {
+fn an_early_timeout_call_has_no_effect() {
     let mut t = plain().window(2.0).start(10);
     t.sender_mut().handle_timeout(at(999));
     assert_eq!((t.sender().stats().timeouts, t.rto_at()), (0, Some(1000)));
 }
 
 #[test]
-fn the_recoverys_own_timer_may_begin_a_loss_event() {
+fn the_recovery_s_own_timer_may_start_a_loss_event() {
     let event = LossEvent::of(SegmentId(0), THIRD);
     let expiry = Expiry {
         loss: Some(event),
@@ -469,8 +468,8 @@ fn the_recoverys_own_timer_may_begin_a_loss_event() {
 }
 
 #[test]
-fn a_loss_that_was_repaired_is_judged_as_it_was() {
-    // It says what it was told: the segment's offset, its order, and how long the hole is.
+fn a_repaired_loss_is_judged_by_its_former_state() {
+    // Checks the facts of the loss: the segment's offset, its order, and the length of the hole.
     #[derive(Debug)]
     struct Asked;
     impl crate::differentiation::Differentiation for Asked {
@@ -489,7 +488,7 @@ fn a_loss_that_was_repaired_is_judged_as_it_was() {
         .sender()
         .scoreboard()
         .get(SegmentId(0))
-        .expect("it is out");
+        .expect("it is outstanding");
     let expiry = Expiry {
         loss: Some(LossEvent::repaired(SegmentId(0), lost, LossRule::PROBE)),
         rto: RtoTimer::Keep,
@@ -507,8 +506,8 @@ fn a_loss_that_was_repaired_is_judged_as_it_was() {
 }
 
 #[test]
-fn the_response_answers_for_the_link() {
-    /// Three segments, whatever happened, and so much growth before the next loss.
+fn the_response_sets_the_window_after_a_link_loss() {
+    /// A window of three segments after any loss, and a share of growth until the next loss.
     #[derive(Debug)]
     struct Three(f64);
     impl crate::response::Response for Three {
@@ -524,8 +523,7 @@ fn the_response_answers_for_the_link() {
             self.0
         }
     }
-    // What is no share is the nearest that is one, and what is no number at all is none. All of the
-    // increase is 1/3 of a segment.
+    // Values outside 0..=1 are limited to that range, and NaN is 0. The full increase is 1/3 of a segment.
     for (growth, more) in [
         (0.0, 0.0),
         (-1.0, 0.0),
@@ -548,11 +546,11 @@ fn the_response_answers_for_the_link() {
     }
 }
 
-/// Paces at 100 segments per second, and by a model: it sees every departure.
+/// Paces at 100 segments per second, and by a model: it is told of every transmission.
 #[derive(Debug, Default)]
 struct Paced {
     departures: u64,
-    /// What it was told to be lost, with the last ACK.
+    /// Lost bytes according to the last ACK.
     lost: Option<u64>,
 }
 
@@ -564,7 +562,7 @@ impl CongestionControl for Paced {
     fn on_sent(&mut self, _: &Sent, departure: Departure, view: &View<'_>) {
         self.departures += 1;
         assert_eq!(departure.in_flight, view.flight_size());
-        assert!(view.rto_at.is_some(), "the first departure started it");
+        assert!(view.rto_at.is_some(), "the first transmission started it");
     }
 
     fn on_ack(&mut self, facts: &AckFacts<'_>, credit: Credit, view: &View<'_>) -> Window {
@@ -591,14 +589,14 @@ impl CongestionControl for Paced {
         Some(100.0 * f64::from(SMSS))
     }
 
-    /// What was lost, where a test can see it.
+    /// Makes the lost bytes visible to a test.
     fn bandwidth_estimate(&self) -> Option<f64> {
         self.lost.map(|bytes| bytes as f64)
     }
 }
 
 #[test]
-fn where_the_recovery_does_not_count_losses_what_it_repairs_was_lost() {
+fn retransmissions_count_as_lost_if_the_recovery_does_not_count() {
     let mut t = plain()
         .control(Box::new(Paced::default()))
         .window(8.0)
@@ -612,7 +610,7 @@ fn where_the_recovery_does_not_count_losses_what_it_repairs_was_lost() {
     assert_eq!(lost_after(100, ack(1)), Some(0.0));
     lost_after(120, ack(1));
     lost_after(140, ack(1));
-    // The third leads to the retransmission, of which the next tells.
+    // The third ACK causes the retransmission; the next one reports it.
     assert_eq!(lost_after(160, ack(1)), Some(0.0));
     assert_eq!(lost_after(180, ack(1)), Some(f64::from(SMSS)));
     assert_eq!(lost_after(200, ack(5)), Some(f64::from(SMSS)));
@@ -628,13 +626,13 @@ fn a_paced_sender_spreads_its_window() {
     assert_eq!(t.sender().paced_until(), Some(at(10)));
     assert_eq!(t.wait(9), "");
     assert_eq!(t.wait(20), "new:1 new:2");
-    // The window is full: the pace lets nothing more out.
+    // The window is full: the pace permits no more.
     assert_eq!(t.wait(500), "");
     t.receive(600, ack(1));
     assert_eq!(t.sent(), "new:3");
 }
 
-/// Opens with a segment for each 20 ms of the round-trip time.
+/// Opens with one segment for each 20 ms of the round-trip time.
 #[derive(Debug)]
 struct ByRoundTrip;
 
@@ -663,7 +661,7 @@ impl CongestionControl for ByRoundTrip {
 }
 
 #[test]
-fn a_control_may_open_by_the_round_trip_of_the_handshake() {
+fn a_control_may_choose_the_opening_window_by_the_handshake_rtt() {
     let opened = |rtt| {
         let mut t = plain().control(Box::new(ByRoundTrip)).window(2.0).start(0);
         t.sender_mut()
@@ -671,7 +669,7 @@ fn a_control_may_open_by_the_round_trip_of_the_handshake() {
         t.write(100);
         t.cwnd()
     };
-    // A segment at least.
+    // At least one segment.
     assert_eq!([opened(100), opened(5)], [5.0, 1.0]);
 }
 
@@ -689,13 +687,13 @@ fn a_host_that_wakes_late_keeps_the_pace() {
     assert_eq!(
         sender.paced_until(),
         Some(at(20)),
-        "as if it had been in time"
+        "as if the timer had been in time"
     );
 }
 
 #[test]
-fn the_view_shows_the_timer_as_it_stands() {
-    /// Checks what it is shown, and when.
+fn the_view_shows_the_current_timer() {
+    /// Checks the view that it is given, and the time.
     #[derive(Debug)]
     struct Shown(Plain);
     impl Recovery for Shown {
@@ -705,7 +703,11 @@ fn the_view_shows_the_timer_as_it_stands() {
             self.0.on_sent(sent, view)
         }
         fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
-            assert_eq!(view.rto_at, Some(at(1000)), "restarted by the answer");
+            assert_eq!(
+                view.rto_at,
+                Some(at(1000)),
+                "restarted by the decision on the ACK"
+            );
             self.0.on_ack(ack, view)
         }
         fn on_rto(&mut self, view: &View<'_>) {
@@ -738,9 +740,9 @@ fn everything_arrives_whatever_is_lost() {
     }
 }
 
-/// Whether `t` may be sent to by several tests at once, as hosts on threads do.
+/// Compiles only if `t` can be moved to another thread, as some hosts do.
 #[test]
-fn a_sender_can_be_sent() {
+fn a_sender_is_send() {
     fn is_send<T: Send>() {}
     is_send::<Timeline>();
 }

@@ -1,4 +1,4 @@
-//! What leaves the sender, and what holds it back.
+//! Transmission of segments, and the limits that stop the sender.
 
 use super::pacing::{self, Paced, Pacer};
 use super::state::{Persist, State};
@@ -11,41 +11,40 @@ use crate::segment::{Bit, Codepoint, DataSegment};
 use crate::time::{Duration, Instant};
 use crate::window::{Window, WindowCause};
 
-/// A segment to put on the wire.
+/// Segment to put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Transmit {
-    /// The header fields. The host adds the bytes `offset .. offset + segment.len`.
+    /// Header fields. The host adds the bytes `offset .. offset + segment.len`.
     pub segment: DataSegment,
     /// Stream offset of the first byte.
     pub offset: u64,
-    /// Place in the order of transmissions, from 1; 0 for a window probe.
+    /// Number of the transmission, from 1; 0 for a window probe.
     pub order: u64,
-    /// Whether it has been sent before.
+    /// New data, retransmission or probe.
     pub kind: TransmitKind,
-    /// Why it is sent.
+    /// Reason of the transmission.
     pub why: SendReason,
-    /// The ECN field of its packet. What has no payload but a FIN is not ECN-capable, whatever
-    /// stands here.
+    /// ECN field of its packet. A packet without payload except a FIN is not ECN-capable, regardless of this field.
     pub ecn: Codepoint,
-    /// Whether it carries CWR.
+    /// Set if it carries CWR.
     pub cwr: Bit,
 }
 
-/// Whether a transmission is the first of its bytes.
+/// Kind of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransmitKind {
     /// New data.
     First,
-    /// Sent before.
+    /// Data that was sent before.
     Repeat,
-    /// A window probe: no data.
+    /// Window probe without data.
     Probe,
 }
 
 impl Sender {
-    /// The next segment to put on the wire now; `None` if there is none. Call it until it
-    /// returns `None`, after every `write`, `handle_ack` and `handle_timeout`.
+    /// Returns the next segment to put on the wire now, if any. Call it until it returns `None`, after every `write`,
+    /// `handle_ack` and `handle_timeout`.
     #[inline(always)]
     #[must_use]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
@@ -92,7 +91,7 @@ impl Sender {
     }
 
     fn cleared(&self, view: &View<'_>, clearance: Clearance, len: u32) -> bool {
-        // A FIN takes no room in the window, or it might wait for an ACK alone.
+        // A FIN takes no room in the window; otherwise it might wait for an ACK on its own.
         let len = u64::from(len.min(self.state.config.smss));
         clearance == Clearance::Immediate || self.stack.recovery.allowance(view) >= len
     }
@@ -108,7 +107,7 @@ impl Sender {
         let Some(segment) = self.state.scoreboard.get(id).copied() else {
             debug_assert!(
                 false,
-                "a recovery resends a segment that is not outstanding"
+                "a recovery retransmits a segment that is not outstanding"
             );
             return None;
         };
@@ -132,7 +131,7 @@ impl Sender {
         Some(repeat)
     }
 
-    /// New data in place of what waits to be sent again.
+    /// Sends new data in place of a retransmission that waits.
     fn new_in_place(&mut self, now: Instant, len: u32) -> Option<Transmit> {
         if len == 0 {
             self.stopped_short(now);
@@ -152,7 +151,7 @@ impl Sender {
         let (id, segment) = self.state.record_first(now, len);
         debug_assert!(
             segment.end() <= self.state.peer_edge,
-            "never beyond the peer's window"
+            "new data is within the peer's window"
         );
         if why == SendReason::LimitedTransmit {
             self.state.limited_transmit_bytes += u64::from(len);
@@ -160,8 +159,8 @@ impl Sender {
         self.emit(now, id, segment, why, TransmitKind::First)
     }
 
-    /// Takes note of how far the window is used, now that something else stops the sender. A
-    /// flight that fills it exactly does use it.
+    /// Notes how far the window is used, when something else stops the sender. A flight that fills the window exactly
+    /// uses it.
     fn note_use(&mut self, now: Instant) {
         let order = self.state.order;
         if !self.state.usage.has_news(order) {
@@ -176,8 +175,8 @@ impl Sender {
         }
     }
 
-    /// The application or the peer permits no segment. If only the peer can change that and
-    /// nothing is outstanding that would make it speak, it will have to be probed.
+    /// Handles that the application or the peer permits no segment. If only the peer can change that, and nothing is
+    /// outstanding that would make it answer, the window must be probed later.
     #[inline(never)]
     fn stopped_short(&mut self, now: Instant) {
         let waiting = self.state.written > self.state.scoreboard.nxt();
@@ -196,7 +195,7 @@ impl Sender {
         }
     }
 
-    /// Bookkeeping common to every data segment, and the segment itself.
+    /// Completes a data segment: the bookkeeping common to all, and the segment itself.
     #[inline(always)]
     fn emit(
         &mut self,
@@ -251,7 +250,7 @@ impl Sender {
         }
     }
 
-    /// A segment of `len` bytes leaves: says when the next may.
+    /// Sets the time of the next segment, after one of `len` bytes.
     #[inline(never)]
     fn pace(&mut self, now: Instant, len: u32) {
         let state = &mut self.state;
@@ -280,7 +279,7 @@ impl Sender {
         }
     }
 
-    /// Tells a control that models the path of a transmission.
+    /// Reports a transmission to a control that is governed by a model.
     #[inline(never)]
     fn tell_control(&mut self, now: Instant, sent: &Sent) {
         if matches!(sent.why, SendReason::Retransmit(_)) {
@@ -295,8 +294,8 @@ impl Sender {
         self.stack.control.on_sent(sent, departure, &view);
     }
 
-    /// An empty segment just below the window: the peer must answer it with its window
-    /// (RFC 9293 §3.10.7.4), and no byte is sent that it has no room for.
+    /// Returns an empty segment just below the window. The peer must answer it with its window (RFC 9293 §3.10.7.4),
+    /// and no byte is sent without room for it.
     #[cold]
     #[inline(never)]
     fn window_probe(&mut self, now: Instant) -> Option<Transmit> {
@@ -321,8 +320,8 @@ impl Sender {
         })
     }
 
-    /// Nothing was outstanding, and new data goes out: the control is told. RFC 5681 §4.1: after an
-    /// idle period longer than the timeout the ACK clock is gone, and the window starts over.
+    /// Ends an idle period, if new data is sent while nothing is outstanding: the control is told of it. After an idle
+    /// period longer than the timeout the ACK clock is gone, so the window restarts (RFC 5681 §4.1).
     pub(super) fn end_idle(&mut self, now: Instant) {
         if !self.state.scoreboard.is_empty() || self.state.order == 0 || self.state.new_len() == 0 {
             return;
@@ -343,14 +342,14 @@ impl Sender {
 }
 
 impl State {
-    /// The window, or the recovery, stops the sender.
+    /// Notes that the window, or the recovery, stops the sender.
     #[inline(always)]
     fn stop_at_window(&mut self) {
         self.limited_by = LimitedBy::Congestion;
         self.usage.filled(&self.scoreboard, self.order);
     }
 
-    /// Takes note of the first transmission of `len` bytes at SND.NXT.
+    /// Records the first transmission of `len` bytes at SND.NXT.
     #[inline(always)]
     pub(crate) fn record_first(&mut self, now: Instant, len: u32) -> (SegmentId, Segment) {
         self.order += 1;
@@ -363,14 +362,14 @@ impl State {
         recorded
     }
 
-    /// Whether something is outstanding for which the peer's window has no room any more.
+    /// Returns `true` if the peer's window has shrunk below outstanding data.
     const fn is_window_shrunk(&self) -> bool {
         self.peer_edge < self.scoreboard.nxt()
     }
 
-    /// How many bytes of a segment may be sent again: those in the peer's window, which may have shrunk
-    /// (RFC 9293 §3.8.6, SHLD-16). Before a closed window the first segment goes out whole, as a probe
-    /// (Linux, `__tcp_retransmit_skb`).
+    /// Returns the bytes of a segment that may be retransmitted: those in the peer's window, which may have shrunk (RFC
+    /// 9293 §3.8.6, SHLD-16). While the window is closed, the first segment is sent as a whole, as a probe (Linux,
+    /// `__tcp_retransmit_skb`).
     fn repeatable(&self, segment: &Segment) -> Option<u32> {
         let room = self.peer_edge.saturating_sub(segment.start);
         match u32::try_from(room) {
@@ -380,7 +379,7 @@ impl State {
         }
     }
 
-    /// Takes note of another transmission of a segment that is outstanding.
+    /// Records a retransmission of an outstanding segment.
     pub(crate) fn record_repeat(
         &mut self,
         now: Instant,
@@ -393,7 +392,7 @@ impl State {
         if self.probe.is_some() {
             self.note_repeat_of_probe(segment.start);
         }
-        // Karn: a segment sent twice is not timed.
+        // Karn's algorithm: a retransmitted segment is not timed.
         if let Some(timed) = &mut self.timing
             && timed.segment.is_some_and(|(end, _)| end == segment.end())
         {
@@ -402,7 +401,7 @@ impl State {
         resent
     }
 
-    /// TSval of a transmission.
+    /// Returns the TSval of a transmission.
     fn timestamp(&mut self, now: Instant) -> Option<u32> {
         let clock = self.config.timestamps?;
         let reading = self.clock_reading(now, clock);

@@ -1,33 +1,31 @@
-//! Finds out that a reduction of the window was needless, and has it undone.
+//! Detection of spurious reductions of the window, and their undoing.
 //!
-//! The first reduction of a loss event begins an [`Episode`], which notes what stood before. From
-//! then on ACKs are looked at for one of three signs ([`undo`](crate::undo) names them):
+//! The first reduction of a loss event starts an [`Episode`], which stores the state before. From then on, ACKs are
+//! examined for one of three signs (see [`undo`](crate::undo)):
 //!
 //! ```text
-//! sent again     stamp = TSval of the first;  unexplained += len
-//! DSACK          unexplained −= len                       0: nothing of it was needed
-//! ACK advances   echo < stamp                             the original was late, not lost
-//! after an RTO   ACK of what was sent once, below point   F-RTO: the flight was late
+//! retransmission  stamp = TSval of the first;  unexplained += len
+//! DSACK           unexplained −= len                       0: no retransmission was needed
+//! ACK advances    echo < stamp                             the original was late, not lost
+//! after an RTO    ACK of data sent once, below point       F-RTO: the flight was late
 //! ```
 //!
-//! An episode is open until everything outstanding at its beginning (`point`) is acknowledged; the
-//! late DSACK counts after that, too, until the next one begins. A timeout within an open episode
-//! belongs to it: the window to return to is the one before the first reduction. Another loss event
-//! within one, which only recoveries without a recovery phase report, begins a new one: the earlier
-//! reduction then stands.
+//! An episode is open until everything outstanding at its start (`point`) is acknowledged; a late DSACK counts after
+//! that, too, until the next episode starts. A timeout within an open episode belongs to it: an undo restores the
+//! window before the first reduction. Another loss event within an episode, which only recoveries without a recovery
+//! phase report, starts a new one; the earlier reduction then stands.
 //!
-//! `stamp` may outlive its episode. It stays until that is over and nothing that was sent again is
-//! outstanding, as an ACK of an earlier retransmission would look old beside that of a later one
-//! (RFC 3522 §3.2 (2); Linux, `retrans_stamp`).
+//! `stamp` may outlive its episode. It is kept until the episode is over and no retransmission is outstanding, because
+//! the ACK of an earlier retransmission would look old compared with a later stamp (RFC 3522 §3.2 (2); Linux,
+//! `retrans_stamp`).
 //!
-//! **F-RTO.** After a timeout the recovery sends the first segment again, as always. On the first ACK
-//! that advances, new data goes out instead of further retransmissions: if the flight was only late,
-//! its ACKs follow, and nothing was sent needlessly. Here the sender withholds what the recovery would
-//! send again, so that every recovery has it.
+//! **F-RTO.** After a timeout the recovery retransmits the first segment, as always. On the first ACK that advances,
+//! new data is sent instead of further retransmissions: if the flight was only late, its ACKs follow, and there were no
+//! spurious retransmissions. The sender itself withholds the recovery's retransmissions, so that F-RTO works with every
+//! recovery.
 //!
-//! Against a lying peer: an echo can be made up, and so can a DSACK (RFC 3522 §3.4, RFC 3708 §5,
-//! RFC 4015 §5). Neither gives a peer more than the window had been, once per loss event. An ECN signal
-//! is proof of congestion: [`Undo::forbid`].
+//! A misbehaving peer can forge an echo, and a DSACK as well (RFC 3522 §3.4, RFC 3708 §5, RFC 4015 §5). Neither gives
+//! it more than the former window, once per loss event. An ECN signal proves congestion: [`Undo::forbid`].
 
 use alloc::boxed::Box;
 
@@ -43,34 +41,34 @@ use crate::undo::{
 };
 use crate::window::WindowCause;
 
-/// What is known of the last loss event, and of what was sent again.
+/// State of the last loss event, and of retransmissions.
 #[derive(Clone, Debug)]
 pub(crate) struct Undo {
     rules: UndoRules,
-    /// Whether any ACK might matter, and not only one with a DSACK.
+    /// `true` if any ACK might matter, not only one with a DSACK.
     watching: bool,
-    /// Most flows are not within one.
+    /// Last episode; most flows are not within one.
     episode: Option<Box<Episode>>,
-    /// Nor have they sent anything again.
+    /// Retransmissions; most flows have none.
     resent: Option<Box<Resent>>,
     /// The peer has sent a DSACK.
     dsack_seen: bool,
-    /// What the recovery would send again waits, and new data goes instead.
+    /// Delay of the recovery's retransmissions in favour of new data.
     withhold: Withhold,
 }
 
-/// What was sent again.
+/// Retransmitted data.
 #[derive(Clone, Debug)]
 struct Resent {
-    /// TSval of the first retransmission of those that may be outstanding.
+    /// TSval of the first retransmission that may be outstanding.
     stamp: Option<u32>,
-    /// Between these two are they all.
+    /// Range that contains all retransmissions.
     from: u64,
     to: u64,
-    /// Bytes sent again that no DSACK has reported, since the episode began and before, as far as it
-    /// was on its way then; `None` until something is sent again.
+    /// Retransmitted bytes that no DSACK has reported, since the episode started, plus those in flight at its start;
+    /// `None` before the first retransmission.
     unexplained: Option<u64>,
-    /// A tail loss probe that was a repetition: it may cause a DSACK in an episode that begins later.
+    /// Range of a tail loss probe that was a retransmission: it may cause a DSACK in an episode that starts later.
     probe: Option<(u64, u64)>,
 }
 
@@ -87,15 +85,14 @@ impl Default for Resent {
 }
 
 impl Resent {
-    /// Something was sent again, and a DSACK of it would explain it.
+    /// Counts a retransmission, which a DSACK may explain.
     fn count(&mut self, start: u64, end: u64) {
         self.unexplained = Some(self.unexplained.unwrap_or(0) + (end - start));
         self.from = self.from.min(start);
         self.to = self.to.max(end);
     }
 
-    /// A loss event begins at `una`: what was sent again before it counts only if it may still be on
-    /// its way.
+    /// Starts counting for a loss event at `una`. Earlier retransmissions count only if they may still be in flight.
     fn begin_counting(&mut self, una: u64) {
         if una >= self.to || self.unexplained == Some(0) {
             self.unexplained = None;
@@ -109,30 +106,30 @@ impl Resent {
     }
 }
 
-/// A loss event, from its first reduction on.
+/// Loss event, from its first reduction on.
 #[derive(Clone, Copy, Debug)]
 struct Episode {
     prior: Prior,
     growth: f64,
     reduced_at: Option<Instant>,
     after: Reduction,
-    /// What it began with.
+    /// Reduction that started the episode.
     began_with: Reduction,
     stage: Stage,
-    /// SND.NXT when it began, or at the last timeout, or when F-RTO let new data go.
+    /// SND.NXT when the episode started, or at the last timeout, or when F-RTO permitted new data.
     point: u64,
     /// SND.UNA at the last timeout.
     timed_out_at: u64,
-    /// Whether the ACK is still to come that RFC 3522 §3.2 (4) looks at.
+    /// State of the ACK that RFC 3522 §3.2 (4) examines.
     first_ack: FirstAck,
     frto: Frto,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Not everything up to its point is acknowledged.
+    /// Data below its point is not yet acknowledged.
     Open,
-    /// Everything is. Only a late DSACK can still tell.
+    /// Everything is acknowledged. Only a late DSACK may still show that the reduction was spurious.
     Over,
 }
 
@@ -142,36 +139,36 @@ enum FirstAck {
     Seen,
 }
 
-/// How far F-RTO has come.
+/// Progress of F-RTO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Frto {
     Off,
-    /// Step 2: for the ACK of what was sent again up to here.
+    /// Step 2: waits for the ACK of the retransmissions up to this offset.
     Waiting {
         resent_to: u64,
     },
-    /// Step 3: new data has gone out, or is to.
+    /// Step 3: new data was sent, or will be.
     Probing,
 }
 
-/// Whether what is to be sent again waits.
+/// Delay of the recovery's retransmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Withhold {
     No,
-    /// Until the next ACK or timer, whether there is new data or not.
+    /// Until the next ACK or timer, even without new data.
     Yes,
-    /// For so many new segments; if not a single one can be sent, it does not wait.
+    /// For this many new segments. If not a single one can be sent, the retransmissions do not wait.
     ForNew {
         left: u32,
         sent: u32,
     },
 }
 
-/// New segments that F-RTO may send in its step 2 (RFC 5682 §2.1).
+/// New segments that F-RTO may send in step 2 (RFC 5682 §2.1).
 const FRTO_SEGMENTS: u32 = 2;
 
 impl Undo {
-    /// Nothing has been lost yet.
+    /// Returns the state before any loss.
     pub(crate) const fn new(rules: UndoRules) -> Self {
         Self {
             rules,
@@ -183,25 +180,25 @@ impl Undo {
         }
     }
 
-    /// Whether an ACK with these facts has to be looked at.
+    /// Returns `true` if an ACK with these facts must be examined.
     #[inline(always)]
     pub(super) const fn concerns(&self, facts: &AckFacts<'_>) -> bool {
         self.watching || facts.dsack.is_some()
     }
 
-    /// The reduction at hand is not to be undone: congestion is proven, as by ECN (RFC 4015 §3.4), or
-    /// nothing of it was sent again.
+    /// Forbids undoing the current reduction: congestion is proven, as by ECN (RFC 4015 §3.4), or nothing was
+    /// retransmitted for it.
     pub(super) fn forbid(&mut self) {
         self.episode = None;
         self.withhold = Withhold::No;
     }
 
-    /// The recovery's timer expired: what waited for an ACK goes.
+    /// Permits retransmissions that waited for an ACK, because the recovery's timer expired.
     pub(super) const fn release(&mut self) {
         self.withhold = Withhold::No;
     }
 
-    /// A segment was sent again.
+    /// Notes a retransmission.
     pub(super) fn on_repeat(&mut self, sent: &Sent) {
         if self.rules.is_off() {
             return;
@@ -222,7 +219,7 @@ impl Undo {
         }
     }
 
-    /// A DSACK came: what was sent again of it need not have been.
+    /// Takes in a DSACK: the retransmissions that it reports were not needed.
     fn explain(&mut self, facts: &AckFacts<'_>, repeats: Repeats) {
         let Some((start, end)) = facts.dsack else {
             return;
@@ -231,8 +228,8 @@ impl Undo {
         let Some(resent) = &mut self.resent else {
             return;
         };
-        // Outside, and of what was sent once, it is of an earlier event or of the network's own
-        // making (RFC 3708 §3 (A.4)).
+        // A DSACK outside the range, or of data that was sent once, belongs to an earlier event, or the network
+        // duplicated the segment (RFC 3708 §3 (A.4)).
         if self.rules.dsack == DsackRule::Off
             || start < resent.from
             || end > resent.to
@@ -246,7 +243,7 @@ impl Undo {
     }
 }
 
-/// Whether a segment that a DSACK names was sent more than once, as far as is known.
+/// Retransmissions of the segment that a DSACK reports, as far as they are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Repeats {
     None,
@@ -254,8 +251,8 @@ enum Repeats {
 }
 
 impl State {
-    /// A loss event is about to reduce the window; whether it begins an episode, so that the control
-    /// has to remember what it will change.
+    /// Notes that a loss event is about to reduce the window. Returns `true` if it starts an episode, so that the
+    /// control must remember the state that it will change.
     pub(super) fn begin_episode(&mut self, after: Reduction) -> bool {
         if self.undo.rules.is_off() {
             return false;
@@ -264,13 +261,13 @@ impl State {
         self.undo.withhold = Withhold::No;
         let before = self.undo.episode.as_deref().copied();
         let before = before.filter(|e| e.stage == Stage::Open);
-        // With nothing acknowledged since, it is the same segment that times out again.
+        // With no acknowledgment since, the same segment times out again.
         let continues = after == Reduction::Timeout
             && before.is_some_and(|e| e.after == Reduction::LossEvent || e.timed_out_at == una);
         let repeated = continues && self.rtt.backoff() > 0;
         let applies = match self.undo.rules.frto {
             FrtoRule::Off => false,
-            // RFC 5682 §3.1 step 1: not within an earlier recovery, but for the same segment again.
+            // RFC 5682 §3.1 step 1: not within an earlier recovery, except for the same segment again.
             FrtoRule::SecondAck => {
                 before.is_none_or(|episode| repeated && episode.began_with == Reduction::Timeout)
             }
@@ -307,12 +304,12 @@ impl State {
         true
     }
 
-    /// What stands now, to be restored if it was reduced in vain.
+    /// Returns the current state, to be restored if the reduction is spurious.
     fn prior(&self) -> Prior {
         let mut window = self.window;
         if self.undo.rules.threshold == PriorThreshold::ThreeQuarters {
             let smss = f64::from(self.config.smss);
-            // Half and a quarter of so many segments, each cut to a whole number.
+            // One half and one quarter of the segments, each rounded down to a whole number.
             let share = |of| libm::floor(window.cwnd / smss / of) * smss;
             let least = share(2.0) + share(4.0);
             window.ssthresh = window.ssthresh.max(least);
@@ -320,8 +317,7 @@ impl State {
         Prior::new(window)
     }
 
-    /// Looks at an ACK, which has been applied to the scoreboard, for a sign that the last reduction
-    /// was needless.
+    /// Examines an ACK, which has been applied to the scoreboard, for a sign that the last reduction was spurious.
     #[inline(never)]
     pub(super) fn look_for_undo(&mut self, facts: &AckFacts<'_>) -> Option<Spurious> {
         self.undo.withhold = match (self.undo.withhold, facts.kind) {
@@ -354,7 +350,8 @@ impl State {
         found
     }
 
-    /// Whether what a DSACK names was sent again. Of what is not outstanding any more nobody knows.
+    /// Returns whether the data that a DSACK reports was retransmitted. For data that is no longer outstanding this is
+    /// unknown, and `Repeats::Some` is assumed.
     fn repeats(&self, facts: &AckFacts<'_>) -> Repeats {
         let board = &self.scoreboard;
         let once = |start| {
@@ -378,7 +375,7 @@ impl State {
         if self.is_late(facts, &episode) {
             return found(Sign::Timestamp);
         }
-        // After a timeout DSACKs are the answers to go-back-N: Linux waits for an ACK that advances.
+        // After a timeout DSACKs answer the go-back-N retransmissions, so Linux waits for an ACK that advances.
         if explained && (episode.after == Reduction::LossEvent || facts.acked_bytes > 0) {
             return found(Sign::Dsack);
         }
@@ -388,7 +385,7 @@ impl State {
         None
     }
 
-    /// Whether the ACK echoes a time before the first retransmission, and whether that counts.
+    /// Returns `true` if the ACK echoes a time before the first retransmission, and the rules let that count.
     fn is_late(&mut self, facts: &AckFacts<'_>, episode: &Episode) -> bool {
         let Some(resent) = self.undo.resent.as_deref() else {
             return false;
@@ -424,14 +421,14 @@ impl State {
         }
     }
 
-    /// F-RTO's look at an ACK after a timeout; whether the timeout was spurious.
+    /// Examines an ACK after a timeout by F-RTO. Returns `true` if the timeout was spurious.
     fn frto(&mut self, facts: &AckFacts<'_>, point: u64) -> bool {
         let advances = facts.acked_bytes > 0;
         let again = facts
             .delivered
             .iter()
             .any(|d| d.by == DeliveredBy::Cumulative && d.segment.transmissions > 1);
-        // Without SACK what was sent once may have arrived before the timeout.
+        // Without SACK, data that was sent once may have arrived before the timeout.
         let ambiguous = again && !self.config.sack.is_on();
         let original = !ambiguous
             && facts
@@ -458,7 +455,7 @@ impl State {
         }
     }
 
-    /// RFC 5682 §2.1 and §3.1, steps 2 and 3.
+    /// Applies steps 2 and 3 of RFC 5682 §2.1 and §3.1.
     fn frto_by_steps(&mut self, facts: &AckFacts<'_>, point: u64, original: bool) -> bool {
         let Some(episode) = &self.undo.episode else {
             return false;
@@ -491,7 +488,7 @@ impl State {
         }
     }
 
-    /// Step 2 (b): new data goes, if there is any that the peer has room for.
+    /// Step 2 (b): permits new data, if there is any and the peer has room for it.
     fn let_new_data_go(&mut self, left: u32) {
         let nxt = self.scoreboard.nxt();
         if self.new_len() == 0 {
@@ -512,7 +509,7 @@ impl State {
         }
     }
 
-    /// Whether what the recovery wants to send again has to wait, so that new data may go.
+    /// Returns `true` if the recovery's retransmissions must wait, so that new data may be sent.
     pub(super) fn withholds(&mut self) -> bool {
         match self.undo.withhold {
             Withhold::No => false,
@@ -525,7 +522,7 @@ impl State {
         }
     }
 
-    /// Whether a new segment may go in place of what waits; counts it.
+    /// Returns `true`, and counts it, if a new segment may be sent in place of a retransmission.
     pub(super) fn take_place(&mut self) -> bool {
         match &mut self.undo.withhold {
             Withhold::ForNew { left, sent } if *left > 0 => {
@@ -541,14 +538,14 @@ impl State {
 }
 
 impl Sender {
-    /// A reduction was needless: has the recovery give up what it took for lost, and the control
-    /// restore the window. `outcome` is what the recovery made of the ACK that shows it.
+    /// Undoes a spurious reduction: the recovery abandons its losses, and the control restores the window. `outcome` is
+    /// the recovery's decision on the ACK that shows it.
     #[inline(never)]
     pub(super) fn reverse(&mut self, now: Instant, spurious: Spurious, outcome: &mut Outcome) {
         let Some(episode) = self.state.undo.episode.as_deref().copied() else {
             return;
         };
-        // A loss event that begins with this ACK is one of its own: it reduces what is restored.
+        // A loss event that starts with this ACK is separate: it reduces the restored window.
         if outcome.loss.is_none() {
             let view = self.state.view(now);
             match self.stack.recovery.on_spurious(&spurious, &view) {

@@ -1,6 +1,6 @@
-//! What a plug-in is told, for tests that hand it over themselves, without a sender.
+//! Facts for tests that pass them to a plug-in directly, without a sender.
 //!
-//! Each says as little as may be; the rest is public fields, to be set before it is handed over.
+//! Each function sets as few fields as possible. The fields are public: set the others before you pass the facts on.
 
 use super::SMSS;
 use crate::facts::{
@@ -12,7 +12,7 @@ use crate::segment::Bit;
 use crate::time::Instant;
 use crate::window::Window;
 
-/// An ACK that came at `now` and tells nothing: neither an advance nor a duplicate.
+/// Returns the facts of an ACK at `now` that reports nothing: neither an advance nor a duplicate.
 ///
 /// ```
 /// use dupack_tcp::facts::AckKind;
@@ -48,8 +48,8 @@ pub const fn ack_facts(now: Instant) -> AckFacts<'static> {
     }
 }
 
-/// The first loss of a connection, of `segment` and by `rule`, at time 0: what was outstanding
-/// filled the window, and there are no round-trip samples.
+/// Returns the facts of a connection's first loss, of `segment` and by `rule`, at time 0: the outstanding data filled
+/// the window, and there are no round-trip samples.
 #[must_use]
 pub fn loss_facts(segment: Segment, rule: LossRule, flight_size: u64) -> LossFacts {
     LossFacts {
@@ -71,7 +71,7 @@ pub fn loss_facts(segment: Segment, rule: LossRule, flight_size: u64) -> LossFac
     }
 }
 
-/// A sender with this scoreboard, window and estimator, no timer, and a full segment to send.
+/// Returns the view of a sender with this scoreboard, window and estimator, no timer, and a full segment to send.
 #[must_use]
 pub const fn view<'a>(
     now: Instant,
@@ -89,7 +89,7 @@ pub const fn view<'a>(
     }
 }
 
-/// A scoreboard with the first `segments` segments outstanding, sent at `sent_at` in order.
+/// Returns a scoreboard with the first `segments` segments outstanding, sent at `sent_at` in order.
 #[must_use]
 pub fn outstanding(segments: u64, sent_at: Instant) -> Scoreboard {
     let mut board = Scoreboard::new(SMSS);
@@ -99,14 +99,14 @@ pub fn outstanding(segments: u64, sent_at: Instant) -> Scoreboard {
     board
 }
 
-/// The segment `number`, sent once, at `sent_at`, after those before it.
+/// Returns segment `number`, sent once at `sent_at`, after those before it.
 #[must_use]
 pub fn segment(number: u64, sent_at: Instant) -> Segment {
     let mut board = outstanding(number, sent_at);
     board.push(SMSS, sent_at, number + 1).1
 }
 
-/// The transmission of `segment`, the one called `id`, of a connection without timestamps.
+/// Returns the transmission of `segment` with id `id`, on a connection without timestamps.
 #[must_use]
 pub const fn sent(id: SegmentId, segment: Segment, why: SendReason) -> Sent {
     Sent {
@@ -117,7 +117,7 @@ pub const fn sent(id: SegmentId, segment: Segment, why: SendReason) -> Sent {
     }
 }
 
-/// What a control under a model is told beside [`sent`].
+/// Returns the facts beside [`sent`], for a control that is governed by a model.
 #[must_use]
 pub const fn departure(in_flight: u64, limited_by: LimitedBy) -> Departure {
     Departure {
@@ -127,7 +127,7 @@ pub const fn departure(in_flight: u64, limited_by: LimitedBy) -> Departure {
     }
 }
 
-/// A segment that an ACK is the first to report, for [`AckFacts::delivered`].
+/// Returns a segment that an ACK is the first to report, for [`AckFacts::delivered`].
 #[must_use]
 pub const fn delivered(id: SegmentId, segment: Segment, by: DeliveredBy) -> Delivered {
     Delivered { id, segment, by }
@@ -139,7 +139,7 @@ mod tests {
     use crate::testing::at;
 
     #[test]
-    fn a_segment_is_as_the_scoreboard_has_it() {
+    fn a_segment_equals_that_of_a_scoreboard() {
         let board = outstanding(3, at(7));
         board.check();
         assert_eq!((board.flight_size(), board.len()), (3 * u64::from(SMSS), 3));

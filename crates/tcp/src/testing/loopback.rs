@@ -1,4 +1,4 @@
-//! A sender and a receiver at either end of a path that loses what it is told to.
+//! A sender and a receiver at the ends of a path that loses chosen segments.
 
 use alloc::collections::VecDeque;
 
@@ -8,33 +8,33 @@ use crate::time::{Duration, Instant};
 use crate::window::Window;
 use crate::{Receiver, Sender, Transmit};
 
-/// How a transfer went.
+/// Result of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
-    /// When the last ACK came.
+    /// Arrival of the last ACK.
     pub finished: Instant,
-    /// What the sender counted.
+    /// Counters of the sender.
     pub stats: SenderStats,
 }
 
-/// The way from the sender to the receiver and back.
+/// Path from the sender to the receiver and back.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
-    /// Propagation delay each way.
+    /// Propagation delay in each direction.
     pub delay: Duration,
-    /// Time that a segment occupies the link; ACKs occupy it for none.
+    /// Time that a segment occupies the link; ACKs occupy it for no time.
     pub transmission: Duration,
 }
 
 impl Path {
-    /// 50 ms each way, at any rate.
+    /// 50 ms in each direction, at any rate.
     pub const SHORT: Self = Self {
         delay: Duration::from_millis(50),
         transmission: Duration::ZERO,
     };
 }
 
-/// A sender and a receiver at either end of a path.
+/// Sender and receiver at the ends of a path.
 #[derive(Debug)]
 pub struct Loopback {
     /// The sender.
@@ -43,16 +43,17 @@ pub struct Loopback {
     pub(super) path: Path,
     pub(super) now: Instant,
     pub(super) data: VecDeque<(Instant, DataSegment)>,
-    /// When the link can take the next segment.
+    /// Time at which the link can take the next segment.
     pub(super) data_free: Instant,
     pub(super) acks: VecDeque<(Instant, Ack)>,
 }
 
 impl Loopback {
-    /// How the transfer went.
+    /// Returns the result of the transfer.
     ///
     /// # Panics
-    /// If not everything is acknowledged.
+    ///
+    /// Panics if not everything is acknowledged.
     #[must_use]
     pub fn finished(&self) -> Transfer {
         assert!(self.sender.is_done(), "{:?}", self.sender);
@@ -62,11 +63,12 @@ impl Loopback {
         }
     }
 
-    /// Runs until everything is acknowledged, or until `end`. `lost` sees every transmission
-    /// and the window in force.
+    /// Runs until everything is acknowledged, or until `end`. `lost` is called for every transmission, with the current
+    /// window.
     ///
     /// # Panics
-    /// If nothing comes to an end.
+    ///
+    /// Panics if the transfer does not end.
     pub fn run(&mut self, end: Instant, lost: &mut dyn FnMut(&Transmit, Window) -> bool) {
         for _ in 0..10_000_000 {
             self.emit(lost);
@@ -77,7 +79,7 @@ impl Loopback {
         panic!("the transfer does not end: {:?}", self.sender);
     }
 
-    /// The next event, whatever it is; says whether there was one before `end`.
+    /// Handles the next event. Returns `false` if there was none before `end`.
     fn step(&mut self, end: Instant) -> bool {
         let data_at = self.data.front().map(|d| d.0);
         let ack_at = self.acks.front().map(|a| a.0);
@@ -88,13 +90,13 @@ impl Loopback {
         };
         self.now = self.now.max(next);
         if data_at == Some(next) {
-            let (_, segment) = self.data.pop_front().expect("it is there");
+            let (_, segment) = self.data.pop_front().expect("the queue is not empty");
             self.receiver.handle_data(self.now, &segment);
             while let Some(ack) = self.receiver.poll_ack() {
                 self.acks.push_back((self.now + self.path.delay, ack));
             }
         } else if ack_at == Some(next) {
-            let (_, ack) = self.acks.pop_front().expect("it is there");
+            let (_, ack) = self.acks.pop_front().expect("the queue is not empty");
             self.sender.handle_ack(self.now, &ack);
         } else {
             self.sender.handle_timeout(self.now);
@@ -113,8 +115,8 @@ impl Loopback {
     }
 }
 
-/// A coin that comes up `true` with probability `rate`: a small deterministic generator
-/// (Vigna's SplitMix64), so that a failing seed can be run again.
+/// Returns a generator of `true` with probability `rate`: deterministic and small (Vigna's SplitMix64), so that a
+/// failing seed can be run again.
 pub fn coin(seed: u64, rate: f64) -> impl FnMut() -> bool {
     let mut state = seed;
     move || {

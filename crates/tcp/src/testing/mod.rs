@@ -1,9 +1,9 @@
-//! Timelines for tests: a real sender with the plug-in under test, told what arrives and when,
-//! answering with what it sent and why. With the feature `testing`, for whoever writes plug-ins.
+//! Timelines for tests: a real sender with the plug-in under test. The test hands in ACKs and time, and the timeline
+//! returns what the sender sent, and why. With feature `testing`, for authors of plug-ins.
 //!
-//! Everything is counted in segments of [`SMSS`] bytes, numbered from 0, and time runs in
-//! milliseconds. What was sent is written as words, `reason:segment`, in the order of sending; a
-//! retransmission's reason is the [name](crate::facts::LossRule::name) of its rule.
+//! Everything is counted in segments of [`SMSS`] bytes, numbered from 0, and time is in milliseconds. Transmissions are
+//! written as words, `reason:segment`, in order. The reason of a retransmission is the
+//! [name](crate::facts::LossRule::name) of its rule.
 //!
 //! ```
 //! use dupack_tcp::testing::{Setup, Timeline, ack};
@@ -36,22 +36,21 @@
 //! # }
 //! let mut t = Setup::new(MyRecovery::default()).window(2.0).start(100);
 //! assert_eq!(t.sent(), "new:0 new:1");
-//! // In slow start: one for the ACK, and one for the growth.
+//! // In slow start: one segment for the ACK, and one for the growth.
 //! assert_eq!(t.receive(100, ack(1)), "new:2 new:3");
-//! // The retransmission timer starts anew with that ACK, and lasts a second.
+//! // The retransmission timer restarts with that ACK, and lasts one second.
 //! assert_eq!(t.wait(1100), "rto:1");
 //! assert_eq!(t.cwnd(), 1.0);
 //! ```
 //!
-//! The other three axes are the simplest there are: Reno's AIMD ([`Aimd`]), every loss taken for
-//! congestion ([`Always`]), and no response ([`NoResponse`]). [`Setup::transfer`] runs the sender
-//! against a real receiver over a link that drops what it is told to.
+//! The plug-ins on the other three axes are the simplest possible: Reno's AIMD ([`Aimd`]), every loss judged as
+//! congestion ([`Always`]), and no response ([`NoResponse`]). [`Setup::transfer`] runs the sender against a real
+//! receiver over a link that drops chosen segments.
 //!
-//! A plug-in that is tested without a sender is handed its facts by the test: [`ack_facts`],
-//! [`loss_facts`], [`view`], [`sent`] and their like make them, as their structs will grow.
+//! To test a plug-in without a sender, pass facts to it: [`ack_facts`], [`loss_facts`], [`view`], [`sent`] and similar
+//! functions create them, so that tests still compile when their structs grow.
 //!
-//! Everything here panics when it is misused or when the sender breaks one of its promises: it is
-//! for tests.
+//! Everything here is for tests: it panics if it is misused, or if the sender breaks one of its guarantees.
 
 mod facts;
 mod loopback;
@@ -70,10 +69,10 @@ use crate::time::{Duration, Instant};
 /// Payload bytes of every segment.
 pub const SMSS: u32 = 1000;
 
-/// The peer's window unless an ACK says otherwise: a thousand segments.
+/// The peer's window unless an ACK has another one: a thousand segments.
 pub const PEER_WINDOW: u32 = 1000 * SMSS;
 
-/// `ms` milliseconds after the beginning.
+/// Returns the instant `ms` milliseconds after the start.
 #[must_use]
 pub fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)

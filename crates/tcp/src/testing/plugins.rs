@@ -1,4 +1,4 @@
-//! The simplest plug-ins there are, on the axes that a test is not about.
+//! The simplest plug-ins, for the axes that a test is not about.
 
 use crate::congestion::{CongestionControl, Credit};
 use crate::differentiation::Differentiation;
@@ -8,12 +8,12 @@ use crate::window::Window;
 
 use super::SMSS;
 
-/// Reno's additive increase and multiplicative decrease, and nothing else.
+/// Reno's additive increase and multiplicative decrease.
 #[derive(Clone, Copy, Debug)]
 pub enum Aimd {
     /// Half of FlightSize (RFC 5681 §3.1).
     FlightSize,
-    /// Half of cwnd (ns-2). The sender is to round it as ns-2 does.
+    /// Half of cwnd (ns-2). Configure the sender to round it as ns-2 does.
     Window,
 }
 
@@ -64,7 +64,7 @@ impl CongestionControl for Aimd {
     }
 }
 
-/// Every loss has the same cause.
+/// Attributes every loss to the same cause.
 #[derive(Clone, Copy, Debug)]
 pub struct Always(pub LossCause);
 
@@ -76,7 +76,7 @@ impl Differentiation for Always {
     }
 }
 
-/// A loss that was the link's is answered as if it were congestion.
+/// Responds to a loss of the link as if it were congestion.
 #[derive(Clone, Copy, Debug)]
 pub struct NoResponse;
 

@@ -1,4 +1,4 @@
-//! What is to be tested, and in which surroundings.
+//! Setup of a test: the plug-ins, and the configuration around them.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -18,7 +18,7 @@ use crate::seq::SeqNumber;
 use crate::time::{Duration, Instant};
 use crate::{Receiver, ReceiverConfig, Sender, SenderConfig, Stack};
 
-/// What is to be tested, and in which surroundings.
+/// Sender to test, and its configuration.
 #[derive(Debug)]
 pub struct Setup {
     stack: Stack,
@@ -28,14 +28,14 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A sender with this recovery: a window of 10 segments, no `ssthresh` yet, RFC 6298's
-    /// timeout, and nothing agreed on.
+    /// Returns the setup of a sender with this recovery: a window of 10 segments, no `ssthresh` yet, RFC 6298's
+    /// timeout, and no options.
     #[must_use]
     pub fn new(recovery: impl Recovery + 'static) -> Self {
         Self::boxed(Box::new(recovery))
     }
 
-    /// The same of a recovery that is in a box already.
+    /// Same as [`new`](Self::new), for a recovery in a box.
     #[must_use]
     pub fn boxed(recovery: Box<dyn Recovery>) -> Self {
         let mut config = SenderConfig::new(SMSS);
@@ -55,27 +55,27 @@ impl Setup {
         }
     }
 
-    /// With SACK agreed on.
+    /// Enables SACK.
     #[must_use]
     pub fn sack(self) -> Self {
         self.configure(|c| c.sack = Sack::Permitted)
     }
 
-    /// With SACK agreed on, and a receiver that reports what it gets twice.
+    /// Enables SACK, with a receiver that reports duplicate data.
     #[must_use]
     pub fn dsack(mut self) -> Self {
         self.dsack = Dsack::Reported;
         self.sack()
     }
 
-    /// With the order of transmissions carried and echoed.
+    /// Enables the order of transmissions and its echo.
     #[must_use]
     pub fn order_echo(self) -> Self {
         self.configure(|c| c.order_echo = OrderEcho::Carried)
     }
 
-    /// With timestamps of 1 ms, no two alike, of which the receiver echoes that of the segment
-    /// which caused the ACK.
+    /// Enables timestamps of 1 ms, no two of them equal. The receiver echoes the timestamp of the segment that caused
+    /// the ACK.
     #[must_use]
     pub fn trigger_timestamps(mut self) -> Self {
         self.echo = TimestampEcho::Trigger;
@@ -87,33 +87,33 @@ impl Setup {
         })
     }
 
-    /// The initial congestion window, in segments.
+    /// Sets the initial congestion window, in segments.
     #[must_use]
     pub fn window(self, segments: f64) -> Self {
         self.configure(|c| c.initial_window = segments * f64::from(SMSS))
     }
 
-    /// The initial slow start threshold, in segments.
+    /// Sets the initial slow start threshold, in segments.
     #[must_use]
     pub fn ssthresh(self, segments: f64) -> Self {
         self.configure(|c| c.initial_ssthresh = segments * f64::from(SMSS))
     }
 
-    /// Another control than [`Aimd::FlightSize`].
+    /// Sets the control, in place of [`Aimd::FlightSize`].
     #[must_use]
     pub fn control(mut self, control: Box<dyn CongestionControl>) -> Self {
         self.stack.control = control;
         self
     }
 
-    /// Another differentiation than "always congestion".
+    /// Sets the differentiation, in place of "always congestion".
     #[must_use]
     pub fn differentiation(mut self, differentiation: Box<dyn Differentiation>) -> Self {
         self.stack.differentiation = differentiation;
         self
     }
 
-    /// A response to losses that are the link's.
+    /// Sets the response to losses of the link.
     #[must_use]
     pub fn response(mut self, response: Box<dyn Response>) -> Self {
         self.stack.response = response;
@@ -127,24 +127,25 @@ impl Setup {
         self
     }
 
-    /// Begins at time 0 with `segments` segments to send.
+    /// Starts at time 0 with `segments` segments to send.
     #[must_use]
     pub fn start(self, segments: u64) -> Timeline {
         self.start_with_bytes(segments * u64::from(SMSS))
     }
 
-    /// Begins at time 0 with `bytes` bytes to send.
+    /// Starts at time 0 with `bytes` bytes to send.
     #[must_use]
     pub fn start_with_bytes(self, bytes: u64) -> Timeline {
         Timeline::new(Sender::new(self.config, self.stack), bytes)
     }
 
-    /// Carries `segments` segments over a link of 50 ms each way that loses every transmission
-    /// for which `lost` holds: it is given the place of the transmission, from 1, and the number
-    /// of the segment. ACKs are not lost.
+    /// Carries `segments` segments over a link of 50 ms in each direction, which loses every transmission for which
+    /// `lost` returns `true`. Its arguments are the number of the transmission, from 1, and the number of the segment.
+    /// No ACKs are lost.
     ///
     /// # Panics
-    /// If the transfer stops before everything is acknowledged.
+    ///
+    /// Panics if the transfer stops before everything is acknowledged.
     pub fn transfer(self, segments: u64, mut lost: impl FnMut(u64, u64) -> bool) -> Transfer {
         let mut loopback = self.loopback(Path::SHORT);
         loopback.sender.write(segments * u64::from(SMSS));
@@ -154,7 +155,7 @@ impl Setup {
         loopback.finished()
     }
 
-    /// The sender, and a receiver that has agreed on the same, at either end of `path`.
+    /// Returns the sender, and a receiver with the same options, at the ends of `path`.
     #[must_use]
     pub fn loopback(self, path: Path) -> Loopback {
         let config = self.config;
@@ -173,7 +174,11 @@ impl Setup {
             application: Reading::AtOnce,
             bandwidth_window: None,
         });
-        debug_assert_eq!(config.isn, SeqNumber(0), "what timelines count from");
+        debug_assert_eq!(
+            config.isn,
+            SeqNumber(0),
+            "timelines count from sequence number 0"
+        );
         Loopback {
             sender: Sender::new(config, self.stack),
             receiver,

@@ -1,4 +1,4 @@
-//! A sender, told what arrives and when.
+//! Timeline of a sender, which is given ACKs and time.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use crate::seq::SeqNumber;
 use crate::time::Instant;
 use crate::{Sender, Transmit};
 
-/// An ACK of everything before segment `next`.
+/// Returns an ACK of everything before segment `next`.
 #[must_use]
 pub fn ack(next: u32) -> AckIn {
     AckIn(Ack {
@@ -21,7 +21,7 @@ pub fn ack(next: u32) -> AckIn {
     })
 }
 
-/// An ACK about to arrive, made by [`ack`].
+/// ACK to hand in, created by [`ack`].
 #[derive(Clone, Copy, Debug)]
 pub struct AckIn(pub Ack);
 
@@ -58,7 +58,7 @@ impl AckIn {
     }
 }
 
-/// A sender and the time it is, made by [`Setup::start`](super::Setup::start).
+/// Sender and current time, created by [`Setup::start`](super::Setup::start).
 #[derive(Debug)]
 pub struct Timeline {
     sender: Sender,
@@ -68,7 +68,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Begins at time 0 with `bytes` bytes to send.
+    /// Starts at time 0 with `bytes` bytes to send.
     pub(super) fn new(sender: Sender, bytes: u64) -> Self {
         let mut timeline = Self {
             sender,
@@ -81,22 +81,23 @@ impl Timeline {
         timeline
     }
 
-    /// What the last step sent.
+    /// Transmissions of the last step, as words.
     #[must_use]
     pub fn sent(&self) -> &str {
         &self.sent
     }
 
-    /// The transmissions of the last step, with their order and timestamp.
+    /// Transmissions of the last step, with their order and timestamp.
     #[must_use]
     pub fn transmits(&self) -> &[Transmit] {
         &self.transmits
     }
 
-    /// An ACK arrives `ms` milliseconds in; answers with what it makes the sender send.
+    /// Hands in an ACK at `ms` milliseconds. Returns the transmissions that it causes.
     ///
     /// # Panics
-    /// If a timer is due before: let them expire with [`wait`](Self::wait).
+    ///
+    /// Panics if a timer is due before: let it expire by [`wait`](Self::wait).
     pub fn receive(&mut self, ms: u64, ack: AckIn) -> &str {
         let due = self.sender.next_timeout();
         assert!(
@@ -109,7 +110,7 @@ impl Timeline {
         &self.sent
     }
 
-    /// Time passes up to `ms` milliseconds in; answers with what timers made the sender send.
+    /// Advances time to `ms` milliseconds. Returns the transmissions that timers cause.
     pub fn wait(&mut self, ms: u64) -> &str {
         let mut sent = Vec::new();
         let mut transmits = Vec::new();
@@ -128,7 +129,7 @@ impl Timeline {
         &self.sent
     }
 
-    /// The application writes `segments` more segments now.
+    /// Writes `segments` more segments now. Returns the transmissions that this causes.
     pub fn write(&mut self, segments: u64) -> &str {
         self.sender.write(segments * u64::from(SMSS));
         self.sent = self.flush();
@@ -136,7 +137,7 @@ impl Timeline {
     }
 
     fn pass_to(&mut self, now: Instant) {
-        assert!(now >= self.now, "time runs forward");
+        assert!(now >= self.now, "time does not run backwards");
         self.now = now;
     }
 
@@ -147,7 +148,8 @@ impl Timeline {
             self.transmits.push(transmit);
             let separator = if words.is_empty() { "" } else { " " };
             let number = transmit.offset / u64::from(SMSS);
-            write!(words, "{separator}{}:{number}", word(transmit.why)).expect("a string grows");
+            write!(words, "{separator}{}:{number}", word(transmit.why))
+                .expect("writing to a string succeeds");
         }
         self.sender.scoreboard().check();
         words
@@ -165,31 +167,31 @@ impl Timeline {
         self.sender.window().ssthresh / f64::from(SMSS)
     }
 
-    /// What counts as in flight, in segments.
+    /// Bytes in flight according to the recovery, in segments.
     #[must_use]
     pub fn in_flight(&self) -> f64 {
         self.sender.in_flight(self.now) as f64 / f64::from(SMSS)
     }
 
-    /// When the retransmission timer expires, in milliseconds.
+    /// Time at which the retransmission timer expires, in milliseconds.
     #[must_use]
     pub fn rto_at(&self) -> Option<u64> {
         self.sender.rto_at().map(|at| at.as_nanos() / 1_000_000)
     }
 
-    /// The sender, to be called as its host would.
+    /// The sender, for calls that its host would make.
     pub fn sender_mut(&mut self) -> &mut Sender {
         &mut self.sender
     }
 
-    /// The sender, for whatever else a test wants to know.
+    /// The sender, for everything else that a test examines.
     #[must_use]
     pub fn sender(&self) -> &Sender {
         &self.sender
     }
 }
 
-/// The word for a reason in a timeline.
+/// Returns the word for a reason in a timeline.
 fn word(why: SendReason) -> &'static str {
     match why {
         SendReason::NewData => "new",

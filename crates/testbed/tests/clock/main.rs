@@ -1,7 +1,7 @@
-//! Tests that depend on the wall clock and therefore run alone.
-
-#[path = "../../../wire/tests/skipping/mod.rs"]
-mod skipping;
+//! Tests that use the wall clock: they run alone.
+#![cfg(target_os = "linux")]
 
 mod pauses;
 mod shared;
+
+use dupack_testing::skipping;

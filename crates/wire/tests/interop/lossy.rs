@@ -46,7 +46,7 @@ fn both_ways_through_loss(recovery: &str, family: Family) {
     let [every, release] = BYTES;
     let bytes = match std::env::var(BYTES_VARIABLE) {
         Ok(text) => text.parse().expect("a number of bytes"),
-        Err(_) => dupack_volume::cases(every, release),
+        Err(_) => dupack_testing::cases(every, release),
     };
     let patience = StdDuration::from_secs(30 + bytes / SLOWEST_BYTES_PER_SECOND);
     let stack = Catalog::builtin()

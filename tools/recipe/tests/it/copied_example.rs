@@ -1,5 +1,5 @@
-//! `examples/own_recovery` is there to be copied: outside of this workspace its manifest holds all that it
-//! needs, but for where dupack is.
+//! A copy of `examples/own_recovery` outside the workspace is a complete package, once its manifest names the place of
+//! dupack.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,7 +20,7 @@ fn a_copy_of_the_example_is_a_package_of_its_own() {
         let file = Path::new("src").join(name);
         fs::copy(example.join(&file), copy.path().join(&file)).unwrap();
     }
-    // The same versions as here: nothing is looked up.
+    // The same versions as here, so that cargo looks nothing up.
     let lock = workspace.join("Cargo.lock");
     fs::copy(lock, copy.path().join("Cargo.lock")).unwrap();
 

@@ -1,4 +1,4 @@
-//! What the recipe makes is formatted, is taken by a catalog, and carries an experiment.
+//! The file of the recipe is formatted, a catalog accepts it, and it runs in an experiment.
 
 use std::fs;
 use std::io::Write as _;
@@ -23,7 +23,7 @@ loss = "1%"
 "#;
 
 #[test]
-fn it_is_formatted() {
+fn the_file_is_formatted() {
     let check = Command::new("rustfmt")
         .args(["--edition", "2024", "--check", dupack_recipe::FILE])
         .output();
@@ -32,16 +32,16 @@ fn it_is_formatted() {
             let differences = String::from_utf8_lossy(&check.stdout);
             assert!(check.status.success(), "{differences}");
         }
-        // Past the harness, which keeps to itself what a passing test prints.
+        // This bypasses the harness, which hides the output of a test that passes.
         Err(error) => {
             let mut shown = std::io::stderr();
-            writeln!(shown, "*** left out: rustfmt cannot be started: {error}").unwrap();
+            writeln!(shown, "*** SKIPPED: rustfmt cannot be started: {error}").unwrap();
         }
     }
 }
 
 #[test]
-fn it_runs_beside_reno() {
+fn the_algorithm_runs_beside_reno() {
     let mut catalog = Catalog::builtin();
     catalog.register(dupack_recipe::half::entry()).unwrap();
     let source = Source::new("recipe", EXPERIMENT);
@@ -59,11 +59,11 @@ fn it_runs_beside_reno() {
     );
     assert!(
         gentle > half,
-        "less is given up at each loss: {gentle} and {half}"
+        "a smaller reduction at each loss must gain: {gentle} and {half}"
     );
 }
 
-/// The line of registration has the shape of those that are there.
+/// The recipe's line of registration looks like the existing ones.
 #[test]
 fn the_line_of_registration_is_like_the_others() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,4 @@
-//! What a simulated sender did with its time, as it knew itself.
+//! Time budget of a simulated sender, as the sender itself knew it.
 
 use dupack_tcp::Sender;
 use dupack_tcp::facts::{LimitedBy, SendReason};
@@ -6,7 +6,7 @@ use dupack_tcp::recovery::Phase;
 use dupack_tcp::sender::{Transmit, TransmitKind};
 use dupack_tcp::time::{Duration, Instant};
 
-/// What held the sender.
+/// Limit of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// Nothing outstanding, and nothing to send.
@@ -15,24 +15,25 @@ pub enum Held {
     Pause,
     /// The receive window.
     Receiver,
-    /// A loss under repair.
+    /// A loss that recovery repairs.
     Recovery,
-    /// The congestion window, or its pace.
+    /// The congestion window or the pace.
     Window,
     /// A timer.
     Timer,
-    /// The last data was under way: no limit of the application's, whose work was done.
+    /// The last data is in flight: the application does not limit the transfer any more.
     Last,
 }
 
-/// All time.
+/// The time budget of a transfer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Truth {
     /// From the SYN to the last packet.
     pub all: Duration,
     pub handshake: Duration,
     held: [Duration; 7],
-    /// As Linux counts (`tcp_chrono`): something outstanding or to send; and the receive window.
+    /// Time with data outstanding or to send, and time limited by the receive window, as Linux counts them
+    /// (`tcp_chrono`).
     pub busy: Duration,
     pub rwnd_limited: Duration,
     pub timeouts: u64,
@@ -44,13 +45,13 @@ impl Truth {
         self.held[held as usize]
     }
 
-    /// In percent of the transfer.
+    /// Returns `time` in percent of the transfer.
     pub fn percent(&self, time: Duration) -> f64 {
         100.0 * time.as_secs_f64() / self.all.as_secs_f64().max(1e-9)
     }
 }
 
-/// How things stand.
+/// State of the sender.
 #[derive(Clone, Copy)]
 struct State {
     held: Held,
@@ -58,28 +59,28 @@ struct State {
     full: bool,
 }
 
-/// Counts.
+/// Accounts for the time of a transfer.
 pub struct Account {
     truth: Truth,
-    /// Since the last packet: what counts only if another follows.
+    /// Intervals since the last packet, which count only if another packet follows.
     tentative: Vec<(Instant, Instant, State)>,
     state: State,
     since: Option<Instant>,
     last_packet: Option<Instant>,
-    /// When the timer was last moved.
+    /// Time at which the timer was last restarted.
     moved_at: Instant,
     una: u64,
     timeouts: u64,
-    /// A transmission since the last call, and by a probe's timer.
+    /// `true` if something was sent since the last call, was a retransmission, and was caused by a probe timer.
     sent: bool,
     again: bool,
     probed: bool,
     heard_or_sent: bool,
-    /// Pauses since new data last left.
+    /// Pauses since new data was last sent.
     paused: Duration,
     news: bool,
-    /// What was outstanding when something was last sent again ends here: the repair is over then, where the
-    /// recovery does not tell.
+    /// End of the data that was outstanding at the last retransmission: the repair ends there if the recovery has no
+    /// phases.
     repaired: Option<u64>,
 }
 
@@ -110,7 +111,7 @@ impl Default for Account {
 }
 
 impl Account {
-    /// The sender has sent or heard a packet.
+    /// Records that the sender has sent or received a packet.
     pub fn packet(&mut self, at: Instant) {
         self.since.get_or_insert(at);
         self.last_packet = Some(at);
@@ -126,7 +127,7 @@ impl Account {
         self.news |= transmit.kind == TransmitKind::First;
     }
 
-    /// The sender is done with an event.
+    /// Records the state after the sender has handled an event.
     pub fn sender(&mut self, at: Instant, sender: &Sender) {
         let stats = sender.stats();
         let expired = stats.timeouts > self.timeouts;
@@ -157,7 +158,7 @@ impl Account {
         self.sent = false;
         self.probed = false;
         if core::mem::take(&mut self.news) {
-            // There was more to come after all.
+            // More data followed.
             self.truth.held[Held::Pause as usize] += core::mem::take(&mut self.paused);
         }
         if core::mem::take(&mut self.again) {
@@ -188,7 +189,7 @@ impl Account {
         }
     }
 
-    /// All of it, with a handshake of so long.
+    /// Returns the budget; `handshake` is the duration of the handshake.
     pub fn finish(mut self, handshake: Duration) -> Truth {
         self.truth.handshake = handshake;
         self.truth.all += handshake;
@@ -202,7 +203,7 @@ fn state(at: Instant, sender: &Sender, repairs: bool) -> State {
     let flight = sender.scoreboard().flight_size();
     let unsent = sender.unsent_bytes();
     let smss = u64::from(sender.config().smss);
-    // Linux looks at the congestion window first.
+    // Linux checks the congestion window first.
     let full = unsent > 0
         && sender.limited_by() == LimitedBy::ReceiveWindow
         && sender.allowance(at) >= smss.min(unsent);

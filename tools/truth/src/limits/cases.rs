@@ -1,4 +1,4 @@
-//! Stalls whose kind is known, as they were made: what was dropped, what stood still.
+//! Stalls of a known kind: packets are dropped, or one end stops.
 
 use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_net::flow::Reader;
@@ -10,10 +10,10 @@ use super::tape::{End, Tape};
 pub struct Case {
     pub name: &'static str,
     stack: &'static str,
-    /// What is asked of the path and the flow, beside the rate and the round trip.
+    /// The part of the experiment beside the rate and the round trip.
     text: &'static str,
     reader: Reader,
-    /// The kinds of its stalls, in the order of time; of many, the first.
+    /// Kinds of its stalls in order of time; if there are many, the first ones.
     pub kinds: &'static [StallKind],
 }
 
@@ -30,7 +30,7 @@ const fn case(name: &'static str, text: &'static str, kinds: &'static [StallKind
     }
 }
 
-/// All of them. `BULK` and `ANSWER` stand for what is sent.
+/// Returns all cases. `BULK` and `ANSWER` stand for the data that is sent.
 pub fn all() -> Vec<Case> {
     use StallKind as K;
     vec![
@@ -40,31 +40,31 @@ pub fn all() -> Vec<Case> {
             &[K::TailOpen],
         ),
         case(
-            "they are lost, and what a timer sends as well",
+            "these segments are lost, and so is the first retransmission by the timer",
             "drop = [\"28-29\", \"28#2\"]\nANSWER",
             &[K::TailOpen, K::TimeoutDouble],
         ),
         case(
-            "they are lost while a loss before is repaired",
+            "these segments are lost during a repair",
             "drop = [\"20\", \"28-29\"]\nANSWER",
             &[K::TailRecovery],
         ),
         Case {
-            // Linux's SACK finds a lost repair by what is sacked after it.
+            // Linux's SACK detects a lost retransmission by later SACKs.
             stack: "newreno/reno",
             ..case(
-                "a fast repair is lost",
+                "a fast retransmission is lost",
                 "drop = [\"200\", \"200#2\"]\n[receiver]\nbuffer = \"20000B\"\nBULK",
                 &[K::FastDouble],
             )
         },
         case(
-            "all is lost for a while",
+            "everything is lost for a while",
             "drop = [\"2s..2.1s\"]\nBULK",
             &[K::ContinuousLoss],
         ),
         case(
-            "all is lost for a second",
+            "everything is lost for a second",
             "drop = [\"2s..3s\"]\nBULK",
             &[K::ContinuousLoss, K::TimeoutDouble],
         ),
@@ -89,7 +89,7 @@ pub fn all() -> Vec<Case> {
             &[K::AckDelayOrLoss],
         ),
         case(
-            "nothing passes for less than a timeout",
+            "nothing passes for a time shorter than the timeout",
             "changes = [{ at = \"2s\", gap = \"170ms\" }]\nBULK",
             &[K::PacketDelay],
         ),
@@ -107,7 +107,7 @@ pub fn all() -> Vec<Case> {
 }
 
 impl Case {
-    /// Its experiment: without RACK, which would not wait for a timer.
+    /// Returns the experiment, without RACK, which would not wait for a timer.
     fn experiment(&self) -> String {
         let rest = self.text.replace("BULK", "").replace("ANSWER", ANSWER);
         format!(
@@ -117,7 +117,7 @@ impl Case {
         )
     }
 
-    /// The kinds that are told of it, captured there.
+    /// Returns the kinds that a diagnosis of the capture at `end` names.
     pub fn told(&self, end: End) -> Vec<StallKind> {
         let text = self.experiment();
         let tape = match self.reader {

@@ -1,5 +1,5 @@
-//! Packets of a simulated flow as each end would capture them: real headers, and timestamps that echo what
-//! that end has heard.
+//! Packets of a simulated flow as each end would capture them: real headers, and timestamps that echo what that end has
+//! received.
 
 use std::net::SocketAddr;
 
@@ -10,25 +10,25 @@ use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{ReceiverConfig, SenderConfig};
 
-/// The receiver's SYN has this number.
+/// Initial sequence number of the receiver.
 const RECEIVER_ISN: SeqNumber = SeqNumber(1_000_000);
-/// What the receiver's timestamps count: milliseconds.
+/// Unit of the receiver's timestamps: a millisecond.
 const TICK_NANOS: u64 = 1_000_000;
-/// Time zero of the simulation, in the receiver's ticks.
+/// Receiver's timestamp at the start of the simulation.
 const CLOCK_AT_ZERO: u64 = 1_000_000;
-/// The simulation begins so much after the capture, which has a handshake before it.
+/// Time between the start of the capture and the start of the simulation, for the handshake.
 pub const LEAD: Duration = Duration::from_secs(10);
 const SENDER_WINDOW: u16 = 65_535;
 
 /// Makes packets.
 pub struct Wardrobe {
-    /// The sender's address and port, and the receiver's.
+    /// Addresses and ports of the sender and the receiver.
     ends: [SocketAddr; 2],
     sender: SenderConfig,
     receiver: ReceiverConfig,
     scale: u8,
     ids: [u16; 2],
-    /// The latest TSval of the receiver's that the sender has heard, and the window last granted.
+    /// Latest TSval of the receiver that has reached the sender, and last window.
     echo: u32,
     window: u16,
 }
@@ -40,7 +40,7 @@ fn ends() -> [SocketAddr; 2] {
     ]
 }
 
-/// The receiver's clock.
+/// Returns the receiver's timestamp.
 pub fn clock(at: Instant) -> u32 {
     (at.as_nanos() / TICK_NANOS + CLOCK_AT_ZERO) as u32
 }
@@ -62,7 +62,7 @@ impl Wardrobe {
         }
     }
 
-    /// With these addresses and ports of sender and receiver.
+    /// Sets the addresses and ports of sender and receiver.
     #[must_use]
     pub fn between(mut self, ends: [SocketAddr; 2]) -> Self {
         self.ends = ends;
@@ -84,7 +84,7 @@ impl Wardrobe {
         buffer
     }
 
-    /// A data segment, pushed or not.
+    /// Returns a data segment; `pushed` sets PSH.
     pub fn data(&mut self, sent: &DataSegment, pushed: bool) -> Vec<u8> {
         let segment = Segment {
             ack: Some(RECEIVER_ISN.at(1)),
@@ -103,7 +103,7 @@ impl Wardrobe {
         self.packet(0, &segment)
     }
 
-    /// An ACK that leaves at this time.
+    /// Returns an ACK that leaves at this time.
     pub fn ack(&mut self, at: Instant, ack: &Ack) -> Vec<u8> {
         self.window = u16::try_from(ack.window >> self.scale).unwrap_or(u16::MAX);
         let segment = Segment {
@@ -126,12 +126,12 @@ impl Wardrobe {
         self.packet(1, &segment)
     }
 
-    /// The sender has heard an ACK that left at this time.
+    /// Records that an ACK that left at this time has reached the sender.
     pub fn heard(&mut self, left_at: Instant) {
         self.echo = self.echo.max(clock(left_at));
     }
 
-    /// SYN, SYN-ACK and ACK.
+    /// Returns SYN, SYN-ACK and ACK.
     pub fn handshake(&mut self) -> [Vec<u8>; 3] {
         let first = SeqNumber(self.sender.isn.0.wrapping_sub(1));
         let with_timestamps = self.sender.timestamps.is_some();
@@ -184,7 +184,7 @@ impl Film {
         self.0.push((at, packet));
     }
 
-    /// As a file; `handshake` has the times of its three packets.
+    /// Returns the capture as a file; `times` are those of the handshake.
     pub fn file(&self, handshake: &[Vec<u8>; 3], times: [Instant; 3]) -> Vec<u8> {
         let mut writer = CaptureWriter::new(Vec::new(), Snap::Headers).expect("memory");
         for (packet, at) in handshake.iter().zip(times) {

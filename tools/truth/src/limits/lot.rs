@@ -1,25 +1,25 @@
-//! Transfers drawn by lot: who sends, what the application and the receiver do, over which path.
+//! Randomly drawn transfers: sender, application, receiver and path.
 
 use dupack_net::flow::Reader;
 use dupack_tcp::time::Duration;
 
 use super::tape::Tape;
 
-/// What the application does.
+/// Behaviour of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Work {
-    /// It always has more.
+    /// Always more data.
     Bulk,
-    /// So much, and that is all.
+    /// A fixed amount of data.
     Short,
-    /// Answers, each some time after the one before was acknowledged.
+    /// Answers, each some time after the previous one was acknowledged.
     Answers,
-    /// Something at regular times.
+    /// Data at regular times.
     Writes,
     Video,
-    /// Always more, for a receiver with a small window.
+    /// Always more data, to a receiver with a small window.
     SmallWindow,
-    /// Always more, for a receiver whose application reads slowly, or stops reading.
+    /// Always more data, to a receiver whose application reads slowly or stops reading.
     SlowReader,
 }
 
@@ -32,13 +32,13 @@ pub struct Drawn {
     pub dialect: &'static str,
     pub work: Work,
     pub reader: Reader,
-    /// The experiment, as a file has it.
+    /// The experiment as a file contains it.
     pub text: String,
-    /// All of it in a line.
+    /// Description in one line.
     pub line: String,
 }
 
-/// Recovery, control, and how often.
+/// Recovery, control and weight.
 const STACKS: [(&str, &str, u32); 22] = [
     ("rack", "cubic", 6),
     ("rack", "reno", 4),
@@ -77,18 +77,18 @@ const WORKS: [Work; 10] = [
     Work::SlowReader,
 ];
 
-/// Bytes of a packet on the wire.
+/// Bytes of a full packet on the wire.
 const WIRE: f64 = 1500.0;
-/// No transfer has more packets than this, about.
+/// Approximate largest number of packets of a transfer.
 const PACKETS_MAX: f64 = 12_000.0;
 
 impl Drawn {
-    /// That of a seed.
+    /// Returns the transfer of a seed.
     pub fn of(seed: u64) -> Self {
         let mut lot = Lot(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x2545_f491_4f6c_dd1d);
         lot.next();
         let (recovery, control) = lot.stack();
-        // As with Linux's fq.
+        // Paced as by Linux's fq.
         let paced = matches!(control, "reno" | "cubic") && lot.of(&[true, false, false, false]);
         let pace = if paced { "(pacing=on)" } else { "" };
         let dialect = lot.of(&["linux", "linux", "linux", "rfc", "ns2"]);
@@ -137,7 +137,7 @@ impl Drawn {
 }
 
 impl Drawn {
-    /// What comes of it.
+    /// Runs the transfer and captures it.
     pub fn tape(&self) -> Tape {
         match self.reader {
             Reader::AtOnce => Tape::of(&self.text, self.seed),
@@ -148,7 +148,7 @@ impl Drawn {
 
 /// A path.
 struct Way {
-    /// In Mbit/s, and ms.
+    /// In Mbit/s; the round-trip time is in ms.
     rate: f64,
     rtt: f64,
     text: String,
@@ -212,7 +212,7 @@ impl Way {
 }
 
 impl Way {
-    /// An application that reads slowly: less than the path has, or nothing for a while.
+    /// Draws an application that reads more slowly than the path delivers, or stops for a while.
     fn reader(&self, lot: &mut Lot) -> Reader {
         let every = lot.of(&[1, 20, 200, 1000]);
         let share = 0.1 + 0.8 * lot.share();
@@ -230,7 +230,7 @@ impl Way {
 }
 
 impl Work {
-    /// The flow as a file has it, in words, and the receive buffer.
+    /// Draws the flow as a file contains it, its description, and the receive buffer.
     fn drawn(self, lot: &mut Lot, path: &Way) -> (String, String, String) {
         let product = path.rate * 1e6 / 8.0 * path.rtt / 1e3;
         let none = String::new;
@@ -285,7 +285,7 @@ impl Work {
     }
 }
 
-/// Draws numbers; the same ones for the same seed (SplitMix64).
+/// Random numbers from a seed (SplitMix64).
 struct Lot(u64);
 
 impl Lot {

@@ -1,4 +1,4 @@
-//! The budget of time and the stalls, beside what a simulated sender knew.
+//! The time budget and the stalls, compared with the knowledge of a simulated sender.
 
 pub mod account;
 pub mod cases;

@@ -1,4 +1,4 @@
-//! How far a budget is off the truth.
+//! Errors of a time budget.
 
 use dupack_diagnosis::StreamFindings;
 use dupack_diagnosis::analyse::budget::{Group, Limit};
@@ -6,20 +6,20 @@ use dupack_tcp::time::Duration;
 
 use super::account::{Held, Truth};
 
-/// What is compared.
+/// A compared quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Time without anything to send, as a kernel counts it.
+    /// Time without data to send, as a kernel counts it.
     Idle,
     /// Time limited by the receive window, as a kernel counts it.
     Rwnd,
-    /// Time in which the application had nothing more to send, outstanding data or not.
+    /// Time in which the application had no more data to send, with or without data outstanding.
     Application,
     Receiver,
     Timers,
-    /// Time under repair, where more is told than there was: the bottleneck may have the rest.
+    /// Time in recovery, if the diagnosis reports more than the truth: the bottleneck may account for the rest.
     Recovery,
-    /// The whole.
+    /// Duration of the transfer.
     Length,
 }
 
@@ -33,11 +33,11 @@ pub const MEASURES: [Measure; 7] = [
     Measure::Length,
 ];
 
-/// Told and true, in percent of the transfer.
+/// Reported and true values, in percent of the transfer.
 #[derive(Clone, Debug)]
 pub struct Off {
     pairs: [(f64, f64); MEASURES.len()],
-    /// All that is told.
+    /// All reported shares.
     shares: String,
 }
 
@@ -47,7 +47,11 @@ impl Off {
         let sum = Limit::ALL
             .into_iter()
             .fold(Duration::ZERO, |sum, limit| sum + shares.of(limit));
-        assert_eq!(sum, shares.duration(), "the shares are not the whole");
+        assert_eq!(
+            sum,
+            shares.duration(),
+            "the shares do not sum to the duration"
+        );
         let told = |time: Duration| 100.0 * shares.share(time);
         let pairs = MEASURES.map(|measure| match measure {
             Measure::Idle => (
@@ -104,11 +108,11 @@ impl Off {
     }
 }
 
-/// Of many.
+/// Errors of many transfers.
 #[derive(Default)]
 pub struct Summary(Vec<Off>);
 
-/// What the aim is, in percent.
+/// Aimed largest error, in percent.
 pub const AIM: f64 = 5.0;
 
 impl Summary {
@@ -120,7 +124,7 @@ impl Summary {
         self.0.len()
     }
 
-    /// The share of transfers in which a measure is off by no more than the aim.
+    /// Returns the share of transfers in which the error of a measure is within the aim.
     pub fn within(&self, measure: Measure) -> f64 {
         let within = self.0.iter().filter(|off| off.off(measure).abs() <= AIM);
         within.count() as f64 / self.0.len().max(1) as f64

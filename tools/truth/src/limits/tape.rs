@@ -1,4 +1,4 @@
-//! A simulated transfer, captured at both ends, and what its sender did with its time.
+//! A simulated transfer, captured at both ends, with the time budget of its sender.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,7 +24,7 @@ use dupack_tcp::time::{Duration, Instant};
 use super::account::{Account, Truth};
 use super::dress::{Film, LEAD, Wardrobe};
 
-/// Where a capture was taken.
+/// Place of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Sender,
@@ -37,7 +37,7 @@ impl End {
 
 /// A transfer.
 pub struct Tape {
-    /// The captures: at the sender's end, at the receiver's.
+    /// Captures at the sender and at the receiver.
     captures: [Vec<u8>; 2],
     pub truth: Truth,
 }
@@ -57,8 +57,8 @@ impl Tape {
         Self::run(simulation, until)
     }
 
-    /// A transfer that always has more, to a receiver whose application reads slowly: which no experiment
-    /// file can say. Its stack, ends and path are those of the experiment, but for what is amiss on the path.
+    /// Runs a transfer that always has more data, to a receiver whose application reads slowly, which an experiment
+    /// file cannot describe. Stack, ends and path are those of the experiment, without impairments of the path.
     pub fn to_slow_reader(text: &str, reader: Reader, seed: u64) -> Self {
         let source = Source::new("tape", text);
         let parsed = source.parse().unwrap_or_else(|e| panic!("{text}: {e:?}"));
@@ -87,7 +87,7 @@ impl Tape {
         Self::run(simulation, Duration::from_nanos(e.duration.as_nanos()))
     }
 
-    /// Runs the first flow of a simulation for so long.
+    /// Runs the first flow of a simulation until a time.
     pub fn run(mut simulation: Simulation, until: Duration) -> Self {
         let flow = simulation.tcp(FIRST).expect("a flow");
         let (sender, receiver) = (*flow.sender().config(), *flow.receiver().config());
@@ -105,7 +105,7 @@ impl Tape {
         camera.finish()
     }
 
-    /// What is made of it, captured there; `None` if there was no data.
+    /// Diagnoses the capture at `end`; `None` if it has no data.
     pub fn diagnosed(&self, end: End) -> Option<StreamFindings> {
         let bytes = self.capture(end);
         let mut reader = CaptureReader::new(bytes).expect("a capture");
@@ -114,7 +114,7 @@ impl Tape {
         connection.streams.opener
     }
 
-    /// The file.
+    /// Returns the capture file of `end`.
     pub fn capture(&self, end: End) -> &[u8] {
         match end {
             End::Sender => &self.captures[0],
@@ -126,13 +126,13 @@ impl Tape {
 struct Camera {
     wardrobe: Wardrobe,
     films: [Film; 2],
-    /// Data packets that have not arrived yet, by their order and when they left.
+    /// Data packets in transit, by order and time of sending.
     under_way: HashMap<(u64, u64), (Instant, Vec<u8>)>,
-    /// Where what the application had written ended when it was sent.
+    /// Ends of the data that the application had written at the time of sending.
     pushed: HashSet<u64>,
-    /// ACKs that have not arrived yet, by their number.
+    /// ACKs in transit, by number.
     acks: HashMap<u64, (Instant, Vec<u8>)>,
-    /// The least time there and back.
+    /// Smallest delay in each direction.
     ways: [Duration; 2],
     account: Account,
     first: Option<Instant>,

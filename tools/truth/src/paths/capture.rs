@@ -1,8 +1,8 @@
-//! Captures of a simulated flow, as they would have been taken at either of its ends.
+//! Captures of a simulated flow, as taken at either end.
 //!
-//! A capture at the sender has segments when they left and ACKs when they came; one at the receiver has
-//! segments when they came and ACKs when they left. The packets themselves are the same: a segment echoes the
-//! timestamp of the last ACK that its sender had, wherever it is captured.
+//! A capture at the sender contains segments at their departure and ACKs at their arrival; one at the receiver contains
+//! segments at their arrival and ACKs at their departure. The packets are the same: a segment echoes the timestamp of
+//! the last ACK that its sender had received, wherever it is captured.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -15,16 +15,16 @@ use dupack_tcp::segment::Ack;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
-/// The simulation begins so long after the clock of the capture: there is room for the handshake.
+/// Time between the start of the capture's clock and the start of the simulation, for the handshake.
 const BEFORE: Duration = Duration::from_secs(10);
 
-/// What both clocks of timestamps had counted by then.
+/// Value of both timestamp clocks at the start of the simulation.
 const CLOCK: u32 = 1_000_000;
 
-/// The receiver's SYN.
+/// Initial sequence number of the receiver.
 const RECEIVER_ISN: SeqNumber = SeqNumber(5_000_000);
 
-/// Where a capture is taken.
+/// Place of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
     Sender,
@@ -35,7 +35,7 @@ impl End {
     pub const BOTH: [Self; 2] = [Self::Sender, Self::Receiver];
 }
 
-/// The capture at one end of `trace`, whose path takes `rtt` there and back without a queue.
+/// Returns the capture at one end of `trace`, whose path has the round-trip time `rtt` without queues.
 pub fn at(end: End, trace: &Trace, rtt: Duration) -> Vec<u8> {
     let mut taken = Taken::new(trace);
     taken.handshake(end, rtt);
@@ -86,7 +86,7 @@ struct Taken<'a> {
     receiver: SocketAddr,
     scale: u8,
     numbers: [u16; 2],
-    /// The last timestamp of the receiver's that the sender had.
+    /// Last timestamp of the receiver that the sender had received.
     heard: u32,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Taken<'a> {
             .expect("memory takes it");
     }
 
-    /// As it looks at `end`: data may flow with the beginning of the simulation.
+    /// Writes the handshake as seen at `end`, so that data may flow from the start of the simulation.
     fn handshake(&mut self, end: End, rtt: Duration) {
         let begin = Instant::ZERO + BEFORE;
         let half = rtt / 2;
@@ -189,7 +189,7 @@ impl<'a> Taken<'a> {
         self.packet(1, &segment)
     }
 
-    /// `way` 0 is to the receiver.
+    /// Returns a packet; `way` 0 is to the receiver.
     fn packet(&mut self, way: usize, segment: &Segment) -> Vec<u8> {
         self.numbers[way] = self.numbers[way].wrapping_add(1);
         let ends = [self.sender, self.receiver];

@@ -1,4 +1,4 @@
-//! Transfers drawn from a seed: a stack over a path, and what is true of that path.
+//! Transfers drawn from a seed: a stack over a path with known properties.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ pub struct Drawn {
     pub seed: u64,
     pub stack: String,
     pub dialect: &'static str,
-    /// Bit per second; where it varies, the least and the greatest.
+    /// Bit/s; if it varies, the smallest and the largest rate.
     pub rate: f64,
     pub rate_max: Option<f64>,
-    /// One way, in seconds.
+    /// One-way delay in seconds.
     pub delay: f64,
-    /// What the queue holds, in packets.
+    /// Capacity of the queue in packets.
     pub room: u64,
     pub loss: Loss,
     pub kind: Kind,
@@ -25,7 +25,7 @@ pub struct Drawn {
     flow: String,
 }
 
-/// What the link loses by itself.
+/// Losses of the link itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
     None,
@@ -34,7 +34,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// The share of packets that is lost.
+    /// Returns the share of packets that is lost.
     pub fn share(self) -> f64 {
         match self {
             Self::None => 0.0,
@@ -44,7 +44,7 @@ impl Loss {
     }
 }
 
-/// What is special about it.
+/// Special property of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     Plain,
@@ -53,7 +53,7 @@ pub enum Kind {
     AckLoss,
     SmallWindow,
     Writes,
-    /// Rate and burst, in bit per second and bytes.
+    /// Rate in bit/s and burst in bytes.
     Policer(f64, f64),
     Varying,
 }
@@ -75,11 +75,11 @@ const CONTROLS: [&str; 8] = [
 ];
 const DIALECTS: [&str; 5] = ["rfc", "linux", "linux", "linux", "ns2"];
 
-/// No transfer has more packets than this: it would take too long to simulate.
+/// Largest number of packets of a transfer, as longer ones take too long to simulate.
 const PACKETS_MAX: f64 = 25_000.0;
 
 impl Drawn {
-    /// That of a seed.
+    /// Returns the transfer of a seed.
     pub fn of(seed: u64) -> Self {
         let mut dice = Dice::of(seed);
         let stack = format!("{}/{}", dice.one_of(&RECOVERIES), dice.one_of(&CONTROLS));
@@ -135,7 +135,7 @@ impl Drawn {
         .to_owned();
     }
 
-    /// What of it is special, as an experiment has it.
+    /// Adds the special property as an experiment contains it.
     fn say(&mut self, dice: &mut Dice, pipe: f64) {
         let _ = match self.loss {
             Loss::None => Ok(()),
@@ -197,7 +197,7 @@ impl Drawn {
         }
     }
 
-    /// The experiment, as a file has it.
+    /// Returns the experiment as a file contains it.
     pub fn experiment(&self) -> String {
         format!(
             "stacks = [\"{}\"]\ndialect = \"{}\"\nseeds = 1\nstarts = \"given\"\nduration = \"{:.1}s\"\n\
@@ -219,20 +219,20 @@ impl Drawn {
         )
     }
 
-    /// The least round-trip time of a full packet and its ACK, in seconds.
+    /// Returns the smallest round-trip time of a full packet and its ACK, in seconds.
     pub fn least_rtt(&self) -> f64 {
         let packet = f64::from(self.segment + self.header) * 8.0;
         let ack = f64::from(self.header) * 8.0;
         2.0 * self.delay + (packet + ack) / self.rate_max.unwrap_or(self.rate)
     }
 
-    /// That of a handshake's packets, which are short.
+    /// Returns the smallest round-trip time of the handshake, whose packets are short.
     pub fn short_rtt(&self) -> f64 {
         let header = f64::from(self.header) * 8.0;
         2.0 * self.delay + 2.0 * header / self.rate_max.unwrap_or(self.rate)
     }
 
-    /// All of it in a line.
+    /// Describes the transfer in one line.
     pub fn line(&self) -> String {
         let mut line = format!(
             "{} {} {} {:.2} Mbit/s rtt {:.1} ms {} pkt {:?} {:?} {:.0} s, {} {} {}",
@@ -270,7 +270,7 @@ fn kind(dice: &mut Dice, rate: f64) -> Kind {
     }
 }
 
-/// xorshift64* (Vigna 2016): enough to draw paths with.
+/// xorshift64* (Vigna 2016), sufficient for drawing paths.
 #[derive(Clone, Copy, Debug)]
 pub struct Dice(u64);
 
@@ -290,7 +290,7 @@ impl Dice {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Between 0 and 1.
+    /// Returns a number between 0 and 1.
     pub fn share(&mut self) -> f64 {
         (self.roll() >> 11) as f64 / (1_u64 << 53) as f64
     }

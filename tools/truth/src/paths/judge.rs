@@ -1,4 +1,4 @@
-//! What is told of a path, held against what is true of it.
+//! Diagnosed properties of a path, compared with the truth.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use dupack_tcp::time::Duration;
 use super::capture::{self, End};
 use super::drawn::{Drawn, Kind, Loss};
 
-/// The bounds that are promised: of the least round-trip time in seconds and as a share …
+/// Promised bounds for the smallest round-trip time, in seconds and as a share.
 const RTT_SECONDS: f64 = 1e-3;
 const RTT_SHARE: f64 = 0.02;
-/// … of the rate …
+/// Promised bound for the rate.
 const RATE_SHARE: f64 = 0.05;
-/// … and of the queue's room, of which a single packet is never told.
+/// Promised bound for the capacity of the queue; a single packet is never reported.
 const ROOM_SHARE: f64 = 0.15;
 const ROOM_PACKETS: f64 = 1.0;
 
-/// A policer that dropped fewer packets cannot be told (Flach et al.).
+/// Number of dropped packets below which a policer cannot be detected (Flach et al.).
 const POLICED_MIN: f64 = 15.0;
 
-/// What an end of an interval may be off by: numbers are kept in bins of 0.4 %.
+/// Relative tolerance for the ends of an interval: values are kept in bins of 0.4 %.
 const BIN: f64 = 0.004;
 
-/// A run of the flow that is captured.
+/// Runs the flow that is captured.
 pub fn run(experiment: &str, seed: u64) -> Trace {
     let source = Source::new("drawn.toml", experiment);
     let parsed = source.parse();
@@ -40,7 +40,7 @@ pub fn run(experiment: &str, seed: u64) -> Trace {
     Trace::record(&scenario, seed, &Interrupt::new()).expect("a network")
 }
 
-/// What the whole diagnosis makes of a capture of it.
+/// Returns the full diagnosis of its capture.
 pub fn findings(trace: &Trace, end: End, rtt: f64) -> Option<StreamFindings> {
     let file = capture::at(end, trace, Duration::from_secs_f64(rtt));
     let mut reader = CaptureReader::new(file.as_slice()).expect("a capture");
@@ -49,7 +49,7 @@ pub fn findings(trace: &Trace, end: End, rtt: f64) -> Option<StreamFindings> {
     first.streams.opener
 }
 
-/// What happened on the path.
+/// Events on the path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Happened {
     pub sent: f64,
@@ -87,7 +87,7 @@ impl Happened {
     }
 }
 
-/// How often a quantity was told, and how.
+/// Number of reports about a quantity, by their correctness.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
     pub asked: u32,
@@ -97,12 +97,12 @@ pub struct Score {
     pub wrong: Vec<String>,
 }
 
-/// The scores by quantity.
+/// Scores by quantity.
 pub type Scores = BTreeMap<(&'static str, End), Score>;
 
-/// What is told of one quantity.
+/// Report about one quantity.
 struct Answer {
-    /// The best guess and its interval.
+    /// Best estimate and its interval.
     told: Option<(f64, (f64, f64))>,
     right: bool,
     truth: (f64, f64),
@@ -127,7 +127,7 @@ impl Score {
     }
 }
 
-/// Adds what was told of `drawn` at `end`.
+/// Adds the reports about `drawn` at `end`.
 pub fn judge(scores: &mut Scores, drawn: &Drawn, happened: &Happened, end: End, path: &Path) {
     let line = drawn.line();
     let mut add = |what, answer: Answer| {
@@ -168,7 +168,7 @@ pub fn judge(scores: &mut Scores, drawn: &Drawn, happened: &Happened, end: End, 
 
 fn rate(add: &mut impl FnMut(&'static str, Answer), drawn: &Drawn, path: &Path) {
     let bits = path.rate;
-    // Where a policer was found, the rate is its.
+    // If a policer was found, the rate is that of the policer.
     let truth = match drawn.kind {
         Kind::Policer(rate, _) if path.policer.is_some() => rate,
         _ => drawn.rate,
@@ -262,7 +262,7 @@ fn answer(told: Option<(f64, (f64, f64))>, truth: f64, right: impl Fn(f64) -> bo
     }
 }
 
-/// Right is what the interval holds.
+/// A report is right if its interval contains the truth.
 fn interval(told: Option<(f64, (f64, f64))>, truth: f64) -> Answer {
     Answer {
         right: told.is_some_and(|(_, (low, high))| {

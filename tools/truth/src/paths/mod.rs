@@ -1,4 +1,4 @@
-//! Paths, and other senders on them, beside what the simulation had.
+//! Diagnosed paths and predictions for other senders, compared with simulations.
 
 pub mod capture;
 pub mod drawn;

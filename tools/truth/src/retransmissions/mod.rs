@@ -1,4 +1,4 @@
-//! Retransmissions, beside what a simulated sender knew of them.
+//! Diagnosed retransmissions, compared with the knowledge of a simulated sender.
 
 pub mod record;
 pub mod score;

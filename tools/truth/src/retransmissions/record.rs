@@ -1,4 +1,4 @@
-//! A simulated transfer, with what its sender knew at each transmission and what became of it.
+//! A simulated transfer with the state of its sender at each transmission, and the fate of each.
 
 use std::collections::HashMap;
 
@@ -23,13 +23,13 @@ pub struct Sent {
     pub offset: u64,
     pub kind: TransmitKind,
     pub why: SendReason,
-    /// The state that the sender believed itself in.
+    /// State of the sender's recovery.
     pub phase: Option<Phase>,
-    /// How often its timer had expired.
+    /// Number of timer expiries so far.
     pub expiries: u64,
-    /// How many losses it had found without.
+    /// Number of loss events so far that were detected without a timeout.
     pub loss_events: u64,
-    /// Whether it was needless.
+    /// Result of the transmission at the receiver.
     pub copy: Copy,
     pub fate: Fate,
 }
@@ -41,7 +41,7 @@ pub enum Fate {
     Dropped,
 }
 
-/// What happened.
+/// An event of the transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     pub at: Instant,
@@ -50,7 +50,7 @@ pub struct Event {
 
 #[derive(Clone, Copy, Debug)]
 pub enum What {
-    /// By its place among the transmissions.
+    /// A transmission, by its index.
     Sent(usize),
     Arrived(usize),
     AckSent(Ack),
@@ -63,15 +63,15 @@ pub struct Record {
     pub config: SenderConfig,
     pub sends: Vec<Sent>,
     pub events: Vec<Event>,
-    /// The least round trip that the sender saw.
+    /// Smallest round-trip time that the sender measured.
     pub rtt_least: Option<Duration>,
     pub signs: Signs,
 }
 
-/// What tells that a repetition was needless.
+/// Signals that reveal spurious retransmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signs {
-    /// The receiver, by DSACKs.
+    /// DSACKs of the receiver.
     Dsack,
     /// Only timestamps.
     Timestamps,
@@ -114,7 +114,7 @@ impl Record {
 struct Recording {
     sends: Vec<Sent>,
     events: Vec<Event>,
-    /// Transmissions by their place in the order of sending; that of probes is 0.
+    /// Transmissions by their order of sending; the order of probes is 0.
     by_order: HashMap<u64, usize>,
     rtt_least: Option<Duration>,
 }

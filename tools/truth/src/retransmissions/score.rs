@@ -1,4 +1,4 @@
-//! What was told beside what was so.
+//! Scores of diagnosed retransmissions.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use dupack_tcp::sender::TransmitKind;
 use super::record::{Fate, Record, Sent, Signs};
 use super::told::{Explanation, Told};
 
-/// What a packet with data was, or is told to be.
+/// True or diagnosed class of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Was {
-    /// Sent for the first time.
+    /// First transmission.
     New,
     Overtaken,
     Copy,
     Again(Class),
 }
 
-/// What each transmission was, as the sender knew it.
+/// Returns the class of each transmission, as the sender knew it.
 pub fn truth(record: &Record) -> Vec<Was> {
     let (mut expiries, mut events) = (0, 0);
     let mut truths = Vec::new();
@@ -51,7 +51,7 @@ fn truth_of(sent: &Sent, expiries: &mut u64, events: &mut u64) -> Was {
         });
     }
     if sent.phase == Some(Phase::Loss) {
-        // As a kernel says: in its state Loss.
+        // A kernel counts all retransmissions in its state Loss.
         return Was::Again(Class::AfterTimeout);
     }
     let first = sent.loss_events > *events;
@@ -59,7 +59,7 @@ fn truth_of(sent: &Sent, expiries: &mut u64, events: &mut u64) -> Was {
     Was::Again(if first { Class::Fast } else { Class::Further })
 }
 
-/// What the explainer says it was.
+/// Returns the diagnosed class.
 pub fn told(told: &Told) -> Was {
     match told.repeat {
         None => Was::New,
@@ -75,7 +75,8 @@ pub fn told(told: &Told) -> Was {
     }
 }
 
-/// The two kinds of fast repair are one: where a recovery has no phases, they are a matter of words.
+/// Merges the two classes of fast retransmission: if a recovery has no phases, the difference is a matter of
+/// definition.
 pub const fn coarse(was: Was) -> Was {
     match was {
         Was::Again(Class::Further) => Was::Again(Class::Fast),
@@ -83,7 +84,7 @@ pub const fn coarse(was: Was) -> Was {
     }
 }
 
-/// Whether a retransmission is told to have been needless, and whether it was; `None` if nothing is told.
+/// Returns whether a retransmission was diagnosed as spurious and whether it was, or `None` without a diagnosis.
 pub fn needless(transfer: &Record, told: &Told) -> Option<(bool, bool)> {
     let sent = &transfer.sends[told.sent];
     let record = told.record?;
@@ -93,25 +94,26 @@ pub fn needless(transfer: &Record, told: &Told) -> Option<(bool, bool)> {
     (is_told && sent.kind == TransmitKind::Repeat).then_some((needless, truly))
 }
 
-/// The numbers of one transfer or of many.
+/// Counts for one or many transfers.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
-    /// By what it was and what is told.
+    /// Counts by true and diagnosed class.
     pub confusion: BTreeMap<(Was, Was), u64>,
-    /// Needless, where DSACKs come: told so and was; told so and was not; was and is not told; retransmissions.
+    /// Spurious retransmissions with DSACK: diagnosed and true; diagnosed but false; true but not diagnosed; all
+    /// retransmissions.
     pub by_dsack: (u64, u64, u64, u64),
-    /// The same where only timestamps are on.
+    /// The same with timestamps only.
     pub by_timestamps: (u64, u64, u64, u64),
-    /// The same where neither is.
+    /// The same with neither.
     pub by_neither: (u64, u64, u64, u64),
-    /// Of how many it is not told whether they were needless, by the same three.
+    /// Retransmissions without a diagnosis of whether they were spurious, by the same three cases.
     pub not_told: [u64; 3],
-    /// Repairs that were lost: as above.
+    /// Lost retransmissions, counted in the same way.
     pub lost: (u64, u64, u64, u64),
 }
 
 impl Score {
-    /// Of one transfer.
+    /// Scores one transfer.
     pub fn of(record: &Record, explanation: &Explanation) -> Self {
         let truths = truth(record);
         let mut score = Self::default();
@@ -141,7 +143,7 @@ impl Score {
         count(&mut self.lost, lost, sent.fate == Fate::Dropped);
     }
 
-    /// Adds another's.
+    /// Adds another score.
     pub fn add(&mut self, other: &Self) {
         for (&pair, &count) in &other.confusion {
             *self.confusion.entry(pair).or_default() += count;
@@ -155,7 +157,7 @@ impl Score {
         }
     }
 
-    /// Retransmissions told rightly, and all.
+    /// Returns the number of correctly classified retransmissions and of all.
     pub fn classified(&self) -> (u64, u64) {
         let again = |was: Was| matches!(was, Was::Again(_));
         let pairs = self
@@ -172,7 +174,7 @@ impl Score {
         })
     }
 
-    /// The same with the first repair of a recovery told from further ones.
+    /// Returns the same with the first retransmission of a recovery distinguished from later ones.
     pub fn finely(&self) -> (u64, u64) {
         let again = |was: Was| matches!(was, Was::Again(_));
         let pairs = self

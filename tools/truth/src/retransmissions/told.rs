@@ -1,4 +1,4 @@
-//! What the explainer makes of a transfer, as captured at one of its ends.
+//! The explainer's diagnosis of a transfer, captured at one of its ends.
 
 use std::collections::BinaryHeap;
 
@@ -12,45 +12,45 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::record::{Record, Sent, What};
 
-/// Where a capture is taken.
+/// Place of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum End {
     Sender,
     Receiver,
 }
 
-/// Whether IPv4's identification is to be seen, and counts the sender's packets.
+/// Visibility of IPv4 identifications that count the sender's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ids {
     Counted,
     Absent,
 }
 
-/// What was made of one packet with data.
+/// Diagnosis of one data packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Told {
-    /// Which transmission it was.
+    /// Index of the transmission.
     pub sent: usize,
     pub repeat: Option<Repeat>,
     pub stage: Stage,
-    /// As it stood at the end.
+    /// Final diagnosis.
     pub record: Option<Retransmission>,
 }
 
-/// What was made of a transfer.
+/// Diagnosis of a transfer.
 #[derive(Debug)]
 pub struct Explanation {
     pub told: Vec<Told>,
 }
 
-/// Has a transfer explained.
+/// Diagnoses a transfer.
 pub fn explain(record: &Record, end: End, ids: Ids) -> Explanation {
     let mut stream = Stream::new(record, ids);
     let to_sender = match end {
         End::Sender => Duration::ZERO,
         End::Receiver => record.rtt_least.unwrap_or(Duration::ZERO),
     };
-    // ACKs wait until the sender had them.
+    // ACKs wait until they have reached the sender.
     let mut waiting: BinaryHeap<std::cmp::Reverse<(Instant, u64)>> = BinaryHeap::new();
     let mut acks: Vec<(Instant, Ack)> = Vec::new();
     for event in &record.events {
@@ -81,7 +81,7 @@ struct Stream {
     replay: Replay,
     explainer: Explainer,
     told: Vec<Told>,
-    /// Packets with data by their number, and the transmission that each was.
+    /// Number of data packets, and the transmission of each.
     packets: u64,
     by_packet: std::collections::HashMap<u64, usize>,
     edge: u64,
@@ -91,7 +91,7 @@ struct Stream {
 
 impl Stream {
     fn new(record: &Record, ids: Ids) -> Self {
-        // What a reader knows: what the ends agreed on, and nothing of the sender's own.
+        // The explainer knows the options that the ends agreed on, and nothing that only the sender knows.
         let mut config = SenderConfig::new(record.config.smss);
         config.isn = record.config.isn;
         config.sack = record.config.sack;

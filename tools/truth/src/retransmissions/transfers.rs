@@ -1,6 +1,6 @@
-//! Transfers over paths drawn by lot: every recovery with several controls, in all dialects.
+//! Transfers over randomly drawn paths: every recovery with several controls, in all dialects.
 
-/// The stacks, each with the dialects that it is run in.
+/// The stacks, each of which runs in every dialect.
 pub const STACKS: [&str; 16] = [
     "tahoe/reno",
     "reno/reno",
@@ -27,13 +27,13 @@ const DIALECTS: [&str; 3] = ["rfc", "linux", "ns2"];
 pub struct Transfer {
     pub stack: &'static str,
     pub dialect: &'static str,
-    /// What the path does, in a word or two.
+    /// Property of the path in a few words.
     pub path: String,
     pub text: String,
     pub seed: u64,
 }
 
-/// Draws numbers; the same ones for the same seed (SplitMix64).
+/// Random numbers from a seed (SplitMix64).
 struct Lot(u64);
 
 impl Lot {
@@ -50,7 +50,7 @@ impl Lot {
     }
 }
 
-/// `count` transfers for each stack, drawn by `seed`.
+/// Draws `count` transfers for each stack from `seed`.
 pub fn draw(count: u64, seed: u64) -> Vec<Transfer> {
     let mut transfers = Vec::new();
     for (s, stack) in STACKS.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The dialects by name.
+//! Names of the dialects.
 
 use core::error::Error;
 use core::fmt;
@@ -9,10 +9,10 @@ use alloc::string::String;
 
 use crate::catalog::nearest::nearest;
 
-/// A named set of defaults over the same code.
+/// Named set of defaults over the same code.
 ///
-/// With the feature `serde` it is read from files and written to them by its name, and with
-/// `schemars` a JSON Schema knows it.
+/// With the feature `serde` it is read from files and written to them by its name, and with `schemars` it has a JSON
+/// Schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -28,22 +28,22 @@ use crate::catalog::nearest::nearest;
     )
 )]
 pub enum Dialect {
-    /// As the RFCs in force recommend.
+    /// Behaviour that the RFCs in force recommend.
     Rfc,
-    /// As Linux does, where it differs.
+    /// Behaviour of Linux, where it differs.
     #[default]
     #[cfg_attr(feature = "schemars", schemars(description = "As Linux does."))]
     Linux,
-    /// As ns-2.35 does, whose results the papers report.
+    /// Behaviour of ns-2.35, whose results the papers report.
     #[cfg_attr(feature = "schemars", schemars(description = "As ns-2.35 does."))]
     Ns2,
 }
 
 impl Dialect {
-    /// All of them.
+    /// All dialects.
     pub const ALL: [Self; 3] = [Self::Rfc, Self::Linux, Self::Ns2];
 
-    /// Its name in files and on the command line.
+    /// Returns the name of the dialect in files and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl Dialect {
 }
 
 impl Dialect {
-    /// What it is, for whoever has to choose one.
+    /// Returns a description of the dialect, for a user who has to choose one.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
@@ -66,10 +66,10 @@ impl Dialect {
     }
 }
 
-/// A name that is no dialect's.
+/// Error of a name that belongs to no dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownDialect {
-    /// The name.
+    /// Name that was given.
     pub name: String,
 }
 

@@ -1,6 +1,6 @@
-//! What a dialect sets, as a table with sources: for whoever asks why a run came out as it did.
+//! Table of the settings of a dialect with their sources, which helps to explain the result of a run.
 //!
-//! The values are read off the configuration itself, so that the table cannot disagree with it.
+//! The values are read from the configuration itself, so that the table cannot disagree with it.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -25,19 +25,19 @@ use super::name::Dialect;
 use super::{Headers, connect_as, receiver_config, sender_config};
 use crate::catalog::needs::Needs;
 
-/// One line of the table of what an endpoint does.
+/// Line of the table of settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Setting {
-    /// What is set.
+    /// Name of the setting.
     pub name: &'static str,
-    /// To what, with its unit.
+    /// Value of the setting, with its unit.
     pub value: String,
-    /// Where the value comes from.
+    /// Source of the value.
     pub source: &'static str,
 }
 
-/// Everything that [`sender_config`], [`receiver_config`] and [`Headers`] set, with sources.
+/// Returns everything that [`sender_config`], [`receiver_config`] and [`Headers`] set, with sources.
 #[must_use]
 pub fn settings(dialect: Dialect, smss: u32, needs: &Needs) -> Vec<Setting> {
     let sender = sender_config(dialect, smss, needs);
@@ -96,13 +96,13 @@ impl Table {
             [
                 "RFC 5681 §3.1: arbitrarily high",
                 "TCP_INFINITE_SSTHRESH",
-                "tcp.cc, reset: window_, out of reach",
+                "tcp.cc, reset: window_, never reached",
             ],
         );
         self.row(
             "largest window",
             bytes(sender.max_window),
-            ["the experiment's"; 3],
+            ["set by the experiment"; 3],
         );
         self.row(
             "window after a loss",
@@ -120,8 +120,8 @@ impl Table {
         self.row(
             "growth counts",
             match sender.credit {
-                CreditRule::Acknowledged => "what is acknowledged cumulatively",
-                CreditRule::Delivered => "what an advance is the first to report",
+                CreditRule::Acknowledged => "cumulatively acknowledged bytes",
+                CreditRule::Delivered => "bytes that an advancing ACK is the first to report",
             },
             [
                 "RFC 5681 §3.1: N",
@@ -130,10 +130,10 @@ impl Table {
             ],
         );
         self.row(
-            "after idleness",
+            "after an idle period",
             match sender.idle {
-                IdleRule::Restart => "back to the initial window",
-                IdleRule::Keep => "nothing",
+                IdleRule::Restart => "restart with the initial window",
+                IdleRule::Keep => "no change",
             },
             [
                 "RFC 5681 §4.1",
@@ -208,7 +208,7 @@ impl Table {
             ],
         );
         self.row(
-            "timed",
+            "timed segments",
             match rtt.sampling {
                 RttSampling::EverySegment => "every segment sent once",
                 RttSampling::OnePerWindow => "one new segment at a time",
@@ -271,7 +271,7 @@ impl Table {
             "ECE",
             match receiver.mark_echo {
                 MarkEcho::UntilCwr => "until CWR",
-                MarkEcho::WhileMarked => "while data comes marked",
+                MarkEcho::WhileMarked => "while data arrives marked",
             },
             asked,
         );
@@ -308,7 +308,7 @@ impl Table {
                 AckPolicy::Immediate => "every segment".to_owned(),
                 AckPolicy::Delayed(most) => format!("every second segment, or after {most}"),
                 AckPolicy::Adaptive(acks) => format!(
-                    "at first {} one by one, then every second segment, or after {} to {}",
+                    "the first {} segments one by one, then every second segment, or after {} to {}",
                     acks.quick, acks.delay_min, acks.delay_max
                 ),
             },
@@ -323,7 +323,7 @@ impl Table {
             match connection.sack_compression {
                 None => "every segment".to_owned(),
                 Some(compression) => format!(
-                    "three, then one for up to {}, within {}",
+                    "three, then one for up to {} segments, within {}",
                     compression.held_max, compression.delay
                 ),
             },
@@ -334,7 +334,7 @@ impl Table {
             ],
         );
         self.row(
-            "connection: ACK of what was never sent",
+            "connection: ACK of unsent data",
             match connection.unsent_ack {
                 UnsentAck::Ignored => "ignored",
                 _ => "answered",
@@ -346,10 +346,10 @@ impl Table {
             ],
         );
         self.row(
-            "connection: an ACK that others have overtaken",
+            "connection: reordered ACK with an old timestamp",
             match connection.old_stamp {
-                OldStamp::AcksPass => "taken, or ignored if data came since",
-                _ => "answered, as all that is old",
+                OldStamp::AcksPass => "accepted, or ignored if data arrived since",
+                _ => "answered, like any old segment",
             },
             [
                 "RFC 7323 §5.3",
@@ -358,9 +358,9 @@ impl Table {
             ],
         );
         self.row(
-            "connection: a segment without timestamps that were agreed on",
+            "connection: segment without the negotiated timestamps",
             match connection.unstamped {
-                Unstamped::Taken => "taken",
+                Unstamped::Taken => "accepted",
                 _ => "dropped",
             },
             [
@@ -370,7 +370,7 @@ impl Table {
             ],
         );
         self.row(
-            "connection: data that comes again with the FIN",
+            "connection: duplicate data with the FIN",
             match connection.last_duplicate {
                 LastDuplicate::Forgotten => "not reported",
                 _ => "reported",
@@ -382,7 +382,7 @@ impl Table {
             ],
         );
         self.row(
-            "connection: SYNs at even distances before the wait doubles",
+            "connection: SYNs at equal intervals before backoff",
             connection.even_syns,
             [
                 "RFC 6298 §5.5: none",
@@ -399,7 +399,7 @@ impl Table {
                 EcnOffer::Off => "off",
                 EcnOffer::Accepted => "if the peer offers it",
                 EcnOffer::Offered => "offered",
-                EcnOffer::AccurateAccepted => "accurate or not, if the peer offers it",
+                EcnOffer::AccurateAccepted => "accurate or classic, if the peer offers it",
                 EcnOffer::AccurateOrClassicOffered => "offered, accurate if the peer offers that",
                 _ => "accurate, offered",
             },
@@ -438,10 +438,12 @@ impl Table {
             ],
         );
         self.row(
-            "connection: counts of marks that may have gone round",
+            "connection: mark counters that may have wrapped",
             match sender.wrapped_marks {
-                WrappedMarks::ByUsualAck => "have, unless ACKs report more than four packets each",
-                _ => "have",
+                WrappedMarks::ByUsualAck => {
+                    "have wrapped, unless ACKs report more than four packets each"
+                }
+                _ => "have wrapped",
             },
             [
                 "RFC 9768 §3.2.2.5.2",
@@ -459,11 +461,11 @@ impl Table {
             match path.too_big {
                 TooBigRule::Never => "ignored".to_owned(),
                 TooBigRule::AtOnce => format!(
-                    "believed from {} B on, for {}",
+                    "accepted from {} B on, for {}",
                     path.least_believed, path.lifetime
                 ),
                 _ => format!(
-                    "believed from {} B on, for {}; after a timeout if as much was acknowledged",
+                    "accepted from {} B on, for {}; after a timeout if packets of that size were acknowledged",
                     path.least_believed, path.lifetime
                 ),
             },
@@ -474,10 +476,10 @@ impl Table {
             ],
         );
         self.row(
-            "connection: what was too big",
+            "connection: segments that were too big",
             match path.cut {
-                CutRule::Window => "sent again within the window, as many segments as before",
-                _ => "sent again in slow start up to the window before",
+                CutRule::Window => "retransmitted within the window, as many segments as before",
+                _ => "retransmitted in slow start up to the previous window",
             },
             ["RFC 8201 §5.4", "tcp_simple_retransmit", none],
         );
@@ -494,7 +496,7 @@ impl Table {
             ["RFC 4821 §7.2, §7.7", "net.ipv4.tcp_mtu_probing = 0", none],
         );
         self.row(
-            "connection: unreachable at the SYN",
+            "connection: unreachable error on the SYN",
             match connection.opening_errors {
                 OpeningErrors::All => "any such error ends the attempt",
                 _ => "a hard error ends the attempt",

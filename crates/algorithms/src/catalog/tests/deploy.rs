@@ -1,4 +1,4 @@
-//! What of the catalog Linux has, what turns a stack on, and the same of catalogs that are made up.
+//! Tests of deployment on Linux: the built-in catalog, and made-up catalogs.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn obstacles(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_linux_has_of_the_catalog() {
+fn deployable_stacks_of_the_catalog() {
     let stacks = CATALOG.deployable();
     let stacks: Vec<String> = stacks.iter().map(ToString::to_string).collect();
     let controls = [
@@ -81,7 +81,7 @@ fn commands_turn_it_on() {
         let commands = deployment(stack).commands();
         assert!(!commands[0].contains("modprobe"), "{commands:?}");
     }
-    // Nothing turns SACK off: that is the whole machine's, both ways.
+    // Nothing turns SACK off for one connection: the setting holds for the whole machine, in both directions.
     assert!(obstacles("newreno/reno")[0].contains("SACK"));
 }
 
@@ -101,20 +101,20 @@ fn parameters_need_something_that_sets_them() {
     assert!(!commands.contains("tcp_recovery=1"), "{commands}");
     let checks = tuned.checks().join("\n");
     assert!(checks.contains("tc qdisc show"), "{checks}");
-    // Nothing sets C; and Linux has no PRR-CRB to choose.
+    // Nothing sets C, and Linux has no PRR-CRB to choose.
     let fixed = obstacles("rack(prr=crb)/cubic(c=0.5)");
     assert_eq!(fixed.len(), 2);
     assert!(fixed[1].contains("cubic(c=0.5)"), "{fixed:?}");
-    // What is Linux's own value is no obstacle, given or not.
+    // Linux's own value is no obstacle, given or not.
     assert!(deployment("rack(timer_tick=1ms)/cubic(slow_start=hystart)").is_possible());
-    // Another dialect's is.
+    // The value of another dialect is one.
     assert!(!deployment("rack(timer_tick=0s)/cubic").is_possible());
-    // What a module's parameters set.
+    // Settings through the parameters of a module.
     let tuned = deployment("rack/hybla(rtt0=50)").commands().join("\n");
     let wanted = "echo 50 > /sys/module/tcp_hybla/parameters/rtt0";
     assert!(tuned.contains(wanted), "{tuned}");
     assert!(deployment("rack/htcp(rtt_scaling=off)").is_possible());
-    // These can be set only as the module is loaded.
+    // These can be set only when the module is loaded.
     assert!(!deployment("rack/illinois(theta=3)").is_possible());
     let tuned = deployment("rack/dctcp(shift_g=5,alpha=0.5)")
         .commands()
@@ -127,7 +127,7 @@ fn parameters_need_something_that_sets_them() {
     ] {
         assert!(tuned.contains(wanted), "{tuned}");
     }
-    // Linux's Veno looks at the last delay, and so does ours if it is told so.
+    // Linux's Veno uses the last delay, and so does ours with `rtt=latest`.
     assert!(deployment("rack/veno(rtt=latest)").is_possible());
     assert!(!deployment("rack/veno(rtt=smoothed)").is_possible());
 }
@@ -146,7 +146,7 @@ fn a_kernels_sender_is_like_a_stack_only_if_nothing_else_is_changed() {
         counterpart("rack/westwood-linux").as_deref(),
         Some("westwood")
     );
-    // A new namespace has its own sysctls; modules are the whole machine's.
+    // A new namespace has its own sysctls; modules belong to the whole machine.
     assert_eq!(counterpart("newreno/reno"), None);
     assert_eq!(counterpart("rack(tlp=off)/cubic"), None);
     let module = "rack/cubic(fast_convergence=off)";
@@ -155,7 +155,7 @@ fn a_kernels_sender_is_like_a_stack_only_if_nothing_else_is_changed() {
 }
 
 #[test]
-fn what_comes_nearest_can_be_turned_on() {
+fn the_nearest_stack_can_be_enabled() {
     let near = |text| {
         CATALOG
             .nearest_deployable(&parse(text))
@@ -165,14 +165,14 @@ fn what_comes_nearest_can_be_turned_on() {
     assert_eq!(near("reno/reno").as_deref(), Some("rack/reno"));
     assert_eq!(near("le/reno/veno/24").as_deref(), Some("rack/reno"));
     assert_eq!(near("rack/cubic(c=0.5)").as_deref(), Some("rack/cubic"));
-    // Version 1 is another algorithm than BBRv3, and stands for nothing of it; a stack that is there
-    // needs no other.
+    // Version 1 is a different algorithm from BBRv3 and does not stand for it; a stack that can be enabled needs no
+    // substitute.
     assert_eq!(near("rack/bbr"), None);
     assert_eq!(near("rack/cubic"), None);
 }
 
 #[test]
-fn entries_name_what_there_is() {
+fn entries_name_existing_entries_and_parameters() {
     for entry in CATALOG.descriptions() {
         match &entry.linux {
             Linux::Missing(missing) => {
@@ -199,7 +199,7 @@ fn entries_name_what_there_is() {
     }
 }
 
-/// A knob's words are words of its parameter.
+/// Checks that the words of a knob are words of its parameter.
 fn words_are_known(kind: &Kind, knob: &Knob) {
     let crate::catalog::linux::Scale::Words(words) = &knob.scale else {
         return;
@@ -210,10 +210,10 @@ fn words_are_known(kind: &Kind, knob: &Knob) {
     }
 }
 
-/// Every file that a command of the catalog writes to is there on a Linux with what it needs, and what
-/// is said to be Linux's default is that of a new network namespace or has been changed here.
+/// On a Linux that has what it needs, every file exists that a command of the catalog writes to, and each value that is
+/// said to be Linux's default is the default of a new network namespace or has been changed on this machine.
 #[test]
-fn this_machines_kernel_has_what_is_set() {
+fn this_machines_kernel_has_the_settings() {
     if !Path::new("/proc/sys/net/ipv4/tcp_congestion_control").exists() {
         eprintln!("*** skipped: no Linux, or its /proc/sys is not to be seen");
         return;
@@ -228,7 +228,7 @@ fn this_machines_kernel_has_what_is_set() {
             let Some(file) = place.file() else {
                 continue;
             };
-            // What is neither built in nor loaded shows no parameters.
+            // A module that is neither built in nor loaded shows no parameters.
             let module = matches!(place, Place::Module { module, .. }
                 if !Path::new("/sys/module").join(&**module).exists());
             if !module {
@@ -240,7 +240,7 @@ fn this_machines_kernel_has_what_is_set() {
     assert!(seen > 10, "{seen}");
 }
 
-/// A catalog of somebody else's: one control in a module of theirs, two recoveries that do not agree.
+/// A catalog of another program: one control in a module of its own, and two recoveries that disagree.
 fn theirs() -> Catalog {
     let mut catalog = Catalog::empty();
     let sack = |value: &'static str| {
@@ -304,7 +304,7 @@ fn all_parts_must_be_there_together() {
     );
     let text = clash.obstacles[0].to_string();
     assert!(text.contains("net.their.sack") && text.contains('0') && text.contains('1'));
-    // No control of a kernel: nothing to choose.
+    // There is no control of a kernel to choose.
     assert_eq!(deployment("with/plain").obstacles, [Obstacle::NoControl]);
     assert_eq!(deployment("paper/half").obstacles.len(), 1);
     let all: Vec<String> = catalog
@@ -316,7 +316,7 @@ fn all_parts_must_be_there_together() {
 }
 
 #[test]
-fn who_says_nothing_is_not_in_linux() {
+fn an_entry_without_a_declaration_is_not_in_linux() {
     let entry: Entry<dyn Differentiation> = Entry::differentiation("mine", file!())
         .build(|(), _| Box::new(crate::differentiation::always::Always));
     assert_eq!(entry.description().linux, Linux::missing("").into());

@@ -1,5 +1,5 @@
-//! Every stack, in every dialect, carries a transfer over a link that loses; and in the dialect
-//! `ns2` the catalog's stacks send what ns-2's senders sent.
+//! Every stack completes a transfer over a lossy link in every dialect, and in the dialect `ns2` the catalog's stacks
+//! send the same packets as ns-2's senders.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::testing::coin;
 
 const SMSS: u32 = 1000;
 
-/// A link and the transfer over it.
+/// Link and the transfer over it.
 #[derive(Clone, Copy)]
 struct Scene {
     /// Time to put a segment on the link.
@@ -30,11 +30,11 @@ struct Scene {
     ack_policy: AckPolicy,
     /// Initial slow start threshold in segments.
     ssthresh: f64,
-    /// When to stop, done or not.
+    /// End of the run, finished or not.
     end: Instant,
 }
 
-/// The path holds 21 segments; 2000 of them take 10 s.
+/// A path that holds 21 segments; 2000 of them take 10 s.
 const PLAIN: Scene = Scene {
     service: Duration::from_millis(5),
     delay: Duration::from_millis(50),
@@ -44,7 +44,7 @@ const PLAIN: Scene = Scene {
     end: Instant::FAR_FUTURE,
 };
 
-/// Tells the differentiation of a stack that every loss is the link's.
+/// Differentiation that takes every loss for the link's and passes everything else on.
 #[derive(Debug)]
 struct Truth(Box<dyn Differentiation>);
 
@@ -60,8 +60,7 @@ impl Differentiation for Truth {
     }
 }
 
-/// Runs the transfer; answers with the time it took. `lost` sees every transmission with the
-/// window in force.
+/// Runs the transfer and returns the time that it took. `lost` sees every transmission with the window in force.
 fn run(
     stack: &StackSpec,
     dialect: Dialect,
@@ -103,7 +102,7 @@ fn run(
             receiver.next_timeout(),
         ];
         let next = next.into_iter().flatten().min();
-        now = next.expect("something is still to happen").max(now);
+        now = next.expect("an event is left").max(now);
         if data.front().is_some_and(|(at, _)| *at <= now) {
             let (_, segment) = data.pop_front().expect("it is there");
             receiver.handle_data(now, &segment);
@@ -115,10 +114,10 @@ fn run(
             receiver.handle_timeout(now);
         }
     }
-    panic!("{stack} in {dialect} does not come to an end: {sender:?}");
+    panic!("{stack} in {dialect} does not end: {sender:?}");
 }
 
-/// The time that [`PLAIN`] takes with random loss.
+/// Returns the time that [`PLAIN`] takes with random loss.
 fn transfer(stack: &StackSpec, dialect: Dialect, loss_rate: f64) -> Instant {
     let mut lost = coin(7, loss_rate);
     run(stack, dialect, &PLAIN, &mut |_, _| lost())
@@ -135,7 +134,7 @@ fn every_stack_completes_under_loss() {
 
 #[test]
 fn without_loss_every_stack_fills_the_path() {
-    // 10 s, and what slow start and the last round trip cost.
+    // 10 s, and the cost of slow start and of the last round trip.
     for stack in CATALOG.stacks_by_pairs() {
         for dialect in Dialect::ALL {
             let taken = transfer(&stack, dialect, 0.0).as_secs_f64();
@@ -179,12 +178,12 @@ fn not_slowing_down_for_the_link_pays() {
     assert!(time("newreno/westwood") < 0.9 * tcp);
 }
 
-/// The packets that ns-2's `agent` sent in the setting of Momentary's figure 3, each with the
-/// window at that time in packets. Packet 0 is the SYN, and left out.
+/// Returns the packets that ns-2's `agent` sent in the setting of Momentary's figure 3, each with the window at that
+/// time in packets. Packet 0 is the SYN, and is left out.
 fn ns2_log(agent: &str) -> Vec<(u64, f64)> {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../peers/ns2/oracle-momentary.csv"
+        "/../../validation/peers/ns2/oracle-momentary.csv"
     );
     let text = fs::read_to_string(path).expect("the log is in the repository");
     let mut cwnd = 0.0;
@@ -204,10 +203,10 @@ fn ns2_log(agent: &str) -> Vec<(u64, f64)> {
     sent
 }
 
-/// The dialect as a whole (control, rounding, timer) against ns-2.35: the same packets with the
-/// same windows, which are 11.408 before the loss of packets 24 to 30 and 5.704 after it.
+/// Compares the dialect as a whole (control, rounding, timer) with ns-2.35: the same packets with the same windows,
+/// which are 11.408 before the loss of packets 24 to 30 and 5.704 after it.
 #[test]
-fn in_the_dialect_ns2_stacks_send_what_ns2_sent() {
+fn in_the_dialect_ns2_stacks_send_the_same_packets_as_ns2() {
     let scene = Scene {
         // 1040 bytes at 1 Mbit/s; the bottleneck's 98 ms and the access links.
         service: Duration::from_micros(8320),

@@ -1,35 +1,34 @@
-//! What a loss does to the model, and what is undone if there was none (§5.5.10, §5.5.11).
+//! The effect of a loss on the model, and its undoing if the loss was spurious (§5.5.10, §5.5.11).
 
 use dupack_tcp::facts::{AckFacts, LossFacts, LossRule, SendReason, Sent, View};
 
 use super::{Bbr, State};
 use crate::congestion::delivery_rate::{LossSample, Supply};
 
-/// A recovery episode.
+/// Recovery episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Episode {
-    /// There is none.
+    /// None.
     Open,
-    /// Fast recovery, until this is acknowledged.
+    /// Fast recovery, until this offset is acknowledged.
     Fast { point: u64 },
-    /// A timeout; nothing has been sent for it yet.
+    /// A timeout, before the first transmission after it.
     TimedOut,
-    /// After a timeout, until this is acknowledged.
+    /// After a timeout, until this offset is acknowledged.
     Timeout { point: u64 },
 }
 
-/// What the undoing of the last episode would bring back (§2.15).
+/// Values that the undoing of the last episode would restore (§2.15).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
-    /// The state that the episode ended.
+    /// State that the episode ended.
     pub state: Option<State>,
     pub bw_shortterm: f64,
     pub inflight_shortterm: f64,
     pub inflight_longterm: f64,
-    /// Bytes resent in the episode that no DSACK has reported.
+    /// Bytes retransmitted in the episode that no DSACK has reported.
     pub unexplained: u64,
-    /// Where what was resent begins and ends. A DSACK outside tells of something else: of a tail
-    /// loss probe, for example.
+    /// Start and end of the retransmitted data. A DSACK outside reports something else: a tail loss probe, for example.
     pub from: u64,
     pub to: u64,
 }
@@ -41,7 +40,7 @@ impl Bbr {
             || lost > 0 && !self.has_selective_acks
     }
 
-    /// If the segment is sent again because it is lost, this is where BBR learns of the loss.
+    /// Notes a loss if the segment is retransmitted because it is lost: here BBR learns of the loss.
     pub(super) fn note_retransmission(&mut self, sent: &Sent, view: &View<'_>) {
         let SendReason::Retransmit(rule) = sent.why else {
             return;
@@ -70,7 +69,7 @@ impl Bbr {
         }
     }
 
-    /// A loss event that no retransmission tells of: a tail loss probe has repaired it.
+    /// Notes a loss event without a retransmission: a tail loss probe has repaired it.
     pub(super) fn note_loss_event(&mut self, loss: &LossFacts) {
         if loss.rule == LossRule::PROBE {
             self.sampler.lost += u64::from(loss.segment.len);
@@ -78,8 +77,8 @@ impl Bbr {
         }
     }
 
-    /// `OnEnterRTO` (§5.6.4.4). What is outstanding counts as lost now, once: its repair may take
-    /// many round trips, and each would look like a round trip with losses.
+    /// `OnEnterRTO` (§5.6.4.4). Everything outstanding counts as lost now, once: its repair may take many round trips,
+    /// and each would look like a round trip with losses.
     pub(super) fn enter_rto(&mut self, loss: &LossFacts) {
         if loss.timeouts <= 1 || self.episode == Episode::Open {
             self.save_state_upon_loss();
@@ -121,7 +120,7 @@ impl Bbr {
         }
     }
 
-    /// `InflightAtLoss`: at what volume in flight the losses crossed the threshold.
+    /// `InflightAtLoss`: the volume in flight at which the losses crossed the threshold.
     fn inflight_at_loss(&self, loss: &LossSample) -> f64 {
         let size = f64::from(loss.size);
         let inflight_prev = loss.tx_in_flight as f64 - size;
@@ -172,7 +171,7 @@ impl Bbr {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    /// DSACKs for all that an episode resent show that nothing of it had been lost.
+    /// Undoes an episode if DSACKs report everything that it retransmitted: nothing of it had been lost.
     pub(super) fn note_dsack(&mut self, ack: &AckFacts<'_>) {
         let (Some((start, end)), Some(undo)) = (ack.dsack, &mut self.undo) else {
             return;
@@ -231,8 +230,8 @@ mod tests {
 
     #[test]
     fn the_volume_at_which_losses_crossed_the_threshold() {
-        // Before the last segment of 1000 bytes was lost 1000 of 100,000 were, where 2000 are
-        // borne: (0.02 · 100,000 − 1000)/0.98 more.
+        // Before the last segment of 1000 bytes, 1000 of 100,000 bytes were lost, and 2000 are tolerated: (0.02 ·
+        // 100,000 − 1000)/0.98 more.
         let loss = LossSample {
             size: 1000,
             tx_in_flight: 101_000,

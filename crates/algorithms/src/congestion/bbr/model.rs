@@ -11,13 +11,13 @@ use crate::congestion::max_filter::MaxFilter;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
     pub count: u64,
-    /// The ACK at hand begins one (`round_start`).
+    /// `true` if the present ACK begins one (`round_start`).
     pub start: bool,
     pub since_probe_up: u64,
     next_delivered: u64,
 }
 
-/// The least round-trip time, and when it is due for ProbeRTT (§2.16, §5.3.4.3).
+/// Minimum round-trip time, and the time when it is due for ProbeRTT (§2.16, §5.3.4.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MinRtt {
     value: Option<Duration>,
@@ -29,7 +29,7 @@ pub(super) struct MinRtt {
 }
 
 impl MinRtt {
-    /// The connection begins, `srtt` its round-trip time if it has one.
+    /// Begins the connection, with `srtt` as its round-trip time if it has one.
     pub(super) fn begin(&mut self, now: Instant, srtt: Option<Duration>) {
         self.value = srtt;
         (self.stamp, self.probe_stamp) = (now, now);
@@ -39,13 +39,13 @@ impl MinRtt {
         self.value.is_none()
     }
 
-    /// In seconds.
+    /// Returns the minimum in seconds.
     pub(super) fn secs(&self) -> Option<f64> {
         self.value.map(Duration::as_secs_f64)
     }
 }
 
-/// How much more than expected is acknowledged at once (§5.5.9).
+/// Excess of the data acknowledged at once over the expected data (§5.5.9).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Aggregation {
     interval_start: Instant,
@@ -54,8 +54,8 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// A new interval. What was delivered in the last one stays on the books, as in the draft:
-    /// the next ACK finds the rate below the expected one, or begins anew.
+    /// Begins a new interval. The delivery of the last one is kept, as in the draft: the next ACK finds the rate below
+    /// the expected one, or begins a new interval.
     pub(super) fn restart(&mut self, now: Instant) {
         self.interval_start = now;
     }
@@ -66,7 +66,7 @@ impl Aggregation {
     }
 }
 
-/// What the last round trip delivered, and whether it lost (§2.10, §5.5.10.3).
+/// Delivery of the last round trip, and its losses (§2.10, §5.5.10.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Signals {
     bw_latest: f64,
@@ -74,9 +74,9 @@ pub(super) struct Signals {
     /// `is_loss_in_round`.
     pub loss_in_round: bool,
     pub loss_round_delivered: u64,
-    /// The ACK at hand ends a round trip that began with a loss, or with the last such ACK.
+    /// `true` if the present ACK ends a round trip that began with a loss, or with the last such ACK.
     pub loss_round_start: bool,
-    /// Separate ranges lost in this round trip, and where the last one ends.
+    /// Number of separate ranges lost in this round trip, and the end of the last one.
     lost_ranges: u64,
     last_lost_end: Option<u64>,
 }
@@ -163,7 +163,7 @@ impl Bbr {
         }
     }
 
-    /// Once per round trip with loss, outside of probes for bandwidth (§5.5.10.3).
+    /// Adapts the lower bounds once per round trip with loss, outside of probes for bandwidth (§5.5.10.3).
     fn adapt_lower_bounds_from_congestion(&mut self) {
         if self.state.is_probing_bw() || !self.signals.loss_in_round {
             return;
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_least_round_trip_expires_after_its_window_and_not_at_its_end() {
-        // §5.3.4.3: it is of the last ten seconds, and probed for after five.
+        // §5.3.4.3: it holds for the last ten seconds, and is probed for after five.
         let after = |elapsed: Duration| {
             let mut bbr = settled(State::ProbeBwCruise);
             bbr.now += elapsed;
@@ -260,7 +260,7 @@ mod tests {
         bbr.update_min_rtt(Some(MS(40)));
         bbr.update_min_rtt(None);
         assert_eq!(bbr.min_rtt.value, Some(MS(40)));
-        // The ten seconds begin with the first of the least.
+        // The ten seconds begin with the first of the minimum samples.
         bbr.now += MS(9_901);
         bbr.update_min_rtt(Some(MS(50)));
         assert_eq!(bbr.min_rtt.value, Some(MS(50)));

@@ -1,4 +1,4 @@
-//! What the model makes of the pace, the send quantum and the window (§5.6).
+//! Pace, send quantum and window, as the model sets them (§5.6).
 
 use dupack_tcp::time::Duration;
 
@@ -37,7 +37,7 @@ impl Bbr {
         self.set_pacing_rate_with_gain(self.pacing_gain());
     }
 
-    /// Without an estimate of the bandwidth the pace stays as it is.
+    /// Sets the pace. Without an estimate of the bandwidth it does not change.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
         let rate = gain * self.bw * (1.0 - self.constants.pacing_margin);
         if rate > 0.0 && (self.full_pipe.reached || rate > self.pacing_rate) {
@@ -53,7 +53,7 @@ impl Bbr {
             .max(self.constants.quantum_min);
     }
 
-    /// The bandwidth-delay product.
+    /// Returns the bandwidth-delay product.
     pub(super) fn bdp(&self) -> f64 {
         self.bdp_multiple(self.bw, 1.0)
     }
@@ -76,13 +76,12 @@ impl Bbr {
         }
     }
 
-    /// `Inflight`: what `gain` bandwidth-delay products at `bw` need in flight.
+    /// `Inflight`: the volume in flight for `gain` bandwidth-delay products at `bw`.
     pub(super) fn inflight(&self, bw: f64, gain: f64) -> f64 {
         self.quantization_budget(self.bdp_multiple(bw, gain))
     }
 
-    /// What is wanted in flight: the bandwidth-delay product, unless congestion cut the window
-    /// (§5.3.3.8.3).
+    /// Returns the target in flight: the bandwidth-delay product, unless congestion cut the window (§5.3.3.8.3).
     pub(super) fn target_inflight(&self) -> f64 {
         self.bdp().min(self.cwnd)
     }
@@ -142,13 +141,13 @@ mod tests {
         };
         assert_eq!(needs(State::ProbeBwCruise), BDP);
         assert_eq!(needs(State::ProbeBwUp), BDP + 2_000.0);
-        // And never less than four.
+        // It is never less than four segments.
         let bbr = settled(State::ProbeBwCruise);
         assert!(bbr.inflight(1.0, 1.0) >= 4_000.0);
     }
 
     #[test]
-    fn the_window_grows_by_what_is_acknowledged_up_to_its_bound() {
+    fn the_window_grows_by_acknowledged_data_up_to_its_bound() {
         let mut bbr = settled(State::ProbeBwCruise);
         bbr.cwnd = 50_000.0;
         bbr.set_cwnd(&sample());
@@ -163,7 +162,7 @@ mod tests {
     fn the_least_window_is_in_segments_of_the_size_that_the_path_carries_now() {
         let mut bbr = settled(State::ProbeBwCruise);
         bbr.on_segment_size(1000, 500);
-        // A path of next to nothing: four segments, and bursts of two.
+        // A path with hardly any bandwidth: four segments, and bursts of two.
         (bbr.bw, bbr.pacing_rate) = (1.0, 1.0);
         bbr.set_send_quantum();
         assert_eq!((bbr.probe_rtt_cwnd(), bbr.send_quantum), (2000.0, 1000.0));

@@ -9,7 +9,7 @@ use crate::congestion::undo::UndoParameters;
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct BbrParameters {
     /// pace in Startup, as a multiple of the bandwidth (StartupPacingGain)
-    #[parameter(source = "draft-ietf-ccwg-bbr §2.5", range = 0.1..=10.0, default = 2.77)]
+    #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.5", range = 0.1..=10.0, default = 2.77)]
     startup_pacing_gain: f64,
     /// pace in Drain, as a multiple of the bandwidth (DrainPacingGain)
     #[parameter(source = "draft-ietf-ccwg-bbr §2.5, §5.3.2", range = 0.1..=10.0, default = 0.5)]
@@ -21,25 +21,25 @@ pub struct BbrParameters {
     #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.5", range = 0.1..=10.0, default = 1.25)]
     up_pacing_gain: f64,
     /// window as a multiple of the bandwidth-delay product (DefaultCwndGain)
-    #[parameter(source = "draft-ietf-ccwg-bbr §2.6", range = 0.1..=10.0, default = 2.0)]
+    #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.6", range = 0.1..=10.0, default = 2.0)]
     cwnd_gain: f64,
-    /// the same in ProbeBW_UP
+    /// window in ProbeBW_UP as a multiple of the bandwidth-delay product
     #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.5", range = 0.1..=10.0, default = 2.25)]
     up_cwnd_gain: f64,
-    /// the same in ProbeRTT (ProbeRTTCwndGain)
+    /// window in ProbeRTT as a multiple of the bandwidth-delay product (ProbeRTTCwndGain)
     #[parameter(source = "draft-ietf-ccwg-bbr §2.16.2", range = 0.1..=10.0, default = 0.5)]
     probe_rtt_cwnd_gain: f64,
     /// share by which the pace stays below the bandwidth (PacingMarginPercent)
     #[parameter(source = "draft-ietf-ccwg-bbr §2.5", range = 0.0..=0.5, default = 0.01)]
     pacing_margin: f64,
     /// share lost in a round trip that ends a probe for bandwidth (LossThresh)
-    #[parameter(source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=0.9, default = 0.02)]
+    #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=0.9, default = 0.02)]
     loss_thresh: f64,
-    /// the most that a round trip with loss takes off the model, as a factor (Beta)
-    #[parameter(source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=1.0, default = 0.7)]
+    /// least share of the model that remains after a round trip with loss (Beta)
+    #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=1.0, default = 0.7)]
     beta: f64,
     /// share of inflight_longterm left free for others (Headroom)
-    #[parameter(source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=1.0, default = 0.15)]
+    #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=1.0, default = 0.15)]
     headroom: f64,
     /// least window that the model sets (MinPipeCwnd)
     #[parameter(
@@ -49,10 +49,10 @@ pub struct BbrParameters {
         default = 4,
     )]
     min_pipe_cwnd: u64,
-    /// growth of the delivery rate in a round trip that shows that the pipe is not full
+    /// growth of the delivery rate in a round trip below which the pipe may be full
     #[parameter(source = "draft-ietf-ccwg-bbr §5.3.1.2", range = 1.0..=10.0, default = 1.25)]
     full_bw_growth: f64,
-    /// round trips without that growth that show that it is
+    /// round trips without that growth after which the pipe is full
     #[parameter(
         source = "draft-ietf-ccwg-bbr §5.3.1.2",
         range = 1..=1000,
@@ -98,16 +98,16 @@ pub struct BbrParameters {
     /// age of the least round-trip time that calls for ProbeRTT (ProbeRTTInterval)
     #[parameter(source = "draft-ietf-ccwg-bbr §2.16.2", default = Duration::from_secs(5))]
     probe_rtt_interval: Duration,
-    /// how long ProbeRTT holds the window low at least (ProbeRTTDuration)
+    /// least duration of the low window in ProbeRTT (ProbeRTTDuration)
     #[parameter(source = "draft-ietf-ccwg-bbr §2.16.2", default = Duration::from_millis(200))]
     probe_rtt_duration: Duration,
     /// least time between two probes for bandwidth
     #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.8.3", default = Duration::from_secs(2))]
     probe_wait: Duration,
-    /// up to how much is added to it, at random
+    /// greatest random addition to that time
     #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.8.3", default = Duration::from_secs(1))]
     probe_wait_spread: Duration,
-    /// round trips between two probes, at most; fewer if the window holds fewer segments
+    /// greatest number of round trips between two probes; fewer if the window holds fewer segments
     #[parameter(
         source = "draft-ietf-ccwg-bbr §5.3.3.8.3",
         range = 1..=1000,
@@ -115,10 +115,10 @@ pub struct BbrParameters {
         default = 63,
     )]
     probe_rounds_max: u64,
-    /// time at the pace that a send quantum is worth
+    /// duration at the pace that a send quantum is worth
     #[parameter(source = "draft-ietf-ccwg-bbr §5.6.3", default = Duration::from_millis(1))]
     quantum_time: Duration,
-    /// most bytes in a send quantum
+    /// greatest size of a send quantum
     #[parameter(
         source = "draft-ietf-ccwg-bbr §5.6.3",
         range = 1..=1 << 24,
@@ -126,7 +126,7 @@ pub struct BbrParameters {
         default = 64 * 1024,
     )]
     quantum_max: u64,
-    /// least segments in a send quantum
+    /// least size of a send quantum
     #[parameter(
         source = "draft-ietf-ccwg-bbr §5.6.3",
         range = 1..=1000,
@@ -134,7 +134,7 @@ pub struct BbrParameters {
         default = 2,
     )]
     quantum_min: u64,
-    /// send quanta that the window has room for at least (offload_budget)
+    /// send quanta for which the window has room at least (offload_budget)
     #[parameter(
         source = "draft-ietf-ccwg-bbr §5.5.8.1",
         range = 0..=1000,
@@ -142,19 +142,19 @@ pub struct BbrParameters {
         default = 3,
     )]
     offload_quanta: u64,
-    /// another seed gives other waits between probes, beside the connection's own
+    /// seed of the waits between probes, in addition to the connection's own
     #[parameter(
         source = "ours: the draft asks for random waits and leaves the generator open",
         range = 0..=u64::MAX,
         default = 0,
     )]
     seed: u64,
-    // It looks for DSACKs itself (§5.5.11).
+    // BBR looks for DSACKs itself (§5.5.11).
     #[embed(fix(undo_dsack = Switch::Off))]
     pub(super) undo: UndoParameters,
 }
 
-/// Their values. Volumes are in bytes.
+/// Values of the parameters. Volumes are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Constants {
     pub smss: f64,
@@ -190,7 +190,7 @@ pub(super) struct Constants {
 }
 
 impl Constants {
-    /// A full segment has `to` bytes from now on, not `from`.
+    /// Changes the size of a full segment from `from` to `to` bytes.
     pub(super) fn resize(&mut self, from: u32, to: u32) {
         let ratio = f64::from(to) / f64::from(from);
         self.smss = f64::from(to);

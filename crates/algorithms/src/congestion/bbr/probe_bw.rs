@@ -1,4 +1,4 @@
-//! The ProbeBW cycle, and the long-term bound on what is in flight (§5.3.3).
+//! The ProbeBW cycle, and the long-term bound on the bytes in flight (§5.3.3).
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -6,20 +6,20 @@ use super::{Bbr, State};
 use crate::congestion::chance;
 use crate::congestion::delivery_rate::{RateSample, Supply};
 
-/// What the ACKs that come in tell of the probe for bandwidth (`ack_phase`, §2.14).
+/// Meaning of the arriving ACKs for the probe for bandwidth (`ack_phase`, §2.14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
-    /// Nothing.
+    /// None.
     #[default]
     Init,
     Refilling,
     ProbeStarting,
     ProbeFeedback,
-    /// The probe is over, but its ACKs are still coming in.
+    /// The probe is over, but its ACKs still arrive.
     ProbeStopping,
 }
 
-/// The state of the cycle (§2.14).
+/// State of the cycle (§2.14).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cycle {
     /// Virtual time of the bandwidth filter (`cycle_count`).
@@ -32,7 +32,7 @@ pub(super) struct Cycle {
     probe_up_acked_per_inc: f64,
     pub bw_probe_up_rounds: u32,
     pub bw_probe_wait: Duration,
-    /// When the cycle began (`cycle_stamp`).
+    /// Beginning of the cycle (`cycle_stamp`).
     pub stamp: Instant,
 }
 
@@ -53,7 +53,7 @@ impl Default for Cycle {
     }
 }
 
-/// The exponent at which the slope of `inflight_longterm` stops to double.
+/// Exponent at which the slope of `inflight_longterm` stops doubling.
 const MAX_UP_ROUNDS: u32 = 30;
 
 impl Bbr {
@@ -123,7 +123,7 @@ impl Bbr {
         }
     }
 
-    /// §5.3.3.8.3.
+    /// Returns `true` if it is time to probe for bandwidth (§5.3.3.8.3).
     pub(super) fn is_time_to_probe_bw(&self) -> bool {
         let rounds = (self.target_inflight() / self.constants.smss)
             .min(self.constants.probe_rounds_max as f64);
@@ -138,7 +138,7 @@ impl Bbr {
     }
 
     fn is_time_to_go_down(&mut self, rs: &RateSample) -> bool {
-        // No segment more would fit: what is in flight comes in whole segments.
+        // No further segment would fit: data in flight comes in whole segments.
         let reached = self.prior_in_flight as f64 + self.constants.smss > self.inflight_longterm;
         if self.cycle.prev_probe_too_high && reached {
             self.cycle.prev_probe_precautionary = true;
@@ -222,7 +222,7 @@ impl Bbr {
     }
 }
 
-/// Whether a transition has been decided upon.
+/// `Yes` if a transition has been decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decided {
     Yes,
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_cautious_probe_ends_where_the_last_one_found_losses() {
-        // No segment more fits below the bound (§5.3.3.6).
+        // No further segment fits below the bound (§5.3.3.6).
         let ends = |prior_in_flight: u64, too_high: bool| {
             let mut bbr = settled(State::ProbeBwUp);
             bbr.inflight_longterm = 41_500.0;
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn losses_of_a_probe_leave_the_short_term_bounds_alone() {
-        // ResetCongestionSignals (§5.3.3.9): the round of loss that a probe ends in is its own.
+        // ResetCongestionSignals (§5.3.3.9): the loss round in which a probe ends belongs to the probe.
         let bound_after = |next: fn(&mut Bbr)| {
             let mut bbr = settled(State::ProbeBwUp);
             bbr.signals.loss_in_round = true;

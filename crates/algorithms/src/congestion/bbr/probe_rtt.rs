@@ -1,5 +1,4 @@
-//! ProbeRTT: half a bandwidth-delay product in flight for a moment, to see the path without
-//! queue (§5.3.4).
+//! ProbeRTT: half a bandwidth-delay product in flight for a short time, to measure the path without a queue (§5.3.4).
 
 use dupack_tcp::time::Instant;
 
@@ -7,10 +6,10 @@ use super::probe_bw::AckPhase;
 use super::{Bbr, State};
 use crate::congestion::delivery_rate::RateSample;
 
-/// The state of a ProbeRTT.
+/// State of a ProbeRTT.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProbeRtt {
-    /// When it may end; `None` until so little is in flight.
+    /// Time when it may end; `None` until the bytes in flight are low enough.
     done_stamp: Option<Instant>,
     round_done: bool,
 }
@@ -19,7 +18,7 @@ impl Bbr {
     /// `CheckProbeRTT` (§5.3.4.3).
     pub(super) fn check_probe_rtt(&mut self, rs: &RateSample) {
         if self.state != State::ProbeRtt && self.min_rtt.expired && !self.idle_restart {
-            // Before the state changes, so that the window without ProbeRTT is what is saved.
+            // Before the state changes, so that it saves the window without ProbeRTT.
             self.save_cwnd();
             self.state = State::ProbeRtt;
             self.probe_rtt.done_stamp = None;
@@ -35,7 +34,7 @@ impl Bbr {
     }
 
     fn handle_probe_rtt(&mut self) {
-        // Low rates are its own doing and say nothing of the path.
+        // Low rates are its own effect and say nothing about the path.
         self.sampler.mark_app_limited(self.in_flight);
         if self.probe_rtt.done_stamp.is_some() {
             self.probe_rtt.round_done |= self.rounds.start;

@@ -4,15 +4,15 @@ use super::loss::Episode;
 use super::{Bbr, State};
 use crate::congestion::delivery_rate::{RateSample, Supply};
 
-/// The plateau estimator (§5.3.1.2).
+/// Plateau estimator (§5.3.1.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
-    /// The baseline that growth is measured from (`full_bw`).
+    /// Baseline from which growth is measured (`full_bw`).
     pub bw: f64,
     pub count: u64,
-    /// Since the estimator was last reset (`full_bw_now`).
+    /// `true` if the pipe has been full since the estimator was last reset (`full_bw_now`).
     pub now: bool,
-    /// Ever (`full_bw_reached`).
+    /// `true` if the pipe has ever been full (`full_bw_reached`).
     pub reached: bool,
 }
 
@@ -73,7 +73,7 @@ impl Bbr {
             if let Some(undo) = &mut self.undo {
                 undo.state = Some(State::Startup);
             }
-            // §10.2 has both set, §5.3.1.3 the second alone; the first is looked at in UP only.
+            // §10.2 sets both, §5.3.1.3 the second alone; the first is used in UP only.
             self.full_pipe.now = true;
             self.full_pipe.reached = true;
             self.inflight_longterm = self.bdp().max(self.signals.inflight_latest);

@@ -38,7 +38,7 @@ impl Observed for Bbr {
     }
 }
 
-/// Bytes per second.
+/// Rate in bytes per second.
 const RATE: f64 = 1e6;
 pub(super) const BDP: f64 = 41_000.0;
 
@@ -46,7 +46,7 @@ fn close(left: f64, right: f64, tolerance: f64) -> bool {
     (left - right).abs() <= tolerance * right.abs()
 }
 
-/// A control without a connection, in `state` since ever, with a model of the path.
+/// Returns a control without a connection, in `state` for a long time, with a model of the path.
 pub(super) fn settled(state: State) -> Bbr {
     let mut bbr = Bbr::new(
         &typed::parameters(Dialect::Rfc, &[]).expect("defaults"),
@@ -67,7 +67,7 @@ pub(super) fn settled(state: State) -> Bbr {
     bbr
 }
 
-/// A sample of the rate that the path has.
+/// Returns a sample of the path's rate.
 pub(super) fn sample() -> RateSample {
     RateSample {
         delivery_rate: RATE,
@@ -95,8 +95,8 @@ fn startup_doubles_each_round_trip() {
 
 #[test]
 fn startup_ends_on_loss() {
-    // §5.3.1.3: the buffer holds 10 segments. Startup paces at 2.77 times the rate, so most of
-    // a flight is lost long before three round trips have shown a plateau.
+    // §5.3.1.3: the buffer holds 10 segments. Startup paces at 2.77 times the rate, so most of a flight is lost long
+    // before three round trips have shown a plateau.
     let mut w = World::new();
     w.path.buffer = 10;
     w.run_until_state(Drain);
@@ -196,7 +196,7 @@ fn loss_in_a_probe_ends_it_and_the_next_one_is_cautious() {
     assert!(bbr.cycle.prev_probe_too_high && !bbr.cycle.is_bw_probe_sample);
     let bound = bbr.inflight_longterm;
     assert!((0.7 * BDP..1.5 * BDP).contains(&bound), "{bound}");
-    // It leaves headroom, and does not stay above in CRUISE.
+    // It leaves headroom, and does not stay above the bound in CRUISE.
     w.run_until_state(ProbeBwCruise);
     w.run_until(w.millis() + 100);
     assert!(
@@ -260,7 +260,7 @@ fn loss_while_cruising_is_answered_for_the_short_term_only() {
     w.path.drop_next(3);
     w.run_until(w.millis() + 120);
     let bbr = w.bbr();
-    // max(inflight_latest, 0.7 · cwnd): 0.7 · cwnd is the larger, as in flight is half of cwnd.
+    // max(inflight_latest, 0.7 · cwnd): 0.7 · cwnd is the larger, as half of cwnd is in flight.
     assert!(
         close(bbr.inflight_shortterm, 0.7 * full, 1e-6),
         "{}",
@@ -324,7 +324,7 @@ fn a_timeout_leaves_one_segment_and_the_window_returns() {
     w.run_until(w.millis() + 3000);
     assert_eq!(w.bbr().episode, Episode::Open);
     assert!(w.bbr().cwnd >= 0.7 * before, "{}", w.bbr().cwnd);
-    // It is back at the rate of the path.
+    // It returns to the rate of the path.
     let from = w.bbr().sampler.delivered;
     w.run_until(w.millis() + 2000);
     let delivered = (w.bbr().sampler.delivered - from) as f64;
@@ -384,14 +384,14 @@ fn dsacks_of_something_else_undo_nothing() {
         bbr.bw_shortterm
     };
     assert_eq!(told(10_000, 11_000), 0.7 * RATE);
-    // Sent later than the episode's last segment: a tail loss probe.
+    // A segment sent later than the episode's last one: a tail loss probe.
     assert_eq!(told(15_000, 16_000), 0.7 * RATE);
     assert_eq!(told(14_000, 15_000), f64::INFINITY);
 }
 
 #[test]
-fn the_control_goes_without_prr() {
-    // A recovery under PRR may send no more than was delivered; BBR's window is open for more.
+fn the_control_works_without_prr() {
+    // A recovery under PRR may send no more than was delivered; BBR's window admits more.
     let mut w = World::new();
     w.run_until_state(ProbeBwCruise);
     w.run_until(w.millis() + 100);
@@ -399,7 +399,7 @@ fn the_control_goes_without_prr() {
     let flight = w.bbr().in_flight;
     w.run_until(w.millis() + 70);
     assert!(matches!(w.bbr().episode, Episode::Fast { .. }));
-    // What was lost has been sent again at once, at the pace: in flight is what it was.
+    // The lost segments have been retransmitted at once, at the pace: the bytes in flight are unchanged.
     let now = w.bbr().in_flight;
     assert!(
         close(now as f64, flight as f64, 0.15),
@@ -418,8 +418,8 @@ fn without_selective_acks_any_loss_in_a_probe_ends_it() {
 }
 
 #[test]
-fn what_arrives_twice_counts_as_delivered_if_it_was_sent_twice() {
-    // §2.2. A segment that was late is repaired, and a DSACK tells of its second copy.
+fn data_that_arrives_twice_counts_as_delivered_if_it_was_sent_twice() {
+    // §2.2. A late segment is repaired, and a DSACK reports its second copy.
     let mut w = World::new();
     w.run_until_state(ProbeBwCruise);
     w.path.delay_next(0, 1, Duration::from_millis(150));
@@ -428,7 +428,7 @@ fn what_arrives_twice_counts_as_delivered_if_it_was_sent_twice() {
     let (delivered, una) = (w.bbr().sampler.delivered, w.sender.scoreboard().una());
     assert_eq!(resent, 1000);
     assert_eq!(delivered, una + resent);
-    // A receiver that makes more of it is not believed.
+    // A receiver that reports more is not believed.
     let mut bbr = settled(ProbeBwCruise);
     let mut facts = ack_facts(bbr.now, 1, LimitedBy::Congestion, None);
     facts.dsack = Some((0, 1 << 40));
@@ -441,12 +441,12 @@ fn what_arrives_twice_counts_as_delivered_if_it_was_sent_twice() {
 }
 
 #[test]
-fn what_was_sent_twice_arrives_again_once_and_what_was_sent_once_never() {
+fn a_dsack_counts_once_and_only_for_data_sent_twice() {
     let mut bbr = settled(ProbeBwCruise);
     let board = testing::outstanding(3, bbr.now);
     let rtt = RttEstimator::new(RttConfig::default());
     let view = testing::view(bbr.now, &board, bbr.window(), &rtt);
-    // 0 and 1 leave, and 0 once more.
+    // 0 and 1 leave, and 0 again.
     for (number, transmissions) in [(0, 1), (1, 1), (0, 2)] {
         let mut segment = testing::segment(number, bbr.now);
         segment.transmissions = transmissions;
@@ -466,8 +466,8 @@ fn what_was_sent_twice_arrives_again_once_and_what_was_sent_once_never() {
 }
 
 #[test]
-fn what_timers_send_for_an_idle_application_begins_a_bubble() {
-    // §4.1.2.4: at writes and timers; a retransmission that an ACK brings about is no such moment.
+fn transmissions_by_timers_of_an_idle_application_begin_a_bubble() {
+    // §4.1.2.4: at writes and timers; a retransmission that an ACK causes is not such an event.
     let after = |why, transmissions| {
         let mut bbr = settled(ProbeBwCruise);
         let board = testing::outstanding(3, bbr.now);

@@ -1,5 +1,5 @@
-//! The model of the path: bandwidth, round trips, full pipe, the ProbeBW cycle, aggregation, and the least
-//! round-trip time with ProbeRTT (`bbr_update_model`).
+//! The model of the path: bandwidth, round trips, full pipe, the ProbeBW cycle, aggregation, and the minimum round-trip
+//! time with ProbeRTT (`bbr_update_model`).
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -11,85 +11,85 @@ use crate::congestion::delivery_rate::{RateSample, Supply};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
     pub count: u64,
-    /// The ACK at hand begins one.
+    /// `true` if the present ACK begins one.
     pub start: bool,
-    /// What was delivered when the one at hand began.
+    /// Bytes delivered when the present one began.
     pub next_delivered: u64,
 }
 
-/// Whether Startup has filled the pipe.
+/// State of the pipe in Startup.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
-    /// The bandwidth from which growth is measured.
+    /// Bandwidth from which growth is measured.
     pub bw: f64,
-    /// Round trips without growth.
+    /// Number of round trips without growth.
     pub count: u64,
     pub reached: bool,
 }
 
 impl FullPipe {
-    /// Growth is measured anew.
+    /// Restarts the measurement of growth.
     pub(super) fn forget(&mut self) {
         self.bw = 0.0;
         self.count = 0;
     }
 }
 
-/// The ProbeBW cycle.
+/// ProbeBW cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cycle {
-    /// The phase: 0 probes, 1 yields, the others cruise.
+    /// Phase: 0 probes, 1 yields, the others cruise.
     pub phase: u64,
-    /// When it began.
+    /// Beginning of the phase.
     pub began: Instant,
 }
 
-/// The least round-trip time, and ProbeRTT.
+/// Minimum round-trip time, and ProbeRTT.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MinRtt {
     pub value: Option<Duration>,
     pub stamp: Instant,
-    /// When ProbeRTT may end; `None` until so little is in flight.
+    /// Time when ProbeRTT may end; `None` until the bytes in flight are low enough.
     done: Option<Instant>,
     round_done: bool,
 }
 
 impl MinRtt {
-    /// The connection begins, with this least round-trip time if it has one.
+    /// Begins the connection, with this minimum round-trip time if it has one.
     pub(super) fn begin(&mut self, now: Instant, least: Option<Duration>) {
         self.value = least;
         self.stamp = now;
     }
 }
 
-/// How much more than expected is acknowledged at once, in segments.
+/// Excess of the data acknowledged at once over the expected data, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Aggregation {
     epoch: Instant,
     acked: f64,
-    /// The greatest excess of this window and of the one before.
+    /// Greatest excess of this window and of the one before.
     extra: [f64; 2],
     index: usize,
-    /// Round trips of this window.
+    /// Number of round trips of this window.
     rounds: u64,
 }
 
-/// Segments in an epoch from which it begins anew (`bbr_ack_epoch_acked_reset_thresh`).
+/// Number of segments in an epoch at which a new one begins (`bbr_ack_epoch_acked_reset_thresh`).
 const EPOCH_MAX: f64 = (1_u64 << 20) as f64;
 
 impl Aggregation {
-    /// A new epoch.
+    /// Begins a new epoch.
     pub(super) fn restart(&mut self, now: Instant) {
         self.epoch = now;
         self.acked = 0.0;
     }
 
-    /// The greatest excess.
+    /// Returns the greatest excess.
     pub(super) fn extra_acked(&self) -> f64 {
         self.extra[0].max(self.extra[1])
     }
 
-    /// A round trip begins; a window has so many.
+    /// Begins a round trip; a window has `window` of them.
     fn on_round(&mut self, window: u64) {
         self.rounds += 1;
         if self.rounds >= window {
@@ -99,7 +99,7 @@ impl Aggregation {
         }
     }
 
-    /// So many segments arrived, at a bandwidth of `bw` segments per second.
+    /// Takes the arrival of `acked` segments, at a bandwidth of `bw` segments per second.
     fn take(&mut self, now: Instant, acked: f64, bw: f64, cwnd: f64) {
         let mut expected = bw * now.since(self.epoch).as_secs_f64();
         if self.acked <= expected || self.acked + acked >= EPOCH_MAX {
@@ -113,18 +113,18 @@ impl Aggregation {
 }
 
 impl BbrV1 {
-    /// The greatest delivery rate of late.
+    /// Returns the greatest recent delivery rate.
     pub(super) fn max_bw(&self) -> f64 {
         self.max_bw.max()
     }
 
-    /// The bandwidth to go by (`bbr_bw`).
+    /// Returns the bandwidth in use (`bbr_bw`).
     pub(super) fn bw(&self) -> f64 {
         self.long_term.rate().unwrap_or_else(|| self.max_bw())
     }
 
-    /// An ACK came in. It has no `sample` if that is not reliable; `rtt` comes with whether the receiver
-    /// may have delayed the ACK.
+    /// Updates the model with an ACK. It has no `sample` if that is not reliable; `rtt` comes with a flag that is
+    /// `true` if the receiver may have delayed the ACK.
     pub(super) fn update_model(
         &mut self,
         sample: Option<&RateSample>,
@@ -160,7 +160,7 @@ impl BbrV1 {
         self.sample_long_term(Some(sample.supply));
         let rate = sample.delivery_rate;
         if sample.supply == Supply::Ample || rate >= self.max_bw() {
-            // A value counts in the round trip it is of and in so many after that.
+            // A value counts in its own round trip and in this number after that.
             let window = self.parameters.bw_rounds + 1;
             self.max_bw.update(rate, self.rounds.count, window);
         }
@@ -178,8 +178,8 @@ impl BbrV1 {
         self.aggregation.take(self.now, acked, bw, self.cwnd);
     }
 
-    /// Whether a phase of the cycle is over: after min_rtt; but a probe has to have reached its volume in
-    /// flight, or lost something, and the second phase is over as soon as the queue is.
+    /// Returns `true` if a phase of the cycle is over: after min_rtt. But a probe must have reached its volume in
+    /// flight, or lost something, and the second phase is over as soon as the queue is empty.
     pub(super) fn is_next_phase(&self) -> bool {
         let lasted = self.sampler.delivered_time.since(self.cycle.began);
         let is_full_length = self.min_rtt.value.is_some_and(|least| lasted > least);
@@ -201,7 +201,7 @@ impl BbrV1 {
         self.cycle.began = self.sampler.delivered_time;
     }
 
-    /// The cycle begins at a phase drawn from all but the second.
+    /// Begins the cycle at a phase drawn from all but the second.
     pub(super) fn enter_probe_bw(&mut self) {
         self.mode = Mode::ProbeBw;
         let phases = self.parameters.cycle_phases;
@@ -211,7 +211,7 @@ impl BbrV1 {
         self.advance_phase();
     }
 
-    /// The gain of the pace (`bbr_update_gains`).
+    /// Returns the gain of the pace (`bbr_update_gains`).
     pub(super) fn pacing_gain(&self) -> f64 {
         let parameters = &self.parameters;
         match self.mode {
@@ -264,7 +264,7 @@ impl BbrV1 {
             self.min_rtt.stamp = self.now;
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            // While the mode is still the one before: that window is what is to return.
+            // Before the mode changes, so that the window of the mode before is saved.
             self.save_cwnd();
             self.mode = Mode::ProbeRtt;
             self.min_rtt.done = None;
@@ -275,7 +275,7 @@ impl BbrV1 {
     }
 
     fn probe_rtt(&mut self) {
-        // Low rates are its own doing and say nothing of the path.
+        // Low rates are its own effect and say nothing about the path.
         let in_flight = self.in_flight * self.smss;
         self.sampler.mark_app_limited(in_flight as u64);
         if self.min_rtt.done.is_some() {

@@ -1,24 +1,24 @@
-//! The long-term sampler: whether a token bucket polices the flow, and at which rate (`bbr_lt_bw_sampling`).
+//! The long-term sampler: it detects a token bucket that polices the flow, and its rate (`bbr_lt_bw_sampling`).
 //!
-//! A policer lets a burst pass and then drops what exceeds its rate: the delivery rate of a round trip
-//! says what the burst was, and the pace that follows from it loses much. So the sampler takes the mean
-//! rate of intervals that begin and end with a loss, when the tokens are used up. Two intervals in a row
-//! with many losses and about the same rate make that rate the bandwidth, for some time.
+//! A policer lets a burst pass and then drops the packets that exceed its rate. The delivery rate of a round trip is
+//! that of the burst, and the pace that follows from it causes heavy losses. The sampler therefore takes the mean rate
+//! of intervals that begin and end with a loss, when the tokens are used up. Two intervals in a row with many losses
+//! and about the same rate make that rate the bandwidth, for some time.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::{BbrV1, Mode};
 use crate::congestion::delivery_rate::Supply;
 
-/// The state of the sampler. Rates are in bytes per second.
+/// State of the sampler. Rates are in bytes per second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LongTerm {
-    /// The rate of the last interval, or of the policer.
+    /// Rate of the last interval, or of the policer.
     bw: Option<f64>,
     state: State,
-    /// Round trips of the interval, or for which the rate has been in use.
+    /// Number of round trips of the interval, or for which the rate has been in use.
     rounds: u64,
-    /// The beginning of the interval: when, and what had been delivered and lost.
+    /// Beginning of the interval: its time, and the bytes delivered and lost by then.
     since: Instant,
     delivered: u64,
     lost: u64,
@@ -26,7 +26,7 @@ pub(super) struct LongTerm {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// Until something is lost.
+    /// Waiting for a loss.
     #[default]
     Waiting,
     Sampling,
@@ -35,13 +35,13 @@ enum State {
 }
 
 impl LongTerm {
-    /// The policer's rate, while it is the bandwidth.
+    /// Returns the policer's rate, while it is the bandwidth.
     pub(super) fn rate(&self) -> Option<f64> {
         self.bw.filter(|_| self.state == State::InUse)
     }
 }
 
-/// The shortest interval of which a rate is taken.
+/// Shortest interval from which a rate is taken.
 const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 
 impl BbrV1 {
@@ -62,7 +62,7 @@ impl BbrV1 {
         };
     }
 
-    /// An ACK, or a timeout, of which `supply` says nothing.
+    /// Takes an ACK; a timeout has no `supply`.
     pub(super) fn sample_long_term(&mut self, supply: Option<Supply>) {
         let lossy = self.losses > 0.0;
         match self.long_term.state {
@@ -87,7 +87,7 @@ impl BbrV1 {
         }
     }
 
-    /// The rate is in use: for so many round trips of ProbeBW.
+    /// Uses the rate, for a number of round trips of ProbeBW.
     fn use_long_term(&mut self) {
         if self.mode != Mode::ProbeBw || !self.rounds.start {
             return;
@@ -99,7 +99,7 @@ impl BbrV1 {
         }
     }
 
-    /// A loss that may end the interval: if enough was lost in it.
+    /// Handles a loss that may end the interval, if enough was lost in it.
     fn end_interval(&mut self) {
         let interval = &self.long_term;
         let lost = self.lost.saturating_sub(interval.lost) as f64;

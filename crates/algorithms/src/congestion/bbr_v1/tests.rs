@@ -28,16 +28,16 @@ impl Observed for BbrV1 {
     }
 }
 
-/// Bytes per second.
+/// Rate in bytes per second.
 const RATE: f64 = 1e6;
-/// The pace at a gain of 1.
+/// Pace at a gain of 1.
 const PACE: f64 = 0.99;
 
 fn close(left: f64, right: f64, tolerance: f64) -> bool {
     (left - right).abs() <= tolerance * right.abs()
 }
 
-/// Asks `what` every millisecond, for at most so long; whether it was true.
+/// Runs until `what` holds at a millisecond, for at most `most` milliseconds; returns `true` if it did.
 fn run_until_true(w: &mut World, most: u64, mut what: impl FnMut(&BbrV1) -> bool) -> bool {
     let end = w.millis() + most;
     while w.millis() < end {
@@ -91,7 +91,7 @@ fn three_round_trips_without_growth_fill_the_pipe_and_then_it_drains() {
 
 #[test]
 fn losses_do_not_end_startup() {
-    // Every tenth segment is lost: version 3 would leave by loss (§5.3.1.3 of its draft).
+    // Every tenth segment is lost: version 3 would leave because of the loss (§5.3.1.3 of its draft).
     let mut w = World::new();
     w.path.service = Duration::from_micros(10);
     w.path.drop_every = Some(10);
@@ -179,7 +179,7 @@ fn a_policer_is_found_and_its_rate_kept_to_for_48_round_trips() {
     assert!(found, "{:?}", w.bbr().long_term);
     let rate = w.bbr().long_term.rate().unwrap_or(0.0);
     assert!((0.85..1.15).contains(&(rate / 300_000.0)), "{rate}");
-    // While it is in use nothing probes. Once ProbeBW is reached, little is lost.
+    // While the rate is in use nothing probes. Once ProbeBW is reached, little is lost.
     assert!(run_until_true(&mut w, 2000, |b| b.mode == ProbeBw));
     let (from, began, lost) = (w.millis(), w.bbr().rounds.count, w.path.lost);
     let pace = w.bbr().pacing_rate;
@@ -201,7 +201,7 @@ fn after_an_idle_period_it_paces_at_the_bandwidth_and_measures_no_round_trip() {
     w.run_until_state(ProbeBw);
     assert!(run_until_true(&mut w, 2000, |b| b.cycle.phase == 0));
     w.feed = Feed::Paused;
-    // All arrives, and the least round-trip time is more than 10 s old.
+    // Everything arrives, and the minimum round-trip time is more than 10 s old.
     w.run_until(w.millis() + 11_000);
     let before = w.bbr();
     w.write(100_000);
@@ -229,7 +229,7 @@ fn a_recovery_conserves_packets_for_a_round_trip_and_returns_to_its_window() {
     // Losses count when they are found, not when they are repaired.
     let repaired = w.sender.stats().retransmissions;
     assert!(bbr.lost > 1000 * repaired, "{} of {repaired}", bbr.lost);
-    // The ACK that began it has let as much go as it reported.
+    // The ACK that began the recovery has released as much as it reported.
     assert!(
         bbr.cwnd <= bbr.in_flight + 2.0 && bbr.cwnd < full.cwnd,
         "{}",
@@ -300,7 +300,7 @@ fn aggregated_acks_get_a_larger_window() {
     };
     let (smooth, window) = extra(1);
     let (aggregated, larger) = extra(20);
-    // Twenty segments come at once where one would.
+    // Twenty segments arrive at once instead of one.
     assert!(smooth <= 6.0, "{smooth}");
     assert!((15.0..=30.0).contains(&aggregated), "{aggregated}");
     assert!(larger >= window + 10.0, "{larger} after {window}");

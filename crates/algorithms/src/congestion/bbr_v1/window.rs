@@ -1,27 +1,26 @@
-//! What the model makes of the pace and of the window, and the window in a recovery.
+//! Pace and window, as the model sets them, and the window in a recovery.
 
 use dupack_tcp::time::Duration;
 
 use super::{BbrV1, Mode, Phase};
 
-/// Time at the pace that a burst is worth, as a divisor of a second (`sk_pacing_shift`).
+/// Duration of a burst at the pace, as a divisor of a second (`sk_pacing_shift`).
 const BURSTS_PER_SECOND: f64 = 1024.0;
 
 /// Longest burst, in bytes (`GSO_MAX_SIZE` less a header) and in segments.
 const BURST_MAX: f64 = 65_215.0;
 const BURST_SEGMENTS_MAX: f64 = 127.0;
 
-/// Bursts that the window has room for beyond the model's volume (`bbr_quantization_budget`).
+/// Number of bursts for which the window has room beyond the model's volume (`bbr_quantization_budget`).
 const BURSTS: f64 = 3.0;
 
-/// The window without a round-trip time, and what must have been delivered before Startup looks at its
-/// target, in segments (`TCP_INIT_CWND`).
+/// Window without a round-trip time, and delivery before Startup uses its target, in segments (`TCP_INIT_CWND`).
 const INITIAL_WINDOW: f64 = 10.0;
 
-/// The round-trip time that the pace begins with if there is none yet.
+/// Round-trip time of the first pace if there is none yet.
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
 
-/// By how much a volume may exceed a whole number and still be it: what rounding adds.
+/// Tolerance by which rounding may raise a volume above a whole number.
 const ROUNDING: f64 = 1e-6;
 
 impl BbrV1 {
@@ -38,7 +37,7 @@ impl BbrV1 {
         bw * gain * (1.0 - self.parameters.pacing_margin)
     }
 
-    /// Until the pipe has been full the pace does not fall.
+    /// Sets the pace, which does not fall until the pipe has been full.
     pub(super) fn set_pacing_rate(&mut self, gain: f64) {
         let rate = self.pace(self.bw(), gain);
         if !self.has_seen_rtt && self.srtt.is_some() {
@@ -49,7 +48,7 @@ impl BbrV1 {
         }
     }
 
-    /// Segments of a burst (`bbr_tso_segs_goal`).
+    /// Returns the segments of a burst (`bbr_tso_segs_goal`).
     pub(super) fn burst(&self) -> f64 {
         let slow = self.pacing_rate * 8.0 < self.parameters.burst_rate;
         let least = if slow { 1.0 } else { 2.0 };
@@ -58,7 +57,7 @@ impl BbrV1 {
         segments.max(least).min(BURST_SEGMENTS_MAX)
     }
 
-    /// `gain` bandwidth-delay products at `bw`, in whole segments (`bbr_bdp`).
+    /// Returns `gain` bandwidth-delay products at `bw`, in whole segments (`bbr_bdp`).
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
         match self.min_rtt.value {
             None => INITIAL_WINDOW,
@@ -69,7 +68,7 @@ impl BbrV1 {
         }
     }
 
-    /// Room for the bursts of both ends and for an ACK of every other segment.
+    /// Adds room for the bursts of both ends and for an ACK of every other segment.
     fn quantization_budget(&self, cwnd: f64) -> f64 {
         let roomy = cwnd + BURSTS * self.burst();
         let even = 2.0 * libm::ceil(roomy / 2.0 - ROUNDING);
@@ -77,12 +76,12 @@ impl BbrV1 {
         even + if probes { 2.0 } else { 0.0 }
     }
 
-    /// What `gain` bandwidth-delay products at `bw` need in flight (`bbr_inflight`).
+    /// Returns the volume in flight for `gain` bandwidth-delay products at `bw` (`bbr_inflight`).
     pub(super) fn inflight(&self, bw: f64, gain: f64) -> f64 {
         self.quantization_budget(self.bdp(bw, gain))
     }
 
-    /// What is in the network when the next burst leaves, if `in_flight` is now
+    /// Returns the volume in the network when the next burst leaves, if `in_flight` is there now
     /// (`bbr_packets_in_net_at_edt`).
     pub(super) fn in_net_at_departure(&self, in_flight: f64) -> f64 {
         let wait = self.next_departure.since(self.now).as_secs_f64();
@@ -92,7 +91,7 @@ impl BbrV1 {
         (then - delivered).max(0.0)
     }
 
-    /// What aggregated ACKs need beyond the model's volume (`bbr_ack_aggregation_cwnd`).
+    /// Returns the room for aggregated ACKs beyond the model's volume (`bbr_ack_aggregation_cwnd`).
     fn aggregation_cwnd(&self) -> f64 {
         if !self.full_pipe.reached {
             return 0.0;
@@ -110,7 +109,7 @@ impl BbrV1 {
         }
     }
 
-    /// The window after an ACK for `acked` segments (`bbr_set_cwnd`).
+    /// Sets the window after an ACK for `acked` segments (`bbr_set_cwnd`).
     pub(super) fn set_cwnd(&mut self, acked: f64) {
         if acked > 0.0 {
             self.recover_or_restore(acked);
@@ -125,7 +124,7 @@ impl BbrV1 {
         }
     }
 
-    /// A recovery begins with packet conservation, and its end brings back the window before it.
+    /// Begins a recovery with packet conservation, and restores the window before it at its end.
     fn recover_or_restore(&mut self, acked: f64) {
         if self.losses > 0.0 {
             self.cwnd = (self.cwnd - self.losses).max(1.0);
@@ -155,7 +154,7 @@ impl BbrV1 {
         self.cwnd = self.cwnd.max(self.parameters.min_cwnd as f64);
     }
 
-    /// Keeps the window to return to (`bbr_save_cwnd`).
+    /// Saves the window to return to (`bbr_save_cwnd`).
     pub(super) fn save_cwnd(&mut self) {
         self.prior_cwnd = if self.prior_phase == Phase::Open && self.mode != Mode::ProbeRtt {
             self.cwnd

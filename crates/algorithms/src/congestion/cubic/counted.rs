@@ -1,7 +1,7 @@
-//! CUBIC's growth in whole segments, as Linux counts it.
+//! CUBIC's growth in whole segments, as in Linux.
 //!
-//! `net/ipv4/tcp_cubic.c` (`bictcp_update`) and `net/ipv4/tcp_cong.c` (`tcp_cong_avoid_ai`). The
-//! window grows by one segment for every n that are acknowledged:
+//! `net/ipv4/tcp_cubic.c` (`bictcp_update`) and `net/ipv4/tcp_cong.c` (`tcp_cong_avoid_ai`). The window grows by one
+//! segment for every n that are acknowledged:
 //!
 //! ```text
 //! n = ⌊cwnd / (⌊W_cubic(t + least RTT)⌋ − cwnd)⌋       100 · cwnd if W_cubic is not above cwnd
@@ -11,69 +11,68 @@
 //!   at least 2                                         half a window per round trip
 //! ```
 //!
-//! It is RFC 9438 §4.2 to §4.5 but for the rounding, the bound of 20, the least round-trip time
-//! in place of the smoothed one, and W_est, which grows at the same rate above `cwnd_prior`. n is
-//! found anew when the window has changed, at most once in a tick of 1 ms, and 1/32 s after the
-//! last time in any case.
+//! This is RFC 9438 §4.2 to §4.5 except for the rounding, the bound of 20, the minimum round-trip time in place of the
+//! smoothed one, and W_est, which grows at the same rate above `cwnd_prior`. n is recomputed when the window has
+//! changed, at most once in a tick of 1 ms, and in any case 1/32 s after the last time.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// n at most, while W_max is not known (`bictcp_update`: 5 % per round trip).
+/// Greatest n while W_max is not known (`bictcp_update`: 5 % per round trip).
 const UNKNOWN_MAX: f64 = 20.0;
 
-/// n at least (`bictcp_update`: no more than 1.5 times the window per round trip).
+/// Least n (`bictcp_update`: no more than 1.5 times the window per round trip).
 const LEAST: f64 = 2.0;
 
 /// n where the curve is flat, in windows (`bictcp_update`: "very small increment").
 const FLAT: f64 = 100.0;
 
-/// How long n holds while the window does (`HZ / 32`).
+/// Time for which n is valid if the window does not change (`HZ / 32`).
 const HOLDS: Duration = Duration::from_micros(31_250);
 
-/// A tick of Linux's clock (HZ = 1000).
+/// Tick of Linux's clock (HZ = 1000).
 const TICK_NS: u64 = 1_000_000;
 
-/// What W_cubic says at an ACK. Windows are in segments.
+/// Value of W_cubic at an ACK. Windows are in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Curve {
     /// W_max.
     pub w_max: f64,
     /// C · (t − K)³.
     pub rise: f64,
-    /// Whether a loss has shown W_max.
+    /// `true` if a loss has shown W_max.
     pub is_known: bool,
 }
 
 impl Curve {
-    /// Linux rounds the distance from W_max, on both sides towards it.
+    /// Returns the target. Linux rounds the distance from W_max, on both sides towards it.
     fn target(&self) -> f64 {
         self.w_max + libm::trunc(self.rise)
     }
 }
 
-/// What is counted.
+/// Counters of the growth.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
     /// n.
     per_increase: f64,
-    /// When n was found, and for which window.
+    /// Time when n was computed, and the window at that time.
     found: Option<(Instant, f64)>,
-    /// Segments towards the next increase of the window.
+    /// Segments acknowledged towards the next increase of the window.
     acked: f64,
-    /// W_est, and segments towards its next increase.
+    /// W_est, and the segments acknowledged towards its next increase.
     w_est: f64,
     acked_est: f64,
 }
 
 impl Counted {
-    /// A stage of congestion avoidance begins with a window of `cwnd`.
+    /// Begins a stage of congestion avoidance with a window of `cwnd`.
     pub(super) fn begin(&mut self, cwnd: f64) {
         self.found = None;
         self.w_est = libm::floor(cwnd);
         self.acked_est = 0.0;
     }
 
-    /// The window after an ACK for `acked` segments. `alpha` is that of W_est, if there is one.
+    /// Returns the window after an ACK for `acked` segments. `alpha` is that of W_est, if there is one.
     pub(super) fn grown(
         &mut self,
         now: Instant,
@@ -86,7 +85,7 @@ impl Counted {
         self.find(now, libm::floor(cwnd), alpha, curve);
         let n = self.per_increase;
         let mut grown = cwnd;
-        // n may have fallen below what had been counted.
+        // n may have fallen below the number of segments counted.
         if self.acked >= n {
             self.acked = 0.0;
             grown += 1.0;
@@ -135,7 +134,7 @@ impl Counted {
         self.per_increase = self.per_increase.max(LEAST);
     }
 
-    /// A loss or a timeout was answered: counting begins anew.
+    /// Restarts the count after the answer to a loss or a timeout.
     pub(super) fn after_loss(&mut self) {
         self.acked = 0.0;
     }

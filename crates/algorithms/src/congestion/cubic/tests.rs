@@ -5,7 +5,7 @@ use dupack_tcp::undo::Prior;
 
 use super::*;
 use crate::catalog::{Dialect, Value, typed};
-use crate::congestion::bench::{Bench, CONTEXT};
+use crate::congestion::bench::Bench;
 
 const RTT: Duration = Duration::from_millis(100);
 const ALONE: (&str, Value) = ("reno_friendly", Value::word("off"));
@@ -20,7 +20,7 @@ fn bench(changes: &[(&str, Value)], cwnd: f64, ssthresh: f64) -> Bench {
     b
 }
 
-/// One round trip, its ACKs evenly spaced.
+/// Passes one round trip, its ACKs evenly spaced.
 fn round(b: &mut Bench) {
     let acks = b.cwnd() as u64;
     for _ in 0..acks {
@@ -36,7 +36,7 @@ fn k_and_w_cubic_in_closed_form() {
     assert_eq!((b.cwnd(), b.ssthresh()), (70.0, 70.0));
     // K = ³√((100 − 70)/0.4) = ³√75 = 4.2171633…; W(0) = 70, W(K) = 100.
     let parameters = typed::parameters(Dialect::Rfc, &[]).expect("defaults");
-    let mut cubic = Cubic::new(&parameters, &CONTEXT);
+    let mut cubic = Cubic::new(&parameters);
     cubic.note_congestion(100.0, Origin::Loss);
     let stage = cubic.begin(Instant::ZERO, 70.0);
     assert!(close(stage.k, 4.217_163_326_508_746));
@@ -88,7 +88,7 @@ fn the_target_is_at_most_half_a_window_above() {
 
 #[test]
 fn where_cubic_is_slow_it_grows_as_reno_does() {
-    // W_max = 10: K = ³√(3/0.4) = 1.957 s, so in the first round trips W_cubic hardly moves.
+    // W_max = 10: K = ³√(3/0.4) = 1.957 s, so W_cubic hardly changes in the first round trips.
     let mut b = bench(&[], 10.0, 5.0);
     b.loss(0, 10);
     assert_eq!(b.cwnd(), 7.0);
@@ -139,8 +139,8 @@ fn after_a_timeout_the_curve_starts_at_its_plateau() {
     assert!(close(b.cwnd(), 14.0 + 0.000_4 / 14.0));
 }
 
-/// Two that have lost at 100 and grown for a round trip; in 5 s that one does not use its window,
-/// `pass` happens to it. Both windows, a round trip later.
+/// Returns the windows of two flows that have lost at 100 and grown for a round trip, a round trip after a pause. For 5
+/// s one of them does not use its window, while `pass` happens to it.
 fn one_pauses(dialect: Dialect, pass: impl FnOnce(&mut Bench)) -> [f64; 2] {
     [None, Some(pass)].map(|pass| {
         let mut b = Bench::new(entry(), dialect, &[ALONE], 100.0, 50.0);
@@ -157,7 +157,7 @@ fn one_pauses(dialect: Dialect, pass: impl FnOnce(&mut Bench)) -> [f64; 2] {
     })
 }
 
-/// ACKs come for 5 s while the application sends little.
+/// ACKs arrive for 5 s while the application sends little.
 fn with_acks(b: &mut Bench) {
     b.limited_by = LimitedBy::Application;
     b.window_use = WindowUse::Partly { flight_max: 1000 };
@@ -169,7 +169,7 @@ fn with_acks(b: &mut Bench) {
     b.window_use = WindowUse::Filled;
 }
 
-/// Nothing comes for 5 s.
+/// Nothing arrives for 5 s.
 fn without_acks(b: &mut Bench) {
     let last_sent = b.now;
     b.now += Duration::from_secs(5);
@@ -187,19 +187,19 @@ fn time_does_not_count_while_the_window_is_not_used() {
         without_acks(b);
     });
     assert!(close(used, both), "{used} {both}");
-    // In whole segments, as Linux has it, it counts as long as something is outstanding.
+    // In whole segments, as in Linux, time counts as long as something is outstanding.
     let [used, limited] = one_pauses(Dialect::Linux, with_acks);
     assert!(limited > used + 10.0, "{used} {limited}");
     for dialect in [rfc, Dialect::Linux] {
         let [used, idle] = one_pauses(dialect, without_acks);
         assert!(close(used, idle), "{dialect}: {used} {idle}");
-        // If it counted, five more seconds would have shown.
+        // If it counted, five more seconds would have an effect.
         let [used, counted] = one_pauses(dialect, |b| b.now += Duration::from_secs(5));
         assert!(counted > used + 10.0, "{dialect}: {used} {counted}");
     }
 }
 
-/// ACKs for two segments every 100 ms, the least round-trip time 100 ms, too.
+/// Passes ACKs for two segments every 100 ms; the minimum round-trip time is 100 ms, too.
 fn slowly(b: &mut Bench, acks: u32) -> f64 {
     for _ in 0..acks {
         b.now += RTT;
@@ -215,19 +215,19 @@ fn linux(cwnd: f64, ssthresh: f64) -> Bench {
 }
 
 #[test]
-fn in_whole_segments_the_window_grows_by_one_for_so_many_acknowledged() {
-    // Slow start without loss: K = 0, W_max = 48, C = 0.4004. One segment for 20 until
-    // 48 + ⌊C · t³⌋ wants more; t is one round-trip time more than since the first ACK.
+fn in_whole_segments_the_window_grows_by_one_for_n_acknowledged() {
+    // Slow start without loss: K = 0, W_max = 48, C = 0.4004. One segment for 20 until 48 + ⌊C · t³⌋ asks for more; t
+    // is the time since the first ACK plus one round-trip time.
     let mut b = linux(48.0, 48.0);
     assert_eq!(slowly(&mut b, 9), 48.0);
     assert_eq!(slowly(&mut b, 1), 49.0);
-    // 20 more. At t = 2 s the target is 51: ⌊49/2⌋ = 24 is no less.
+    // 20 more. At t = 2 s the target is 51: ⌊49/2⌋ = 24 is not below 20.
     assert_eq!(slowly(&mut b, 9), 49.0);
     assert_eq!(slowly(&mut b, 1), 50.0);
-    // At t = 2.5 s the target is 48 + 6 and n = ⌊50/4⌋ = 12: what has been counted by then
-    // falls due earlier. At t = 3 s, 48 + 10: n = 6.
+    // At t = 2.5 s the target is 48 + 6 and n = ⌊50/4⌋ = 12: the segments counted by then take effect earlier. At t = 3
+    // s, 48 + 10: n = 6.
     assert_eq!(slowly(&mut b, 10), 52.0);
-    // In the end half a window per round trip, however steep the curve.
+    // At the end half a window per round trip, however steep the curve is.
     slowly(&mut b, 20);
     let before = b.cwnd();
     assert_eq!(slowly(&mut b, 10), before + 10.0);
@@ -243,7 +243,7 @@ fn in_whole_segments_time_stands_still_only_while_nothing_is_outstanding() {
     late.window_use = WindowUse::Filled;
     // t = 3.1 s: the target is 48 + 11, n = 4.
     assert_eq!(slowly(&mut late, 2), 49.0);
-    // An idle period does not, from the last transmission on, were it before the stage began.
+    // An idle period does not count, from the last transmission on, even if that was before the stage began.
     for before in [0, 2] {
         let mut idle = linux(48.0, 48.0);
         slowly(&mut idle, 1);
@@ -252,7 +252,7 @@ fn in_whole_segments_time_stands_still_only_while_nothing_is_outstanding() {
         let last_sent = now - Duration::from_millis(50 * before);
         let resumed = idle.now;
         idle.control().on_idle_end(resumed, last_sent);
-        // As if nothing had been: one for 20.
+        // As without the period: one for 20.
         assert_eq!(slowly(&mut idle, 8), 48.0);
         assert_eq!(slowly(&mut idle, 1), 49.0);
     }
@@ -332,7 +332,7 @@ fn hystart_ends_slow_start_in_linux_and_hystart_plus_plus_in_the_rfc() {
 fn a_limit_by_the_recovery_does_not_forget_the_maximum() {
     let mut b = bench(&[ALONE], 100.0, 50.0);
     b.loss(0, 100);
-    // NewReno's full ACK: cwnd below ssthresh, slow start back.
+    // NewReno's full ACK: cwnd below ssthresh, slow start again.
     b.window.cwnd = 68_000.0;
     b.ack(1);
     b.ack(1);
@@ -344,15 +344,15 @@ fn a_limit_by_the_recovery_does_not_forget_the_maximum() {
 }
 
 #[test]
-fn after_a_needless_reduction_the_curve_goes_on_where_it_was() {
-    // Both have lost at 100 and grown for some round trips; one takes a late segment for lost then.
-    let later = |curve: &'static str, needless: bool| {
+fn after_a_spurious_reduction_the_curve_continues() {
+    // Both have lost at 100 and grown for some round trips; then one takes a late segment for lost.
+    let later = |curve: &'static str, spurious: bool| {
         let mut b = bench(&[ALONE, ("undo_curve", Value::word(curve))], 100.0, 50.0);
         b.loss(0, 100);
         for _ in 0..20 {
             round(&mut b);
         }
-        if needless {
+        if spurious {
             let prior = Prior::new(b.window);
             b.control().remember();
             let reduced = b.loss(1, 70);

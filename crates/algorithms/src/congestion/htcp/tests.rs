@@ -2,16 +2,16 @@
 
 use super::*;
 use crate::catalog::{Dialect, Value, typed};
-use crate::congestion::bench::{Bench, CONTEXT};
+use crate::congestion::bench::Bench;
 use crate::recovery::sack;
 use crate::testing::{Setup, ack};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// One that had its last congestion event at 0, with these round-trip times in milliseconds.
+/// Returns a control that had its last congestion event at 0, with these round-trip times in milliseconds.
 fn control(changes: &[(&str, Value)], rtt_min: u64, rtt_max: u64) -> Htcp {
     let parameters = typed::parameters(Dialect::Rfc, changes).expect("they are known");
-    let mut control = Htcp::new(&parameters, &CONTEXT);
+    let mut control = Htcp::new(&parameters);
     control.measure_rtt(MS(rtt_min), true);
     control.memory.rtt_max = rtt_max as f64 / 1e3;
     control
@@ -71,7 +71,7 @@ fn a_loss_leaves_the_share_that_the_queue_was_not() {
     assert!((beta_after_two(60, 100) - 0.6).abs() < 1e-9);
     assert_eq!(beta_after_two(30, 100), 0.5);
     assert_eq!(beta_after_two(95, 100), 102.0 / 128.0);
-    // Too short to tell a queue.
+    // Too short to show a queue.
     assert_eq!(beta_after_two(10, 15), 0.5);
 }
 
@@ -113,16 +113,18 @@ fn the_longest_round_trip_is_no_outlier_and_fades() {
 fn throughput_is_that_of_a_window_in_a_round_trip() {
     let mut control = control(&[], 100, 100);
     let at = |ms| Instant::ZERO + MS(ms);
+    let acknowledge =
+        |control: &mut Htcp, ms, acked| control.measure_throughput(at(ms), acked, 20_000.0, 1000.0);
     // 20 segments, less the one that growth adds, and not before 100 ms have passed.
-    control.measure_throughput(at(50), 19_000, 20_000.0);
+    acknowledge(&mut control, 50, 19_000);
     assert_eq!(control.throughput.max, 0.0);
-    control.measure_throughput(at(100), 1000, 20_000.0);
+    acknowledge(&mut control, 100, 1000);
     assert_eq!(control.throughput.max, 200_000.0);
     // Four round trips after the loss it is filtered: (3 · 200,000 + 400,000)/4.
     control.throughput.begun = at(300);
-    control.measure_throughput(at(400), 40_000, 20_000.0);
+    acknowledge(&mut control, 400, 40_000);
     assert_eq!(control.throughput.max, 250_000.0);
-    control.measure_throughput(at(500), 20_000, 20_000.0);
+    acknowledge(&mut control, 500, 20_000);
     assert_eq!(control.throughput.max, 250_000.0);
 }
 
@@ -143,8 +145,8 @@ fn an_ack_adds_a_segment_at_most() {
 
 #[test]
 fn time_counts_from_the_end_of_the_recovery() {
-    // A window of eight of which one is lost at 10 s; it is repaired at 10.1 s. A second later
-    // growth is still Reno's, 1/4 for an ACK; before the loss it was a segment for each.
+    // A window of eight segments of which one is lost at 10 s; it is repaired at 10.1 s. A second later growth is still
+    // Reno's, 1/4 per ACK; before the loss it was a segment per ACK.
     let setup = Setup::new(sack::entry()).controlled_by(entry());
     let mut t = setup.window(8.0).ssthresh(4.0).start(8);
     t.receive(100, ack(8));

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::catalog::{Dialect, typed};
-use crate::congestion::bench::{Bench, CONTEXT};
+use crate::congestion::bench::Bench;
 
 fn control() -> Illinois {
     let parameters = typed::parameters(Dialect::Rfc, &[]).expect("defaults");
-    Illinois::new(&parameters, &CONTEXT)
+    Illinois::new(&parameters)
 }
 
 /// 38/128 in place of 0.3.
@@ -62,8 +62,8 @@ fn a_queue_that_was_seen_takes_five_good_round_trips() {
     assert_eq!(control.alpha_at(0.0, 0.1), 10.0);
 }
 
-/// A window of `cwnd` after a round trip of samples of `rtt` milliseconds, after one of 100 ms and one
-/// of 200 ms.
+/// Returns a bench with a window of `cwnd` after a round trip of samples of `rtt` milliseconds, after one of 100 ms and
+/// one of 200 ms.
 fn bench(cwnd: f64, rtt: u64) -> Bench {
     let mut b = Bench::new(entry(), Dialect::Rfc, &[], cwnd, 4.0);
     b.fly();

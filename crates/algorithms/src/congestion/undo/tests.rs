@@ -17,7 +17,7 @@ const DSACK: (&str, Value) = ("undo_dsack", Value::word("on"));
 const FRTO_SECOND: (&str, Value) = ("undo_frto", Value::word("second-ack"));
 const FRTO_ANY: (&str, Value) = ("undo_frto", Value::word("any-ack"));
 
-/// Milliseconds since the beginning are the timestamps.
+/// Timestamps are milliseconds since the beginning.
 fn timestamps(config: &mut SenderConfig) {
     config.timestamps = Some(TimestampClock {
         tick: Duration::from_millis(1),
@@ -25,7 +25,7 @@ fn timestamps(config: &mut SenderConfig) {
     });
 }
 
-/// Reno with these signs, behind `recovery`; ten segments out at 0, in congestion avoidance.
+/// Returns Reno with these signs, behind `recovery`; ten segments are sent at 0, in congestion avoidance.
 fn start(recovery: Entry<dyn Recovery>, signs: &[(&str, Value)], segments: u64) -> Timeline {
     Setup::new(recovery)
         .window(10.0)
@@ -37,7 +37,7 @@ fn start(recovery: Entry<dyn Recovery>, signs: &[(&str, Value)], segments: u64) 
         .start(segments)
 }
 
-/// The same, until 1 is taken for lost at 104 ms, and sent again.
+/// Returns the same timeline after 1 is taken for lost at 104 ms, and retransmitted.
 fn one_taken_for_lost(signs: &[(&str, Value)]) -> Timeline {
     let mut t = start(rack::entry(), signs, 100);
     assert_eq!(t.receive(100, ack(1).timestamp(0)), "new:10");
@@ -49,7 +49,7 @@ fn one_taken_for_lost(signs: &[(&str, Value)]) -> Timeline {
     t
 }
 
-/// Nothing was undone.
+/// Checks that nothing was undone.
 fn stands(t: &Timeline) {
     assert_eq!(t.sender().stats().undone(), 0);
 }
@@ -92,7 +92,7 @@ fn without_a_parameter_nothing_is_undone() {
 
 #[test]
 fn the_first_ack_alone_decides_by_rfc_3522() {
-    // The first is the retransmission's; one that looks old comes after it.
+    // The first is the retransmission's; one that looks old follows it.
     let mut t = one_taken_for_lost(&[EIFEL_FIRST]);
     t.receive(204, ack(5).timestamp(104));
     t.receive(205, ack(6).timestamp(0));
@@ -136,11 +136,11 @@ fn linux_sends_nothing_again_while_old_echoes_come() {
         t.receive(96 + u64::from(end), ack(1).sack(5, end).timestamp(0));
     }
     assert_eq!(t.sent(), "rack:2");
-    // 1 comes: 2 has been sent again and is not acknowledged, so it waits. 3 is not sent again.
+    // 1 arrives: 2 has been retransmitted and is not acknowledged, so it waits. 3 is not retransmitted.
     let sent = t.receive(116, ack(2).sack(5, end).timestamp(0)).to_owned();
     assert!(!sent.contains("rack"), "{sent}");
     stands(&t);
-    // 2 comes: nothing that was sent again is outstanding.
+    // 2 arrives: no retransmitted segment is outstanding.
     let sent = t.receive(117, ack(3).sack(5, end).timestamp(0)).to_owned();
     assert!(!sent.contains("rack"), "{sent}");
     assert_eq!(t.sender().stats().undone_by_timestamp, 1);
@@ -178,7 +178,7 @@ fn one_dsack_of_two_undoes_nothing() {
         end += 1;
         t.receive(97 + u64::from(end), ack(1).sack(5, end).timestamp(0));
     }
-    // 1 and 2 were sent again; 2 was needed.
+    // 1 and 2 were retransmitted; the retransmission of 2 was not spurious.
     t.receive(205, ack(13).timestamp(0));
     t.receive(206, ack(13).sack(1, 2).timestamp(0));
     assert_eq!(t.sender().stats().retransmissions, 2);
@@ -188,15 +188,15 @@ fn one_dsack_of_two_undoes_nothing() {
 }
 
 #[test]
-fn a_dsack_of_what_was_sent_once_undoes_nothing() {
-    // RFC 3708 §3 (A.4): the network doubled 3.
+fn a_dsack_of_a_segment_sent_once_undoes_nothing() {
+    // RFC 3708 §3 (A.4): the network duplicated 3.
     let mut t = one_taken_for_lost(&[DSACK]);
     t.receive(106, ack(1).sack(3, 4).sack(2, 5).timestamp(0));
     t.receive(206, ack(5).sack(3, 4).timestamp(0));
     stands(&t);
 }
 
-/// The timer expires for six segments of which all answers are late.
+/// Returns a timeline in which the timer expires for six segments all of whose ACKs are late.
 fn timed_out(recovery: Entry<dyn Recovery>, signs: &[(&str, Value)], segments: u64) -> Timeline {
     timed_out_in(Setup::new(recovery), signs, segments)
 }
@@ -214,12 +214,12 @@ fn timed_out_in(setup: Setup, signs: &[(&str, Value)], segments: u64) -> Timelin
 }
 
 #[test]
-fn f_rto_sends_new_data_and_the_second_ack_tells() {
+fn f_rto_sends_new_data_and_the_second_ack_decides() {
     // RFC 5682 §2.1, without SACK.
     for recovery in [newreno::entry, tahoe::entry] {
         let mut t = timed_out(recovery(), &[FRTO_SECOND], 100);
         assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");
-        // A host may call at any time: nothing is sent again for that.
+        // A host may call at any time: this causes no retransmission.
         t.sender_mut().handle_timeout(at(1100));
         assert_eq!(t.write(1), "");
         stands(&t);
@@ -234,8 +234,8 @@ fn f_rto_sends_new_data_and_the_second_ack_tells() {
 }
 
 #[test]
-fn f_rto_goes_on_as_usual_after_a_duplicate() {
-    // Step 3 (a): 1 was lost. Step 2 (a): a duplicate comes first.
+fn f_rto_continues_as_usual_after_a_duplicate() {
+    // Step 3 (a): 1 was lost. Step 2 (a): a duplicate ACK comes first.
     let mut t = timed_out(newreno::entry(), &[FRTO_SECOND], 100);
     assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");
     assert_eq!(t.receive(1200, ack(1)), "rto:1 rto:2");
@@ -247,7 +247,7 @@ fn f_rto_goes_on_as_usual_after_a_duplicate() {
 }
 
 #[test]
-fn f_rto_without_new_data_goes_on_as_usual() {
+fn f_rto_without_new_data_continues_as_usual() {
     let mut t = timed_out(newreno::entry(), &[FRTO_SECOND], 6);
     assert_eq!(t.receive(1100, ack(1)), "rto:1 rto:2");
     t.receive(1101, ack(2));
@@ -256,7 +256,7 @@ fn f_rto_without_new_data_goes_on_as_usual() {
 
 #[test]
 fn f_rto_learns_nothing_of_an_ack_of_everything() {
-    // Step 2 (a): a fast retransmit may have been lost, and all else have arrived.
+    // Step 2 (a): a fast retransmit may have been lost, and everything else may have arrived.
     let mut t = timed_out(newreno::entry(), &[FRTO_SECOND], 100);
     assert_eq!(t.receive(1100, ack(6)), "new:6 new:7");
     t.receive(1200, ack(7));
@@ -264,7 +264,7 @@ fn f_rto_learns_nothing_of_an_ack_of_everything() {
 }
 
 #[test]
-fn f_rto_with_sack_takes_what_was_sent_before_for_a_sign() {
+fn f_rto_with_sack_takes_an_earlier_transmission_for_a_sign() {
     // RFC 5682 §3.1 step 3 (b): 3 arrives, which was sent once, before the timeout.
     for recovery in [sack::entry, fack::entry, momentary::entry, le::entry] {
         let mut t = timed_out(recovery(), &[FRTO_SECOND], 100);
@@ -275,7 +275,7 @@ fn f_rto_with_sack_takes_what_was_sent_before_for_a_sign() {
         t.receive(1102, ack(4));
         t.receive(1103, ack(6));
         assert_eq!(t.sender().stats().retransmissions, 1);
-        // Step 3 (a): what was sent after it arrives, and so the flight was lost.
+        // Step 3 (a): data sent after it arrives, so the flight was lost.
         let mut t = timed_out(recovery(), &[FRTO_SECOND], 100);
         t.receive(1100, ack(1));
         assert!(t.receive(1200, ack(1).sack(6, 7)).contains("rto:1"));
@@ -284,14 +284,14 @@ fn f_rto_with_sack_takes_what_was_sent_before_for_a_sign() {
 }
 
 #[test]
-fn linux_takes_the_first_ack_that_tells() {
+fn linux_takes_the_first_ack_that_is_a_sign() {
     let setup = Setup::new(rack::entry()).set("tlp", "off");
     let mut t = timed_out_in(setup, &[FRTO_ANY], 100);
     t.receive(1100, ack(1));
     t.receive(1101, ack(2));
     assert_eq!(t.sender().stats().undone_by_frto, 1);
     assert_eq!(t.sender().phase(), Some(Phase::Open));
-    // A SACK tells before the first advance.
+    // A SACK shows it before the first advance.
     let mut t = timed_out(sack::entry(), &[FRTO_ANY], 100);
     t.receive(1100, ack(0).sack(2, 3));
     assert_eq!((t.cwnd(), t.sender().stats().undone_by_frto), (6.0, 1));
@@ -299,7 +299,7 @@ fn linux_takes_the_first_ack_that_tells() {
 
 #[test]
 fn f_rto_is_over_once_an_ack_has_spoken_against_it() {
-    // RFC 5682 §3.1 step 3 (a), and Linux: what arrives of the old flight after that tells nothing.
+    // RFC 5682 §3.1 step 3 (a), and Linux: data of the old flight that arrives after that says nothing.
     for sign in [FRTO_SECOND, FRTO_ANY] {
         let mut t = timed_out(sack::entry(), &[sign], 100);
         assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");
@@ -315,14 +315,14 @@ fn a_timeout_within_a_recovery_returns_to_the_window_before_it() {
     t.wait(2000);
     assert_eq!(t.sender().stats().timeouts, 1);
     assert_eq!(t.cwnd(), 1.0);
-    // The original of 1 after all.
+    // The original of 1 has arrived after all.
     t.receive(2001, ack(5).timestamp(0));
     assert_eq!((t.cwnd(), t.ssthresh()), (10.0, 8.0));
 }
 
 #[test]
-fn cubic_goes_on_where_it_was() {
-    // RFC 9438 §4.9: the curve of the first loss, at 20, is back after an undone second one.
+fn cubic_continues_its_curve() {
+    // RFC 9438 §4.9: the undoing of a second loss restores the curve of the first, at 20.
     let setup = |curve| {
         let undo_curve = ("undo_curve", Value::word(curve));
         let mut t = Setup::new(rack::entry())
@@ -369,7 +369,7 @@ fn bbr_brings_its_bounds_back() {
 }
 
 #[test]
-fn a_response_to_what_was_taken_for_the_links_is_undone_too() {
+fn a_response_to_a_supposed_loss_of_the_links_is_undone_too() {
     let mut t = Setup::new(rack::entry())
         .window(10.0)
         .ssthresh(8.0)
@@ -389,9 +389,9 @@ fn a_response_to_what_was_taken_for_the_links_is_undone_too() {
 }
 
 #[test]
-fn what_an_earlier_event_sent_again_is_not_waited_for() {
-    // The first loss was one: nothing explains its retransmission. The second is not, and one DSACK
-    // explains all that was sent again for it.
+fn retransmissions_of_an_earlier_event_are_not_waited_for() {
+    // The first loss was real: nothing explains its retransmission. The second was not, and one DSACK explains
+    // everything that was retransmitted for it.
     let mut t = one_taken_for_lost(&[DSACK]);
     t.receive(204, ack(13));
     stands(&t);
@@ -409,7 +409,7 @@ fn what_an_earlier_event_sent_again_is_not_waited_for() {
 
 #[test]
 fn linux_restores_three_quarters_of_the_window_as_threshold() {
-    // 10 segments: 5 and 2 (`tcp_current_ssthresh`), where ssthresh was less.
+    // 10 segments: 5 and 2 (`tcp_current_ssthresh`), as ssthresh was less.
     let threshold = ("undo_ssthresh", Value::word("three-quarters"));
     let mut t = Setup::new(rack::entry())
         .window(10.0)
@@ -439,7 +439,7 @@ fn f_rto_does_not_apply_to_a_timeout_within_a_recovery() {
         t.receive(2001, ack(2));
         t.receive(2002, ack(6));
         stands(&t);
-        // A second timeout of the same segment is none of a recovery any more.
+        // A second timeout of the same segment is no timeout of a recovery any more.
         let mut t = one_taken_for_lost(&signs);
         t.wait(4500);
         assert_eq!(t.sender().stats().timeouts, 2);

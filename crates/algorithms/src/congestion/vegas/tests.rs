@@ -1,8 +1,10 @@
 //! Timelines: a real sender whose whole window is acknowledged once per round trip.
 
+use dupack_tcp::undo::Prior;
+
 use super::*;
 use crate::catalog::{Dialect, Value, typed};
-use crate::congestion::bench::Bench;
+use crate::congestion::bench::{Bench, CONTEXT};
 use crate::recovery::sack;
 use crate::testing::{SMSS, Setup, Timeline, ack};
 
@@ -14,8 +16,7 @@ fn start(dialect: Dialect, window: f64, ssthresh: f64) -> Timeline {
     setup.ssthresh(ssthresh).start(1000)
 }
 
-/// Everything outstanding is acknowledged `ms` milliseconds in, segment by segment; answers with
-/// the window in segments.
+/// Acknowledges everything outstanding at `ms` milliseconds, segment by segment; returns the window in segments.
 fn round(t: &mut Timeline, ms: u64) -> f64 {
     let board = t.sender().scoreboard();
     let segments = |offset: u64| (offset / u64::from(SMSS)) as u32;
@@ -28,10 +29,9 @@ fn round(t: &mut Timeline, ms: u64) -> f64 {
 
 #[test]
 fn slow_start_doubles_every_other_round_trip() {
-    // A round ends with what was outstanding when the ACK came that began it. 4 ACKs make 8 of 4;
-    // the measuring round ends with segment 9 (ACK 10), and of the 12 ACKs at 200 ms the last 2
-    // grow again. That round ends with ACK 17: 5 more at 300 ms. Measuring to ACK 30, growth to 44:
-    // 7 at 400 ms and 7 at 500 ms.
+    // A round ends with the data outstanding when the ACK that began it arrived. 4 ACKs turn 4 into 8; the measuring
+    // round ends with segment 9 (ACK 10), and of the 12 ACKs at 200 ms the last 2 grow again. That round ends with ACK
+    // 17: 5 more at 300 ms. Measuring to ACK 30, growth to 44: 7 at 400 ms and 7 at 500 ms.
     let mut t = start(Dialect::Rfc, 4.0, f64::INFINITY);
     let windows = [100, 200, 300, 400, 500].map(|ms| round(&mut t, ms));
     assert_eq!(windows, [8.0, 10.0, 15.0, 22.0, 29.0]);
@@ -68,8 +68,8 @@ fn in_congestion_avoidance_it_keeps_the_backlog_between_alpha_and_beta() {
     assert_eq!(round(&mut t, 425), 10.0);
     assert_eq!(t.ssthresh(), 10.0);
     assert_eq!(round(&mut t, 525), 11.0);
-    // Linux: between 2 and 4. N = 2.2, and 11 · 60/160 = 4.1 once all of a round took as long:
-    // the least sample counts, and at 385 ms two are of the round trip before.
+    // Linux: between 2 and 4. N = 2.2, and 11 · 60/160 = 4.1 once all of a round took this time: the minimum sample
+    // counts, and at 385 ms two are of the round trip before.
     let mut t = start(Dialect::Linux, 10.0, 10.0);
     assert_eq!(round(&mut t, 100), 11.0);
     assert_eq!(round(&mut t, 225), 11.0);
@@ -93,8 +93,10 @@ fn the_window_does_not_fall_below_two_segments() {
     let mut t = start(Dialect::Rfc, 2.0, 2.0);
     assert_eq!(round(&mut t, 100), 3.0);
     let changes = [("beta", Value::Real(0.0)), ("alpha", Value::Real(0.0))];
-    let parameters = typed::parameters(Dialect::Rfc, &changes).expect("parameters");
-    let vegas = Vegas::new(&parameters, &crate::congestion::bench::CONTEXT);
+    let parameters: VegasParameters =
+        typed::parameters(Dialect::Rfc, &changes).expect("parameters");
+    let vegas = Vegas::new(&parameters, &CONTEXT);
+    let aimd = parameters.aimd.build(&CONTEXT);
     let facts = crate::congestion::bench::ack_facts(
         dupack_tcp::time::Instant::ZERO,
         1,
@@ -105,7 +107,7 @@ fn the_window_does_not_fall_below_two_segments() {
         cwnd: 2500.0,
         ssthresh: 2000.0,
     };
-    assert_eq!(vegas.steered(&facts, window, 1.0).cwnd, 2000.0);
+    assert_eq!(vegas.steered(&facts, window, 1.0, &aimd).cwnd, 2000.0);
 }
 
 #[test]
@@ -118,8 +120,8 @@ fn losses_and_timeouts_are_renos() {
 }
 
 #[test]
-fn after_a_needless_timeout_slow_start_is_as_fast_as_before() {
-    // One ACK may add two segments, after a timeout one.
+fn after_a_spurious_timeout_slow_start_is_as_fast_as_before() {
+    // One ACK may add two segments, and one after a timeout.
     let limit = [("limit", Value::Integer(2))];
     let mut b = Bench::new(entry(), Dialect::Rfc, &limit, 10.0, 64.0);
     let prior = Prior::new(b.window);

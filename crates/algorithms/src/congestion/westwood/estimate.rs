@@ -1,33 +1,33 @@
-//! §II: how much an ACK counts for, and the filter that makes a bandwidth of it.
+//! §II: the count of an ACK, and the filter that computes the bandwidth.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::catalog::Choice;
 
-/// What an ACK counts for that covers no more than duplicate ACKs have announced.
+/// Count of an ACK that covers no more than duplicate ACKs have announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Counting {
-    /// one segment, which is announced no more: each segment counts once
+    /// one segment, which is no longer announced: each segment counts once
     Once,
-    /// one segment, and all that it covers is announced no more: that segment counts twice
+    /// one segment, and everything that it covers is no longer announced: that segment counts twice
     Printed,
 }
 
-/// What the sampling time of the filter is.
+/// Sampling time of the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Sampling {
     /// the time between ACKs, a fixed share of the time constant however long it is
     Acks,
-    /// the time between ACKs as it is; where half the time constant passes without one, a sample of zero
+    /// the actual time between ACKs; after half the time constant without one, a sample of zero
     Time,
 }
 
-/// How much an ACK counts for, so that what duplicate ACKs announced is not counted again
-/// (procedure AckedCount, §II.A). In bytes; the paper counts segments of equal size.
+/// Count of ACKs, in which data that duplicate ACKs announced is not counted again (procedure AckedCount, §II.A). In
+/// bytes; the paper counts segments of equal size.
 ///
-/// The procedure as printed ([`Counting::Printed`]) does not do what its text says: on the paper's
-/// own example it counts 35 segments of 30. An ACK that covers n announced segments counts for one of
-/// them, and all n are taken off what is announced; taking off n − 1 ([`Counting::Once`]) makes it 30.
+/// The procedure as printed ([`Counting::Printed`]) does not do what its text says: on the paper's own example it
+/// counts 35 segments of 30. An ACK that covers n announced segments counts for one of them, and all n are subtracted
+/// from the announced number; subtracting n − 1 ([`Counting::Once`]) makes it 30.
 #[derive(Clone, Copy, Debug)]
 pub struct AckedCount {
     counting: Counting,
@@ -37,7 +37,7 @@ pub struct AckedCount {
 }
 
 impl AckedCount {
-    /// For segments of `smss` bytes; one ACK counts for `limit_segments` of them at most.
+    /// Returns a count for segments of `smss` bytes; one ACK counts for at most `limit_segments` of them.
     #[must_use]
     pub fn new(counting: Counting, smss: u32, limit_segments: u64) -> Self {
         let segment = u64::from(smss);
@@ -49,14 +49,14 @@ impl AckedCount {
         }
     }
 
-    /// A full segment has `to` bytes from now on, not `from`.
+    /// Changes the size of a full segment from `from` to `to` bytes.
     pub fn resize(&mut self, from: u32, to: u32) {
         self.segment = u64::from(to);
         self.limit = self.limit / u64::from(from.max(1)) * self.segment;
     }
 
-    /// The bytes that an ACK counts for which acknowledges `cumulative` bytes; a duplicate ACK
-    /// acknowledges none.
+    /// Returns the bytes that an ACK counts for which acknowledges `cumulative` bytes; a duplicate ACK acknowledges
+    /// none.
     pub fn count(&mut self, cumulative: u64) -> u64 {
         let counted = if cumulative == 0 {
             self.accounted_for += self.segment;
@@ -75,14 +75,14 @@ impl AckedCount {
         counted.min(self.limit)
     }
 
-    /// Bytes that duplicate ACKs have announced and no ACK has covered yet.
+    /// Returns the bytes that duplicate ACKs have announced and no ACK has covered yet.
     #[must_use]
     pub fn accounted_for(&self) -> u64 {
         self.accounted_for
     }
 }
 
-/// The low-pass filter of §II; rates in bytes per second.
+/// Low-pass filter of §II; rates in bytes per second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filter {
     weights: Weights,
@@ -93,16 +93,16 @@ pub(super) struct Filter {
     pending: u64,
 }
 
-/// By what the weights of a sample go.
+/// Weights of a sample.
 #[derive(Clone, Copy, Debug)]
 enum Weights {
     /// τ/T is a constant.
     Fixed(Trapezoid),
-    /// τ is a constant: seconds.
+    /// τ is a constant, in seconds.
     Timed(f64),
 }
 
-/// The trapezoidal rule's weights, of the previous estimate and of each of the two samples.
+/// Weights of the trapezoidal rule, of the previous estimate and of each of the two samples.
 #[derive(Clone, Copy, Debug)]
 struct Trapezoid {
     keep: f64,
@@ -110,7 +110,7 @@ struct Trapezoid {
 }
 
 impl Trapezoid {
-    /// For a time constant of so many sampling times.
+    /// Returns the weights for a time constant of `ratio` sampling times.
     fn new(ratio: f64) -> Self {
         let denominator = 2.0 * ratio + 1.0;
         Self {
@@ -120,19 +120,19 @@ impl Trapezoid {
     }
 }
 
-/// What is left after intervals without an ACK may be so short that a sample over it means nothing.
+/// Shortest rest of a time without ACKs, in seconds, over which a sample is meaningful.
 const SHORTEST_REST: f64 = 0.01;
 
-/// After so many intervals without an ACK an estimate is zero to the last bit that matters.
+/// Number of intervals without an ACK after which an estimate is zero for all practical purposes.
 const MOST_IDLE: u64 = 1000;
 
 impl Filter {
-    /// With a time constant of `ratio` sampling times (§II).
+    /// Returns a filter with a time constant of `ratio` sampling times (§II).
     pub(super) fn fixed(ratio: f64) -> Self {
         Self::new(Weights::Fixed(Trapezoid::new(ratio)))
     }
 
-    /// With this time constant, whatever the sampling time is.
+    /// Returns a filter with this time constant, whatever the sampling time is.
     pub(super) fn timed(constant: Duration) -> Self {
         Self::new(Weights::Timed(constant.as_secs_f64()))
     }
@@ -147,29 +147,30 @@ impl Filter {
         }
     }
 
-    /// The estimate; zero before there is one.
+    /// Returns the estimate; zero before there is one.
     pub(super) fn estimate(&self) -> f64 {
         self.estimate
     }
 
-    /// The same; `None` before the first ACK.
+    /// Returns the estimate; `None` before the first ACK.
     pub(super) fn begun(&self) -> Option<f64> {
         self.last_ack.map(|_| self.estimate)
     }
 
     pub(super) fn take(&mut self, now: Instant, bytes: u64) {
-        let Some(last) = self.last_ack else {
+        let Some(last) = &mut self.last_ack else {
             self.last_ack = Some(now);
             return;
         };
-        self.pending += bytes;
-        let interval = now.since(last);
+        let bytes = self.pending + bytes;
+        let interval = now.since(*last);
         if interval.is_zero() {
+            self.pending = bytes;
             return;
         }
-        let bytes = core::mem::take(&mut self.pending) as f64;
-        self.last_ack = Some(now);
-        let interval = interval.as_secs_f64();
+        self.pending = 0;
+        *last = now;
+        let (bytes, interval) = (bytes as f64, interval.as_secs_f64());
         match self.weights {
             Weights::Fixed(weights) => self.step(weights, bytes / interval),
             Weights::Timed(constant) => {
@@ -184,8 +185,8 @@ impl Filter {
         self.sample = sample;
     }
 
-    /// A sample of zero for each half of the time constant without an ACK; what is left of the
-    /// interval. A shorter rest than 10 ms takes the last of them with it.
+    /// Takes a sample of zero for each half of the time constant without an ACK; returns the rest of the interval. A
+    /// rest shorter than 10 ms is added to the last of them.
     fn idle(&mut self, constant: f64, interval: f64) -> f64 {
         let half = constant / 2.0;
         let mut halves = (interval / half) as u64;
@@ -213,8 +214,8 @@ mod tests {
         Instant::ZERO + Duration::from_millis(n)
     }
 
-    /// §II.A: 100 to 109 are lost, 110 to 129 arrive. What 20 duplicate ACKs, 5 delayed ACKs for
-    /// 100 to 109 and the ACK for the rest count for.
+    /// Returns the counts in §II.A's example: 100 to 109 are lost, 110 to 129 arrive. There are 20 duplicate ACKs, 5
+    /// delayed ACKs for 100 to 109 and the ACK for the rest.
     fn example(counting: Counting, limit: u64) -> [u64; 3] {
         let mut acked = AckedCount::new(counting, 1, limit);
         let duplicates = (0..20).map(|_| acked.count(0)).sum();
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_lasts_for_as_many_acks_as_it_has_segments() {
+    fn an_announcement_lasts_for_as_many_acks_as_it_has_segments() {
         let left = |counting| {
             let mut acked = AckedCount::new(counting, 1000, 65_535);
             for _ in 0..4 {
@@ -327,7 +328,7 @@ mod tests {
         filter.take(ms(2010), 1000);
         let idle = 0.6 * 400.0 + 2000.0 / 5.0;
         assert!(close(filter.estimate, 0.6 * idle + 2000.0 / 5.0));
-        // Half an hour of nothing leaves nothing, and takes no time.
+        // Half an hour without data leaves nothing, and takes no computing time.
         filter.take(ms(2_000_000_000), 0);
         assert!(filter.estimate < 1e-9);
     }

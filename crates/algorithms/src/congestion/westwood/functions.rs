@@ -1,9 +1,9 @@
-//! §III's functions f1 to f6: what x = BWE · RTTmin makes of the windows after a loss.
+//! §III's functions f1 to f6 of x = BWE · RTTmin, which give the windows after a loss.
 
 use super::parameters::WestwoodParameters;
 use crate::catalog::Choice;
 
-/// The functions of §III, for windows in bytes.
+/// Functions of §III, for windows in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Functions {
     pub(super) f1: Function,
@@ -15,7 +15,7 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// For segments of `smss` bytes.
+    /// Returns the functions for segments of `smss` bytes.
     pub(super) fn new(parameters: &WestwoodParameters, smss: f64) -> Self {
         let p = parameters;
         let function = |shape, gain| Function { shape, gain, smss };
@@ -44,7 +44,7 @@ impl Functions {
     }
 }
 
-/// One of them.
+/// Function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Function {
     shape: Shape,
@@ -53,7 +53,7 @@ pub(super) struct Function {
     smss: f64,
 }
 
-/// Its shape.
+/// Shape of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Shape {
     /// x = BWE · RTTmin
@@ -65,7 +65,7 @@ pub enum Shape {
 }
 
 impl Function {
-    /// Its value for a pipe of `x` bytes and a reduction factor `a`.
+    /// Returns its value for a pipe of `x` bytes and a reduction factor `a`.
     pub(super) fn of(self, x: f64, a: f64) -> f64 {
         self.gain
             * match self.shape {

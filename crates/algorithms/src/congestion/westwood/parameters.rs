@@ -1,11 +1,13 @@
-//! What Westwood is told, and where each of it comes from.
+//! Westwood's parameters, and their sources.
 
 use dupack_tcp::time::Duration;
 
 use super::estimate::{Counting, Sampling};
 use super::functions::Shape;
 use crate::catalog::{Choice, Parameters};
-use crate::congestion::aimd::{IncreaseParameters, LeastThreshold};
+use crate::congestion::aimd::{
+    Basis, DecreaseParameters, Floor, IncreaseParameters, RepeatedTimeout,
+};
 use crate::congestion::pacing::PacingParameters;
 use crate::congestion::undo::UndoParameters;
 
@@ -13,11 +15,12 @@ use crate::congestion::undo::UndoParameters;
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct WestwoodParameters {
     /// time constant of the bandwidth filter over its sampling time (τ/T)
-    #[parameter(source = "Westwood §II", range = 0.5..=1e6, unit = "ACK intervals", default = 10.0)]
+    #[parameter(basic, source = "Westwood §II", range = 0.5..=1e6, unit = "ACK intervals", default = 10.0)]
     pub(super) tau: f64,
-    /// what the sampling time of the bandwidth filter is
+    /// sampling time of the bandwidth filter
     #[parameter(
-        source = "Westwood §II; its footnote 2 leaves the other to further work",
+        basic,
+        source = "Westwood §II; footnote 2 leaves the other to further work",
         default = Sampling::Acks,
     )]
     pub(super) sampling: Sampling,
@@ -27,9 +30,9 @@ pub struct WestwoodParameters {
         default = Duration::from_secs(1),
     )]
     pub(super) time_constant: Duration,
-    /// what an ACK counts for in the estimate that covers less than duplicate ACKs have announced
+    /// count of an ACK in the estimate that covers less than duplicate ACKs have announced
     #[parameter(
-        source = "Westwood §II.A as printed; the authors' ns-2 module, tcp-westwood.cc, has what its example needs; Linux has it as printed",
+        source = "Westwood §II.A as printed; the authors' ns-2 module, tcp-westwood.cc, has what the example requires; Linux has it as printed",
         default(rfc = Counting::Once, linux = Counting::Printed, ns2 = Counting::Once),
     )]
     pub(super) acked: Counting,
@@ -41,16 +44,16 @@ pub struct WestwoodParameters {
         default = 65_535,
     )]
     pub(super) acked_limit: u64,
-    /// RTTmin is counted in whole ticks of this length, and is one at least; 0s is exact
+    /// tick of RTTmin, which is counted in whole ticks and is at least one; 0s is exact
     #[parameter(
-        source = "Westwood §II says no more than what the timer uses; the authors' ns-2 module has that in ticks (tcpTick_)",
+        source = "Westwood §II only refers to the timer's RTT; the authors' ns-2 module has that in ticks (tcpTick_)",
         default = Duration::ZERO,
     )]
     pub(super) rtt_tick: Duration,
-    /// what 3 duplicate ACKs in slow start add to the reduction factor a
+    /// addition to the reduction factor a by 3 duplicate ACKs in slow start
     #[parameter(source = "Westwood §IV.A", range = 0.0..=1000.0, default = 0.25)]
     pub(super) step: f64,
-    /// what a timeout in slow start adds to the reduction factor a
+    /// addition to the reduction factor a by a timeout in slow start
     #[parameter(source = "Westwood §IV.B", range = 0.0..=1000.0, default = 1.0)]
     pub(super) timeout_step: f64,
     /// greatest reduction factor a
@@ -64,33 +67,43 @@ pub struct WestwoodParameters {
         default = 0,
     )]
     pub(super) dup_ack_min_ssthresh: u64,
-    #[embed(change(min_ssthresh(
-        doc = "least slow start threshold after a timeout",
-        source = "Westwood §III.B",
-    )))]
-    pub(super) least: LeastThreshold,
-    /// what 3 duplicate ACKs in congestion avoidance make of cwnd
+    // Without an estimate RFC 5681's reduction is used.
+    #[embed(
+        change(min_ssthresh(
+            doc = "least slow start threshold after a timeout",
+            source = "Westwood §III.B",
+        )),
+        fix(
+            basis = Basis::Flight,
+            decrease = 0.5,
+            mark_decrease = 0.0,
+            floor = Floor::Both,
+            repeated_timeout = RepeatedTimeout::Recompute,
+        ),
+    )]
+    pub(super) decrease: DecreaseParameters,
+    /// cwnd after 3 duplicate ACKs in congestion avoidance
     #[parameter(source = "Westwood §IV.A (lower); §III.A has set", default = CwndRule::Lower)]
     pub(super) cwnd: CwndRule,
-    /// ssthresh after 3 dup ACKs in avoidance
+    /// ssthresh after 3 duplicate ACKs in congestion avoidance
     #[parameter(source = "Westwood §III, §IV", default = Shape::Pipe)]
     pub(super) f1: Shape,
     /// factor of that function
     #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
     pub(super) f1_gain: f64,
-    /// ssthresh after 3 dup ACKs in slow start
+    /// ssthresh after 3 duplicate ACKs in slow start
     #[parameter(source = "Westwood §III, §IV", default = Shape::Reduced)]
     pub(super) f2: Shape,
     /// factor of that function
     #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
     pub(super) f2_gain: f64,
-    /// ssthresh after a timeout in avoidance
+    /// ssthresh after a timeout in congestion avoidance
     #[parameter(source = "Westwood §III, §IV", default = Shape::Pipe)]
     pub(super) f3: Shape,
     /// factor of that function
     #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
     pub(super) f3_gain: f64,
-    /// cwnd after a timeout in avoidance
+    /// cwnd after a timeout in congestion avoidance
     #[parameter(source = "Westwood §III, §IV", default = Shape::Segment)]
     pub(super) f4: Shape,
     /// factor of that function
@@ -108,7 +121,7 @@ pub struct WestwoodParameters {
     /// factor of that function
     #[parameter(source = "Westwood §IV", range = 0.0..=1000.0, default = 1.0)]
     pub(super) f6_gain: f64,
-    /// what raises ssthresh between losses
+    /// increase of ssthresh between losses
     #[parameter(source = "Westwood §IV.B leaves it to further work", default = Raise::Off)]
     pub(super) raise: Raise,
     /// round-trip time, over RTTmin, up to which the path counts as idle (raise = idle)
@@ -122,20 +135,20 @@ pub struct WestwoodParameters {
     pub(super) pacing: PacingParameters,
 }
 
-/// What 3 duplicate ACKs in congestion avoidance make of `cwnd`.
+/// `cwnd` after 3 duplicate ACKs in congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum CwndRule {
-    /// ssthresh, if that is less
+    /// ssthresh, if it is less
     Lower,
     /// ssthresh
     Set,
 }
 
-/// What raises `ssthresh` between losses.
+/// Increase of `ssthresh` between losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Raise {
-    /// nothing
+    /// none
     Off,
-    /// BWE · RTTmin, while the round-trip time says that no queue stands
+    /// BWE · RTTmin, while the round-trip time shows no queue
     Idle,
 }

@@ -1,6 +1,7 @@
 //! The estimate and the windows, by hand.
 
 use dupack_tcp::congestion::Credit;
+use dupack_tcp::facts::LossCause;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::*;
@@ -18,12 +19,12 @@ fn the_estimate_of_a_steady_stream_is_its_rate() {
         b.now = Instant::ZERO + Duration::from_millis(10 * n);
         b.ack(1);
     }
-    // 1000 B per 10 ms; what is left of the start is (19/21)^299 < 1e-12.
+    // 1000 B per 10 ms; the effect of the start is (19/21)^299 < 1e-12.
     let estimate = b.control().bandwidth_estimate().unwrap();
     assert!(close(estimate, 100_000.0), "{estimate}");
 }
 
-/// A path of 100,000 B/s with RTTmin 200 ms: it holds 20 segments.
+/// Returns a bench on a path of 100,000 B/s with RTTmin 200 ms: it holds 20 segments.
 fn measured(cwnd: f64, ssthresh: f64) -> Bench {
     measured_with(&[], cwnd, ssthresh)
 }
@@ -44,7 +45,7 @@ fn a_loss_in_congestion_avoidance_sets_the_window_to_the_pipe() {
     b.loss(0, 30);
     assert!(close(b.cwnd(), 20.0));
     assert!(close(b.ssthresh(), 20.0));
-    // A window below the pipe stays.
+    // A window below the pipe does not change.
     let mut b = measured(12.0, 10.0);
     b.loss(0, 12);
     assert!(close(b.cwnd(), 12.0));
@@ -71,7 +72,7 @@ fn a_loss_in_slow_start_divides_by_a_growing_factor() {
         b.loss(n, 4);
     }
     assert!(close(b.ssthresh(), 5.0));
-    // Above ssthresh it was right: a = 1.
+    // Above ssthresh the estimate was right: a = 1.
     b.window.cwnd = 30_000.0;
     b.loss(30, 30);
     assert!(close(b.ssthresh(), 20.0));
@@ -132,7 +133,7 @@ fn rtt_min_in_ticks_of_the_timer() {
 }
 
 #[test]
-fn three_duplicate_acks_leave_two_segments_at_least_if_told() {
+fn three_duplicate_acks_leave_at_least_two_segments_by_the_parameter() {
     let loss = |least: u64| {
         let least = Value::Integer(least);
         let mut b = measured_with(&[("dup_ack_min_ssthresh", least)], 30.0, 10.0);
@@ -147,7 +148,7 @@ fn three_duplicate_acks_leave_two_segments_at_least_if_told() {
 }
 
 #[test]
-fn what_duplicate_acks_announced_counts_once_but_in_linux_twice() {
+fn announced_segments_count_once_but_in_linux_twice() {
     let estimate = |dialect| {
         let mut b = Bench::new(entry(), dialect, &[], 10.0, 5.0);
         // 4 duplicate ACKs, 2 delayed ACKs for 4 segments and one for 4 more, 10 ms apart.
@@ -175,7 +176,7 @@ fn what_duplicate_acks_announced_counts_once_but_in_linux_twice() {
 }
 
 #[test]
-fn an_idle_path_raises_the_threshold_if_told() {
+fn an_idle_path_raises_the_threshold_by_the_parameter() {
     let raise = ("raise", Value::word("idle"));
     // x = 20 segments, the round-trip time its least: ssthresh follows, and the window is in slow start.
     let b = measured_with(&[raise], 12.0, 10.0);

@@ -23,7 +23,7 @@ fn one_loss_is_repaired_and_nothing_else_happens() {
         assert_eq!(t.receive(ms, ack(0).sack(1, end)), new);
         assert_eq!((t.cwnd(), t.in_flight()), (8.0, 8.0));
     }
-    // 8 and 9, and the new 0: everything that was out at the loss. The window grows by 1/8.
+    // 8 and 9, and the new 0: everything that was in flight at the loss. The window grows by 1/8.
     t.receive(200, ack(0).sack(1, 9));
     t.receive(201, ack(0).sack(1, 10));
     t.receive(202, ack(10));
@@ -43,13 +43,13 @@ fn a_second_loss_cuts_the_window() {
     );
     assert_eq!(t.receive(103, ack(0).sack(4, 6).sack(1, 3)), "new:11");
     assert_eq!(t.cwnd(), 8.0);
-    // Three segments above 3. Twelve are out, without limited transmit's two ten: their half.
+    // Three segments above 3. Twelve are in flight, ten without limited transmit's two: the window is half of them.
     assert_eq!(t.receive(104, ack(0).sack(4, 7).sack(1, 3)), "");
     // 12 − 5 sacked − 2 lost + 1 resent.
     assert_eq!((t.cwnd(), t.in_flight()), (5.0, 6.0));
     assert_eq!(t.receive(105, ack(0).sack(4, 8).sack(1, 3)), "");
     assert_eq!(t.receive(200, ack(0).sack(4, 9).sack(1, 3)), "sacked:3");
-    // Fast recovery lasts for what was out when the second was found, 0 to 11.
+    // Fast recovery lasts for what was in flight when the second loss was found, 0 to 11.
     assert_eq!(t.receive(202, ack(3).sack(4, 10)), "new:12 new:13");
     assert_eq!(t.receive(303, ack(10)), "new:14");
     assert_eq!((t.cwnd(), t.sender().stats().recoveries), (5.0, 0));
@@ -59,7 +59,8 @@ fn a_second_loss_cuts_the_window() {
     assert_eq!(stats.loss_events, 1);
 }
 
-/// 0 is lost, and 9, which is out when that is found; 9 is found lost after the new 0 has come.
+/// Returns a timeline in which 0 is lost, and 9, which is in flight when that is found; 9 is found lost after the new 0
+/// has arrived.
 fn after_the_repair(second_loss: &'static str) -> Timeline {
     let mut t = start(Setup::new(entry()).set("second_loss", second_loss));
     for (ms, end) in (102..107).zip(4..) {
@@ -76,7 +77,7 @@ fn after_the_repair(second_loss: &'static str) -> Timeline {
 #[test]
 fn after_the_repair_a_loss_is_the_second_or_another_first() {
     let t = after_the_repair("window");
-    // 9 to 18 are out: half of ten. Six of them are in flight.
+    // 9 to 18 are outstanding: half of ten. Six of them are in flight.
     assert_eq!((t.sent(), t.cwnd()), ("", 5.0));
     assert_eq!(t.sender().stats().loss_events, 1);
     let t = after_the_repair("repair");
@@ -86,13 +87,13 @@ fn after_the_repair_a_loss_is_the_second_or_another_first() {
 
 #[test]
 fn a_loss_in_the_next_window_is_a_first_one() {
-    // 0 is lost, and repaired. 10 is, too, which left after the loss was found.
+    // 0 is lost, and repaired. 10, which left after the loss was found, is lost, too.
     let mut t = start(Setup::new(entry()));
     assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0 new:10");
     for (ms, end) in (103..107).zip(5..) {
         t.receive(ms, ack(0).sack(1, end));
     }
-    // The ACK that tells of the repair tells of three segments above 10 as well.
+    // The ACK that reports the repair also reports three segments above 10.
     t.receive(205, ack(10).sack(11, 14));
     let sent = t.receive(206, ack(10).sack(11, 15)).to_owned();
     assert!(sent.starts_with("sacked:10"), "{sent}");
@@ -102,7 +103,7 @@ fn a_loss_in_the_next_window_is_a_first_one() {
 
 #[test]
 fn while_a_loss_is_repaired_only_advances_open_the_window() {
-    // Linux counts what is sacked where the path reorders; a recovery hands it advances alone.
+    // On reordering paths Linux counts sacked data; during a recovery only advances count.
     let mut t = Setup::new(entry())
         .controlled_by(reno::entry())
         .window(8.0)

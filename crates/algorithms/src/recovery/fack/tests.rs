@@ -6,7 +6,7 @@ use crate::recovery::storm::{SackedSegments, build, storm};
 use crate::testing::{Setup, ack, agrees_with_ns2};
 
 #[test]
-fn it_sends_what_ns2_sends() {
+fn it_sends_the_same_packets_as_ns2() {
     agrees_with_ns2(Setup::new(entry()), "fack");
 }
 
@@ -14,7 +14,7 @@ fn it_sends_what_ns2_sends() {
 fn one_sack_far_enough_ahead_is_enough() {
     let mut t = Setup::new(entry()).window(8.0).start(100);
     assert_eq!(t.receive(100, ack(0).sack(3, 4)), "fack:0");
-    // awnd = 8 − 4 + 1, and the window half of 8.
+    // awnd = 8 − 4 + 1, and the window is half of 8.
     assert_eq!((t.cwnd(), t.in_flight()), (4.0, 5.0));
     assert_eq!(t.receive(101, ack(0).sack(3, 5)), "");
     assert_eq!(t.receive(102, ack(0).sack(3, 6)), "fack:1");
@@ -63,7 +63,7 @@ fn losses_after_the_trigger_are_another_event() {
     for n in 6..9 {
         t.receive(95 + u64::from(n), ack(0).sack(1, n));
     }
-    // 8 is lost, 9 and 10 arrive: a hole, but of the next event.
+    // 8 is lost, 9 and 10 arrive: a hole, but it belongs to the next event.
     assert_eq!(t.receive(200, ack(8)), "new:11");
     assert_eq!(t.receive(201, ack(8).sack(9, 10)), "");
     assert_eq!(t.receive(202, ack(8).sack(9, 11)), "");
@@ -90,8 +90,8 @@ fn an_ack_that_points_at_no_hole_resends_nothing_again() {
         .window(8.0)
         .start(100);
     assert!(t.wait(2000).starts_with("rto:0"));
-    // The receiver says that it took in 0 to 4, but does not acknowledge them: no hole lies below
-    // its SACK, so that no recovery begins; and outside one nothing goes out while SACKs arrive.
+    // The receiver says that it received 0 to 4, but does not acknowledge them. No hole lies below its SACK, so no
+    // recovery begins; and outside one nothing is sent while SACKs arrive.
     assert_eq!(t.receive(2100, ack(0).sack(0, 5)), "");
     assert_eq!(t.receive(2101, ack(0).sack(0, 5)), "");
     assert_eq!(t.receive(2102, ack(0).sack(0, 5)), "");
@@ -112,13 +112,13 @@ fn without_sacks_duplicate_acks_resend_nothing_again() {
 }
 
 #[test]
-fn after_a_timeout_what_was_resent_before_it_is_resent_and_not_waited_for() {
+fn after_a_timeout_earlier_retransmissions_are_repeated_without_waiting() {
     let mut t = Setup::new(entry())
         .set("lost_retransmission", "wait")
         .set("after_rto", "resume")
         .window(8.0)
         .start(100);
-    // 0 and 1 are resent, both retransmissions are lost, and the sender sees it by 8.
+    // 0 and 1 are retransmitted, both retransmissions are lost, and 8 shows that to the sender.
     assert_eq!(t.receive(100, ack(0).sack(2, 7)), "fack:0 fack:1 new:8");
     assert_eq!(t.receive(200, ack(0).sack(2, 9)), "");
     assert!(t.wait(2000).starts_with("rto:0"));
@@ -126,7 +126,7 @@ fn after_a_timeout_what_was_resent_before_it_is_resent_and_not_waited_for() {
 }
 
 #[test]
-fn ns2s_recovery_ends_with_more_than_what_was_out_when_it_began() {
+fn ns2s_recovery_ends_beyond_the_data_outstanding_at_its_beginning() {
     let mut t = Setup::new(entry())
         .set("exit", "beyond")
         .window(8.0)
@@ -134,7 +134,7 @@ fn ns2s_recovery_ends_with_more_than_what_was_out_when_it_began() {
     assert_eq!(t.receive(100, ack(0).sack(1, 5)), "fack:0");
     assert_eq!(t.receive(101, ack(0).sack(1, 6)), "new:8");
     assert_eq!(t.receive(102, ack(0).sack(1, 7)), "new:9");
-    // 0 to 7 were out.
+    // 0 to 7 were in flight.
     t.receive(200, ack(8));
     assert_eq!(t.sender().stats().recoveries, 0);
     t.receive(202, ack(10));

@@ -1,26 +1,25 @@
-//! dupCnt as LE's implementation counts it (§4.3): by the sequence number.
+//! dupCnt by the sequence number, as LE's implementation counts it (§4.3).
 //!
-//! Section 2.2.1 counts an ACK against what was sent before the transmission that caused it. The
-//! code in the kernel counts it against every segment on WAITLIST that ends below the highest
-//! byte in a SACK block and is not acknowledged itself:
+//! Section 2.2.1 counts an ACK against the segments sent before the transmission that caused it. The code in the kernel
+//! counts it against every segment on WAITLIST that ends below the highest byte in a SACK block and is not acknowledged
+//! itself:
 //!
 //! ```text
 //! an ACK comes while something is sacked:  dupCnt + 1 for all in flight below the highest SACK
 //! dupCnt = dup_threshold (3)               → end of RTXLIST
-//! sent again                               dupCnt = 0                          (§2.2.2)
+//! retransmitted                            dupCnt = 0                          (§2.2.2)
 //! ```
 //!
-//! The difference is what becomes of a retransmission. It lies below the highest SACK as soon as
-//! it leaves, so the next three ACKs make it lost again, long before its own ACK can be back: a
-//! hole is filled again and again for a round trip. That costs room in the window, and a lost
-//! retransmission is hardly ever a matter for the timer.
+//! The difference concerns retransmissions. A retransmission lies below the highest SACK as soon as it leaves, so the
+//! next three ACKs make it lost again, long before its own ACK can arrive: the same hole is filled repeatedly for a
+//! round trip. That costs room in the window, and a lost retransmission hardly ever has to wait for the timer.
 //!
-//! Readings: the highest byte is the highest that SACK blocks have named so far, as a block has
-//! no room for all of them; and an ACK counts unless it is neither an advance nor a duplicate.
+//! Readings: the highest byte is the highest that SACK blocks have named so far, as a block has no room for all of
+//! them; and an ACK counts unless it is neither an advance nor a duplicate.
 //!
-//! **No scan.** All in flight below the highest SACK gain one with each ACK, so what matters is
-//! since when a segment is there. They queue in that order; the front is lost first. A segment
-//! enters as the highest SACK passes it, and each time it is sent again: amortised O(1).
+//! **No scan.** All segments in flight below the highest SACK gain one with each ACK, so only the time matters when a
+//! segment got there. They queue in that order; the front is lost first. A segment enters when the highest SACK passes
+//! it, and each time it is retransmitted: amortised O(1).
 
 use alloc::collections::VecDeque;
 
@@ -30,13 +29,13 @@ use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
 use super::super::two_lists::Transmission;
 use crate::catalog::Choice;
 
-/// The rule: three ACKs came while something above it was sacked (LE §4.3).
+/// Rule of three ACKs while something above it was sacked (LE §4.3).
 pub const SEQUENCE_ORDER: LossRule = LossRule::new(&RuleWords {
     name: "passed",
     meaning: "ACKs with later data sacked",
 });
 
-/// Against which transmissions an ACK counts.
+/// Transmissions against which an ACK counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub(super) enum DupCount {
     // §2.2.1.
@@ -47,19 +46,19 @@ pub(super) enum DupCount {
     Sequence,
 }
 
-/// What is in flight below the highest SACK. See the [module](self).
+/// Segments in flight below the highest SACK. See the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct BySequence {
-    /// ACKs that counted.
+    /// Number of ACKs that counted.
     acks: u64,
-    /// Transmissions below the highest SACK, each with `acks` as it came to be there.
+    /// Transmissions below the highest SACK, each with `acks` at the time when it got there.
     below: VecDeque<(Transmission, u64)>,
-    /// The first segment that the highest SACK has not passed.
+    /// First segment that the highest SACK has not passed.
     passed: SegmentId,
 }
 
 impl BySequence {
-    /// A transmission went out.
+    /// Notes a transmission.
     pub(super) fn sent(&mut self, sent: &Sent) {
         if sent.id < self.passed {
             let transmission = Transmission {
@@ -70,7 +69,7 @@ impl BySequence {
         }
     }
 
-    /// An ACK came, and the scoreboard has it.
+    /// Notes an ACK, which the scoreboard already contains.
     pub(super) fn acked(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         self.passed = self.passed.max(board.first());
         let edge = board.id_at(board.forward_ack());
@@ -91,7 +90,7 @@ impl BySequence {
         }
     }
 
-    /// The next transmission whose dupCnt has come to `threshold`, if it is still in flight.
+    /// Returns the next transmission whose dupCnt has reached `threshold`, if it is still in flight.
     pub(super) fn next_lost(&mut self, threshold: usize) -> Option<Transmission> {
         let (transmission, since) = *self.below.front()?;
         if self.acks - since < threshold as u64 {
@@ -101,12 +100,12 @@ impl BySequence {
         Some(transmission)
     }
 
-    /// Nothing is in flight any more: a timeout, or other segments than before.
+    /// Clears the list: after a timeout, or a change of segment sizes, nothing is in flight any more.
     pub(super) fn clear(&mut self) {
         self.below.clear();
     }
 
-    /// Segments have other numbers than before.
+    /// Clears the list, as segments have other numbers than before.
     pub(super) fn renumbered(&mut self) {
         self.below.clear();
         self.passed = SegmentId::default();

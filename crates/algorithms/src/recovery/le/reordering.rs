@@ -1,8 +1,8 @@
-//! A threshold that grows with the reordering seen: LE §2.3.4's future work.
+//! Threshold that grows with the reordering seen: LE §2.3.4's future work.
 //!
-//! The paper proposes to combine LE with a variable duplicate count and leaves it at that. LE
-//! makes it easy: how late a segment is, is its dupCnt when it arrives, a count of ACKs in the
-//! order of transmission and hence the very quantity that the threshold bounds.
+//! The paper proposes to combine LE with a variable duplicate count, without details. LE makes it easy: the delay of a
+//! late segment is its dupCnt when it arrives, a count of ACKs in the order of transmission, and so the very quantity
+//! that the threshold bounds.
 //!
 //! ```text
 //! a transmission judged lost arrives after all, with dupCnt = d:
@@ -10,16 +10,15 @@
 //! timeout:  threshold = dup_threshold                     (threshold_decay = timeout)
 //! ```
 //!
-//! With `d + 1` it would not have been judged lost. What shows that it was only late:
-//! - it is reported while still on RTXLIST, so nothing else can have arrived;
-//! - it was sent again, and the report cannot be that transmission's (`ambiguity`);
+//! With `d + 1` it would not have been judged lost. Three signs show that it was only late:
+//! - it is reported while still on RTXLIST, so no retransmission can have arrived;
+//! - it was retransmitted, and the report cannot belong to the retransmission (`ambiguity`);
 //! - a DSACK says that it arrived twice (RFC 2883; RR-TCP, Zhang et al., ICNP 2003). By then it
 //!   is no longer outstanding, so the last repaired segments are remembered with their d.
 //!
-//! Linux's `tp->reordering` grows on the first two signs, in segments by sequence, and falls back
-//! after a timeout; RR-TCP takes a percentile of past lengths; RACK stretches a time instead.
-//! Why it falls back at a timeout: a threshold beyond what a window can count finds no loss,
-//! which a timeout then tells.
+//! Linux's `tp->reordering` grows on the first two signs, in segments by sequence, and falls back after a timeout;
+//! RR-TCP takes a percentile of past lengths; RACK stretches a time instead. It falls back at a timeout because a
+//! threshold beyond what a window can count finds no loss, and a timeout is the sign of this.
 
 use alloc::collections::VecDeque;
 
@@ -29,36 +28,36 @@ use dupack_tcp::scoreboard::{Delivered, Scoreboard, SegmentId};
 use super::{LargestStamps, Stamp};
 use crate::catalog::Choice;
 
-/// Repaired segments of which a DSACK may still tell: a DSACK comes within a round trip, and
-/// an ACK reports one at most. A window that repairs more in that time forgets the oldest.
+/// Number of repaired segments that are remembered for a DSACK. A DSACK comes within a round trip, and an ACK reports
+/// at most one. A window that repairs more in that time forgets the oldest.
 const REMEMBERED: usize = 16;
 
-/// Whether the threshold moves.
+/// Use of `dup_threshold`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub(super) enum ThresholdRule {
-    /// it is
+    /// the threshold
     Fixed,
-    /// it grows when a segment judged lost was only late
+    /// the start value: the threshold grows when a segment judged lost was only late
     Adaptive,
 }
 
-/// What makes the threshold fall.
+/// Event that lowers the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub(super) enum Decay {
     /// a timeout
     Timeout,
-    /// nothing
+    /// none
     Never,
 }
 
-/// The transmission of a segment that was judged lost.
+/// Transmission of a segment that was judged lost.
 #[derive(Clone, Copy, Debug)]
 struct Judged {
     stamp: Stamp,
     order: u64,
 }
 
-/// A segment that was sent again and arrived, who knows which time.
+/// Segment that was retransmitted and arrived; it is unknown which transmission arrived.
 #[derive(Clone, Copy, Debug)]
 struct Repaired {
     start: u64,
@@ -67,20 +66,20 @@ struct Repaired {
     late_by: usize,
 }
 
-/// What is remembered of transmissions judged lost. See the [module](self).
+/// Transmissions judged lost. See the [module](self).
 #[derive(Debug)]
 pub(super) struct Reordering {
     least: usize,
     most: usize,
     decay: Decay,
-    /// For every outstanding segment from number `first` on, as far as any was judged lost.
+    /// One entry for every outstanding segment from number `first` on, up to the last that was judged lost.
     judged: VecDeque<Option<Judged>>,
     first: u64,
     repaired: VecDeque<Repaired>,
 }
 
 impl Reordering {
-    /// One that begins with a threshold of `least`, and has at most `most`.
+    /// Returns one that begins with a threshold of `least`, and has at most `most`.
     pub(super) fn new(least: usize, most: usize, decay: Decay) -> Self {
         Self {
             least,
@@ -92,12 +91,12 @@ impl Reordering {
         }
     }
 
-    /// The greatest threshold there may be.
+    /// Returns the greatest possible threshold.
     pub(super) const fn most(&self) -> usize {
         self.most
     }
 
-    /// A transmission was judged lost.
+    /// Notes that a transmission was judged lost.
     pub(super) fn judge(&mut self, id: SegmentId, order: u64, stamp: Stamp) {
         let Some(index) = id.0.checked_sub(self.first) else {
             return;
@@ -109,9 +108,8 @@ impl Reordering {
         self.judged[index] = Some(Judged { stamp, order });
     }
 
-    /// Takes in what an ACK reports, before it is counted against anything; answers with the
-    /// threshold that it asks for at least. `is_last` says whether a report may be put down to the
-    /// last transmission of its segment.
+    /// Takes the report of an ACK, before it is counted, and returns the least threshold that it asks for. `is_last`
+    /// returns `true` if a report may be attributed to the last transmission of its segment.
     pub(super) fn observe(
         &mut self,
         ack: &AckFacts<'_>,
@@ -136,7 +134,7 @@ impl Reordering {
         late_by.map_or(self.least, |count| (count + 1).min(self.most))
     }
 
-    /// A timeout, which is no judgement of LE's; answers with the threshold from now on.
+    /// Takes a timeout, which is no judgement of LE's, and returns the threshold from now on.
     pub(super) fn time_out(&mut self, threshold: usize, board: &Scoreboard) -> usize {
         self.judged.clear();
         self.first = board.first().0;
@@ -172,7 +170,7 @@ impl Reordering {
         }
     }
 
-    /// How late the segment was of which a DSACK says that it arrived twice.
+    /// Returns the dupCnt of the segment that, according to a DSACK, arrived twice.
     fn received_twice(&mut self, ack: &AckFacts<'_>) -> Option<usize> {
         let (start, end) = ack.dsack?;
         let overlaps = |r: &Repaired| start < r.end && r.start < end;

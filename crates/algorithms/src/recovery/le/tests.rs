@@ -4,17 +4,17 @@ use crate::recovery::adversary;
 use crate::testing::{Setup, ack, coin};
 use dupack_tcp::scoreboard::{Reported, Scoreboard};
 
-/// §2.2.1 to the letter: a scan of WAITLIST on every ACK; and with a threshold that adapts, of
-/// what was judged lost, too.
+/// §2.2.1 to the letter: a scan of WAITLIST on every ACK and, with an adaptive threshold, of the transmissions judged
+/// lost.
 #[derive(Debug)]
 struct Literal {
     waitlist: Vec<Waiting>,
     rtxlist: Vec<SegmentId>,
     threshold: usize,
     least: usize,
-    /// The transmissions judged lost of segments that are outstanding; dupCnt counts on.
+    /// Transmissions judged lost of segments that are outstanding; dupCnt continues to count.
     judged: Vec<Waiting>,
-    /// Segments that were sent again and arrived, with the dupCnt that they had then.
+    /// Segments that were retransmitted and arrived, with their dupCnt at that time.
     repaired: Vec<(u64, u64, usize)>,
 }
 
@@ -55,7 +55,7 @@ impl Literal {
         });
     }
 
-    /// What the ACK tells of reordering; `le` has not seen it yet.
+    /// Takes the reordering that the ACK shows; `le` has not seen the ACK yet.
     fn adapt(&mut self, ack: &AckFacts<'_>, le: &Le, view: &View<'_>) {
         let Some(most) = le.reordering.as_ref().map(|r| r.most()) else {
             return;
@@ -124,7 +124,7 @@ impl Literal {
 struct Checked {
     le: Le,
     literal: Literal,
-    /// Whether a timeout ends the growth of the threshold.
+    /// `true` if a timeout ends the growth of the threshold.
     falls_back: bool,
     most_outstanding: usize,
 }
@@ -209,7 +209,7 @@ fn checked() -> Entry<dyn Recovery> {
 }
 
 #[test]
-fn the_third_largest_cause_tells_what_the_scan_tells() {
+fn the_third_largest_cause_finds_the_same_losses_as_the_scan() {
     for seed in 0..25_000 {
         adversary::transfer(checked(), seed, |setup, random| {
             let cause = random.of(&["timestamp", "order-echo", "inferred"]);
@@ -226,7 +226,7 @@ fn the_third_largest_cause_tells_what_the_scan_tells() {
 }
 
 #[test]
-fn what_is_sent_at_an_equal_timestamp_after_an_ack_is_not_counted() {
+fn a_segment_sent_at_an_equal_timestamp_after_an_ack_is_not_counted() {
     // Two transmissions of value 7, an ACK caused by value 7 between them, k = 1.
     let mut largest = LargestStamps::new(1);
     let before = Stamp { value: 7, acks: 4 };
@@ -248,7 +248,7 @@ fn late_stamps_find_their_place() {
     assert_eq!([kth(1), kth(2), kth(3)], [Some(9), Some(8), Some(7)]);
 }
 
-/// Eight segments at once, of which the first is acknowledged: the RTT is 100 ms.
+/// Returns a timeline with eight segments at once, of which the first is acknowledged: the RTT is 100 ms.
 fn lossy() -> crate::testing::Timeline {
     let mut t = Setup::new(entry()).window(8.0).ssthresh(2.0).start(40);
     assert_eq!(t.sent(), "new:0 new:1 new:2 new:3 new:4 new:5 new:6 new:7");
@@ -263,8 +263,8 @@ fn three_later_transmissions_acknowledged_make_a_loss() {
     assert_eq!(t.receive(101, ack(1).sack(2, 3)), "new:9");
     assert_eq!(t.receive(102, ack(1).sack(2, 4)), "new:10");
     assert_eq!(t.in_flight(), 8.0);
-    // The third takes 1 off the list: 7 of 8 remain without it and the acknowledged, and the
-    // flight of 10 halves to 5. The retransmission does not wait for that.
+    // The third takes 1 off the list: 7 of 8 remain without it and the acknowledged segment, and the flight of 10
+    // halves to 5. The retransmission does not wait for that.
     assert_eq!(t.receive(103, ack(1).sack(2, 5)), "order:1");
     assert_eq!((t.cwnd(), t.in_flight()), (5.0, 7.0));
     assert_eq!(t.receive(104, ack(1).sack(2, 6)), "");
@@ -272,7 +272,7 @@ fn three_later_transmissions_acknowledged_make_a_loss() {
 }
 
 #[test]
-fn only_the_first_retransmission_of_a_loss_event_goes_at_once() {
+fn only_the_first_retransmission_of_a_loss_event_leaves_at_once() {
     // LE §2.2.4. 1 and 2 are lost, and found with the same ACK.
     let mut t = lossy();
     assert_eq!(t.receive(101, ack(1).sack(3, 4)), "new:9");
@@ -340,8 +340,8 @@ fn losses_within_a_round_trip_are_one_event() {
 
 #[test]
 fn an_ack_too_soon_after_a_retransmission_is_not_its_own() {
-    // 1 is only late: it arrives just after it was sent again. Its ACK must not speak for the
-    // retransmission, which is newer than 5 to 10.
+    // 1 is only late: it arrives just after it was retransmitted. Its ACK must not be attributed to the retransmission,
+    // which is newer than 5 to 10.
     let mut t = lossy();
     t.receive(101, ack(1).sack(2, 3));
     t.receive(102, ack(1).sack(2, 4));
@@ -373,7 +373,7 @@ fn a_segment_into_the_empty_pipe_starts_the_timer_anew() {
     assert!(t.rto_at().is_some_and(|at| at >= 1500));
 }
 
-/// Loses `lost` of the second window of 32, and nothing else; answers with the timeouts.
+/// Loses `lost` of the second window of 32, and nothing else; returns the number of timeouts.
 fn timeouts(first_retransmit: &'static str, lost: &[bool; 32]) -> u64 {
     let setup = Setup::new(entry())
         .set("first_retransmit", first_retransmit)
@@ -421,8 +421,8 @@ fn every_place_of_the_three_survivors_is_good_enough() {
 
 #[test]
 fn a_single_survivor_is_enough_if_the_timer_is_patient() {
-    // Its ACK releases one new segment, whose ACK one more, whose ACK is the third: two round
-    // trips. The paper's 29 allows for a timer that does not wait for them; ours is 1 s.
+    // Its ACK releases one new segment, whose ACK releases one more, whose ACK is the third: two round trips. The
+    // paper's 29 allows for a timer that does not wait for them; ours is 1 s.
     let mut lost = [true; 32];
     assert_eq!(timeouts("immediate", &lost), 1, "nothing is left");
     for survivor in 0..32 {
@@ -434,16 +434,16 @@ fn a_single_survivor_is_enough_if_the_timer_is_patient() {
 
 #[test]
 fn without_the_immediate_retransmission_three_survivors_may_stall() {
-    // Survivors 10, 11, 12: 32 + 2 − 3 sent and not reported, 10 of them known as lost, leave
-    // 21 in flight, above half the window. Only the two new segments are really under way:
-    // their ACKs bring it down to 19, and then there are no more.
+    // Survivors 10, 11, 12: 32 + 2 − 3 sent and not reported, 10 of them known as lost, leave 21 in flight, above half
+    // the window. Only the two new segments are really in flight: their ACKs reduce it to 19, and then there are no
+    // more.
     let mut lost = [true; 32];
     lost[10..13].fill(false);
     assert_eq!(timeouts("immediate", &lost), 0);
     assert_eq!(timeouts("window", &lost), 1);
 }
 
-/// 1 overtakes nothing and is overtaken by 2 to 5: it comes 2 ms after it was sent again.
+/// 1 overtakes nothing and is overtaken by 2 to 5: it arrives 2 ms after it was retransmitted.
 fn late(threshold: &'static str) -> crate::testing::Timeline {
     let setup = Setup::new(entry()).set("threshold", threshold);
     let mut t = setup.window(8.0).ssthresh(2.0).start(100);
@@ -458,8 +458,8 @@ fn late(threshold: &'static str) -> crate::testing::Timeline {
 
 #[test]
 fn a_segment_as_late_as_one_before_is_not_lost_again() {
-    // Four ACKs counted against 1, so that five are needed from now on.
-    // 6 is as late as 1 was: overtaken by 7, 8, 9 and 10.
+    // Four ACKs counted against 1, so that five are needed from now on. 6 is as late as 1 was: overtaken by 7, 8, 9 and
+    // 10.
     let overtaken = |threshold| {
         let mut t = late(threshold);
         for (ms, end) in (110..114).zip(8..) {
@@ -472,8 +472,8 @@ fn a_segment_as_late_as_one_before_is_not_lost_again() {
 }
 
 #[test]
-fn a_dsack_tells_of_a_segment_that_came_late_in_its_own_time() {
-    // The new 1 comes a round trip after it was sent: which of the two it is, nobody can say.
+fn a_dsack_shows_a_late_segment_later() {
+    // The new 1 arrives a round trip after it was sent: it is unknown which of the two it is.
     let mut t = Setup::new(entry())
         .set("threshold", "adaptive")
         .window(8.0)
@@ -487,7 +487,7 @@ fn a_dsack_tells_of_a_segment_that_came_late_in_its_own_time() {
     t.receive(200, ack(1).sack(2, 9));
     t.receive(201, ack(1).sack(2, 10));
     t.receive(203, ack(10));
-    // It came twice: nine ACKs make a loss from now on, and 12 is not one at eight.
+    // It arrived twice: nine ACKs make a loss from now on, and 12 is not lost at eight.
     t.receive(204, ack(11).sack(1, 2));
     let before = t.sender().stats().retransmissions;
     t.write(100);

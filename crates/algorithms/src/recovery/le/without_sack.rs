@@ -1,28 +1,28 @@
 //! LE for a peer that declines SACK.
 //!
-//! What LE loses with SACK is which segment caused a duplicate ACK, and that alone: the paper's
-//! implementation counts dupCnt of "the corresponding" segment at every duplicate ACK (§4.1, §4.3),
-//! which without SACK blocks is the one that is missing for certain, the first. Counted so, the
-//! duplicate ACKs of what left before its retransmission would tell against that, too, every third
-//! one of them. So the order of transmission is used here as well:
+//! Without SACK, LE only lacks the segment that caused a duplicate ACK. The paper's implementation counts dupCnt of
+//! "the corresponding" segment at every duplicate ACK (§4.1, §4.3); without SACK blocks this is the only segment that
+//! is missing for certain, the first. With this count, the duplicate ACKs of segments sent before its retransmission
+//! would count against the retransmission, too, and every third one would make it lost. So the order of transmission is
+//! used here as well:
 //!
-//! - A duplicate ACK is put down to the oldest transmission, other than of the first segment, to
-//!   which none has been put down yet: a path that keeps the order delivers them so. That much has
-//!   left the network.
-//! - An advance is put down to the last sent of what it acknowledges, and what was sent before that
-//!   has left the network, too.
-//! - The first segment is lost when `dup_threshold` ACKs are put down to later transmissions than its
-//!   last: a partial ACK shows the next loss at once if they had come before, and a retransmission
-//!   that is lost is found as the first transmission was.
-//! - After a timeout everything is sent again in order (go-back-N), and duplicate ACKs mean nothing
-//!   before all of it is acknowledged: they come of what is sent needlessly.
+//! - A duplicate ACK is attributed to the oldest transmission, other than of the first segment, to
+//!   which none has been attributed yet: a path that keeps the order delivers them in this order. That
+//!   segment has left the network.
+//! - An advance is attributed to the last sent of the segments that it acknowledges. Segments sent before
+//!   that one have left the network, too.
+//! - The first segment is lost when `dup_threshold` ACKs are attributed to transmissions later than its
+//!   last. A partial ACK shows the next loss at once if they had arrived before, and a lost retransmission
+//!   is found in the same way as a lost first transmission.
+//! - After a timeout everything is retransmitted in order (go-back-N), and duplicate ACKs mean nothing
+//!   before all of it is acknowledged: spurious retransmissions cause them.
 //!
 //! ```text
-//! in flight = outstanding − lost − put down to duplicate ACKs
+//! in flight = outstanding − lost − attributed to duplicate ACKs
 //! ```
 //!
-//! ACKs that are lost make a loss seem younger than it is, never a segment lost that is not. Against
-//! NewReno there is no recovery phase: the window is cut at most once per round trip, and grows on.
+//! Lost ACKs delay the detection of a loss, and never cause a false one. Unlike NewReno it has no recovery phase: the
+//! window is cut at most once per round trip, and continues to grow.
 //!
 //! Cost: a transmission enters and leaves a queue once. Amortised O(1).
 
@@ -42,17 +42,17 @@ use super::super::rto_policy::RtoPolicy;
 use super::super::two_lists::Transmission;
 use super::{FirstRetransmit, LargestStamps, LeParameters, Opening, Stamp, TRANSMISSION_ORDER};
 
-/// Where an outstanding segment is taken to be.
+/// Supposed place of an outstanding segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     InFlight,
-    /// Out of the network: a duplicate ACK, or something sent later, says so.
+    /// Out of the network: a duplicate ACK, or the ACK of a later transmission, says so.
     Gone,
-    /// To be sent again.
+    /// To be retransmitted.
     Lost,
 }
 
-/// An outstanding segment.
+/// Outstanding segment.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     place: Place,
@@ -66,23 +66,23 @@ pub(super) struct WithoutSack {
     opening: Opening,
     rto_timer: RtoPolicy,
     dup_threshold: usize,
-    /// Transmissions to which no ACK has been put down, in their order.
+    /// Transmissions to which no ACK has been attributed, in their order.
     waiting: VecDeque<Transmission>,
-    /// One for every outstanding segment.
+    /// Slots of all outstanding segments.
     slots: VecDeque<Slot>,
-    /// The number of the segment that the first slot belongs to.
+    /// Number of the segment of the first slot.
     first: u64,
     /// Outstanding bytes that are gone or lost.
     away_bytes: u64,
-    /// The orders of the last transmissions to which ACKs were put down.
+    /// Orders of the last transmissions to which ACKs were attributed.
     largest: LargestStamps,
     resend: GoBackN,
-    /// What was outstanding at the last timeout ends here.
+    /// End of what was outstanding at the last timeout.
     rto_edge: u64,
     last_loss_time: Option<Instant>,
-    /// The first segment is to be sent again.
+    /// The first segment is to be retransmitted.
     retransmit: bool,
-    /// It goes out whatever the window says.
+    /// It leaves whatever the window says.
     fast_retransmit: bool,
 }
 
@@ -122,7 +122,7 @@ impl WithoutSack {
         slot.place = place;
     }
 
-    /// Whether the transmission is its segment's last, and in flight.
+    /// Returns `true` if the transmission is its segment's last, and in flight.
     fn is_in_flight(&self, transmission: Transmission, board: &Scoreboard) -> bool {
         let index = transmission.id.0.checked_sub(self.first);
         let slot = index.and_then(|i| self.slots.get(usize::try_from(i).ok()?));
@@ -149,7 +149,7 @@ impl WithoutSack {
             }
             slot.len = segment.len;
         }
-        // Whatever was thought of it: the first segment has not arrived.
+        // Whatever its state was, the first segment has not arrived.
         if self
             .slots
             .front()
@@ -159,7 +159,7 @@ impl WithoutSack {
         }
     }
 
-    /// The transmission that an advance is put down to; `None` if nobody can tell.
+    /// Returns the transmission to which an advance is attributed; `None` if it is unknown.
     fn cause_of_advance(ack: &AckFacts<'_>, view: &View<'_>) -> Option<u64> {
         let certain = ack
             .delivered
@@ -168,7 +168,7 @@ impl WithoutSack {
         certain.map(|delivered| delivered.segment.order).max()
     }
 
-    /// What was sent before `order` has left the network.
+    /// Notes that everything sent before `order` has left the network.
     fn clear_before(&mut self, order: u64, board: &Scoreboard) {
         while let Some(&oldest) = self.waiting.front()
             && oldest.order <= order
@@ -180,7 +180,7 @@ impl WithoutSack {
         }
     }
 
-    /// The transmission that a duplicate ACK is put down to.
+    /// Returns the transmission to which a duplicate ACK is attributed.
     fn cause_of_duplicate(&mut self, board: &Scoreboard) -> Option<u64> {
         while let Some(oldest) = self.waiting.pop_front() {
             if oldest.id != board.first() && self.is_in_flight(oldest, board) {
@@ -191,7 +191,7 @@ impl WithoutSack {
         None
     }
 
-    /// Puts an ACK down to a transmission, if that can be told.
+    /// Attributes an ACK to a transmission, if that is possible.
     fn attribute(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         let board = view.scoreboard;
         let cause = match ack.kind {
@@ -210,7 +210,7 @@ impl WithoutSack {
         }
     }
 
-    /// Finds out whether the first segment is lost.
+    /// Returns `true` if the first segment is lost.
     fn is_first_lost(&mut self, view: &View<'_>) -> bool {
         let board = view.scoreboard;
         let (Some(first), Some(reach)) = (
@@ -227,7 +227,7 @@ impl WithoutSack {
         true
     }
 
-    /// Whether a loss found now begins a loss event (§2.2.3).
+    /// Returns `true` if a loss found now begins a loss event (§2.2.3).
     fn begins_event(&self, view: &View<'_>) -> bool {
         let rtt = view.rtt.srtt().unwrap_or_default();
         self.last_loss_time
@@ -267,7 +267,7 @@ impl Recovery for WithoutSack {
             self.resend.on_ack(view);
             self.advance(view.scoreboard);
             if !ack.delivered.is_empty() {
-                // It was another segment that was to be sent again.
+                // Another segment was to be retransmitted.
                 self.retransmit = false;
                 self.fast_retransmit = false;
             }
@@ -366,7 +366,7 @@ mod tests {
             .build(|parameters: &LeParameters, _| Box::new(WithoutSack::new(parameters)))
     }
 
-    /// Ten segments out at once, the first acknowledged after 100 ms, which lets 10 out.
+    /// Returns a timeline with ten segments at once, the first acknowledged after 100 ms, which releases 10.
     fn ten() -> Timeline {
         let mut t = Setup::new(entry()).window(10.0).ssthresh(5.0).start(60);
         assert_eq!(t.receive(100, ack(1)), "new:10");
@@ -386,13 +386,13 @@ mod tests {
     #[test]
     fn a_loss_is_repaired_by_three_duplicate_acks() {
         let mut t = ten();
-        // Each says that something has left: one new segment.
+        // Each says that something has left the network: one new segment.
         assert_eq!(t.receive(101, ack(1)), "new:11");
         assert_eq!(t.receive(102, ack(1)), "new:12");
         assert_eq!(t.receive(103, ack(1)), "order:1");
         assert_eq!(t.sender().duplicate_acks(), 3);
         assert_eq!(t.cwnd(), 6.0);
-        // 1 again, and 5 to 12. As 5 to 10 come, nothing tells against the retransmission.
+        // 1 again, and 5 to 12. The ACKs of 5 to 10 do not count against the retransmission.
         assert_eq!(t.in_flight(), 9.0);
         for ms in 104..110 {
             t.receive(ms, ack(1));
@@ -404,13 +404,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_is_no_longer_counted_as_gone() {
+    fn acknowledged_segments_are_no_longer_counted_as_gone() {
         let mut t = ten();
-        // 1 is lost, and 2 to 10 come.
+        // 1 is lost, and 2 to 10 arrive.
         for ms in 101..110 {
             t.receive(ms, ack(1));
         }
-        // All that left before 1 was sent again: nothing tells that any of the rest has arrived.
+        // All of these left before 1 was retransmitted: there is no sign that any of the rest has arrived.
         t.receive(203, ack(13));
         let board = t.sender().scoreboard();
         assert_eq!(t.in_flight() * 1000.0, board.flight_size() as f64);
@@ -433,7 +433,7 @@ mod tests {
     #[test]
     fn a_lost_retransmission_is_found() {
         let mut t = ten();
-        // As 2 to 10 come, 11 and 12 go out, then 1 again, then 13 to 15.
+        // As 2 to 10 arrive, 11 and 12 leave, then 1 again, then 13 to 15.
         for ms in 101..110 {
             t.receive(ms, ack(1));
         }
@@ -458,14 +458,14 @@ mod tests {
     #[test]
     fn before_all_that_timed_out_is_acknowledged_nothing_is_a_loss() {
         let mut t = ten();
-        // 1 and 5 are lost, and 1 again: more than three ACKs are put down to what left after 5.
+        // 1 and 5 are lost, and 1 again: more than three ACKs are attributed to segments sent after 5.
         for ms in 101..109 {
             t.receive(ms, ack(1));
         }
         let expiry = t.rto_at().expect("data is outstanding");
         assert_eq!(t.wait(expiry), "rto:1");
         let events = t.sender().stats().loss_events;
-        // More than a round trip later: it goes on in order, and in slow start.
+        // More than a round trip later: it continues in order, and in slow start.
         assert_eq!(t.receive(expiry + 150, ack(5)), "rto:5 rto:6");
         assert_eq!(t.sender().stats().loss_events, events);
     }

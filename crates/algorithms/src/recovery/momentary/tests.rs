@@ -13,19 +13,19 @@ use crate::congestion::reno;
 use crate::recovery::storm::{SackedSegments, build, sender, storm};
 use crate::testing::{SMSS, Setup, ack};
 
-/// What a sender did in answer to one event.
+/// Reaction of a sender to one event.
 #[derive(Clone, Debug, PartialEq)]
 struct Step {
-    /// When.
+    /// Time of the event.
     at_ms: f64,
     /// cwnd after it, in segments.
     cwnd: f64,
-    /// The segments it sent, by number.
+    /// Segments that it sent, by number.
     sent: Vec<u64>,
 }
 
-/// A bottleneck of 1 Mbit/s (8.32 ms for 1040 bytes) with 10 Mbit/s and 1 ms on either side and
-/// a round trip of 200 ms without load; the first transmissions of some segments are dropped.
+/// Bottleneck of 1 Mbit/s (8.32 ms for 1040 bytes) with 10 Mbit/s and 1 ms on either side and an unloaded round trip of
+/// 200 ms; the first transmissions of some segments are dropped.
 struct Dumbbell {
     sender: Sender,
     receiver: Receiver,
@@ -68,7 +68,7 @@ impl Dumbbell {
         let data_at = self.data.front().map(|d| d.0);
         let ack_at = self.acks.front().map(|a| a.0);
         let next = [data_at, ack_at, self.sender.next_timeout()];
-        self.now = next.into_iter().flatten().min().expect("something happens");
+        self.now = next.into_iter().flatten().min().expect("an event is left");
         if data_at == Some(self.now) {
             let (_, transmit) = self.data.pop_front().expect("it is there");
             self.receiver.handle_data(self.now, &transmit.segment);
@@ -125,14 +125,14 @@ fn the_papers_oracle_to_the_packet() {
     assert_eq!(round(1290.0, 1490.0), [35, 36, 24, 25, 26]);
     // "5 + 1" in the next round trip.
     assert_eq!(round(1490.0, 1700.0), [27, 28, 29, 30, 37, 38]);
-    // No timeout, and increases all along.
+    // There is no timeout, and the window grows all along.
     let after = &steps[halved + 1..];
     assert!(after.windows(2).all(|w| w[1].cwnd >= w[0].cwnd));
 }
 
-/// Figure 2: packets 1 to 6 out (here 0 to 5), the first lost, cwnd 6 → 3. The example has no
-/// limited transmit. 1, 7 and 8 (0, 6, 7) leave as the duplicate ACKs arrive; by the time the ACK
-/// for 8 is in, cwnd/2 + 1 = 4 more from 9 (8) on.
+/// Figure 2: packets 1 to 6 are in flight (here 0 to 5), the first is lost, cwnd 6 → 3. The example has no limited
+/// transmit. 1, 7 and 8 (0, 6, 7) leave as the duplicate ACKs arrive; when the ACK for 8 has arrived, cwnd/2 + 1 = 4
+/// more from 9 (8) on.
 #[test]
 fn the_example_of_figure_2() {
     let mut t = Setup::new(entry())
@@ -159,8 +159,8 @@ fn a_loss_after_the_loss_halves_again_after_a_round_trip() {
             .window(10.0)
             .ssthresh(5.0)
             .start(100);
-        // 0 is lost; 10 and 11 leave by limited transmit, and 10 is lost, too. Both were sent
-        // before the loss was found, so that they belong to it.
+        // 0 is lost; 10 and 11 leave by limited transmit, and 10 is lost, too. Both were sent before the loss was
+        // found, so they belong to it.
         assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:10");
         assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:11");
         assert_eq!(t.receive(102, ack(0).sack(1, 4)), "");
@@ -169,7 +169,7 @@ fn a_loss_after_the_loss_halves_again_after_a_round_trip() {
             t.receive(98 + u64::from(n), ack(0).sack(1, n));
         }
         assert_eq!(t.in_flight(), 4.0 + 1.0);
-        // 10 is a hole of the same event; 12 and on were sent after it.
+        // 10 is a hole of the same event; 12 and later ones were sent after it.
         t.receive(110, ack(0).sack(1, 10));
         assert_eq!(
             t.receive(201, ack(0).sack(1, 10).sack(11, 12)),
@@ -192,7 +192,7 @@ fn a_loss_after_the_loss_halves_again_after_a_round_trip() {
 
 #[test]
 fn before_a_loss_only_advances_open_the_window() {
-    // Algorithm 1. Linux counts what is sacked where the path reorders, and that is none of it.
+    // Algorithm 1. On reordering paths Linux counts sacked data, which is not part of the algorithm.
     let mut t = Setup::new(entry())
         .controlled_by(reno::entry())
         .window(8.0)
@@ -233,7 +233,7 @@ fn it_survives_any_path_and_peer() {
 
 #[test]
 fn under_cubic_the_curve_begins_at_the_loss_and_every_ack_counts() {
-    // The paper's future work. Ten segments out in congestion avoidance, the first lost.
+    // The paper's future work. Ten segments are in flight in congestion avoidance, the first is lost.
     let setup = Setup::new(entry())
         .controlled_by(crate::congestion::cubic::entry())
         .window(10.0);
@@ -244,8 +244,8 @@ fn under_cubic_the_curve_begins_at_the_loss_and_every_ack_counts() {
     // β = 0.7 of the 10, once. Segments 4 to 11 are beyond the forward ACK: no room.
     assert_eq!(t.receive(102, ack(0).sack(1, 4)), "");
     assert_eq!((t.cwnd(), t.ssthresh()), (7.0, 7.0));
-    // Each duplicate ACK from here on is worth an increase. The stage begins with the first of
-    // them: W_cubic(0) = 7 is below W_est = 7 + α/7, α = 9/17.
+    // Each later duplicate ACK is worth an increase. The stage begins with the first of them: W_cubic(0) = 7 is below
+    // W_est = 7 + α/7, α = 9/17.
     assert_eq!(t.receive(103, ack(0).sack(1, 5)), "");
     let mut w_est = 7.0 + 9.0 / 17.0 / 7.0;
     assert_close(t.cwnd(), w_est);
@@ -257,8 +257,8 @@ fn under_cubic_the_curve_begins_at_the_loss_and_every_ack_counts() {
     }
     // The hole first, then one new segment per ACK: the window slides by the forward ACK.
     assert_eq!(sent, ["hole:0", "new:12", "new:13", "new:14", "new:15"]);
-    // The hole is filled, and recovery mode ends with what limited transmit sent: no second
-    // event, and the curve goes on to its plateau at W_max = 10, K = ³√(3/0.4) = 1.957 s away.
+    // The hole is filled, and recovery mode ends with the segments of limited transmit: there is no second event, and
+    // the curve continues to its plateau at W_max = 10, K = ³√(3/0.4) = 1.957 s away.
     t.receive(204, ack(10));
     t.receive(205, ack(12));
     assert!(t.cwnd() > w_est);
@@ -266,15 +266,15 @@ fn under_cubic_the_curve_begins_at_the_loss_and_every_ack_counts() {
     assert_eq!(t.sender().stats().recoveries, 1);
 }
 
-/// Equal up to the order of floating-point additions.
+/// Checks that they are equal up to the order of floating-point additions.
 fn assert_close(left: f64, right: f64) {
     assert!((left - right).abs() < 1e-9, "{left} for {right}");
 }
 
 #[test]
 fn under_cubic_the_window_is_back_at_its_maximum_after_k() {
-    // 100 segments in flight at a loss, RTT 100 ms: 70, and W_max = 100 after K = 4.217 s, holes
-    // or not. A transfer of 40 s with one loss, as the curve and as Momentary has it.
+    // 100 segments in flight at a loss, RTT 100 ms: 70, and W_max = 100 after K = 4.217 s, holes or not. A transfer of
+    // 40 s with one loss, by the curve and by Momentary.
     let after = |ms: u64| {
         let setup = Setup::new(entry())
             .controlled_by(crate::congestion::cubic::entry())

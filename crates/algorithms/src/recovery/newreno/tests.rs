@@ -1,5 +1,4 @@
-//! NewReno's timelines, among them the three logged cases of
-//! draft-nishida-newreno-modification §4.
+//! NewReno's timelines, among them the three logged cases of draft-nishida-newreno-modification §4.
 
 use dupack_tcp::window::WindowRounding;
 
@@ -9,7 +8,7 @@ use crate::testing::{Aimd, Setup, Timeline, ack, agrees_with_ns2};
 
 const ALGORITHMS: [&str; 3] = ["alg1", "alg2", "alg3"];
 
-/// The logs know no limited transmit; their first ACK already repeats an earlier one.
+/// Returns the setup of a log. The logs have no limited transmit; their first ACK already repeats an earlier one.
 fn logged(full_ack: &'static str, window: f64) -> Setup {
     Setup::new(entry())
         .set("full_ack", full_ack)
@@ -17,8 +16,8 @@ fn logged(full_ack: &'static str, window: f64) -> Setup {
         .window(window)
 }
 
-/// What each algorithm sends, and the window it is left with, when the full ACK finds nothing
-/// outstanding and `next` is the next new segment.
+/// Checks what each algorithm sends, and its window, when the full ACK finds nothing outstanding and `next` is the next
+/// new segment.
 fn assert_exit(t: &Timeline, full_ack: &str, next: u64) {
     let two = format!("new:{next} new:{}", next + 1);
     let (words, cwnd) = match full_ack {
@@ -37,7 +36,7 @@ fn draft_nishida_case_1_small_window() {
         // Lines 1–4. The log's 1000:2000 is segment 0 here.
         let mut t = logged(full_ack, 4.0).start(100);
         assert_eq!(t.sent(), "new:0 new:1 new:2 new:3");
-        // Lines 5–7, answered by 8 and 9: ssthresh 2, 2 + 3 = 5 of which 4 are out.
+        // Lines 5–7, answered by 8 and 9: ssthresh 2, 2 + 3 = 5 of which 4 are in flight.
         assert_eq!(t.receive(10, ack(0)), "");
         assert_eq!(t.receive(11, ack(0)), "");
         assert_eq!(t.receive(12, ack(0)), "dupacks:0 new:4");
@@ -51,8 +50,8 @@ fn draft_nishida_case_1_small_window() {
 #[test]
 fn draft_nishida_case_2_zero_window() {
     for full_ack in ALGORITHMS {
-        // The duplicates advertise a window of 0 where the segments went out into an open one:
-        // by RFC 5681 §2 the first is a window update. The log counts it as a duplicate.
+        // The duplicate ACKs advertise a window of 0, while the segments were sent into an open one: by RFC 5681 §2 the
+        // first is a window update. The log counts it as a duplicate.
         let mut t = logged(full_ack, 6.0)
             .configure(|c| c.duplicate_ack = dupack_tcp::sender::DuplicateAckRule::AckNumberOnly)
             .start(100);
@@ -61,7 +60,7 @@ fn draft_nishida_case_2_zero_window() {
         assert_eq!(t.receive(10, ack(0).window(0)), "");
         assert_eq!(t.receive(11, ack(0).window(0)), "");
         assert_eq!(t.receive(12, ack(0).window(0)), "dupacks:0");
-        // Lines 11 and 12: 3 + 5 would admit two new segments, the receiver none.
+        // Lines 11 and 12: 3 + 5 would admit two new segments; the receive window admits none.
         assert_eq!(t.receive(13, ack(0).window(0)), "");
         assert_eq!(t.receive(14, ack(0).window(0)), "");
         assert_eq!((t.ssthresh(), t.in_flight()), (3.0, 1.0));
@@ -75,7 +74,7 @@ fn draft_nishida_case_2_zero_window() {
 fn draft_nishida_case_3_lost_acks() {
     for full_ack in ALGORITHMS {
         let mut t = logged(full_ack, 6.0).start(100);
-        // Lines 7–9, two more are lost: 3 + 3 = 6 segments, and 6 are out.
+        // Lines 7–9, two more are lost: 3 + 3 = 6 segments, and 6 are in flight.
         assert_eq!(t.receive(10, ack(0)), "");
         assert_eq!(t.receive(11, ack(0)), "");
         assert_eq!(t.receive(12, ack(0)), "dupacks:0");
@@ -96,7 +95,7 @@ fn the_algorithms_agree_where_something_is_outstanding() {
         for ms in 100..109 {
             t.receive(ms, ack(0));
         }
-        // Nine duplicates: 10 and 11 by limited transmit, then 5 − (12 − 9) = 2 more.
+        // Nine duplicate ACKs: 10 and 11 by limited transmit, then 5 − (12 − 9) = 2 more.
         assert_eq!(t.in_flight(), 5.0);
         assert_eq!(t.sender().scoreboard().nxt(), 14_000);
         t.receive(200, ack(12));
@@ -105,13 +104,14 @@ fn the_algorithms_agree_where_something_is_outstanding() {
     let three = (3.0, "new:14".to_owned());
     assert_eq!(exit("alg2"), three);
     assert_eq!(exit("alg3"), three);
-    // Slow start on top: 2 + 1 + 1.
+    // Slow start in addition: 2 + 1 + 1.
     assert_eq!(exit("alg1"), (4.0, "new:14 new:15".to_owned()));
     // Half the window, and 1/cwnd.
     assert_eq!(exit("keep"), (5.2, "new:14 new:15 new:16".to_owned()));
 }
 
-/// Twelve segments out, 0, 3 and 5 lost; nine duplicates, two of which limited transmit answers.
+/// Returns a timeline with twelve segments in flight, 0, 3 and 5 lost; nine duplicate ACKs, two of which limited
+/// transmit answers.
 fn three_losses(setup: Setup) -> Timeline {
     let mut t = setup.window(12.0).start(1000);
     assert_eq!(t.receive(100, ack(0)), "limited:12");
@@ -120,7 +120,7 @@ fn three_losses(setup: Setup) -> Timeline {
     for ms in 103..109 {
         t.receive(ms, ack(0));
     }
-    // 14 segments out, nine of them known to have arrived, a window of 6: one more went out.
+    // 14 segments sent, nine of them known to have arrived, a window of 6: one more was sent.
     assert_eq!(t.sender().scoreboard().nxt(), 15_000);
     assert_eq!((t.cwnd(), t.in_flight()), (6.0, 6.0));
     t
@@ -129,18 +129,18 @@ fn three_losses(setup: Setup) -> Timeline {
 #[test]
 fn each_partial_ack_repairs_one_loss_and_keeps_the_window_full() {
     let mut t = three_losses(Setup::new(entry()));
-    // 12, 13 and 14 arrive: three more duplicates.
+    // 12, 13 and 14 arrive: three more duplicate ACKs.
     assert_eq!(t.receive(200, ack(0)), "new:15");
     assert_eq!(t.receive(201, ack(0)), "new:16");
-    // Partial: 3 acknowledged, one added back. Flight and inflation shrink alike but for that.
+    // Partial: 3 acknowledged, one added back. Flight and inflation shrink by the same amount, except for that.
     assert_eq!(t.receive(202, ack(3)), "partial:3 new:17");
     assert_eq!((t.cwnd(), t.in_flight()), (6.0, 6.0));
     assert_eq!(t.receive(208, ack(3)), "new:18");
     assert_eq!(t.receive(302, ack(5)), "partial:5 new:19");
     assert_eq!(t.sender().stats().loss_events, 1);
-    // `recover` is 14: 13 is still partial, though nothing below 14 is missing any more.
+    // `recover` is 14: 13 is still partial, although nothing below 14 is missing any more.
     assert_eq!(t.receive(303, ack(13)), "partial:13 new:20");
-    // Full: seven are out, alg3 admits eight, the window six.
+    // Full: seven are in flight, alg3 admits eight, the window six.
     assert_eq!(t.receive(400, ack(14)), "");
     assert_eq!((t.cwnd(), t.in_flight()), (6.0, 7.0));
     assert_eq!(t.sender().stats().timeouts, 0);
@@ -151,7 +151,7 @@ fn a_partial_ack_of_less_than_a_segment_adds_nothing_back() {
     let mut t = three_losses(Setup::new(entry()));
     let mut half = ack(0);
     half.0.ack.0 += 500;
-    // Flight and inflation both fall by 500: in flight stays, and nothing new fits.
+    // Flight and inflation both fall by 500: the bytes in flight do not change, and nothing new fits.
     assert_eq!(t.receive(202, half), "partial:0");
     assert_eq!(t.in_flight(), 6.0);
 }
@@ -163,7 +163,7 @@ fn the_ack_that_ends_a_recovery_restarts_the_timer() {
             .set("variant", variant)
             .window(6.0)
             .start(100);
-        // The first two let out a segment each, and so do the last: those are outstanding when the recovery ends.
+        // The first two release a segment each, and so do the last ones: those are outstanding when the recovery ends.
         for at in 100..107 {
             t.receive(at, ack(0));
         }
@@ -174,7 +174,7 @@ fn the_ack_that_ends_a_recovery_restarts_the_timer() {
 }
 
 #[test]
-fn the_impatient_variant_gives_up_where_the_steady_one_goes_on() {
+fn the_impatient_variant_gives_up_and_the_steady_one_continues() {
     for (variant, first, second) in [("impatient", 1250, 1250), ("slow-but-steady", 1250, 1400)] {
         let mut t = three_losses(Setup::new(entry()).set("variant", variant));
         assert_eq!(t.rto_at(), Some(1000), "since the first transmission");
@@ -182,7 +182,7 @@ fn the_impatient_variant_gives_up_where_the_steady_one_goes_on() {
         assert_eq!(t.rto_at(), Some(first), "{variant}");
         t.receive(400, ack(5));
         assert_eq!(t.rto_at(), Some(second), "{variant}");
-        // The next ACK would come at 1300.
+        // The next ACK would arrive at 1300.
         let gives_up = t.wait(1299) == "rto:5";
         assert_eq!(gives_up, variant == "impatient");
     }
@@ -202,7 +202,7 @@ fn after_a_timeout_duplicates_at_recover_are_not_trusted() {
         t.receive(1201, ack(6));
         assert_eq!(t.receive(1202, ack(6)), words, "careful={careful}");
     }
-    // One segment further and both trust them.
+    // One segment further, both accept them.
     let mut t = Setup::new(entry()).window(6.0).start(100);
     t.wait(1000);
     t.receive(1100, ack(6));
@@ -214,7 +214,7 @@ fn after_a_timeout_duplicates_at_recover_are_not_trusted() {
 
 #[test]
 fn deflation_beyond_the_inflation_ends_with_the_recovery_or_does_not() {
-    // Of eleven duplicates only three arrive, so that the partial ACK covers more than they told.
+    // Of eleven duplicate ACKs only three arrive, so the partial ACK covers more than they reported.
     let start = |deflation| {
         let mut t = Setup::new(entry())
             .set("deflation", deflation)
@@ -225,7 +225,7 @@ fn deflation_beyond_the_inflation_ends_with_the_recovery_or_does_not() {
         for ms in 100..103 {
             t.receive(ms, ack(0));
         }
-        // 6 + 3 − 8 + 1 = 2 segments, and 4 are out.
+        // 6 + 3 − 8 + 1 = 2 segments, and 4 are in flight.
         assert_eq!(t.receive(202, ack(8)), "partial:8");
         t
     };
@@ -246,7 +246,7 @@ fn in_ns2_an_ack_releases_two_new_segments_at_most() {
         for ms in 100..110 {
             t.receive(ms, ack(0));
         }
-        // Ten were all there was to send; the application writes more.
+        // Ten were everything there was to send; the application writes more.
         t.write(100).to_owned()
     };
     assert_eq!(partial(Dialect::Ns2).split(' ').count(), 2);
@@ -264,7 +264,7 @@ fn a_lost_retransmission_waits_for_the_timer_and_is_resent_in_slow_start() {
 }
 
 #[test]
-fn both_variants_send_what_ns2_sends() {
+fn both_variants_send_the_same_packets_as_ns2() {
     agrees_with_ns2(Setup::new(entry()), "newreno");
     let steady = Setup::new(entry()).set("variant", "slow-but-steady");
     agrees_with_ns2(steady, "newreno-sbs");
@@ -302,7 +302,7 @@ fn in_ns2_the_full_ack_starts_from_ssthresh_and_not_from_half_a_window_of_three(
     assert_eq!(exit("alg1", "ssthresh"), 2.0);
     assert_eq!(exit("alg2", "ssthresh"), 1.0);
     assert_eq!(exit("alg3", "ssthresh"), 2.0);
-    // The other reading: one segment goes out, which is what alg3 is there to prevent.
+    // The other reading: one segment is sent, which alg3 is meant to prevent.
     assert_eq!(exit("alg1", "cwnd"), 2.0);
     assert_eq!(exit("alg2", "cwnd"), 1.0);
     assert_eq!(exit("alg3", "cwnd"), 1.5);

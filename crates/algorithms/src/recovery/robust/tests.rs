@@ -3,8 +3,8 @@ use crate::catalog::Dialect;
 use crate::response::previous;
 use crate::testing::{Setup, Timeline, ack, coin};
 
-/// Eight segments out, of which 0 is lost; limited transmit has sent 8 and 9 for the first two
-/// duplicates, and the third is in.
+/// Returns a timeline with eight segments in flight, of which 0 is lost; limited transmit has sent 8 and 9 for the
+/// first two duplicate ACKs, and the third has arrived.
 fn one_loss(setup: Setup) -> Timeline {
     let mut t = setup.window(8.0).ssthresh(2.0).start(100);
     assert_eq!(t.receive(100, ack(0)), "limited:8");
@@ -17,17 +17,17 @@ fn one_loss(setup: Setup) -> Timeline {
 fn the_retreat_sends_one_segment_for_two_duplicates() {
     let mut t = one_loss(Setup::new(entry()));
     assert_eq!(t.sent(), "dupacks:0");
-    // Half of eight; none of what was outstanding counts.
+    // Half of eight; what was outstanding does not count.
     assert_eq!((t.cwnd(), t.in_flight()), (4.0, 0.0));
-    // Two of the three duplicates were limited transmit's: the fourth makes a pair with the third.
+    // Two of the three duplicate ACKs belong to limited transmit: the fourth makes a pair with the third.
     assert_eq!(t.receive(103, ack(0)), "new:10");
     assert_eq!(t.receive(104, ack(0)), "");
     assert_eq!(t.receive(105, ack(0)), "new:11");
     assert_eq!(t.receive(106, ack(0)), "");
-    // Those of 8 and 9.
+    // The duplicate ACKs of 8 and 9.
     assert_eq!(t.receive(200, ack(0)), "new:12");
     assert_eq!(t.receive(201, ack(0)), "");
-    // actnum = 3 is the window, and 10, 11 and 12 are out.
+    // actnum = 3 is the window, and 10, 11 and 12 are in flight.
     assert_eq!(t.receive(202, ack(10)), "");
     assert_eq!((t.cwnd(), t.in_flight()), (3.0, 3.0));
     let stats = t.sender().stats();
@@ -44,8 +44,8 @@ fn there_is_no_retreat_from_a_loss_that_leaves_the_window() {
     assert_eq!((t.cwnd(), t.in_flight()), (8.0, 4.0));
 }
 
-/// Sixteen segments out, of which 0 and 5 are lost. Fourteen duplicates, and two for what
-/// limited transmit sends, of which 3 − 2 + 13 count: seven new segments, 18 to 24.
+/// Returns a timeline with sixteen segments in flight, of which 0 and 5 are lost. There are fourteen duplicate ACKs,
+/// and two for the segments of limited transmit, of which 3 − 2 + 13 count: seven new segments, 18 to 24.
 fn probing() -> Timeline {
     let mut t = Setup::new(entry()).window(16.0).ssthresh(2.0).start(100);
     for ms in 100..116 {
@@ -64,7 +64,7 @@ fn the_probe_sends_one_for_one_and_one_more() {
     for (ms, segment) in (203..210).zip(26..) {
         assert_eq!(t.receive(ms, ack(5)), format!("new:{segment}"));
     }
-    // Seven duplicates for 18 to 24. The window has grown, but what is in flight are 25 to 32.
+    // Seven duplicate ACKs for 18 to 24. The window has grown, but 25 to 32 are in flight.
     assert!(t.cwnd() > 8.9);
     assert_eq!(t.receive(302, ack(25)), "");
     assert_eq!((t.cwnd(), t.in_flight()), (8.0, 8.0));
@@ -73,20 +73,20 @@ fn the_probe_sends_one_for_one_and_one_more() {
 
 #[test]
 fn fewer_duplicates_than_segments_are_a_further_loss() {
-    // 20 is lost: six duplicates, for which 26 to 31 go out.
+    // 20 is lost: six duplicate ACKs, for which 26 to 31 are sent.
     let mut t = probing();
     for ms in 203..209 {
         t.receive(ms, ack(5));
     }
     assert_eq!(t.receive(302, ack(20)), "partial:20");
-    // What arrived is the window; 25 to 31 are out. The recovery goes on to 32.
+    // The number that arrived is the window; 25 to 31 are in flight. The recovery continues up to 32.
     assert_eq!((t.cwnd(), t.in_flight()), (6.0, 7.0));
     assert_eq!(t.receive(303, ack(20)), "");
     assert_eq!(t.receive(304, ack(20)), "new:32");
     for ms in 305..310 {
         t.receive(ms, ack(20));
     }
-    // 32 to 37. It was no second loss event.
+    // 32 to 37. This was no second loss event.
     t.receive(402, ack(32));
     assert_eq!((t.cwnd(), t.in_flight()), (6.0, 6.0));
     let stats = t.sender().stats();
@@ -102,7 +102,7 @@ fn a_lost_ack_is_no_loss_if_the_next_covers_everything() {
     }
     t.receive(302, ack(25));
     assert_eq!(t.sender().stats().retransmissions, 2);
-    // 7 − 6 + 1 + 6: as if the lost one were still to come.
+    // 7 − 6 + 1 + 6: as if the lost one were still to arrive.
     assert_eq!((t.cwnd(), t.sender().stats().recoveries), (8.0, 1));
 }
 

@@ -4,14 +4,14 @@ use crate::congestion::reno;
 use crate::recovery::adversary;
 use crate::testing::{Setup, Timeline, ack};
 
-/// Twenty segments at once, of which the first is acknowledged: the RTT is 100 ms.
+/// Returns a timeline with twenty segments at once, of which the first is acknowledged: the RTT is 100 ms.
 fn start(setup: Setup) -> Timeline {
     let mut t = setup.window(20.0).ssthresh(2.0).start(100);
     t.receive(100, ack(1));
     t
 }
 
-/// 1 is overtaken by 2 and 3, and comes: it was late by two segments, below the threshold.
+/// 2 and 3 overtake 1, which then arrives: it was late by two segments, below the threshold.
 #[test]
 fn reordering_below_the_threshold_leaves_it() {
     let mut t = start(Setup::new(entry()));
@@ -25,8 +25,8 @@ fn reordering_below_the_threshold_leaves_it() {
 
 #[test]
 fn a_segment_as_late_as_one_before_is_not_lost_again() {
-    // 1 is overtaken by 2 to 6: five duplicate ACKs, and it comes 2 ms after it was sent again. Only a
-    // DSACK tells that it was the first that came.
+    // 2 to 6 overtake 1: there are five duplicate ACKs, and 1 arrives 2 ms after it was retransmitted. Only a DSACK
+    // shows that the first transmission arrived.
     let mut t = start(Setup::new(entry()));
     for (ms, end) in (101..106).zip(3..) {
         t.receive(ms, ack(1).sack(2, end));
@@ -49,7 +49,7 @@ fn a_segment_as_late_as_one_before_is_not_lost_again() {
 
 #[test]
 fn the_threshold_is_a_percentile() {
-    // Nine segments came late by one, one by ten: nine tenths would have been no alarm below two.
+    // Nine segments were late by one, one by ten: nine tenths would have caused no alarm below two.
     let threshold = |share| {
         let mut lateness = Lateness::new(share, 3, 300);
         for _ in 0..9 {
@@ -69,8 +69,8 @@ fn the_threshold_has_a_bound() {
 }
 
 #[test]
-fn a_needless_cut_is_taken_back() {
-    // As Linux's controls do.
+fn a_spurious_cut_is_undone() {
+    // Linux's controls do so.
     let setup = Setup::new(entry()).dialect(Dialect::Linux);
     let mut t = start(setup.controlled_by(reno::entry()));
     for (ms, end) in (101..106).zip(3..) {

@@ -1,9 +1,8 @@
 //! `IsLost` of RFC 6675 §4, kept incrementally.
 //!
-//! A segment is lost once `DupThresh` separate runs of sacked segments lie above it, or more
-//! than `(DupThresh − 1) · SMSS` sacked bytes. Both counts can only fall as one looks higher up,
-//! so the lost segments are exactly the unsacked ones below one boundary; and both can only rise
-//! as SACKs arrive, so the boundary only moves up.
+//! A segment is lost once `DupThresh` separate runs of sacked segments lie above it, or more than `(DupThresh − 1) ·
+//! SMSS` sacked bytes. Higher up both counts can only be smaller, so the lost segments are exactly the unsacked ones
+//! below one boundary; and both can only rise as SACKs arrive, so the boundary only moves up.
 
 use alloc::collections::VecDeque;
 
@@ -12,17 +11,17 @@ use dupack_tcp::scoreboard::{DeliveredBy, Reported, Scoreboard, SegmentId};
 
 use super::super::hole_cursor::HoleCursor;
 
-/// The boundary below which whatever is not sacked is lost.
+/// Boundary below which everything that is not sacked is lost.
 ///
 /// Amortised O(1): a segment is marked once when it is sacked and passed once by the boundary.
 #[derive(Debug)]
 pub(super) struct LostBelow {
-    /// Stands on the first unsacked segment that is not lost.
+    /// Cursor on the first unsacked segment that is not lost.
     boundary: HoleCursor,
-    /// Whether each segment from the boundary on is sacked, as far as any is: the scoreboard
+    /// One entry per segment from the boundary on, `true` if it is sacked, up to the last sacked one. The scoreboard
     /// shows the state after a whole ACK, and runs must be joined one segment at a time.
     sacked: VecDeque<bool>,
-    /// Runs of `true` in `sacked`.
+    /// Number of runs of `true` in `sacked`.
     runs: u64,
     /// `DupThresh`.
     dup_threshold: u64,
@@ -41,23 +40,23 @@ impl LostBelow {
         }
     }
 
-    /// A full segment has `smss` bytes from now on.
+    /// Changes the size of a full segment to `smss` bytes.
     pub(super) fn resize(&mut self, dup_threshold: u32, smss: u32) {
         self.byte_threshold = u64::from(dup_threshold.saturating_sub(1)) * u64::from(smss);
     }
 
-    /// `DupThresh` is another from the next ACK on.
+    /// Changes `DupThresh` from the next ACK on.
     pub(super) fn set_threshold(&mut self, dup_threshold: u32, smss: u32) {
         self.dup_threshold = u64::from(dup_threshold);
         self.resize(dup_threshold, smss);
     }
 
-    /// Takes in an ACK.
+    /// Takes an ACK.
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         let before = self.boundary.id();
         self.boundary.on_ack(ack, board);
         if self.sacked.is_empty() && ack.sacked_bytes == 0 {
-            // Nothing is sacked from the boundary on: nothing is lost by it, or to be forgotten.
+            // Nothing is sacked from the boundary on: nothing is lost, and nothing has to be forgotten.
             return;
         }
         for _ in before.0..self.boundary.id().0 {
@@ -71,14 +70,14 @@ impl LostBelow {
         self.rise(board);
     }
 
-    /// Everything outstanding is lost (RFC 6675 §5.1).
+    /// Takes everything outstanding for lost (RFC 6675 §5.1).
     pub(super) fn lose_everything(&mut self, board: &Scoreboard) {
         self.boundary.leap_to_end(board);
         self.sacked.clear();
         self.runs = 0;
     }
 
-    /// Judges everything outstanding anew, by what is sacked now.
+    /// Judges everything outstanding anew, by the present SACKs.
     pub(super) fn start_over(&mut self, board: &Scoreboard) {
         self.boundary.rewind(board);
         self.sacked.clear();
@@ -96,12 +95,12 @@ impl LostBelow {
         self.rise(board);
     }
 
-    /// Whether `id`, not sacked, is lost.
+    /// Returns `true` if `id`, which is not sacked, is lost.
     pub(super) fn contains(&self, id: SegmentId) -> bool {
         id < self.boundary.id()
     }
 
-    /// Bytes neither sacked nor lost (`SetPipe`, rule a).
+    /// Returns the bytes neither sacked nor lost (`SetPipe`, rule a).
     pub(super) fn not_lost_bytes(&self, board: &Scoreboard) -> u64 {
         self.boundary.missing_above(board)
     }
@@ -118,7 +117,7 @@ impl LostBelow {
         self.runs -= u64::from(left) + u64::from(right);
     }
 
-    /// Moves the boundary up as far as the thresholds say.
+    /// Moves the boundary up as far as the thresholds allow.
     fn rise(&mut self, board: &Scoreboard) {
         loop {
             while self.sacked.front() == Some(&true) {

@@ -3,8 +3,8 @@ use crate::catalog::{Dialect, Value, typed};
 use crate::recovery::storm::{SackedSegments, build, storm};
 use crate::testing::{SMSS, Setup, ack, agrees_with_ns2};
 
-/// RFC 6675 by its words: no state but the scoreboard and the RFC's own variables, everything
-/// computed from scratch at each question, and compared with the recovery's answers.
+/// RFC 6675 to the letter: no state but the scoreboard and the RFC's own variables, everything computed from scratch at
+/// each question, and compared with the recovery's answers.
 #[derive(Debug)]
 struct Literal {
     subject: Rfc6675,
@@ -12,7 +12,7 @@ struct Literal {
     high_rxt: u64,
     /// `RescueRxt`, as the offset after it.
     rescue_rxt: u64,
-    /// What was outstanding at the last timeout ends here, and is lost.
+    /// End of what was outstanding at the last timeout, which is lost.
     lost_by_rto: u64,
 }
 
@@ -87,7 +87,7 @@ impl Literal {
             return retransmit(id, SendReason::HoleFill);
         }
         let (id, _) = segments().filter(|(_, s)| missing(s)).last()?;
-        // What cannot be sent need not be found.
+        // A segment that cannot be sent need not be found.
         let room = view.window.whole_bytes() >= self.pipe(board) + u64::from(SMSS);
         if board.una() > self.rescue_rxt && room {
             return retransmit(id, SendReason::Rescue);
@@ -185,11 +185,11 @@ fn it_survives_any_path_and_peer() {
 }
 
 #[test]
-fn two_limited_transmits_then_the_fast_retransmit_then_what_the_pipe_permits() {
+fn two_limited_transmits_then_the_fast_retransmit_then_as_the_pipe_permits() {
     let mut t = Setup::new(entry()).window(8.0).start(100);
     assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:8");
     assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:9");
-    // pipe = 10 − 3 sacked − 1 lost + 1 resent = 7; FlightSize without the limited ones is 8.
+    // pipe = 10 − 3 sacked − 1 lost + 1 retransmitted = 7; FlightSize without limited transmit is 8.
     assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0");
     assert_eq!((t.cwnd(), t.in_flight()), (4.0, 7.0));
     assert_eq!(t.receive(103, ack(0).sack(1, 5)), "");
@@ -245,13 +245,13 @@ fn without_new_data_it_fills_holes_and_rescues_the_tail() {
 }
 
 #[test]
-fn a_timeout_keeps_what_is_sacked_and_forbids_a_recovery_until_all_is_covered() {
+fn a_timeout_keeps_the_sacks_and_forbids_a_recovery_until_all_is_covered() {
     let mut t = Setup::new(entry()).window(8.0).start(100);
     assert_eq!(t.receive(100, ack(0).sack(4, 6)), "limited:8 limited:9");
     assert_eq!(t.wait(1300), "rto:0");
     assert_eq!(t.receive(1400, ack(1).sack(4, 6)), "rto:1 rto:2");
     assert_eq!(t.receive(1500, ack(2).sack(4, 6)), "rto:3 rto:6");
-    // Duplicates with news, below RecoveryPoint: no recovery.
+    // Duplicate ACKs with new sacked data, below RecoveryPoint: no recovery.
     t.receive(1501, ack(2).sack(4, 7));
     t.receive(1502, ack(2).sack(4, 8));
     t.receive(1503, ack(2).sack(4, 9));
@@ -272,11 +272,11 @@ fn the_careful_timer_restarts_with_each_retransmission() {
     }
 }
 
-/// Seven packets lost out of eleven: the count of the pipe does not fall to the window, and the
-/// timer must help; with two segments resent per partial ACK, as in the Momentary paper's figure
-/// 3(b), the timer runs on from the first of these, and still expires before the last.
+/// Seven of eleven packets are lost: the count of the pipe does not fall to the window, and the timer must help. With
+/// two segments retransmitted per partial ACK, as in the Momentary paper's figure 3(b), the timer runs on from the
+/// first of these, and still expires before the last.
 #[test]
-fn fall_and_floyds_sends_what_ns2_sends() {
+fn fall_and_floyds_sends_the_same_packets_as_ns2() {
     agrees_with_ns2(Setup::new(entry()), "sack");
     agrees_with_ns2(Setup::new(entry()).set("partial_ack", "resend"), "sack-pa");
 }

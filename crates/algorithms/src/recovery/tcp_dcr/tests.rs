@@ -3,8 +3,8 @@ use crate::catalog::Value;
 use crate::recovery::adversary;
 use crate::testing::{Setup, Timeline, ack};
 
-/// Ten segments at once, of which the first is acknowledged: the RTT is 100 ms. 1 is overtaken by 2 to
-/// 5, each of which lets a new one out.
+/// Returns a timeline with ten segments at once, of which the first is acknowledged: the RTT is 100 ms. 2 to 5 overtake
+/// 1, and each of them releases a new segment.
 fn overtaken(setup: Setup) -> Timeline {
     let mut t = setup.window(10.0).ssthresh(2.0).start(100);
     t.receive(100, ack(1));
@@ -16,7 +16,7 @@ fn overtaken(setup: Setup) -> Timeline {
 }
 
 #[test]
-fn what_comes_within_a_round_trip_was_not_lost() {
+fn a_segment_that_arrives_within_a_round_trip_was_not_lost() {
     let mut t = overtaken(Setup::new(entry()));
     t.receive(110, ack(6));
     let stats = t.sender().stats();
@@ -29,10 +29,10 @@ fn after_a_round_trip_a_loss_is_answered() {
     for (ms, end) in (105..109).zip(7..) {
         t.receive(ms, ack(1).sack(2, end));
     }
-    // The first SACK above 1 came at 101 ms.
+    // The first SACK above 1 arrived at 101 ms.
     t.receive(200, ack(1).sack(2, 11));
     assert_eq!(t.sender().stats().retransmissions, 0);
-    // The segments behind it have made SRTT a little more than 100 ms.
+    // The segments after it have made SRTT a little more than 100 ms.
     let sent = t.receive(240, ack(1).sack(2, 12)).to_owned();
     assert!(sent.starts_with("dupacks:1"), "{sent}");
     assert_eq!(t.sender().stats().loss_events, 1);
@@ -40,7 +40,7 @@ fn after_a_round_trip_a_loss_is_answered() {
 
 #[test]
 fn without_a_delay_it_is_the_standard() {
-    // The third duplicate ACK comes at 103 ms.
+    // The third duplicate ACK arrives at 103 ms.
     let setup = Setup::new(entry()).set_value("delay", Value::Real(0.0));
     let mut t = setup.window(10.0).ssthresh(2.0).start(100);
     t.receive(100, ack(1));
@@ -53,7 +53,7 @@ fn without_a_delay_it_is_the_standard() {
 #[test]
 fn another_hole_waits_for_a_round_trip_of_its_own() {
     let mut t = overtaken(Setup::new(entry()));
-    // 1 comes, and 8 is missing.
+    // 1 arrives, and 8 is missing.
     t.receive(190, ack(8).sack(9, 12));
     t.receive(202, ack(8).sack(9, 13));
     assert_eq!(t.sender().stats().retransmissions, 0);

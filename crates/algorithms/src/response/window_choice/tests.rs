@@ -1,4 +1,4 @@
-//! The windows of both families, to the number.
+//! The windows of both families, number by number.
 
 use dupack_tcp::facts::LimitedBy;
 use dupack_tcp::response::Response;
@@ -14,13 +14,13 @@ use crate::recovery::{newreno, sack};
 use crate::response::{avoidance, slow_start};
 use crate::testing::{Setup, ack, at};
 
-/// What TCP would do about [`loss`]: 7 segments, with an `ssthresh` that differs.
+/// TCP's response to [`loss`]: 7 segments, with an `ssthresh` that differs.
 const CONGESTION: Window = Window {
     cwnd: 7000.0,
     ssthresh: 8000.0,
 };
 
-/// A loss at a window of 14 segments in slow start, with a least RTT of 100 ms and 150 ms smoothed.
+/// Returns a loss at a window of 14 segments in slow start, with a minimum RTT of 100 ms and 150 ms smoothed.
 fn loss() -> LossFacts {
     let mut loss = loss_facts(0, 14);
     loss.window = Window {
@@ -36,7 +36,7 @@ fn built(entry: Entry<dyn Response>, changes: &[(&str, Value)]) -> Box<dyn Respo
     bench::built(&entry, Dialect::Rfc, changes)
 }
 
-/// An ACK of `segments` segments at `ms` milliseconds that finds a window of `cwnd` segments.
+/// Passes an ACK of `segments` segments at `ms` milliseconds, at a window of `cwnd` segments.
 fn receive(response: &mut dyn Response, ms: u64, segments: u64, cwnd: f64) {
     let mut facts = ack_facts(at(ms), segments, LimitedBy::Congestion, None);
     if segments == 0 {
@@ -51,14 +51,14 @@ fn receive(response: &mut dyn Response, ms: u64, segments: u64, cwnd: f64) {
     response.on_ack(&facts, &view(at(ms), &board, window, &rtt));
 }
 
-/// An estimator with an SRTT of 100 ms, as a sender comes by it.
+/// Returns an estimator with an SRTT of 100 ms, as a sender has it.
 fn timed() -> RttEstimator {
     let mut t = Setup::new(newreno::entry()).start(10);
     t.receive(100, ack(1));
     t.sender().rtt().clone()
 }
 
-/// Methods 1x and 2x after the same ACKs and the same loss: `cwnd` must be the same.
+/// Returns `cwnd` of methods 1x and 2x after the same ACKs and the same loss; the two must be equal.
 fn cwnd(last_digit: usize, changes: &[(&str, Value)], acks: &[(u64, u64, f64)]) -> f64 {
     let families = [(SLOW_START, 65_535.0), (AVOIDANCE, f64::NAN)];
     let [slow, avoid] = families.map(|(family, ssthresh)| {
@@ -108,7 +108,7 @@ fn methods_11_and_21_take_one_segment() {
 }
 
 #[test]
-fn methods_12_and_22_take_what_tcp_would() {
+fn methods_12_and_22_take_tcps_window() {
     assert_eq!(cwnd(2, &[], &ACKS), 7000.0);
 }
 
@@ -170,13 +170,13 @@ fn methods_17_and_27_take_the_bandwidth_delay_product() {
 }
 
 #[test]
-fn without_an_estimate_methods_17_and_27_do_what_tcp_would() {
+fn without_an_estimate_methods_17_and_27_take_tcps_window() {
     assert_eq!(cwnd(7, &[], &[]), 7000.0);
     assert_eq!(cwnd(7, &[], &ROUNDS_OF_ACKS[..3]), 7000.0);
 }
 
 #[test]
-fn what_duplicate_acks_announced_is_not_delivered_again() {
+fn segments_that_duplicate_acks_announced_are_not_delivered_again() {
     // 4 duplicate ACKs, then one ACK for the hole and those 4: 5 segments in 100 ms, and the
     // next round has 2 in 100 ms.
     let acks = [
@@ -213,8 +213,8 @@ fn the_threshold_of_slow_start_is_a_parameter() {
 }
 
 #[test]
-fn a_window_beyond_what_sender_and_peer_allow_is_bounded() {
-    // Ten segments out, the first lost; the response wants 48.
+fn a_window_beyond_the_senders_and_the_peers_limit_is_bounded() {
+    // Ten segments are in flight, the first is lost; the response chooses 48.
     let wireless = |bound: fn(&mut dupack_tcp::SenderConfig), peer: u32| {
         let setup = Setup::new(sack::entry()).answered_by(avoidance::method_26());
         let mut t = setup.configure(bound).start(200);
@@ -224,8 +224,8 @@ fn a_window_beyond_what_sender_and_peer_allow_is_bounded() {
         (t.cwnd(), t.sender().scoreboard().nxt() / u64::from(SMSS))
     };
     assert_eq!(wireless(|_| {}, 1000).0, 48.0);
-    // The sender's greatest window is 12 segments.
+    // The sender's largest window is 12 segments.
     assert_eq!(wireless(|c| c.max_window = 12_000.0, 1000).0, 12.0);
-    // The peer's holds 20: the window may be what it wants, segments 0 to 19 are all that goes.
+    // The peer's window is 20 segments: the congestion window may be larger, but only segments 0 to 19 are sent.
     assert_eq!(wireless(|_| {}, 20), (48.0, 20));
 }

@@ -1,7 +1,4 @@
-//! Results to make tables of, and cells as text.
-
-// Not every test needs all of it.
-#![allow(dead_code)]
+//! Results to build tables from, and table cells as text.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
@@ -13,7 +10,7 @@ use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Results;
 use dupack_lab::run::{Interrupt, Plan};
 
-/// Those of two stacks over a short path.
+/// Results of two stacks over a short path.
 pub fn results(head: &str, path: &str, tail: &str) -> Results {
     let text = format!(
         "title = \"A test\"\nstacks = [\"newreno/reno\", \"rack/cubic\"]\nduration = \"3s\"\n{head}[path]\n\
@@ -22,7 +19,7 @@ pub fn results(head: &str, path: &str, tail: &str) -> Results {
     results_of(&text)
 }
 
-/// Those of the experiment with this text.
+/// Results of the experiment with this text.
 pub fn results_of(text: &str) -> Results {
     let source = Source::new("test.toml", text);
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
@@ -47,19 +44,19 @@ impl Csv {
 
     pub fn column(&self, head: &str) -> Vec<String> {
         let place = self.heads.iter().position(|known| known == head);
-        let place = place.unwrap_or_else(|| panic!("there is no {head}"));
+        let place = place.unwrap_or_else(|| panic!("no column {head}"));
         self.rows.iter().map(|row| row[place].clone()).collect()
     }
 }
 
-/// A column of a table as the CSV files write it.
+/// Returns a column of a table as the CSV files write it.
 pub fn column(batch: &RecordBatch, name: &str) -> Vec<String> {
     let column = batch.column_by_name(name);
-    let column = column.unwrap_or_else(|| panic!("there is no {name}"));
+    let column = column.unwrap_or_else(|| panic!("no column {name}"));
     (0..batch.num_rows()).map(|row| cell(column, row)).collect()
 }
 
-/// A cell as the CSV files write it; what is null is empty.
+/// Returns a cell as the CSV files write it; a null is empty.
 pub fn cell(column: &ArrayRef, row: usize) -> String {
     if column.is_null(row) {
         return String::new();
@@ -80,7 +77,7 @@ pub fn cell(column: &ArrayRef, row: usize) -> String {
     }
 }
 
-/// A list of texts.
+/// Returns a list of texts.
 pub fn texts(batch: &RecordBatch, name: &str, row: usize) -> Vec<String> {
     let list = batch
         .column_by_name(name)

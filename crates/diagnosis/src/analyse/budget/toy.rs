@@ -552,7 +552,7 @@ fn application_receiver_and_timers_are_recognised_in_random_transfers() {
         choices[(state >> 33) as usize % choices.len()]
     };
     let mut wrong = Vec::new();
-    let cases = dupack_volume::cases(120, 300);
+    let cases = dupack_testing::cases(120, 300);
     for seed in 1..=cases {
         let writes = match draw(&[0, 1, 2]) {
             0 => Writes::Everything,

@@ -1,4 +1,4 @@
-//! What left when, and what of it was lost.
+//! Course of a stream: departures over time, and which of them were lost.
 
 use std::collections::VecDeque;
 
@@ -8,58 +8,58 @@ use super::LOSSES_MIN;
 use crate::grow;
 use crate::read::packet::is_after;
 
-/// So many steps are kept, of 2 or 3 bytes each (ours: 24 MB of full packets, more than shows a rate); and a stream whose first
-/// so many lost too few is followed no more.
+/// Maximum number of steps, of 2 or 3 bytes each (ours: 24 MB of full packets, more than a rate requires). A stream
+/// with too few losses in these steps is not followed further.
 pub(super) const STEPS: u16 = 16_384;
 
-/// Times are counted in these (ours): a full packet takes as long at 12 Gbit/s.
+/// Unit of time (ours): a full packet takes as long at 12 Gbit/s.
 const TICK_NS: u64 = 1024;
 
-/// What comes after a longer silence is not followed (ours: a bit more than an hour).
+/// Maximum silence; nothing after a longer one is followed (ours: slightly more than an hour).
 const SILENCE_TICKS: u64 = (1 << 32) - 1;
 
-/// Most bytes that a step takes: five of its ticks, and two of its bytes on the wire.
+/// Maximum bytes of a step: five for its ticks, and two for its wire size.
 const STEP_BYTES: usize = 7;
 
-/// So many transmissions are remembered of which it may turn out that they were lost (ours: more than are outstanding
-/// at the rates that policers have).
+/// Number of transmissions that are remembered because they may turn out to be lost (ours: more than are outstanding at
+/// the rates of policers).
 pub(super) const RECENT: usize = 1024;
 
-/// What left when, and what of it was lost; at the receiver's end, what came.
+/// Course of a stream: departures over time, and which of them were lost. At the receiver, arrivals.
 #[derive(Clone, Debug, Default)]
 pub(in crate::path) struct Course {
     pub(super) steps: Steps,
-    /// What was lost, by its step.
+    /// Losses, by step.
     lost: Vec<(u16, Fate)>,
-    /// The time of the first step, and that of the last in ticks since then.
+    /// Time of the first step, and of the last one in ticks since then.
     begin: Option<Instant>,
     ticks: u64,
-    /// The last transmissions.
+    /// Recent transmissions.
     pub(super) recent: VecDeque<Recent>,
-    /// Losses that are marked: where in the stream, and at which step.
+    /// Marked losses: offset in the stream, and step.
     pub(super) marked: VecDeque<(u64, u16, Mark)>,
     pub(super) losses: usize,
-    /// It has as many steps as are kept.
+    /// `true` if nothing more is followed.
     is_over: bool,
 }
 
-/// A segment that left, or came.
+/// Departure or arrival of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Step {
-    /// Ticks since the step before.
+    /// Ticks since the previous step.
     ticks: u64,
-    /// On the wire.
+    /// Bytes on the wire.
     bytes: u16,
 }
 
-/// Steps, packed: the ticks times two in groups of seven bits, the lowest first, and each but the last with its eighth bit set; one
-/// more if the bytes on the wire are others than those of the step before, which then follow.
+/// Packed steps. A step is the ticks times two, in groups of seven bits, lowest first; every group but the last has the
+/// eighth bit set. One is added if the wire size differs from that of the previous step; the size then follows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     packed: Vec<u8>,
-    /// There are so many.
+    /// Number of steps.
     pub(super) count: u16,
-    /// Bytes on the wire of the last one.
+    /// Bytes on the wire of the last step.
     bytes: u16,
 }
 
@@ -111,33 +111,33 @@ impl Steps {
     }
 }
 
-/// What of a segment and after it was lost.
+/// Losses at a step: the segment itself, and the number of segments after it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     itself: bool,
     after: u8,
 }
 
-/// A segment that left, or came, with all that is known of it.
+/// Departure or arrival of a segment, with everything that is known about it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
-    /// When, in ticks of [`TICK_NS`] since the first.
+    /// Time in ticks of [`TICK_NS`] since the first event.
     ticks: u64,
-    /// On the wire.
+    /// Bytes on the wire.
     bytes: u16,
-    /// It was lost itself.
+    /// `true` if the segment itself was lost.
     pub(super) is_lost: bool,
-    /// So many were lost after it that are not seen.
+    /// Number of lost segments after it that are not captured.
     pub(super) lost_after: u8,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recent {
-    /// The lower half of its offset in the stream: what is remembered lies no farther apart.
+    /// Lower half of the offset in the stream: remembered segments are never farther apart.
     start: u32,
-    /// Which step it was.
+    /// Index of the step.
     step: u16,
-    /// It had not been sent before.
+    /// `true` if the segment had not been sent before.
     is_new: bool,
 }
 
@@ -148,7 +148,7 @@ pub(super) enum Mark {
 }
 
 impl Course {
-    /// What begins at `start` and has so many bytes on the wire left at `at`, or came.
+    /// Registers the departure or arrival at `at` of a segment that begins at `start` and has `bytes` on the wire.
     pub(in crate::path) fn sent(&mut self, at: Instant, start: u64, bytes: u64, is_new: bool) {
         if self.is_over {
             return;
@@ -179,7 +179,7 @@ impl Course {
         });
     }
 
-    /// Nothing more is followed; and what was is forgotten, if it shows nothing.
+    /// Stops following. Discards the course if it has too few losses.
     fn end(&mut self) {
         if self.losses < LOSSES_MIN {
             *self = Self::default();
@@ -187,7 +187,7 @@ impl Course {
         self.is_over = true;
     }
 
-    /// All that left, or came, in order.
+    /// Returns all departures or arrivals, in order.
     pub(super) fn events(&self) -> Vec<Event> {
         let mut lost = self.lost.iter().peekable();
         let mut ticks = 0;
@@ -206,7 +206,7 @@ impl Course {
         events
     }
 
-    /// The fate of the segment of this step.
+    /// Returns the fate of the segment of this step.
     fn fate(&mut self, step: u16) -> Option<&mut Fate> {
         let place = self.lost.partition_point(|(of, _)| *of < step);
         if self.lost.get(place).is_none_or(|(of, _)| *of != step) {
@@ -215,7 +215,7 @@ impl Course {
         self.lost.get_mut(place).map(|(_, fate)| fate)
     }
 
-    /// What begins at `start` was lost when it was last sent.
+    /// Marks the last transmission of the segment that begins at `start` as lost.
     pub(in crate::path) fn lost(&mut self, start: u64) {
         if self.is_over {
             return;
@@ -241,8 +241,9 @@ impl Course {
         self.marked.push_back((start, place, mark));
     }
 
-    /// After which segment one was lost that is not seen: the last before the next of the stream came, as repairs may have
-    /// left between the one before it and this; without a next, the one before it.
+    /// Returns the step after which an uncaptured segment was lost: the last step before the next segment of the stream
+    /// arrived, because retransmissions may have left in between. Without a next segment, the step of the previous
+    /// segment.
     fn place_of_unseen(&self, start: u64) -> Option<u16> {
         let start = start as u32;
         let mut new = self.recent.iter().filter(|came| came.is_new);
@@ -254,7 +255,7 @@ impl Course {
         })
     }
 
-    /// What lies between these offsets had arrived: it was not lost the last time.
+    /// Removes the last mark between these offsets: the segment had arrived.
     pub(in crate::path) fn had_arrived(&mut self, start: u64, end: u64) {
         let within = |marked: &(u64, u16, Mark)| (start..end).contains(&marked.0);
         let Some(place) = self.marked.iter().rposition(within) else {
@@ -273,7 +274,7 @@ impl Course {
 }
 
 impl Event {
-    /// Seconds since the first.
+    /// Returns the seconds since the first event.
     pub(super) fn at_s(&self) -> f64 {
         self.ticks as f64 * (TICK_NS as f64 / 1e9)
     }

@@ -1,4 +1,4 @@
-//! Policers against a bucket that is followed exactly.
+//! Detection of policers, compared with an exactly simulated bucket.
 
 use dupack_tcp::time::Instant;
 
@@ -25,15 +25,15 @@ fn lost(start: u64, delay_ms: u64) -> Lost {
     }
 }
 
-/// Where the capture was taken.
+/// Capture point.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
     Sender,
     Receiver,
 }
 
-/// A bucket of 1 MB/s and 30 kB, at which packets come at rates between half and twice its own, each for 100 ms;
-/// `drops` says whether one is lost, of how much finds missing with it, and its number.
+/// Simulates a bucket of 1 MB/s and 30 kB. Packets come at rates between half and twice its own, each for 100 ms.
+/// `drops` decides from the deficit including the packet, and from the packet's number, whether it is lost.
 fn bucket(at: At, delay_ms: u64, drops: impl Fn(u64, u64) -> bool) -> Option<Policer> {
     let (mut course, mut losses) = (Course::default(), Vec::new());
     let (mut missing, mut now_us) = (0_u64, 0);
@@ -69,12 +69,12 @@ fn is_of_a_megabyte(policer: Option<Policer>, within: f64) {
 }
 
 #[test]
-fn what_is_lost_finds_more_missing_than_what_passes() {
+fn lost_packets_find_a_larger_deficit_than_passed_ones() {
     is_of_a_megabyte(bucket(At::Sender, 20, |missing, _| missing > 30_000), 0.005);
 }
 
 #[test]
-fn what_comes_shows_it_too() {
+fn arrivals_show_a_policer_too() {
     is_of_a_megabyte(
         bucket(At::Receiver, 20, |missing, _| missing > 30_000),
         0.02,
@@ -88,7 +88,7 @@ fn losses_of_the_link_do_not_hide_a_policer() {
 }
 
 #[test]
-fn losses_beside_a_queue_or_anywhere_are_not() {
+fn losses_of_a_queue_or_at_random_show_no_policer() {
     assert_eq!(bucket(At::Sender, 60, |missing, _| missing > 30_000), None);
     for at in [At::Sender, At::Receiver] {
         assert_eq!(bucket(at, 20, |_, n| n * 7919 % 100 == 1), None);
@@ -96,9 +96,9 @@ fn losses_beside_a_queue_or_anywhere_are_not() {
 }
 
 #[test]
-fn an_unseen_loss_is_right_before_the_next_of_the_stream() {
+fn an_uncaptured_loss_is_right_before_the_next_segment() {
     let mut course = Course::default();
-    // The first is repaired between the second and the fourth.
+    // The first segment is retransmitted between the second and the fourth.
     for (at, n) in [1, 0, 3].into_iter().enumerate() {
         course.sent(Instant::from_nanos(at as u64), n * PACKET, PACKET, n != 0);
     }
@@ -120,7 +120,7 @@ fn silences_of_any_length_are_part_of_a_course() {
         let at = Instant::ZERO + Duration::from_secs_f64(at);
         course.sent(at, n * PACKET, PACKET, n != 3);
     }
-    // After the silence before the fifth, in which the fourth is only a repair.
+    // The loss lies after the silence before the fifth packet, in which the fourth is only a retransmission.
     course.lost(3 * PACKET + 1);
     let events = course.events();
     for (event, at) in events.iter().zip(times) {
@@ -128,7 +128,7 @@ fn silences_of_any_length_are_part_of_a_course() {
     }
     let after: Vec<u8> = events.iter().map(|event| event.lost_after).collect();
     assert_eq!(after, [0, 0, 0, 1, 0, 0]);
-    // An hour and more.
+    // More than an hour.
     course.sent(
         Instant::ZERO + Duration::from_secs(9000),
         9 * PACKET,
@@ -145,7 +145,7 @@ fn silences_of_any_length_are_part_of_a_course() {
 }
 
 #[test]
-fn what_had_arrived_was_not_lost() {
+fn arrived_segments_are_not_lost() {
     let mut course = Course::default();
     for n in 0..20 {
         course.sent(Instant::from_nanos(n), n * PACKET, PACKET, true);
@@ -175,7 +175,7 @@ fn a_long_course_takes_no_more_memory() {
 }
 
 #[test]
-fn the_largest_but_some_is_as_sorting_has_it() {
+fn largest_agrees_with_sorting() {
     let values = [5.0, 1.0, 4.0, 2.0, 3.0, 4.0];
     assert_eq!(largest(&values, 0), Some(5.0));
     assert_eq!(largest(&values, 1), Some(4.0));

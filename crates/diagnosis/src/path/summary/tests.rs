@@ -1,4 +1,4 @@
-//! The least round-trip time of a full segment, where the handshake's short ones tell a part of it.
+//! Minimum round-trip time of a full segment, if the short segments of the handshake measured a part of it.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -10,8 +10,8 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// What a capture at the receiver tells, of segments of so many bytes, where the handshake took 40 ms to the sender and
-/// back, samples are of `sample`, and a full packet takes 12 ms at the bottleneck.
+/// Returns the estimate from a capture at the receiver, for segments of `smss` bytes: the handshake took 40 ms to the
+/// sender and back, all samples are `sample`, and a full packet takes 12 ms at the bottleneck.
 fn at_receiver(smss: u32, sample: u64) -> Told<Duration> {
     let mut survey = Survey::new(smss, &Catalog::builtin());
     let vantage = Vantage {
@@ -28,9 +28,9 @@ fn at_receiver(smss: u32, sample: u64) -> Told<Duration> {
 }
 
 #[test]
-fn a_way_that_short_segments_told_is_longer_for_full_ones() {
-    // Half of a packet's time above the handshake's, it is of full segments already.
-    let longer = |sample| at_receiver(1460, sample).value().expect("it is told");
+fn a_path_measured_with_short_segments_takes_longer_for_full_ones() {
+    // A sample more than half a packet time above the handshake already is of full segments.
+    let longer = |sample| at_receiver(1460, sample).value().expect("an estimate");
     for sample in [40, 45] {
         let beyond = longer(sample).saturating_sub(ms(sample));
         assert!(beyond.abs_diff(ms(12)) < ms(1), "{sample}: {beyond}");
@@ -41,15 +41,15 @@ fn a_way_that_short_segments_told_is_longer_for_full_ones() {
 }
 
 #[test]
-fn a_full_segment_takes_longer_by_what_it_has_more_than_a_short_one() {
-    // 200 bytes with the headers take 12 ms at the bottleneck: the 140 more than a short packet has take 8.4 ms.
-    let told = at_receiver(160, 40).value().expect("it is told");
+fn a_full_segment_takes_longer_by_its_additional_bytes() {
+    // 200 bytes with headers take 12 ms at the bottleneck: the 140 bytes beyond a short packet take 8.4 ms.
+    let told = at_receiver(160, 40).value().expect("an estimate");
     let beyond = told.as_secs_f64() * 1e3 - 40.0;
     assert!((beyond - 8.4).abs() < 0.01, "{beyond}");
 }
 
 #[test]
-fn without_a_handshake_nothing_tells_how_far_a_sender_is() {
+fn without_a_handshake_the_distance_to_the_sender_is_unknown() {
     let mut survey = Survey::new(1460, &Catalog::builtin());
     let vantage = Vantage {
         place: Place::Receiver,

@@ -1,4 +1,4 @@
-//! Repairs by hand: which of them stand for a loss, and for which one that may be none.
+//! Handwritten retransmissions: which of them count as losses, and which of those may not be.
 
 use dupack_tcp::SenderConfig;
 use dupack_tcp::options::Sack;
@@ -9,7 +9,7 @@ use super::*;
 
 const SEGMENT: u64 = 1000;
 
-/// A survey that is told what left and what came, by segments.
+/// Survey that receives departures and arrivals of whole segments.
 struct Hand {
     replay: Replay,
     survey: Survey,
@@ -18,7 +18,7 @@ struct Hand {
 }
 
 impl Hand {
-    /// Twenty segments have left.
+    /// Creates a survey after the departure of twenty segments.
     fn new(sack: Sack) -> Self {
         let mut config = SenderConfig::new(SEGMENT as u32);
         config.sack = sack;
@@ -83,7 +83,7 @@ impl Hand {
         self.leave(n, Some((cause, need)), Stage::Recovery);
     }
 
-    /// An ACK of everything before segment `n`, with a block of one segment.
+    /// Processes an ACK of everything before segment `n`, with a SACK block of one segment.
     fn ack(&mut self, n: u64, block: Option<u64>) {
         self.now += ms(1.0);
         self.packet += 1;
@@ -128,13 +128,13 @@ impl Hand {
 }
 
 #[test]
-fn a_dsack_takes_back_the_loss_of_a_needless_repair_and_no_other() {
+fn a_dsack_revokes_only_the_loss_of_a_spurious_retransmission() {
     let mut hand = Hand::new(Sack::Permitted);
     for n in [1, 4, 7] {
         hand.again(n, Cause::SackedBeyond, Need::Unknown);
     }
     assert_eq!(hand.losses(), 3);
-    // Those of 1 and 4 leave once more, though the first repairs had arrived.
+    // Segments 1 and 4 are retransmitted again, although the first retransmissions had arrived.
     for n in [1, 4] {
         hand.again(n, Cause::LostAgain, Need::NeedlessByTime);
     }
@@ -143,13 +143,13 @@ fn a_dsack_takes_back_the_loss_of_a_needless_repair_and_no_other() {
         hand.ack(10, Some(n));
     }
     assert_eq!(hand.losses(), 3);
-    // Of 7 nothing else was needless.
+    // Segment 7 had no other spurious retransmission.
     hand.ack(10, Some(7));
     assert_eq!(hand.losses(), 2);
 }
 
 #[test]
-fn a_probe_of_the_peer_is_no_loss() {
+fn a_keep_alive_is_not_a_loss() {
     let mut hand = Hand::new(Sack::Permitted);
     hand.again(19, Cause::KeepAlive, Need::Unknown);
     assert_eq!(hand.losses(), 0);
@@ -160,7 +160,7 @@ fn a_probe_of_the_peer_is_no_loss() {
 }
 
 #[test]
-fn without_sack_what_a_timeout_repeats_may_have_arrived_and_what_duplicate_acks_repeat_was_lost() {
+fn without_sack_retransmissions_after_a_timeout_may_have_arrived() {
     let low = |cause, need| {
         let mut hand = Hand::new(Sack::Absent);
         hand.ack(1, None);
@@ -170,7 +170,7 @@ fn without_sack_what_a_timeout_repeats_may_have_arrived_and_what_duplicate_acks_
         }
         let loss = hand.survey.path().loss;
         assert_eq!(loss.value(), Some(0.2), "5 of 25");
-        loss.interval().expect("it is told").0
+        loss.interval().expect("an estimate").0
     };
     let sure = low(Cause::DuplicateAcks, Need::Unknown);
     assert!(sure > 0.05, "{sure}");

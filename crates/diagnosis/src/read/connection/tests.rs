@@ -1,4 +1,4 @@
-//! Where a connection begins and ends.
+//! Beginning and end of connections.
 
 use dupack_tcp::connection::Flags;
 
@@ -8,7 +8,7 @@ use crate::read::side::Side;
 use crate::read::vantage::Place;
 use crate::testing::{ack, capture, connections, data, handshake, told};
 
-/// The same packet, `ms` later, all numbers of the opener `by` on.
+/// Returns the packet `after` milliseconds later, with the opener's sequence numbers advanced by `by`.
 fn later(mut packet: Packet, after: f64, by: u32) -> Packet {
     packet.at += ms(after).since(ms(0.0));
     if packet.source == address(Side::Opener) {
@@ -19,7 +19,7 @@ fn later(mut packet: Packet, after: f64, by: u32) -> Packet {
     packet
 }
 
-/// A whole connection of one segment.
+/// Returns a complete connection of one segment.
 fn whole() -> Vec<Packet> {
     let rest = [
         data(50.0, 0, 1000).flags(Flags::FIN),
@@ -39,7 +39,7 @@ fn segments(packets: &[Packet]) -> Vec<usize> {
 }
 
 #[test]
-fn ports_are_used_again_after_the_end() {
+fn ports_are_reused_after_the_end() {
     let again = whole()
         .into_iter()
         .map(|packet| later(packet, 200.0, 5_000_000));
@@ -52,7 +52,7 @@ fn ports_are_used_again_after_the_end() {
 }
 
 #[test]
-fn ports_are_used_again_after_a_silence_and_not_in_the_middle() {
+fn ports_are_reused_after_a_silence_but_not_in_the_middle() {
     let unfinished: Vec<_> = whole().into_iter().take(4).collect();
     let again = |after| {
         let second = whole()
@@ -61,7 +61,7 @@ fn ports_are_used_again_after_a_silence_and_not_in_the_middle() {
         capture(unfinished.iter().copied().chain(second))
     };
     assert_eq!(segments(&again(5000.0)), [1, 2]);
-    // Somebody injects a SYN: it is of no connection, and harms none.
+    // An injected SYN belongs to no connection and harms none.
     let stray = later(unfinished[0], 55.0, 5_000_000);
     let rest = whole().into_iter().skip(4);
     let packets = unfinished.iter().copied().chain([stray]).chain(rest);
@@ -69,14 +69,14 @@ fn ports_are_used_again_after_a_silence_and_not_in_the_middle() {
 }
 
 #[test]
-fn a_syn_that_comes_again_is_of_the_same_connection() {
+fn a_retransmitted_syn_belongs_to_the_same_connection() {
     let mut packets = whole();
     packets.insert(1, later(packets[0], 20.0, 0));
     assert_eq!(segments(&capture(packets)), [2]);
 }
 
 #[test]
-fn the_answer_may_be_the_first_packet() {
+fn a_syn_ack_may_be_the_first_packet() {
     let all = connections(&capture(whole().into_iter().skip(1)));
     let one = all.first().expect("one");
     assert_eq!(one.address(Side::Opener), address(Side::Opener));
@@ -84,7 +84,7 @@ fn the_answer_may_be_the_first_packet() {
 }
 
 #[test]
-fn a_reset_ends_it_and_says_who_did() {
+fn a_reset_ends_a_connection_and_names_its_sender() {
     let mut packets: Vec<_> = whole().into_iter().take(4).collect();
     packets.push(from(Side::Answerer, 60.0, 1).flags(Flags::RST));
     let all = connections(&capture(packets));
@@ -97,8 +97,8 @@ fn a_reset_ends_it_and_says_who_did() {
 }
 
 #[test]
-fn what_begins_in_the_middle_is_read_ahead_until_the_place_is_known() {
-    // At the receiver, 30 ms from the sender: the opener sends one segment per round trip.
+fn packets_are_held_until_the_capture_point_is_known() {
+    // Captured at the receiver, 30 ms from the sender. The opener sends one segment per round trip.
     let packets = (0..6_u32).flat_map(|n| {
         let at = 30.2 * f64::from(n);
         let value = 100 + 30 * n;
@@ -116,25 +116,25 @@ fn what_begins_in_the_middle_is_read_ahead_until_the_place_is_known() {
         (Place::Receiver, ms(30.1).since(ms(0.0)))
     );
     let lines = told(&packets, Side::Opener);
-    // The first ACK comes when the second segment shows it, not when it was captured.
+    // The first ACK takes effect when the second segment shows it, not when it was captured.
     let expected = ["0: #1 0..1000", "30.2: #2 ack 1000", "30.2: #3 1000..2000"];
     assert_eq!(lines.get(..3).expect("three"), expected);
-    // It begins with the first packet that was held back, not when the place was known.
+    // The stream begins with the first packet held back, not when the capture point became known.
     let stream = all.first().expect("one").stream(Side::Opener);
     assert_eq!(stream.expect("one").follower().beginning.at, ms(0.0));
 }
 
 #[test]
-fn what_is_far_beyond_everything_is_another_connection() {
+fn data_far_beyond_everything_starts_another_connection() {
     let far = (0..20_u32).map(|n| data(60.0 + f64::from(n), 1_000_000_000 + n * 1000, 1000));
     let packets = whole().into_iter().take(4).chain(far);
     let told = segments(&capture(packets));
-    // Eight of them are given up.
+    // Eight of the packets are discarded.
     assert_eq!(told, [1, 12]);
 }
 
 #[test]
-fn a_copy_is_told_to_nobody_but_counted() {
+fn a_copy_is_counted_but_not_reported() {
     let mut packets = whole();
     packets[3] = packets[3].id(9);
     let mut copy = packets[3];

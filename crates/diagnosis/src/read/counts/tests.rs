@@ -1,4 +1,4 @@
-//! Small captures whose figures are those that tcptrace 6.6.7 gives for them.
+//! Small captures whose expected counts are those of tcptrace 6.6.7.
 
 use dupack_tcp::connection::Flags;
 
@@ -8,7 +8,7 @@ use crate::read::packet::tests::from;
 use crate::read::side::Side;
 use crate::testing::{ack, capture, connections, data, handshake};
 
-/// What is counted of both ends, after a handshake.
+/// Returns the counts of both endpoints, after a handshake.
 fn counts(packets: &[Packet]) -> [Counts; 2] {
     let all = handshake(40.0, 0.1).into_iter();
     let all = connections(&capture(all.chain(packets.iter().copied())));
@@ -17,13 +17,13 @@ fn counts(packets: &[Packet]) -> [Counts; 2] {
 }
 
 #[test]
-fn what_comes_again_is_told_from_what_comes_late() {
+fn retransmissions_differ_from_late_packets() {
     let [opener, answerer] = counts(&[
         data(50.0, 0, 1000),
         data(50.1, 2000, 1000),
-        // Passed over, and nobody had seen it.
+        // Fills a gap: the capture has not shown these bytes before.
         data(50.2, 1000, 1000),
-        // Again; then half again, half new.
+        // A retransmission; then a packet of which one half is retransmitted and one half is new.
         data(50.3, 2000, 1000),
         data(50.4, 2500, 1000).flags(Flags::PSH),
         ack(90.0, 3500),
@@ -53,7 +53,7 @@ fn what_comes_again_is_told_from_what_comes_late() {
 }
 
 #[test]
-fn data_that_the_peer_is_not_seen_to_answer_probes_no_window() {
+fn data_without_captured_answers_is_not_a_window_probe() {
     let all = connections(&capture([data(0.0, 0, 1000), data(1.0, 1000, 1000)]));
     let opener = all[0].counts(Side::Opener);
     assert_eq!(
@@ -63,7 +63,7 @@ fn data_that_the_peer_is_not_seen_to_answer_probes_no_window() {
 }
 
 #[test]
-fn syn_and_fin_are_sent_again_but_are_no_data() {
+fn retransmitted_syns_and_fins_are_not_data() {
     let [opener, _] = counts(&[
         data(50.0, 0, 1000).flags(Flags::FIN),
         data(90.0, 0, 1000).flags(Flags::FIN),
@@ -85,7 +85,7 @@ fn a_duplicate_ack_repeats_number_and_window_without_data() {
         ack(90.1, 1000),
         ack(90.2, 1000),
         ack(90.3, 1000),
-        // The window has changed; there is data: neither is one, and both begin the count anew.
+        // A changed window, or data: neither is a duplicate ACK, and both restart the count.
         ack(90.4, 1000).granting(49_000),
         ack(90.5, 1000).granting(49_000).len(10),
         ack(90.6, 1000).granting(49_000),
@@ -98,12 +98,12 @@ fn a_duplicate_ack_repeats_number_and_window_without_data() {
 }
 
 #[test]
-fn sacks_and_dsacks_are_counted_by_packets() {
+fn sacks_and_dsacks_are_counted_per_packet() {
     let [_, answerer] = counts(&[
         data(50.0, 0, 1000),
         ack(90.0, 1000),
         ack(90.1, 1000).sack(3001, 4001).sack(5001, 6001),
-        // Below the ACK; within the second block.
+        // One block below the ACK, one within the second block.
         ack(90.2, 2000).sack(1, 1001),
         ack(90.3, 2000).sack(3001, 4001).sack(3001, 5001),
     ]);
@@ -114,7 +114,7 @@ fn sacks_and_dsacks_are_counted_by_packets() {
 }
 
 #[test]
-fn what_comes_while_the_window_is_closed_is_a_probe() {
+fn a_packet_during_a_closed_window_is_a_probe() {
     let [opener, answerer] = counts(&[
         data(50.0, 0, 1000),
         ack(90.0, 1000).granting(0),
@@ -154,7 +154,7 @@ fn a_reset_acknowledges_and_grants_nothing() {
 }
 
 #[test]
-fn the_byte_of_a_probe_that_is_taken_is_in_the_capture() {
+fn an_accepted_probe_byte_counts_as_captured() {
     let [opener, _] = counts(&[
         data(50.0, 0, 1000),
         ack(90.0, 1000).granting(0),
@@ -162,7 +162,7 @@ fn the_byte_of_a_probe_that_is_taken_is_in_the_capture() {
         ack(340.0, 1001).granting(0),
         data(700.0, 1001, 1),
         ack(740.0, 1002).granting(0),
-        // This one is not, and is sent first when the window is open.
+        // The receiver does not accept this probe; the byte is sent as new data when the window is open.
         data(1500.0, 1002, 1),
         ack(1540.0, 1002).granting(0),
         ack(1600.0, 1002).granting(5000),

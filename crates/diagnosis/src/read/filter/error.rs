@@ -2,61 +2,61 @@
 
 use std::fmt;
 
-/// Parentheses that may be open at once (ours: people write three).
+/// Maximum depth of nested parentheses (ours: people write three).
 pub(super) const DEPTH_MAX: usize = 64;
 
-/// A capture filter that cannot be parsed.
+/// Capture filter that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterError {
-    /// The column of the mistake, in characters from 1.
+    /// Column of the mistake, in characters from 1.
     pub column: usize,
-    /// The mistake.
+    /// Kind of the mistake.
     pub problem: Problem,
 }
 
-/// A mistake in a capture filter.
+/// Mistake in a capture filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// Something else was expected.
+    /// Unexpected text.
     Expected {
-        /// The expected syntax.
+        /// Expected syntax.
         expected: &'static str,
-        /// The text that was found.
+        /// Text that was found.
         found: String,
-        /// An expression with the expected syntax.
+        /// Expression with the expected syntax.
         example: String,
     },
-    /// The name of a host.
+    /// Host name instead of an address.
     HostName(String),
-    /// A word with a typing error.
+    /// Word with a typing error.
     Misspelt {
         /// The word.
         found: String,
-        /// The keyword that differs from it by one edit.
+        /// Keyword that differs from the word by one edit.
         keyword: &'static str,
     },
     /// Syntax of tcpdump or Wireshark that is not parsed.
     Unsupported(String),
-    /// A network address with bits beyond its prefix.
+    /// Network address with bits beyond its prefix.
     HostBits {
         /// The network.
         found: String,
         /// The network without these bits.
         network: String,
     },
-    /// A prefix that is longer than an address.
+    /// Prefix that is longer than an address.
     Prefix {
         /// The network.
         found: String,
-        /// The longest prefix of its addresses, in bits.
+        /// Longest prefix of such an address, in bits.
         most: u32,
     },
     /// Wireshark's number of a connection.
     StreamNumber(Option<u64>),
-    /// A display filter whose meaning depends on the precedence of its operators.
+    /// Display filter whose meaning depends on the precedence of its operators.
     Mixed,
-    /// A parenthesis that is not closed.
+    /// Parenthesis that is not closed.
     Unclosed,
     /// Too many nested parentheses.
     TooDeep,
@@ -130,7 +130,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Text that may fill no screen and move no cursor.
+/// Returns text that is safe to show: it cannot fill the screen or move the cursor.
 pub(super) fn shown(text: &str) -> String {
     const CHARS_MAX: usize = 40;
     let mut shown: String = text

@@ -16,7 +16,7 @@ mod token;
 
 use token::{Kind, Token, tokens};
 
-/// Ports that have a name in everybody's `/etc/services`.
+/// Ports with a name in the `/etc/services` of every common system.
 const SERVICES: [(&str, u16); 12] = [
     ("ftp", 21),
     ("ssh", 22),
@@ -32,7 +32,7 @@ const SERVICES: [(&str, u16); 12] = [
     ("imaps", 993),
 ];
 
-/// Primitives and qualifiers that are parsed.
+/// Primitives and qualifiers that the parser accepts.
 const KEYWORDS: [&str; 9] = [
     "host",
     "net",
@@ -45,7 +45,7 @@ const KEYWORDS: [&str; 9] = [
     "ip6",
 ];
 
-/// Words of pcap-filter(7) that are not parsed.
+/// Words of pcap-filter(7) that the parser does not accept.
 const UNSUPPORTED: [&str; 26] = [
     "arp",
     "atalk",
@@ -99,7 +99,7 @@ pub(super) fn parse(text: &str) -> Result<Chain, FilterError> {
     }
 }
 
-/// Keywords before a value. A value without keywords has those of the value before it.
+/// Keywords before a value. A value without keywords has the keywords of the value before it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Qualifiers {
     version: Option<Version>,
@@ -116,7 +116,7 @@ enum ValueKind {
 }
 
 struct Parser<'a> {
-    /// The last one is [`Kind::End`].
+    /// The last token is [`Kind::End`].
     tokens: Vec<Token<'a>>,
     next: usize,
     depth: usize,
@@ -277,7 +277,7 @@ impl<'a> Parser<'a> {
         Ok((qualifiers, alone))
     }
 
-    /// Takes `src`, `dst`, `src or dst`, `src and dst`.
+    /// Takes `src`, `dst`, `src or dst` or `src and dst`.
     fn direction(&mut self) -> Option<Direction> {
         let (one, other) = match self.peek().keyword()? {
             "src" => (Direction::Source, "dst"),
@@ -335,7 +335,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The field of a display filter.
+/// Field of a display filter.
 enum Field {
     Of(Qualifiers),
     /// `tcp.stream`
@@ -343,7 +343,7 @@ enum Field {
 }
 
 impl Field {
-    /// The field of this name, if it is one.
+    /// Returns the field with this name, if there is one.
     fn of(name: &str) -> Option<Self> {
         use Direction::{Destination, Either, Source};
         let name = name.to_ascii_lowercase();
@@ -368,7 +368,7 @@ impl Field {
     }
 }
 
-/// An error if a word that is no keyword is no value either.
+/// Returns an error if a word that is not a keyword cannot be a value either.
 fn refuse(token: Token<'_>, word: &str) -> Result<(), FilterError> {
     let lower = word.to_ascii_lowercase();
     let display = ["frame.", "eth.", "ip.", "ipv6.", "tcp.", "udp."];
@@ -387,7 +387,7 @@ fn refuse(token: Token<'_>, word: &str) -> Result<(), FilterError> {
 }
 
 impl Qualifiers {
-    /// The primitive that these keywords make of a value.
+    /// Returns the primitive that these keywords form with a value.
     fn value(self, token: Token<'_>) -> Result<Primitive, FilterError> {
         let Kind::Word(word) = token.kind else {
             return Err(match self.kind {
@@ -460,7 +460,7 @@ fn network(token: Token<'_>, word: &str) -> Result<Network, FilterError> {
     Ok(network)
 }
 
-/// `10.0.0.0/8`, `192.168.1`, `2001:db8::/32`. Without a length the octets that are written are the prefix.
+/// Parses `10.0.0.0/8`, `192.168.1` or `2001:db8::/32`. Without a length, the octets that are written are the prefix.
 fn parts_of_network(word: &str) -> Option<Network> {
     let (address, length) = match word.split_once('/') {
         Some((address, length)) => (address, Some(number::<u32>(length)?)),
@@ -486,7 +486,7 @@ fn parts_of_network(word: &str) -> Option<Network> {
     .filter(|network| network.prefix <= most)
 }
 
-/// The longest prefix of the addresses of a network that is right but for a longer one.
+/// Returns the longest possible prefix of a network that is valid except that its prefix is longer.
 fn exceeded(word: &str) -> Option<u32> {
     let (address, length) = word.split_once('/')?;
     let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
@@ -531,13 +531,13 @@ fn is_service(word: &str) -> bool {
     SERVICES.iter().any(|(name, _)| *name == lower)
 }
 
-/// A number of digits alone: the standard library takes a sign as well.
+/// Parses a number that consists of digits only: the standard library also accepts a sign.
 fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
 }
 
-/// `true` if one character that is missing, superfluous or wrong, or two that are swapped, make one word of the other.
+/// Returns `true` if the words differ by one edit: a missing, superfluous or wrong character, or two swapped ones.
 fn is_one_edit(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let pairs = || one.iter().zip(&other);

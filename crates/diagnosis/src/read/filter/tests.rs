@@ -1,10 +1,10 @@
-//! Expressions, and the connections that they take.
+//! Filter expressions and the connections that pass them.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Two of IPv4 and one of IPv6, of which people capture some.
+/// Two connections over IPv4 and one over IPv6.
 const CONNECTIONS: [[&str; 2]; 3] = [
     ["10.0.0.1:40000", "192.168.1.9:443"],
     ["10.0.0.2:50000", "10.0.0.1:80"],
@@ -16,7 +16,7 @@ fn filter(text: &str) -> Filter {
     filter.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// The numbers of the connections that pass, from 1. Both directions are asked.
+/// Returns the numbers of the connections that pass, from 1. Checks both directions.
 fn taken(text: &str) -> Vec<usize> {
     let filter = filter(text);
     let takes = |ends: [&str; 2]| {
@@ -25,7 +25,7 @@ fn taken(text: &str) -> Vec<usize> {
         assert_eq!(
             there,
             filter.takes(other, one),
-            "{text}: one direction alone"
+            "{text}: only one direction passes"
         );
         there
     };
@@ -36,11 +36,11 @@ fn taken(text: &str) -> Vec<usize> {
 
 fn error(text: &str) -> FilterError {
     let parsed = text.parse::<Filter>();
-    parsed.err().unwrap_or_else(|| panic!("{text} is parsed"))
+    parsed.err().unwrap_or_else(|| panic!("{text} was parsed"))
 }
 
 #[test]
-fn an_expression_takes_what_tcpdump_takes() {
+fn an_expression_passes_the_packets_that_tcpdump_prints() {
     for (text, numbers) in [
         ("host 10.0.0.1", &[1, 2][..]),
         ("10.0.0.2", &[2]),
@@ -84,7 +84,7 @@ fn an_expression_takes_what_tcpdump_takes() {
 }
 
 #[test]
-fn a_direction_chooses_ends_and_takes_whole_connections() {
+fn a_direction_chooses_ends_and_passes_whole_connections() {
     for (text, numbers) in [
         ("src host 10.0.0.1", &[1, 2][..]),
         ("dst 10.0.0.1", &[1, 2]),
@@ -98,7 +98,7 @@ fn a_direction_chooses_ends_and_takes_whole_connections() {
         ("tcp dst portrange 1-100", &[2]),
         ("src host 10.0.0.1 and dst host 10.0.0.2", &[2]),
         ("src host 10.0.0.1 and src host 10.0.0.2", &[]),
-        // True of the packets to it.
+        // True for the packets to that host.
         ("not src host 10.0.0.1", &[1, 2, 3]),
         ("not host 10.0.0.1", &[3]),
         ("not (src or dst host 10.0.0.1)", &[3]),
@@ -148,7 +148,7 @@ fn a_value_without_keywords_has_those_before_it() {
 }
 
 #[test]
-fn not_binds_tightest_and_the_others_go_from_left_to_right() {
+fn not_binds_tightest_and_the_others_associate_to_the_left() {
     for (text, numbers) in [
         ("port 80 or port 443 and ip", &[1, 2][..]),
         ("port 80 or (port 443 and ip6)", &[2, 3]),
@@ -170,7 +170,7 @@ fn not_binds_tightest_and_the_others_go_from_left_to_right() {
 }
 
 #[test]
-fn display_filters_of_the_simplest_kind_are_parsed() {
+fn simple_display_filters_are_parsed() {
     for (text, numbers) in [
         ("ip.addr == 10.0.0.1", &[1, 2][..]),
         ("ip.addr==10.0.0.1&&tcp.port==443", &[1]),
@@ -190,7 +190,7 @@ fn display_filters_of_the_simplest_kind_are_parsed() {
 }
 
 #[test]
-fn an_error_names_the_column_and_an_expression_that_is_right() {
+fn an_error_names_the_column_and_a_valid_expression() {
     for (text, column, parts) in [
         (
             "",
@@ -348,7 +348,7 @@ fn an_error_names_the_column_and_an_expression_that_is_right() {
 }
 
 #[test]
-fn an_example_of_an_error_is_right() {
+fn the_example_in_an_error_is_valid() {
     let quoted = |said: &str| said.rsplit('`').nth(1).map(ToOwned::to_owned);
     for text in [
         "",
@@ -397,7 +397,7 @@ fn a_filter_is_displayed_as_it_was_written() {
     assert_eq!(filter("  port 80 or 443 ").to_string(), "port 80 or 443");
 }
 
-/// Words that expressions are made of, in any order.
+/// Words of expressions, in any order.
 fn words() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "host",

@@ -1,4 +1,4 @@
-//! SYNs that were sent again.
+//! Retransmitted SYNs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,47 +7,47 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::side::Side;
 
-/// SYNs sent again of which a record is kept; more are counted. Hosts give up before (Linux after 6 SYNs and 5
-/// answers).
+/// Maximum number of retransmitted SYNs whose details are kept; further ones are only counted. Hosts give up earlier
+/// (Linux after 6 SYNs and 5 SYN-ACKs).
 pub const SYNS_AGAIN_MAX: usize = 16;
 
-/// What made an end send its SYN again.
+/// Cause of a retransmitted SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SynCause {
-    /// Its timer expired (RFC 6298 §2.1).
+    /// The timer of the endpoint expired (RFC 6298 §2.1).
     #[serde(rename = "timeout")]
     Timer,
-    /// The other end's SYN came again: the answer to it had been lost.
+    /// The SYN of the other endpoint was retransmitted: the answer to it had been lost.
     #[serde(rename = "answer_to_syn_sent_again")]
     Answer,
 }
 
-/// A SYN that was sent again.
+/// Retransmitted SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SynAgain {
-    /// When it was captured.
+    /// Capture time.
     pub at: Instant,
-    /// Its number in the capture.
+    /// Packet number in the capture.
     pub packet: u64,
-    /// Who sent it.
+    /// Endpoint that sent it.
     pub side: Side,
-    /// Why.
+    /// Cause.
     pub cause: SynCause,
-    /// The time since this end had sent it last.
+    /// Time since this endpoint last sent it.
     pub waited: Duration,
 }
 
-/// The SYNs of a connection that were sent again.
+/// Retransmitted SYNs of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SynsAgain {
     kept: Vec<SynAgain>,
-    /// Whether the opener's SYN has come again since the answerer's was sent.
+    /// `true` if the opener's SYN was retransmitted after the answerer's was sent.
     is_asked_again: bool,
 }
 
 impl SynsAgain {
-    /// `side` has sent its SYN again, `waited` after the last time.
+    /// Registers a SYN that `side` retransmitted, `waited` after its last transmission.
     pub(super) fn sent(&mut self, side: Side, at: Instant, packet: u64, waited: Duration) {
         let cause = match side {
             Side::Answerer if self.is_asked_again => SynCause::Answer,
@@ -65,13 +65,13 @@ impl SynsAgain {
         }
     }
 
-    /// The first ones, in their order.
+    /// Returns the first retransmissions, in order.
     #[must_use]
     pub fn kept(&self) -> &[SynAgain] {
         &self.kept
     }
 
-    /// The time that the connection waited for timers of SYNs: the longer of both ends' waits.
+    /// Returns the time that the connection waited for SYN timers: the longer wait of the two endpoints.
     #[must_use]
     pub fn waited(&self) -> Duration {
         let of = |side| {

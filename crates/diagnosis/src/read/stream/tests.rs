@@ -1,4 +1,4 @@
-//! Timelines of single streams: the opener sends, 1000 bytes a segment.
+//! Timelines of single streams. The opener sends segments of 1000 bytes.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::options::{Ecn, Sack};
@@ -8,19 +8,19 @@ use crate::read::packet::tests::from;
 use crate::read::side::Side;
 use crate::testing::{ack, capture, connections, data, handshake, told};
 
-/// What the opener's follower is told after a handshake with these ways.
+/// Returns the events that the opener's follower receives, after a handshake with these delays.
 fn after(ways: (f64, f64), packets: &[Packet]) -> Vec<String> {
     let all = handshake(ways.0, ways.1).into_iter();
     told(&capture(all.chain(packets.iter().copied())), Side::Opener)
 }
 
-/// At the sender: 40 ms there, 0.1 ms back.
+/// Capture at the sender: 40 ms to the answer, 0.1 ms back.
 const AT_SENDER: (f64, f64) = (40.0, 0.1);
-/// At the receiver.
+/// Capture at the receiver.
 const AT_RECEIVER: (f64, f64) = (0.1, 40.0);
 
 #[test]
-fn at_the_sender_everything_counts_when_it_is_captured() {
+fn at_the_sender_everything_takes_effect_when_it_is_captured() {
     let lines = after(
         AT_SENDER,
         &[
@@ -28,7 +28,7 @@ fn at_the_sender_everything_counts_when_it_is_captured() {
             data(50.1, 1000, 1000),
             data(50.2, 2000, 1000),
             ack(90.0, 1000),
-            // The second is lost.
+            // The second segment is lost.
             ack(90.2, 1000).sack(2001, 3001),
             data(90.3, 1000, 1000),
             ack(130.0, 3000),
@@ -53,12 +53,12 @@ fn at_the_receiver_an_ack_waits_until_the_sender_has_it() {
         &[
             data(50.0, 0, 1000),
             ack(50.0, 1000),
-            // It left before the ACK came, 40 ms later.
+            // This segment left before the ACK arrived, which takes 40 ms.
             data(60.0, 1000, 1000),
             ack(60.0, 2000),
-            // The ACK of the first let these go.
+            // The ACK of the first segment triggers this one.
             data(90.1, 2000, 1000),
-            // And what comes at once after the second ACK.
+            // The second ACK triggers this one immediately.
             data(100.2, 3000, 1000),
         ],
     );
@@ -74,7 +74,7 @@ fn at_the_receiver_an_ack_waits_until_the_sender_has_it() {
 }
 
 #[test]
-fn at_the_receiver_what_was_lost_before_is_not_seen_and_its_repair_is_told_as_that() {
+fn at_the_receiver_an_uncaptured_loss_shows_by_its_retransmission() {
     let lines = after(
         AT_RECEIVER,
         &[
@@ -98,7 +98,7 @@ fn at_the_receiver_what_was_lost_before_is_not_seen_and_its_repair_is_told_as_th
 }
 
 #[test]
-fn timestamps_tell_of_a_queue_between_the_sender_and_the_capture() {
+fn timestamps_show_a_queue_between_the_sender_and_the_capture() {
     let stamped = |packet: Packet, value, echo| packet.stamps(value, echo);
     let [mut syn, mut answer, mut third] = handshake(0.1, 40.0);
     syn = stamped(syn, 1, 0);
@@ -112,7 +112,7 @@ fn timestamps_tell_of_a_queue_between_the_sender_and_the_capture() {
         stamped(ack(50.0, 1000), 1050, 41),
         stamped(data(95.0, 1000, 1000), 42, 1000),
         stamped(ack(95.0, 2000), 1095, 42),
-        // The queue on the way has 70 ms: the first ACK came when this one was there already.
+        // The queue on the path delays by 70 ms: the first ACK arrived when this segment was in the queue.
         stamped(data(150.0, 2000, 1000), 43, 1000),
         stamped(data(161.0, 3000, 1000), 121, 1050),
     ];
@@ -120,7 +120,7 @@ fn timestamps_tell_of_a_queue_between_the_sender_and_the_capture() {
         "50: #4 0..1000",
         "95: #6 1000..2000",
         "150: #8 2000..3000",
-        // The first ACK, captured at 50 ms, came after 100 ms at least.
+        // The first ACK, captured at 50 ms, arrived after at least 100 ms.
         "150: #5 ack 1000",
         "161: #9 3000..4000",
         "195: #7 ack 2000",
@@ -129,7 +129,7 @@ fn timestamps_tell_of_a_queue_between_the_sender_and_the_capture() {
 }
 
 #[test]
-fn data_beside_an_ack_that_says_nothing_is_no_duplicate_ack() {
+fn an_ack_without_news_in_a_data_packet_is_not_a_duplicate() {
     let two_way = |at, seq| from(Side::Answerer, at, seq).ack(1001).len(500);
     let lines = after(
         AT_SENDER,
@@ -146,19 +146,19 @@ fn data_beside_an_ack_that_says_nothing_is_no_duplicate_ack() {
 }
 
 #[test]
-fn probes_are_told_as_what_they_are() {
+fn probes_are_recognized() {
     let lines = after(
         AT_SENDER,
         &[
             data(50.0, 0, 1000),
             ack(90.0, 1000).granting(0),
-            // Linux's window probe and everybody's keep-alive: no data, just before SND.UNA.
+            // Linux's window probe and any host's keep-alive: no data, just before SND.UNA.
             data(300.0, 999, 0),
-            // A keep-alive of one byte.
+            // A keep-alive with one byte.
             data(700.0, 999, 1),
             // BSD's window probe: the next byte.
             data(1500.0, 1000, 1),
-            // An ACK is no probe.
+            // An ACK is not a probe.
             data(1600.0, 1001, 0),
         ],
     );
@@ -173,7 +173,7 @@ fn probes_are_told_as_what_they_are() {
 }
 
 #[test]
-fn a_fin_takes_a_number_and_a_reset_none() {
+fn a_fin_takes_a_sequence_number_and_a_reset_none() {
     let lines = after(
         AT_SENDER,
         &[
@@ -186,7 +186,7 @@ fn a_fin_takes_a_number_and_a_reset_none() {
 }
 
 #[test]
-fn what_is_left_of_the_window_is_known_where_its_scale_is() {
+fn the_window_edge_is_known_if_its_scale_is() {
     let packets = |scale: Option<u8>| {
         let [mut syn, mut answer, third] = handshake(40.0, 0.1);
         syn.segment.options.window_scale = scale;
@@ -207,11 +207,11 @@ fn what_is_left_of_the_window_is_known_where_its_scale_is() {
             .and_then(|connection| connection.stream(Side::Opener));
         stream.and_then(|stream| stream.edge)
     };
-    // A SYN's window is not scaled.
+    // The window of a SYN is not scaled.
     assert_eq!(edge(&packets(Some(7))[..4]), Some(3000));
     assert_eq!(edge(&packets(Some(7))), Some(1000 + 3000 * 4));
     assert_eq!(edge(&packets(None)), Some(4000));
-    // Without the SYNs nothing is known of it.
+    // Without the SYNs the window is unknown.
     assert_eq!(edge(&packets(Some(7))[2..]), None);
 }
 
@@ -231,10 +231,10 @@ fn a_large_segment_stands_for_several() {
 }
 
 #[test]
-fn sack_is_believed_where_it_is_seen() {
+fn the_first_sack_block_enables_sack() {
     let lines = after(AT_SENDER, &[]);
     assert!(lines.is_empty());
-    // A capture that begins in the middle; the block comes after it was decided where it was taken.
+    // The capture begins in the middle, and the SACK block comes after the capture point was determined.
     let mut packets: Vec<_> = (0..70)
         .flat_map(|n| {
             [
@@ -252,17 +252,17 @@ fn sack_is_believed_where_it_is_seen() {
 }
 
 #[test]
-fn a_stream_begins_with_what_was_outstanding_when_the_capture_did() {
+fn a_stream_begins_with_the_data_outstanding_at_the_start() {
     let packets = capture([
         ack(0.0, 10_000),
         data(0.1, 14_000, 1000),
         ack(1.0, 12_000),
         data(1.1, 12_000, 1000),
-        // What was lost before the capture began is sent again: of that it says nothing.
+        // A segment lost before the capture began is retransmitted. It does not fit into the stream.
         data(1500.0, 13_000, 1000),
         data(1600.0, 9000, 1000),
     ]);
-    // Who sent the first packet counts as the opener.
+    // The sender of the first packet counts as the opener.
     let lines = told(&packets, Side::Answerer);
     let expected = [
         "0: #1 ack 0 old",
@@ -280,7 +280,7 @@ fn a_stream_begins_with_what_was_outstanding_when_the_capture_did() {
 }
 
 #[test]
-fn followers_are_told_what_was_agreed_on() {
+fn followers_receive_the_agreed_options() {
     let [syn, answer, third] = handshake(40.0, 0.1);
     let packets = capture([
         syn.flags(Flags::of_ace(0b011)),
@@ -307,7 +307,7 @@ fn followers_are_told_what_was_agreed_on() {
 }
 
 #[test]
-fn a_timer_that_expired_backs_the_timeout_off() {
+fn an_expired_timer_backs_off_the_timeout() {
     let packets = [
         data(50.0, 0, 1000),
         ack(90.0, 1000),

@@ -1,8 +1,9 @@
-//! Packets that wait to be taken: each connection takes all of its packets of a batch, one after the other.
+//! Batches of packets: each connection processes all of its packets of a batch together.
 //!
-//! A capture of many connections has a packet of another one each time, and what is remembered of a connection is
-//! far from the processor by then. In a batch it is fetched once for all of its packets. As no connection
-//! knows of another, several threads share them, and what is found does not depend on how many there are.
+//! In a capture of many connections, consecutive packets belong to different connections, and the state of a connection
+//! has left the processor's cache by its next packet. In a batch it is loaded once for all of its packets. Since
+//! connections do not depend on one another, several threads share them, and the result does not depend on the number
+//! of threads.
 
 use super::{CHANCES, Slot, Table};
 use crate::read::connection::{Belongs, Connection};
@@ -10,10 +11,10 @@ use crate::read::follow::{Follower, Nobody, Onlooker};
 use crate::read::packet::Packet;
 use crate::read::workers::share;
 
-/// The number of a connection that is to be numbered at the end of the batch.
+/// Number of a connection that is numbered at the end of the batch.
 const UNNUMBERED: u64 = 0;
 
-/// Which packets of a batch are of one connection: the first and the last of them, and how many.
+/// Packets of a batch that belong to one connection: the first, the last, and their number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lane {
     first: usize,
@@ -22,7 +23,7 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// A packet more, at this place of the batch. `next` says which packet of the same lane comes after each.
+    /// Adds the packet at `place` of the batch to a lane. `next` holds the index of the next packet of the same lane.
     pub(super) fn join(lane: Option<Self>, place: usize, next: &mut [usize]) -> Self {
         let Some(lane) = lane else {
             return Self {
@@ -42,7 +43,7 @@ impl Lane {
     }
 }
 
-/// A batch, each packet with the place of the next one of its lane.
+/// Batch of packets, each with the index of the next packet of its lane.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Batch<'a> {
     pub(super) packets: &'a [Packet],
@@ -60,15 +61,15 @@ impl<'a> Batch<'a> {
         packets.take(lane.len)
     }
 
-    /// The last packet of a lane.
+    /// Returns the last packet of a lane.
     pub(super) fn last(self, lane: Lane) -> Option<&'a Packet> {
         self.packets.get(lane.last)
     }
 }
 
 impl<F: Follower> Slot<F> {
-    /// A packet with the addresses of this place: of its connection, or the first of another, which takes the place
-    /// and this number.
+    /// Processes a packet with the addresses of this slot. If it is the first of another connection, that one takes
+    /// over the slot and gets `number`.
     pub(super) fn take(&mut self, packet: &Packet, number: u64, onlooker: &mut dyn Onlooker) {
         if self.connection.belongs(packet) == Belongs::ToAnother {
             let fresh = Box::new(Connection::new(number, packet));
@@ -79,7 +80,7 @@ impl<F: Follower> Slot<F> {
         self.connection.take(packet, onlooker);
     }
 
-    /// Takes what waits of a batch.
+    /// Processes the waiting packets of a batch.
     pub(super) fn settle(&mut self, batch: Batch<'_>) {
         let Some(lane) = self.lane.take() else { return };
         for packet in batch.lane(lane) {
@@ -88,7 +89,7 @@ impl<F: Follower> Slot<F> {
         self.weigh();
     }
 
-    /// It has had packets: it is busy, and its memory has changed.
+    /// Marks the connection as busy, and measures its memory.
     pub(super) fn weigh(&mut self) {
         let data = usize::from(self.connection.has_data());
         self.chances = CHANCES.get(data).copied().unwrap_or(1);
@@ -97,9 +98,9 @@ impl<F: Follower> Slot<F> {
 }
 
 impl<F: Follower + Send> Table<F> {
-    /// The next packets of the capture, in their order: as [`Self::take`] of each, with nobody who looks on. So many
-    /// threads work on them. This one does `meanwhile` first, to read what comes next for example, and
-    /// then helps the others. The times of the packets become those that never go back.
+    /// Processes the next packets of the capture, in order, on `threads` threads. The result is that of [`Self::take`]
+    /// for each packet, without an observer. This thread first does `meanwhile`, for example reading the next packets,
+    /// and then helps the others. The times of the packets are changed so that they never go back.
     pub fn take_all<T>(
         &mut self,
         packets: &mut [Packet],
@@ -122,7 +123,7 @@ impl<F: Follower + Send> Table<F> {
         done
     }
 
-    /// Every packet to its lane.
+    /// Assigns every packet to its lane.
     fn route_all(&mut self, packets: &mut [Packet], next: &mut [usize]) {
         for place in 0..packets.len() {
             let (known, rest) = packets.split_at_mut(place);
@@ -141,7 +142,7 @@ impl<F: Follower + Send> Table<F> {
         }
     }
 
-    /// Every connection takes what waits for it.
+    /// Lets every connection process its waiting packets.
     fn settle_all<T>(
         &mut self,
         batch: Batch<'_>,
@@ -151,12 +152,13 @@ impl<F: Follower + Send> Table<F> {
         let len = |slot: &&mut Slot<F>| slot.lane.map_or(0, |lane| lane.len);
         let slots = self.slots.iter_mut();
         let mut waiting: Vec<_> = slots.filter(|slot| slot.lane.is_some()).collect();
-        // The longest are begun first, so that no thread is left with one at the end.
+        // The longest lanes start first, so that no thread is left with one at the end.
         waiting.sort_unstable_by_key(|slot| std::cmp::Reverse(len(slot)));
         share(waiting, threads, |slot| slot.settle(batch), meanwhile)
     }
 
-    /// The capture is over: `each` connection that was not handed out, in no order, by so many threads.
+    /// Processes the end of the capture: calls `each` for every connection that was not handed out, in no particular
+    /// order, on `threads` threads.
     pub fn finish_all(mut self, threads: usize, each: impl Fn(Connection<F>) + Sync) {
         let finished = std::mem::take(&mut self.finished);
         share(finished, threads, &each, || ());
@@ -167,8 +169,8 @@ impl<F: Follower + Send> Table<F> {
         share(std::mem::take(&mut self.slots), threads, work, || ());
     }
 
-    /// What all connections of a batch have come to. Those that began in it, after so many, are numbered in the order
-    /// of their first packets.
+    /// Collects the results of all connections of a batch. Connections that began in it, with numbers above `numbered`,
+    /// are renumbered in the order of their first packets.
     fn gather(&mut self, numbered: u64) {
         self.memory = 0;
         let mut replaced = 0;

@@ -1,4 +1,4 @@
-//! What is kept of many connections, and that nothing in a capture brings it down.
+//! Bounds on many connections, and robustness against any capture.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,7 +14,7 @@ use crate::read::packet::tests::{from, ms};
 use crate::read::side::Side;
 use crate::testing::{self, Recorder, data, handshake};
 
-/// The same packet of another connection: the opener has another port.
+/// Returns the same packet of another connection: the opener has another port.
 fn of_port(mut packet: Packet, port: u16) -> Packet {
     for address in [&mut packet.source, &mut packet.destination] {
         if address.port() == 4000 {
@@ -71,7 +71,7 @@ fn the_number_of_connections_is_bounded_and_busy_ones_outlive_a_scan() {
     assert!(finished.iter().all(|connection| !connection.has_data()));
     let rest = table.finish(&mut Nobody);
     assert_eq!((rest.len() + finished.len()) as u64, 5001);
-    let first = rest.first().expect("the busy one");
+    let first = rest.first().expect("the busy connection");
     assert_eq!(first.number(), 1);
     assert_eq!(first.counts(Side::Opener).data_packets, 250);
 }
@@ -84,7 +84,7 @@ fn memory_is_bounded_over_all_connections() {
     for n in 0..20_000_u32 {
         let port = (n % 200) as u16;
         let round = n / 200;
-        // 40 segments at once of 200 connections, and nobody acknowledges.
+        // 200 connections with 40 segments each at once, and no ACKs.
         let packet = data(f64::from(n), round * 40_000, 40_000);
         table.take(&of_port(packet, port), &mut Nobody);
         most = most.max(table.memory());
@@ -94,7 +94,7 @@ fn memory_is_bounded_over_all_connections() {
 }
 
 #[test]
-fn what_is_over_is_handed_out_after_a_while() {
+fn a_closed_connection_is_handed_out_after_a_while() {
     let mut table = Table::<Recorder>::new(Limits::default());
     let end = from(Side::Answerer, 50.0, 1).flags(Flags::RST);
     for packet in handshake(40.0, 0.1).into_iter().chain([end]) {
@@ -109,7 +109,7 @@ fn what_is_over_is_handed_out_after_a_while() {
         let other = of_port(from(Side::Opener, 70_000.0, n), 5000);
         table.take(&other, &mut Nobody);
     }
-    let finished = table.take_finished().expect("one is over");
+    let finished = table.take_finished().expect("a finished connection");
     assert_eq!(finished.number(), 1);
     assert!(table.take_finished().is_none());
 }
@@ -119,12 +119,12 @@ fn times_never_go_back() {
     let mut clock = Clock::default();
     let captured = [10.0, 9.5, 20_000.0, 100.0, 150.0];
     let read = captured.map(|at| clock.read(ms(at)).as_secs_f64() * 1e3);
-    // Half a second late is disorder; 19.9 s are a clock that was set, and goes on from there.
+    // Half a second late is disorder; 19.9 s is a clock that was set, and time continues from there.
     assert_eq!(read, [10.0, 10.0, 20_000.0, 20_000.0, 20_050.0]);
     assert_eq!(clock.steps, 1);
 }
 
-/// Numbers that lie near one another, or anywhere.
+/// Sequence numbers that are close together, or arbitrary.
 fn number() -> impl Strategy<Value = u32> {
     prop_oneof![
         (0_u32..40).prop_map(|n| n * 500),
@@ -188,7 +188,7 @@ proptest! {
 
     /// Any packets in any order: nothing panics, events never go back in time, and memory is bounded.
     #[test]
-    fn nothing_in_a_capture_brings_it_down(
+    fn no_capture_breaks_the_table(
         packets in proptest::collection::vec(packets_of_any_kind(), 1..200),
     ) {
         let bound = 1 << 18;
@@ -196,7 +196,7 @@ proptest! {
         let mut all = Vec::new();
         for packet in &packets {
             table.take(packet, &mut Nobody);
-            // One connection may have more.
+            // A single connection may exceed the bound.
             prop_assert!(table.memory() <= bound || table.live().count() == 1);
             prop_assert!(table.live().count() <= 4);
             all.extend(std::iter::from_fn(|| table.take_finished()));
@@ -220,7 +220,7 @@ proptest! {
     }
 }
 
-/// All that is known of a connection, in words.
+/// Returns everything that is known of a connection, as text.
 fn known(connection: &Connection<Recorder>) -> String {
     let ends = Side::BOTH.map(|side| {
         let stream = connection.stream(side);
@@ -232,7 +232,7 @@ fn known(connection: &Connection<Recorder>) -> String {
     format!("{number} {first} {last} {:?} {ends:?}", connection.ending())
 }
 
-/// Every packet by itself.
+/// Processes every packet separately.
 fn one_by_one(packets: &[Packet], limits: Limits) -> Vec<String> {
     let mut table = Table::<Recorder>::new(limits);
     for packet in packets {
@@ -241,7 +241,7 @@ fn one_by_one(packets: &[Packet], limits: Limits) -> Vec<String> {
     table.finish(&mut Nobody).iter().map(known).collect()
 }
 
-/// So many packets at once, by so many threads.
+/// Processes `batch` packets at once on `threads` threads.
 fn at_once(packets: &[Packet], limits: Limits, batch: usize, threads: usize) -> Vec<String> {
     let mut table = Table::<Recorder>::new(limits);
     for packets in packets.chunks(batch) {
@@ -252,13 +252,13 @@ fn at_once(packets: &[Packet], limits: Limits, batch: usize, threads: usize) -> 
 }
 
 proptest! {
-    // Each begins thousands of threads.
-    #![proptest_config(ProptestConfig::with_cases(dupack_volume::cases(48, 128) as u32))]
+    // Each case starts thousands of threads.
+    #![proptest_config(ProptestConfig::with_cases(dupack_testing::cases(48, 128) as u32))]
 
-    /// Neither the batch nor the number of threads makes a difference to what is found, to which connections are
-    /// finished early because they are too many, nor to their numbers.
+    /// The batch size and the number of threads change neither the results, nor the connections that are finished early
+    /// because there are too many, nor their numbers.
     #[test]
-    fn a_batch_is_taken_as_its_packets_one_by_one(
+    fn a_batch_gives_the_same_result_as_single_packets(
         packets in proptest::collection::vec(packets_of_any_kind(), 1..300),
         most in 1_usize..6,
         batch in 1_usize..80,
@@ -272,10 +272,10 @@ proptest! {
         prop_assert_eq!(&single, &one_by_one(&packets, other));
     }
 
-    /// Who is finished early because there is too much to remember depends on when the memory is looked at, and on
-    /// nothing else.
+    /// The connections that are finished early for lack of memory depend only on the packets after which the memory is
+    /// checked.
     #[test]
-    fn memory_is_looked_at_after_as_many_packets_in_a_batch(
+    fn memory_is_checked_after_the_same_packets_in_a_batch(
         packets in proptest::collection::vec(packets_of_any_kind(), 1..300),
         memory in (0_usize..1 << 16),
         batch in 1_usize..80,
@@ -292,7 +292,7 @@ proptest! {
 fn connections_that_begin_in_a_batch_are_numbered_by_their_first_packets() {
     let opens = |at: f64, port: u16, seq: u32| of_port(from(Side::Opener, at, seq).syn(1000), port);
     let resets = |at: f64, port: u16| of_port(from(Side::Opener, at, 1).flags(Flags::RST), port);
-    // The first port is used again before and after another connection begins.
+    // The first port is reused before and after another connection begins.
     let packets = testing::capture([
         opens(0.0, 1, 10),
         resets(1.0, 1),
@@ -327,13 +327,13 @@ fn the_addresses_of_ipv4_are_no_prefix_of_others() {
     );
 }
 
-/// What the module says a connection costs.
+/// Checks the memory of a connection that the module documentation states.
 #[test]
-fn a_connection_without_data_takes_some_two_kilobytes() {
+fn a_connection_without_data_takes_about_two_kilobytes() {
     let slot = size_of::<Slot<Recorder>>() + size_of::<(Pair, usize)>();
     let connection = size_of::<Connection<Recorder>>();
     assert!(slot + connection <= 2048, "{slot} + {connection}");
-    // Without its follower, and without what is outstanding.
+    // Without the follower, and without outstanding data.
     let stream = size_of::<crate::Stream<()>>();
     assert!(stream <= 1536, "{stream}");
 }

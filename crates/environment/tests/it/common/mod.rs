@@ -1,6 +1,4 @@
-//! What the tests of environments share.
-
-#![allow(dead_code, reason = "every test uses some of it")]
+//! Shared helpers of the tests.
 
 use std::sync::Arc;
 
@@ -18,7 +16,7 @@ pub const PATH: &str = r#"
     buffer = "50pkt"
 "#;
 
-/// The experiment of one flow with `stack` on [`PATH`], of so many seconds; `more` comes before the path.
+/// Returns an experiment of `seconds` seconds with one flow of `stack` on [`PATH`]; `more` precedes the path.
 pub fn experiment(stack: &str, seconds: u32, more: &str) -> String {
     format!("stacks = [\"{stack}\"]\nduration = \"{seconds}s\"\n{more}\n{PATH}")
 }
@@ -28,7 +26,7 @@ pub fn blueprint(experiment: &str, settings: &str) -> Result<Arc<Blueprint>, Env
     Blueprint::new(&source, Settings::from_toml(settings)?, &Catalog::builtin())
 }
 
-/// An environment with what its steps fill in.
+/// An environment and the slices for its outcomes.
 pub struct Player {
     pub environment: Environment,
     pub observations: Vec<f32>,
@@ -52,7 +50,7 @@ impl Player {
         }
     }
 
-    /// One whose episode is that of `seed`.
+    /// Creates a player and begins the episode of `seed`.
     pub fn begun(experiment: &str, settings: &str, seed: u64) -> Self {
         let mut player = Self::new(blueprint(experiment, settings).unwrap());
         player.reset(Some(seed)).unwrap();
@@ -73,7 +71,7 @@ impl Player {
         self.environment.step(actions, &mut outcome)
     }
 
-    /// Plays `actions` at every step to the end of the episode, and hands each step to `look`. Gives the number of
+    /// Plays `actions` at every step to the end of the episode and calls `look` after each. Returns the number of
     /// steps.
     pub fn play(&mut self, actions: &[f32], mut look: impl FnMut(&Self)) -> usize {
         let mut steps = 0;

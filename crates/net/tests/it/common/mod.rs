@@ -1,8 +1,6 @@
 //! The simplest stack that completes a transfer: a fixed window, fast retransmit of the first hole, and go-back-N after
 //! a timeout. The tests of the network need nothing more.
 
-#![allow(dead_code)]
-
 use dupack_net::flow::{Application, Path, TcpFlowConfig};
 use dupack_net::ids::NodeId;
 use dupack_net::link::LinkConfig;

@@ -1,9 +1,6 @@
 //! Two flows that together contain everything a capture can show: losses, limited transmit, retransmissions, SACK,
 //! DSACK, timestamps, an echoed order. The sender is scripted, the receiver is the real one.
 
-// Each test binary uses a part of it.
-#![allow(dead_code)]
-
 use dupack_packet::{CaptureWriter, Endpoints, FlowCapture, FlowConfig, Marking, Snap};
 use dupack_tcp::options::{Dsack, OrderEcho, Sack};
 use dupack_tcp::receiver::{AckPolicy, Reading, TimestampEcho};

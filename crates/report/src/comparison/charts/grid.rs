@@ -1,5 +1,4 @@
-//! The points of a sweep as a table: which key lies along the figures, which across, and what is
-//! left over.
+//! The points of a sweep as a table: the key along the figures, the key across them, and the remaining keys.
 
 use dupack_lab::experiment::SweepValue;
 use dupack_lab::results::scaled;
@@ -10,36 +9,36 @@ use crate::shown::Shown;
 /// A swept key.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
-    /// As the experiment has it: `path.loss`.
+    /// Its name in the experiment: `path.loss`.
     name: String,
-    /// As people say it: `packet loss`.
+    /// Its name for readers: `packet loss`.
     pub(super) label: String,
-    /// The unit of its numbers; empty if they have none.
+    /// Unit of its numbers. Empty if they have none.
     unit: &'static str,
     pub(super) values: Vec<SweepValue>,
-    /// How its values are placed on an axis; none if they are not all numbers.
+    /// Scale of its values on an axis, or `None` if not all values are numbers.
     pub(super) scale: Option<Scale>,
 }
 
 /// The keys of a sweep that have several values.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
-    /// The one along the figures.
+    /// Key along the figures.
     pub(super) first: Key,
-    /// The one across them.
+    /// Key across the figures.
     pub(super) second: Option<Key>,
     others: Vec<Key>,
     points: Vec<Vec<(String, SweepValue)>>,
 }
 
-/// The points that have the same values of all keys but the first two.
+/// The points with the same values of all keys except the first two.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slice {
-    /// Those values in words; empty if there is one slice.
+    /// These values in words. Empty if there is only one slice.
     pub(super) label: String,
-    /// The same, as part of a file name.
+    /// The same values as part of a file name.
     pub(super) slug: String,
-    /// The points, by the value of the second key, then of the first; none if one is missing.
+    /// The points, by the value of the second key, then of the first. `None` for a missing point.
     pub(super) points: Vec<Vec<Option<usize>>>,
 }
 
@@ -47,7 +46,7 @@ impl Key {
     fn of(name: &str, values: &[SweepValue]) -> Self {
         let numbers: Option<Vec<(f64, &'static str)>> = values.iter().map(scaled).collect();
         let unit = numbers.as_ref().and_then(|all| all.first()).map(|n| n.1);
-        // "20pkt" beside "50kB" is no axis.
+        // Mixed units, such as "20pkt" and "50kB", make no axis.
         let alike = numbers.filter(|all| all.iter().all(|number| Some(number.1) == unit));
         let scale = alike.map(|all| {
             let numbers: Vec<f64> = all.iter().map(|number| number.0).collect();
@@ -78,8 +77,8 @@ impl Key {
 }
 
 impl Grid {
-    /// None without a sweep over several values. Along the figures is the key with the most
-    /// numbers, of those with equally many the last; across, the longest of the others.
+    /// Returns `None` if no swept key has several values. The key with the most numbers is along the figures, the last
+    /// of them if several have equally many. The longest of the others is across.
     pub(super) fn of(results: &dyn Shown) -> Option<Self> {
         let sweep = results.experiment().sweep.iter();
         let several = sweep.filter(|(_, values)| values.len() > 1);
@@ -99,13 +98,13 @@ impl Grid {
         })
     }
 
-    /// The keys that are left over, for people.
+    /// Returns the remaining keys for readers.
     pub(super) fn others(&self) -> String {
         let labels: Vec<&str> = self.others.iter().map(|key| key.label.as_str()).collect();
         labels.join(" and ")
     }
 
-    /// A slice per combination of the other keys' values.
+    /// Returns a slice per combination of the other keys' values.
     pub(super) fn slices(&self) -> Vec<Slice> {
         let mut settings: Vec<Vec<(&Key, &SweepValue)>> = vec![Vec::new()];
         for key in &self.others {
@@ -121,7 +120,7 @@ impl Grid {
         let mut slices: Vec<Slice> = settings.iter().map(|fixed| self.slice(fixed)).collect();
         for n in 1..slices.len() {
             let (before, rest) = slices.split_at_mut(n);
-            // Signs that no file name has may be all that differs.
+            // Values may differ only in characters that file names do not have.
             while { before.iter() }.any(|other| other.slug == rest[0].slug) {
                 rest[0].slug += &format!("-{}", n + 1);
             }

@@ -1,4 +1,4 @@
-//! Which figure suits which sweep, and what is in it, for results that are made up.
+//! The choice of figures by sweep, and their contents, for made-up results.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::Source;
@@ -8,7 +8,7 @@ use dupack_lab::run::Plan;
 use super::*;
 use crate::figure::in_words;
 
-/// Results of a sweep whose goodput is `goodput` of a point's number, a stack's and a seed.
+/// Returns the results of a sweep whose goodput is `goodput` of the index of a point and of a stack, and of a seed.
 fn results(sweep: &str, goodput: impl Fn(usize, usize, u64) -> f64) -> Results {
     let text = format!(
         "stacks = [\"sack/reno\", \"rack/cubic\", \"le/reno\"]\nseeds = 5\n[path]\nrate = \"10Mbit/s\"\n\
@@ -51,8 +51,8 @@ fn texts(svg: &str) -> Vec<String> {
 const TWO: &str = "\"path.delay\" = [\"5ms\", \"25ms\", \"100ms\", \"200ms\"]\n\
                    \"path.loss\" = [\"0%\", \"0.1%\", \"1%\", \"5%\"]";
 
-/// The second stack has twice the first's goodput at the first delay, and half of it at the last; the
-/// third cannot be told from the first.
+/// The second stack has twice the first's goodput at the first delay, and half of it at the last. The third is not
+/// significantly different from the first.
 fn made_up(point: usize, stack: usize, seed: u64) -> f64 {
     let base = 1.0 + seed as f64 * 0.1;
     match (stack, point / 4) {
@@ -64,7 +64,7 @@ fn made_up(point: usize, stack: usize, seed: u64) -> f64 {
 }
 
 #[test]
-fn two_keys_are_panels_and_a_table_of_ratios() {
+fn two_keys_give_panels_and_a_table_of_ratios() {
     let results = results(TWO, made_up);
     assert_eq!(names(&results), ["goodput_mbit_s", "goodput_mbit_s-ratio"]);
     let charts = charts(&Answered::of(&results), &Catalog::builtin()).unwrap();
@@ -77,34 +77,36 @@ fn two_keys_are_panels_and_a_table_of_ratios() {
         let times = panels.iter().filter(|text| *text == stack).count();
         assert_eq!(times, 1, "{stack} is in the legend once");
     }
-    assert!(
-        panels.contains(&"packet loss (%), logarithmic; 0 stands apart, at the break".to_owned())
-    );
+    assert!(panels.contains(&"packet loss (%), logarithmic, with 0 beyond the break".to_owned()));
     assert!(charts.note.is_none());
 }
 
 #[test]
-fn cells_of_ratios_have_their_numbers_and_say_what_cannot_be_told() {
+fn cells_of_ratios_have_their_numbers_and_mark_insignificant_ones() {
     let results = results(TWO, made_up);
     let charts = charts(&Answered::of(&results), &Catalog::builtin()).unwrap();
     let map = &charts.figures[1];
     let cells = texts(&map.svg);
     let count = |text: &str| cells.iter().filter(|cell| *cell == text).count();
-    // Four losses at the delay where it has twice as much, four where it has 0.4 of it.
+    // Four losses at the delay with the factor 2, and four with the factor 0.4.
     assert_eq!((count("2.00"), count("0.40")), (4, 4), "{cells:?}");
-    // Eight where it is the same in every pair: that is told, and is one.
+    // Eight with the same goodput in every pair: the ratio is known to be 1.
     assert_eq!(count("1.00"), 8);
     let open = cells.iter().filter(|cell| cell.starts_with('≈')).count();
-    assert_eq!(open, 16, "the third stack's");
+    assert_eq!(open, 16, "the cells of the third stack");
     let words = in_words(&map.svg).unwrap();
-    let wanted = "rack/cubic: from 0.40 (0%, 200ms) to 2.00 (0%, 5ms); above 1 in 4 of 16, below in 4, not \
-                  told from 1 in 8.";
+    let wanted = "rack/cubic: from 0.40 (0%, 200ms) to 2.00 (0%, 5ms); above 1 in 4 of 16, below 1 in 4, not \
+                  significantly different from 1 in 8.";
     assert!(words.contains(wanted), "{words}");
-    assert!(words.contains("above 1 in 0 of 16, below in 0, not told from 1 in 16."));
+    assert!(
+        words.contains(
+            "above 1 in 0 of 16, below 1 in 0, not significantly different from 1 in 16."
+        )
+    );
 }
 
 #[test]
-fn one_key_is_lines_and_says_which_is_highest_where() {
+fn one_key_gives_lines_with_a_description() {
     let sweep = "\"path.loss\" = [\"0%\", \"1%\", \"5%\"]";
     let results = results(sweep, |point, stack, _| match (point, stack) {
         (2, 1) => 9.0,
@@ -120,14 +122,14 @@ fn one_key_is_lines_and_says_which_is_highest_where() {
         "Highest: sack/reno at 0 and 1; rack/cubic at 5.",
         "Lowest: rack/cubic at 0 and 1; le/reno at 5.",
         "rack/cubic: 2 at 0, 9 at 5.",
-        "To compare with: Mathis and Padhye.",
+        "References: Mathis and Padhye.",
     ] {
         assert!(words.contains(wanted), "{wanted}\n{words}");
     }
 }
 
 #[test]
-fn goodputs_that_span_decades_get_a_logarithmic_axis() {
+fn goodputs_over_decades_get_a_logarithmic_axis() {
     let sweep = "\"path.loss\" = [\"0.1%\", \"1%\", \"10%\"]";
     let of = |least: f64| {
         let results = results(sweep, |point, _, _| [9.0, 2.0, least][point]);
@@ -145,7 +147,7 @@ fn goodputs_that_span_decades_get_a_logarithmic_axis() {
 }
 
 #[test]
-fn words_along_both_axes_are_a_table_of_amounts() {
+fn words_on_both_axes_give_a_shaded_table() {
     let sweep = "\"path.buffer\" = [\"20pkt\", \"100kB\"]\ndialect = [\"rfc\", \"linux\", \"ns2\"]";
     let results = results(sweep, |point, stack, _| (1 + point + 10 * stack) as f64);
     assert_eq!(names(&results), ["goodput_mbit_s", "goodput_mbit_s-ratio"]);
@@ -157,7 +159,7 @@ fn words_along_both_axes_are_a_table_of_amounts() {
 }
 
 #[test]
-fn a_third_key_makes_a_figure_for_each_of_its_first_values() {
+fn a_third_key_gives_a_figure_for_each_of_its_first_values() {
     let sweep = format!("{TWO}\n\"path.buffer\" = [\"20pkt\", \"50pkt\"]");
     let two = results(&sweep, made_up);
     let wanted = [
@@ -182,14 +184,14 @@ fn a_third_key_makes_a_figure_for_each_of_its_first_values() {
     let note = charts.note.unwrap();
     assert!(
         note.starts_with(
-            "There are figures for the first 4 of the 6 values of one-way delay and packet loss"
+            "Figures show the first 4 of the 6 values of one-way delay and packet loss"
         ),
         "{note}"
     );
 }
 
 #[test]
-fn names_of_slices_that_differ_in_signs_alone_are_told_apart() {
+fn slices_that_differ_only_in_special_characters_have_distinct_names() {
     let two = results(
         "\"path.loss\" = [\"0%\", \"1%\", \"2%\"]\n\"path.delay\" = [\"5ms\", \"6ms\", \"7ms\"]\n\
          \"path.reverse.loss\" = [\"1%\", \"1 %\"]",

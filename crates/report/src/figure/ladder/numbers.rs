@@ -1,11 +1,11 @@
-//! The numbers beside a ladder's lines.
+//! The numbers beside the lines of a ladder.
 
 use super::super::FigureError;
 use super::super::canvas::{Canvas, Lettering};
 use super::super::style::{SOFT_INK, VERMILLION};
 use super::{Hosts, LadderColumn, Layout, NUMBER, Rung, RungEnd, RungKind};
 
-/// The numbers beside the lines, as many as have room: those of rare rungs go first.
+/// Draws the numbers beside the lines, as many as fit. Those of rare rungs take precedence.
 pub(super) fn draw_numbers(
     canvas: &Canvas<'_>,
     layout: &Layout,
@@ -37,10 +37,10 @@ pub(super) fn draw_numbers(
     Ok(())
 }
 
-/// Nearer to one another than this many px, rungs have one label.
+/// Rungs closer together than this many px share a label.
 const TOGETHER: f64 = NUMBER * 0.95;
 
-/// What a rung's label stands out by; the rare ones first.
+/// Highlight of a rung's label, rare ones first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Lost,
@@ -49,13 +49,13 @@ enum Class {
     Common,
 }
 
-/// Rungs alike that begin so close to one another that they have one label.
+/// Similar rungs that begin so close together that they share a label.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group<'r> {
     class: Class,
     pub(super) first: &'r Rung,
     last: &'r Rung,
-    /// Of the first.
+    /// Vertical position of the first.
     y: f64,
 }
 
@@ -67,7 +67,7 @@ impl<'r> Group<'r> {
     ) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for is_ack in [false, true] {
-            // No group spans both sides.
+            // Groups do not span both sides.
             let begin = groups.len();
             let own = column.rungs.iter().filter(|r| r.kind.is_ack() == is_ack);
             for rung in own.filter(|rung| shows(rung.sent)) {
@@ -95,7 +95,7 @@ impl<'r> Group<'r> {
         class == self.class && y - self.y < TOGETHER && goes_on
     }
 
-    /// `24`, `24–27`, or of duplicates `24 ×1–3`.
+    /// Returns `24`, `24–27`, or for duplicates `24 ×1–3`.
     pub(super) fn numbers(&self) -> String {
         let range = |first: f64, last: f64| match first == last {
             true => format!("{first:.0}"),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_close_and_alike_has_one_label() {
+    fn similar_rungs_close_together_share_a_label() {
         let mut lost = rung(RungKind::Segment, 4.0, 0.003);
         lost.end = RungEnd::Lost(0.004);
         let rungs = vec![
@@ -154,7 +154,7 @@ mod tests {
             rungs,
             ..LadderColumn::default()
         };
-        // A px for each millisecond.
+        // One px per millisecond.
         let groups = Group::of_all(&column, |_| true, |time| time * 1e3);
         let labels: Vec<String> = groups.iter().map(Group::numbers).collect();
         assert_eq!(labels, ["1–3", "4", "5", "4 ×1–2"]);

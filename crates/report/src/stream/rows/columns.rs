@@ -10,7 +10,8 @@ use super::{FLOWS, RUNS};
 use crate::stream::{Format, StreamError};
 use dupack_engine::folder::OutputFolder;
 
-/// Makes columns of runs. All parts have the same: those of measures that no run has are empty and cost nothing.
+/// Maker of the columns of runs. All parts have the same columns. Those of measures that no run has are empty and take
+/// no space.
 #[derive(Debug)]
 pub(in crate::stream) struct Tables {
     runs: Runs,
@@ -63,7 +64,7 @@ impl Tables {
     }
 }
 
-/// Writes the part of a table that is of one block.
+/// Writes the part of a table that belongs to one block.
 fn put(
     folder: &OutputFolder,
     (table, number): (&str, usize),

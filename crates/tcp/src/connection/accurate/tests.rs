@@ -2,8 +2,7 @@
 
 use super::*;
 
-/// What both ends take for agreed on, for the flags of the SYN that `offered` sends and the
-/// answer of one that `accepts`.
+/// Returns what each end believes to be agreed on, between one that offers `offered` and one that accepts `accepts`.
 fn agreement(offered: Ecn, accepts: Ecn) -> (Ecn, Ecn) {
     let syn = match offered {
         Ecn::Absent => 0,
@@ -20,7 +19,7 @@ fn agreement(offered: Ecn, accepts: Ecn) -> (Ecn, Ecn) {
 }
 
 #[test]
-fn table_2_both_ends_agree_on_the_most_that_both_have() {
+fn table_2_both_ends_agree_on_the_best_common_kind() {
     use Ecn::{Absent, Accurate, Classic};
     for (offered, accepts, expected) in [
         (Accurate, Accurate, Accurate),
@@ -36,7 +35,7 @@ fn table_2_both_ends_agree_on_the_most_that_both_have() {
 }
 
 #[test]
-fn what_is_reserved_agrees() {
+fn reserved_codes_mean_agreement() {
     for ace in [0b001, 0b010, 0b100, 0b101, 0b110] {
         assert_eq!(accepted(Ecn::Accurate, ace), Ecn::Accurate, "{ace:03b}");
     }
@@ -44,15 +43,15 @@ fn what_is_reserved_agrees() {
 }
 
 #[test]
-fn sack_blocks_give_way_but_for_two() {
+fn sack_blocks_give_way_except_for_two() {
     let mut counts = MarkCounts::default();
-    // 12 bytes are taken by timestamps.
+    // Timestamps take 12 bytes.
     let room = option_room(true);
     let (option, kept) = fit(Wanted::All, &mut counts, room, 1);
     assert_eq!((option.map(|o| o.as_bytes().len()), kept), (Some(3), 1));
     let (option, kept) = fit(Wanted::All, &mut counts, room, 2);
     assert_eq!((option.map(|o| o.as_bytes().len()), kept), (Some(2), 2));
-    // Nothing has changed: the three blocks stay.
+    // No counter has changed: the three blocks stay.
     let (option, kept) = fit(Wanted::All, &mut counts, room, 3);
     assert_eq!((option, kept), (None, 3));
 }

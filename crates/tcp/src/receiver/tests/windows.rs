@@ -1,8 +1,8 @@
-//! The window that is told: silly window avoidance, and what lies beyond it.
+//! The advertised window: silly window avoidance, and data beyond the window.
 
 use super::*;
 
-/// One whose application has not read the `segments` that it has room for.
+/// A receiver with room for `segments` segments, none of which the application has read.
 fn full(segments: u32) -> Receiver {
     let mut r = receiver(|c| {
         c.buffer = segments * MSS;
@@ -15,7 +15,7 @@ fn full(segments: u32) -> Receiver {
 }
 
 #[test]
-fn an_opening_of_a_segment_is_told_and_less_is_not() {
+fn only_an_opening_of_a_segment_is_advertised() {
     // RFC 9293 §3.8.6.2.2.
     let mut r = full(10);
     r.read(u64::from(MSS) - 1);
@@ -25,7 +25,7 @@ fn an_opening_of_a_segment_is_told_and_less_is_not() {
 }
 
 #[test]
-fn an_opening_of_half_the_buffer_is_told_where_that_is_less_than_a_segment() {
+fn an_opening_of_half_a_small_buffer_is_advertised() {
     let mut r = receiver(|c| {
         c.buffer = 1000;
         c.application = Reading::OnDemand;
@@ -51,21 +51,21 @@ fn a_window_with_room_for_two_segments_needs_no_update() {
 }
 
 #[test]
-fn an_ack_that_goes_anyway_tells_of_no_small_opening_either() {
+fn a_forced_ack_does_not_advertise_a_small_opening() {
     let mut r = full(10);
     r.read(u64::from(MSS) - 1);
     assert_eq!(r.ack().window, 0);
     r.read(1);
     assert_eq!(r.ack().window, MSS);
-    // It never shrinks: what was told stays open (RFC 9293 §3.8.6).
+    // It never shrinks: an advertised edge stays open (RFC 9293 §3.8.6).
     assert_eq!(r.advertised_edge(), u64::from(11 * MSS));
     r.read(10);
     assert_eq!(r.ack().window, MSS);
 }
 
 #[test]
-fn steps_of_the_window_hide_what_they_do_not_show() {
-    // In steps of 4096 bytes 1000 more are none to the peer, and no update says so.
+fn an_opening_below_a_step_is_not_advertised() {
+    // In steps of 4096 bytes, 1000 more bytes are invisible to the peer, and cause no update.
     let mut r = full(10).telling_shifted(12);
     r.read(4000);
     assert!(!r.is_ack_due());
@@ -74,7 +74,7 @@ fn steps_of_the_window_hide_what_they_do_not_show() {
 }
 
 #[test]
-fn what_lies_beyond_the_window_is_cut_off_and_answered() {
+fn data_beyond_the_window_is_cut_off_and_answered() {
     let mut r = receiver(|c| {
         c.buffer = 2 * MSS;
         c.application = Reading::OnDemand;
@@ -84,18 +84,18 @@ fn what_lies_beyond_the_window_is_cut_off_and_answered() {
         len: end - start,
         ..DataSegment::default()
     };
-    // Half of it is inside.
+    // Half of the segment is inside the window.
     let accepted = r.handle_data(Instant::ZERO, &segment(1500, 2500));
     assert_eq!(accepted.beyond_window_bytes, 500);
     assert_eq!((accepted.in_order_bytes, r.out_of_order_bytes()), (0, 500));
-    // None of it is.
+    // No part of it is.
     let accepted = r.handle_data(Instant::ZERO, &segment(2000, 2700));
     assert_eq!(accepted.beyond_window_bytes, 700);
     assert_eq!(r.out_of_order_bytes(), 500);
     let accepted = r.handle_data(Instant::ZERO, &segment(2300, 2700));
     assert_eq!(accepted.beyond_window_bytes, 400);
     assert!(r.is_ack_due());
-    // The gap is filled, and there are 2000 in order.
+    // The gap is filled, and 2000 bytes are in order.
     let accepted = r.handle_data(Instant::ZERO, &segment(0, 1600));
     assert_eq!(
         (accepted.in_order_bytes, accepted.duplicate_bytes),
@@ -105,7 +105,7 @@ fn what_lies_beyond_the_window_is_cut_off_and_answered() {
 }
 
 #[test]
-fn what_is_held_is_known_byte_by_byte() {
+fn held_data_is_known_to_the_byte() {
     let mut r = receiver(|_| {});
     arrive(&mut r, 0, 0);
     arrive(&mut r, 0, 2);
@@ -124,7 +124,7 @@ fn an_ack_may_be_forced_and_none_is_due_after_it() {
     assert_eq!(r.ack().ack.0, MSS);
     assert_eq!((r.is_ack_due(), r.next_timeout()), (false, None));
     assert_eq!(r.acks_sent(), 1);
-    // And the count of unacknowledged bytes begins anew.
+    // The count of unacknowledged bytes starts again at zero.
     assert_eq!(arrive(&mut r, 10, 1), None);
     assert!(r.next_timeout().is_some());
     // The timer expires at its time, not before.
@@ -152,9 +152,9 @@ fn the_echo_follows_the_rule_of_rfc_7323() {
         r.ts_recent
     };
     assert_eq!(stamped(0, 50), 50);
-    // Beyond what was acknowledged last, which is nothing yet.
+    // Beyond the last ACK, which acknowledged nothing.
     assert_eq!(stamped(1000, 60), 50);
-    // Older, and as old, at the edge of what was acknowledged.
+    // Older, equal and newer timestamps at the edge of the last ACK.
     assert_eq!(stamped(0, 49), 50);
     assert_eq!(stamped(0, 50), 50);
     assert_eq!(stamped(0, 51), 51);
@@ -164,7 +164,7 @@ fn the_echo_follows_the_rule_of_rfc_7323() {
 }
 
 #[test]
-fn what_came_twice_beyond_a_gap_is_counted() {
+fn duplicate_data_beyond_a_gap_is_counted() {
     let mut r = receiver(|_| {});
     let mut duplicates = |start: u32, end: u32| {
         let segment = DataSegment {
@@ -179,8 +179,7 @@ fn what_came_twice_beyond_a_gap_is_counted() {
     assert_eq!(duplicates(1500, 2900), 1400);
 }
 
-/// One that has room for 10,000 bytes and `free` of them free, and tells windows in steps of
-/// 2^`shift`.
+/// A receiver with a buffer of 10,000 bytes, `free` of them free, that advertises windows in steps of 2^`shift` bytes.
 fn nearly_full(free: u32, shift: u8) -> Receiver {
     let mut r = receiver(|c| {
         c.buffer = 10 * MSS;
@@ -198,12 +197,12 @@ fn nearly_full(free: u32, shift: u8) -> Receiver {
 }
 
 #[test]
-fn neither_a_byte_nor_what_a_step_hides_makes_an_update() {
-    // 4095 bytes are told as none; one more makes a step of 4096, and is one byte.
+fn neither_a_byte_nor_a_hidden_opening_causes_an_update() {
+    // 4095 bytes are advertised as none. With one more byte a step of 4096 is full, but the opening is one byte.
     let mut r = nearly_full(4095, 12);
     r.read(1);
     assert!(!r.is_ack_due());
-    // 1024 bytes are a step of 1024; 1000 more are none of the next, and 24 more are.
+    // 1024 bytes are one step of 1024. With 1000 more the next step is not full; with 24 more it is.
     let mut r = nearly_full(1024, 10);
     r.read(1000);
     assert!(!r.is_ack_due());
@@ -220,7 +219,7 @@ fn a_window_follows_the_bandwidth_from_both_sides() {
     };
     let window = |n: u32, r: &mut Receiver| arrive(r, 10 * u64::from(n), n).unwrap().window;
     let mut r = receiver(follows);
-    // What was told once is not taken back: the right edge stays until the window is small enough.
+    // An advertised edge is not taken back: it stays until the window is small enough.
     assert_eq!(window(0, &mut r), 20 * MSS);
     for n in 1..10 {
         assert_eq!(window(n, &mut r), (19 - n) * MSS + MSS);
@@ -240,7 +239,7 @@ fn a_window_follows_the_bandwidth_from_both_sides() {
 }
 
 #[test]
-fn what_arrives_behind_a_gap_counts_for_the_bandwidth_and_what_comes_twice_does_not() {
+fn the_bandwidth_counts_data_beyond_a_gap_but_not_duplicates() {
     let window = |order: &[u32]| {
         let mut r = receiver(|c| {
             c.bandwidth_window = Some(BandwidthWindow::new(Duration::from_millis(50)));
@@ -248,12 +247,12 @@ fn what_arrives_behind_a_gap_counts_for_the_bandwidth_and_what_comes_twice_does_
         for (n, segment) in order.iter().enumerate() {
             arrive(&mut r, 10 * n as u64, *segment);
         }
-        r.timing.unwrap().arrivals.unwrap().window()
+        r.extras.unwrap().arrivals.unwrap().window()
     };
     let in_order: Vec<u32> = (0..50).collect();
     let behind_a_gap: Vec<u32> = (1..51).collect();
     assert_eq!(window(&in_order), window(&behind_a_gap));
-    // The 50th arrival is the first one again, and counts for nothing.
+    // The 50th arrival is a duplicate of the first, and does not count.
     let twice: Vec<u32> = (0..49).chain([0]).collect();
     assert!(window(&twice) < window(&in_order));
 }

@@ -1,4 +1,4 @@
-//! What leaves when, in milliseconds. A full segment has 1000 bytes.
+//! Timing of ACKs in milliseconds. A full segment has 1000 bytes.
 
 use alloc::vec::Vec;
 
@@ -23,8 +23,8 @@ fn receiver(change: impl FnOnce(&mut ReceiverConfig)) -> Receiver {
     Receiver::new(config)
 }
 
-/// Bytes `from..until` come; whether an ACK leaves at once.
-fn come(receiver: &mut Receiver, ms: u64, from: u32, until: u32) -> bool {
+/// Hands in the bytes `from..until`, and returns `true` if an ACK leaves at once.
+fn arrive(receiver: &mut Receiver, ms: u64, from: u32, until: u32) -> bool {
     let segment = DataSegment {
         seq: SeqNumber(from),
         len: until - from,
@@ -34,12 +34,12 @@ fn come(receiver: &mut Receiver, ms: u64, from: u32, until: u32) -> bool {
     receiver.poll_ack().is_some()
 }
 
-/// Full segment `n` of the stream comes.
+/// Hands in full segment `n` of the stream.
 fn full(receiver: &mut Receiver, ms: u64, n: u32) -> bool {
-    come(receiver, ms, n * MSS, (n + 1) * MSS)
+    arrive(receiver, ms, n * MSS, (n + 1) * MSS)
 }
 
-/// A receiver that has acknowledged 16 full segments, one by one, at `ms`.
+/// A receiver that has acknowledged 16 full segments one by one at `ms`.
 fn unhurried(ms: u64) -> Receiver {
     let mut r = receiver(|_| {});
     for n in 0..16 {
@@ -51,7 +51,7 @@ fn unhurried(ms: u64) -> Receiver {
 #[test]
 fn the_first_sixteen_are_acknowledged_one_by_one() {
     let mut r = unhurried(0);
-    // From here on every second, or after 40 ms.
+    // From here on every second segment, or after 40 ms.
     let answers: Vec<bool> = (16..20).map(|n| full(&mut r, 1, n)).collect();
     assert_eq!(answers, [false, true, false, true]);
     assert!(!full(&mut r, 2, 20));
@@ -59,7 +59,7 @@ fn the_first_sixteen_are_acknowledged_one_by_one() {
 }
 
 #[test]
-fn quick_acks_are_no_more_than_half_the_window_holds() {
+fn quick_acks_are_limited_by_half_the_window() {
     // 6000 / (2 · 1000) = 3.
     let mut r = receiver(|c| c.buffer = 6 * MSS);
     let answers: Vec<bool> = (0..6).map(|n| full(&mut r, 0, n)).collect();
@@ -67,39 +67,39 @@ fn quick_acks_are_no_more_than_half_the_window_holds() {
 }
 
 #[test]
-fn more_than_a_full_segment_is_acknowledged_though_it_is_less_than_two() {
+fn more_than_a_full_segment_is_acknowledged() {
     let mut r = unhurried(0);
     assert!(!full(&mut r, 1, 16));
-    assert!(come(&mut r, 1, 17_000, 17_001));
+    assert!(arrive(&mut r, 1, 17_000, 17_001));
 }
 
 #[test]
 fn acks_ride_on_answers() {
     let mut r = receiver(|_| {});
-    assert!(come(&mut r, 0, 0, 100));
+    assert!(arrive(&mut r, 0, 0, 100));
     r.note_data_sent(at(10));
-    // Quick ACKs are left, but nobody needs them.
-    assert!(!come(&mut r, 20, 100, 200));
+    // Quick ACKs are left, but not needed.
+    assert!(!arrive(&mut r, 20, 100, 200));
     assert_eq!(r.next_timeout(), Some(at(60)));
-    // Nobody answers, after all: the next is acknowledged at once again.
+    // No data is sent in answer: the next segment is acknowledged at once again.
     r.handle_timeout(at(60));
     assert!(r.poll_ack().is_some());
-    assert!(come(&mut r, 61, 200, 300));
+    assert!(arrive(&mut r, 61, 200, 300));
 }
 
 #[test]
-fn data_long_after_what_came_is_no_answer() {
+fn data_sent_after_the_delay_is_no_answer() {
     let mut r = receiver(|_| {});
-    assert!(come(&mut r, 0, 0, 100));
+    assert!(arrive(&mut r, 0, 0, 100));
     r.note_data_sent(at(41));
-    assert!(come(&mut r, 50, 100, 200));
+    assert!(arrive(&mut r, 50, 100, 200));
 }
 
 #[test]
-fn a_delay_that_expires_doubles_up_to_its_most() {
+fn an_expired_delay_doubles_up_to_its_maximum() {
     let mut r = unhurried(0);
-    // The last quick ACK set it to 40 ms; then it is 40/2 + 40/2 = 40 ms, and doubles at the
-    // expiry to 80 ms; 60 ms later it is 80/2 + 60 = 100 ms.
+    // The last quick ACK set the delay to 40 ms. Then it is 40/2 + 40/2 = 40 ms, and doubles to 80 ms when it expires;
+    // 60 ms later it is 80/2 + 60 = 100 ms.
     assert!(!full(&mut r, 1, 16));
     assert_eq!(r.next_timeout(), Some(at(41)));
     r.handle_timeout(at(41));
@@ -108,7 +108,7 @@ fn a_delay_that_expires_doubles_up_to_its_most() {
     assert_eq!(r.next_timeout(), Some(at(161)));
     r.handle_timeout(at(161));
     assert!(r.poll_ack().is_some());
-    // 200/2 + 150 = 250 ms, but 200 ms is the most, and a round trip is enough.
+    // 200/2 + 150 = 250 ms, but 200 ms is the maximum, and a round trip bounds it.
     assert!(!full(&mut r, 211, 18));
     assert_eq!(r.next_timeout(), Some(at(411)));
     r.handle_timeout(at(411));
@@ -119,7 +119,7 @@ fn a_delay_that_expires_doubles_up_to_its_most() {
 }
 
 #[test]
-fn after_a_pause_longer_than_the_timeout_quick_acks_begin_anew() {
+fn after_a_pause_longer_than_the_timeout_quick_acks_restart() {
     let mut r = unhurried(0);
     r.tell_round_trip(None, Duration::from_millis(200));
     assert!(!full(&mut r, 1, 16));
@@ -130,7 +130,7 @@ fn after_a_pause_longer_than_the_timeout_quick_acks_begin_anew() {
 }
 
 #[test]
-fn what_comes_again_is_answered_and_so_is_what_follows() {
+fn a_duplicate_and_the_segments_after_it_are_answered_at_once() {
     let mut r = unhurried(0);
     assert!(!full(&mut r, 1, 16));
     assert!(full(&mut r, 2, 16));
@@ -143,18 +143,18 @@ fn what_comes_again_is_answered_and_so_is_what_follows() {
 #[test]
 fn a_short_segment_is_acknowledged_when_it_is_read() {
     let mut r = unhurried(0);
-    assert!(!come(&mut r, 1, 16_000, 16_100));
+    assert!(!arrive(&mut r, 1, 16_000, 16_100));
     assert_eq!(r.read(16_000), 16_000);
     assert!(r.poll_ack().is_none(), "there is more to read");
     assert_eq!(r.read(1000), 100);
     assert!(r.poll_ack().is_some());
-    // An application that reads at once leaves nothing of it to be acknowledged later.
+    // An application that reads at once leaves no ACK for later.
     let mut r = receiver(|c| c.application = Reading::AtOnce);
     for n in 0..16 {
         assert!(full(&mut r, 0, n));
     }
-    assert!(come(&mut r, 1, 16_000, 16_100));
-    assert!(!come(&mut r, 1, 16_100, 17_100));
+    assert!(arrive(&mut r, 1, 16_000, 16_100));
+    assert!(!arrive(&mut r, 1, 16_100, 17_100));
 }
 
 #[test]
@@ -162,13 +162,13 @@ fn the_end_of_the_stream_waits_for_an_answer() {
     let mut r = receiver(|_| {});
     assert!(full(&mut r, 0, 0));
     assert!(r.note_end(0));
-    assert!(!come(&mut r, 1, 1000, 1001));
+    assert!(!arrive(&mut r, 1, 1000, 1001));
     assert_eq!(r.next_timeout(), Some(at(41)));
-    // Before any data it is acknowledged at once.
+    // Before any data the end is acknowledged at once.
     let mut r = receiver(|_| {});
     assert!(r.note_end(0));
-    assert!(come(&mut r, 1, 0, 1));
-    // A receiver that does not adapt knows nothing of it.
+    assert!(arrive(&mut r, 1, 0, 1));
+    // A receiver that does not adapt ignores it.
     assert!(!receiver(|c| c.ack_policy = AckPolicy::Immediate).note_end(0));
 }
 
@@ -185,13 +185,13 @@ fn beyond_a_gap_three_acks_leave_and_one_for_the_rest() {
     let mut r = compressing(|_| {});
     let answers: Vec<bool> = (1..7).map(|n| full(&mut r, 0, n)).collect();
     assert_eq!(answers, [true, true, true, false, false, false]);
-    // 1 ms and 0.1 ms of slack after the first that waits.
+    // 1 ms and 0.1 ms of slack after the first ACK that is held back.
     let due = at(1) + Duration::from_micros(100);
     assert_eq!(r.next_timeout(), Some(due));
     r.handle_timeout(due);
-    let ack = r.poll_ack().expect("one for three");
+    let ack = r.poll_ack().expect("one ACK for three");
     assert_eq!(ack.sacks.as_slice()[0].end, SeqNumber(7000));
-    // The next waits anew, until the gap moves: then three leave at once again.
+    // The next ACK is held back again, until the gap moves: then three leave at once.
     assert!(!full(&mut r, 2, 7));
     assert!(!full(&mut r, 2, 9));
     assert!(full(&mut r, 2, 0));
@@ -200,7 +200,7 @@ fn beyond_a_gap_three_acks_leave_and_one_for_the_rest() {
 }
 
 #[test]
-fn a_short_round_trip_is_waited_for_by_a_share() {
+fn the_delay_is_a_share_of_a_short_round_trip() {
     let mut r = compressing(|_| {});
     // 5 % of 10 ms, and the slack.
     r.tell_round_trip(Some(Duration::from_millis(10)), Duration::from_millis(210));
@@ -214,18 +214,23 @@ fn a_short_round_trip_is_waited_for_by_a_share() {
 }
 
 #[test]
-fn of_too_many_that_wait_the_next_leaves() {
-    let mut r = compressing(|c| c.sack_compression.as_mut().expect("it is on").held_max = 2);
+fn too_many_held_acks_release_the_next() {
+    let mut r = compressing(|c| {
+        c.sack_compression
+            .as_mut()
+            .expect("compression is on")
+            .held_max = 2
+    });
     let answers: Vec<bool> = (1..8).map(|n| full(&mut r, 0, n)).collect();
     assert_eq!(answers, [true, true, true, false, false, true, false]);
 }
 
 #[test]
-fn quick_acks_are_not_compressed_and_without_sack_none_is() {
+fn quick_acks_are_not_compressed_nor_any_ack_without_sack() {
     let mut r = compressing(|c| c.ack_policy = AckPolicy::Adaptive(AdaptiveAcks::LINUX));
     assert!(full(&mut r, 0, 0));
     let answers: Vec<bool> = (2..17).map(|n| full(&mut r, 0, n)).collect();
-    // Sixteen quick ones, of which the first has gone; after them three at once.
+    // Sixteen quick ACKs, one of which has left; after them three leave at once.
     assert!(answers.iter().all(|&at_once| at_once));
     let answers: Vec<bool> = (17..21).map(|n| full(&mut r, 0, n)).collect();
     assert_eq!(answers, [true, true, true, false]);
@@ -234,8 +239,8 @@ fn quick_acks_are_not_compressed_and_without_sack_none_is() {
 }
 
 #[test]
-fn after_a_pause_too_quick_acks_are_no_more_than_half_the_window_holds() {
-    // The window slides on: it is no larger for what has been acknowledged.
+fn quick_acks_after_a_pause_are_limited_by_half_the_window() {
+    // The window slides on: acknowledged data does not make it larger.
     let mut r = receiver(|c| {
         c.buffer = 6 * MSS;
         c.application = Reading::AtOnce;
@@ -256,14 +261,14 @@ fn the_delay_does_not_double_for_acks_that_a_gap_holds_back() {
         }
         r
     };
-    // Nothing is held back: 40 ms expire, and the next are 80.
+    // No ACK is held back: 40 ms expire, and the next delay is 80 ms.
     let mut r = with_both();
     assert!(!full(&mut r, 1, 16));
     r.handle_timeout(at(41));
     assert!(r.poll_ack().is_some());
     assert!(!full(&mut r, 121, 17));
     assert_eq!(r.next_timeout(), Some(at(201)));
-    // One is, and expires; after the gap it is 40 ms as before.
+    // An ACK is held back and expires; after the gap the delay is still 40 ms.
     let mut r = with_both();
     for n in 17..21 {
         full(&mut r, 1, n);
@@ -277,42 +282,42 @@ fn the_delay_does_not_double_for_acks_that_a_gap_holds_back() {
 }
 
 #[test]
-fn what_a_read_makes_due_is_what_was_pushed() {
-    // A full segment was not.
+fn a_read_makes_an_ack_due_for_pushed_data_only() {
+    // A full segment is not pushed.
     let mut r = unhurried(0);
     assert!(!full(&mut r, 1, 16));
     assert_eq!(r.read(17_000), 17_000);
     assert!(!r.is_ack_due());
-    // Where ACKs ride on answers one short segment is answered, and two are acknowledged.
+    // Where ACKs ride on answers, one short segment waits for an answer, and two are acknowledged.
     let mut r = receiver(|_| {});
-    assert!(come(&mut r, 0, 0, 100));
+    assert!(arrive(&mut r, 0, 0, 100));
     r.note_data_sent(at(10));
-    assert!(!come(&mut r, 20, 100, 200));
+    assert!(!arrive(&mut r, 20, 100, 200));
     r.read(200);
     assert!(!r.is_ack_due());
-    assert!(!come(&mut r, 21, 200, 300));
+    assert!(!arrive(&mut r, 21, 200, 300));
     r.read(100);
     assert!(r.is_ack_due());
 }
 
 #[test]
-fn a_mark_hurries_once_and_cwr_with_data_is_answered() {
+fn a_mark_starts_quick_acks_once_and_cwr_with_data_is_answered() {
     let data = |len: u32| DataSegment {
         seq: SeqNumber(16_000),
         len,
         ..DataSegment::default()
     };
-    // CWR alone is an ACK's; with data it says that the window is small.
+    // An ACK with CWR says nothing of the window; data with CWR shows that it is small.
     let mut r = unhurried(0);
     r.note_ecn(&data(0), Codepoint::NotEct, Bit::Set);
     assert!(!r.is_ack_due());
     r.note_ecn(&data(1000), Codepoint::Ect0, Bit::Set);
     assert!(r.is_ack_due());
-    // Where ACKs do not follow the data the policy alone decides.
+    // Where ACKs do not follow the data, the policy alone decides.
     let mut r = receiver(|c| c.ack_policy = AckPolicy::Delayed(Duration::from_millis(40)));
     r.note_ecn(&data(1000), Codepoint::Ect0, Bit::Set);
     assert!(!r.is_ack_due());
-    // Two quick ACKs from the first mark on; a mark while ECE is echoed brings no more.
+    // Two quick ACKs from the first mark on; a mark while ECE is echoed adds none.
     let mut r = unhurried(0);
     let marked = |r: &mut Receiver, n: u32| {
         let segment = DataSegment {

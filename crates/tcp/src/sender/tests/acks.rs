@@ -1,4 +1,4 @@
-//! What the sender makes of an ACK before any plug-in is asked.
+//! Evaluation of an ACK before any plug-in is called.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use super::*;
 use crate::options::Ecn;
 use crate::segment::EcnEcho;
 
-/// Answers as [`Plain`] does, and notes the last DSACK, in bytes: where it begins, and where it ends.
+/// Behaves like [`Plain`], and notes the last DSACK in bytes: its start and its end.
 #[derive(Debug)]
 struct Noting {
     plain: Plain,
@@ -39,8 +39,8 @@ impl Recovery for Noting {
     }
 }
 
-/// The DSACK found in `ack`, in segments, when 0 to 9 are outstanding and 2 to 5 sacked; and how many
-/// are sacked after it.
+/// Returns the DSACK found in `ack`, in segments, and the number of sacked segments after it, when 0 to 9 are
+/// outstanding and 2 to 5 are sacked.
 fn dsack_in(ack_in: AckIn) -> (Option<(u64, u64)>, u64) {
     let dsack = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
     let recovery = Noting {
@@ -63,19 +63,19 @@ fn a_first_block_inside_the_second_or_below_the_ack_is_a_dsack() {
     assert_eq!(dsack_in(ack(0).sack(2, 6).sack(2, 6)), (Some((2, 6)), 4));
     assert_eq!(dsack_in(ack(1).sack(0, 1).sack(2, 6)), (Some((0, 1)), 4));
     assert_eq!(dsack_in(ack(1).sack(0, 1)), (Some((0, 1)), 4));
-    // Beside the second, around it, or overlapping it at either end is none: what came anew.
+    // A first block beside the second, around it, or overlapping it at either end is not a DSACK but new data.
     assert_eq!(dsack_in(ack(0).sack(7, 8).sack(2, 6)), (None, 5));
     assert_eq!(dsack_in(ack(0).sack(2, 7).sack(3, 6)), (None, 5));
     assert_eq!(dsack_in(ack(0).sack(2, 6).sack(3, 7)), (None, 5));
     assert_eq!(dsack_in(ack(0).sack(4, 7).sack(2, 6)), (None, 5));
     assert_eq!(dsack_in(ack(0).sack(2, 6)), (None, 4));
-    // The third does not count.
+    // The third block does not matter.
     assert_eq!(dsack_in(ack(0).sack(3, 4).sack(7, 8).sack(2, 6)), (None, 5));
 }
 
 #[test]
-fn blocks_that_make_no_sense_are_left_out() {
-    // Empty, the wrong way round, beyond what was sent.
+fn invalid_blocks_are_ignored() {
+    // An empty block, a reversed one, and one beyond the data that was sent.
     let none = (None, 4);
     assert_eq!(dsack_in(ack(0).sack(7, 7)), none);
     assert_eq!(dsack_in(ack(0).sack(8, 7)), none);
@@ -83,8 +83,8 @@ fn blocks_that_make_no_sense_are_left_out() {
     assert_eq!(dsack_in(ack(0).sack(9, 11).sack(8, 10)), (None, 6));
 }
 
-/// What SRTT is, in milliseconds, after the first loss was repaired and this ACK came 203 ms in. 0 was
-/// sent again at 103 and 8 to 10 then; the rest left at 0.
+/// Returns SRTT in milliseconds after the first loss was repaired and this ACK arrived at 203 ms. 0 was retransmitted
+/// at 103 ms, when 8 to 10 were sent; the rest was sent at 0.
 fn srtt_after(last: AckIn) -> Option<u64> {
     let mut t = plain().sack().window(8.0).start(50);
     for end in 2..=4 {
@@ -98,23 +98,23 @@ fn srtt_after(last: AckIn) -> Option<u64> {
 }
 
 #[test]
-fn what_a_retransmission_lets_the_ack_pass_over_is_not_timed() {
-    // Karn, RFC 6298 §3: 0 was sent twice, and 4 may have come long before it.
+fn segments_acknowledged_with_a_retransmission_are_not_timed() {
+    // Karn's algorithm, RFC 6298 §3: 0 was sent twice, and 4 may have arrived long before it.
     assert_eq!(srtt_after(ack(1)), None);
     assert_eq!(srtt_after(ack(5)), None);
-    // What is sacked beside it came just now: 5 left at 0. SRTT was about 101: 7/8 and 203/8.
+    // The segment sacked beside it arrived just now: 5 was sent at 0. SRTT was about 101: 7/8 of that, and 1/8 of 203.
     assert_eq!(srtt_after(ack(5).sack(5, 6)), Some(114));
     assert_eq!(srtt_after(ack(0).sack(1, 5)), Some(114));
 }
 
 #[test]
-fn of_several_segments_the_oldest_is_timed_and_the_last_is_the_newest_sample() {
-    // 0 left at 0, 4 and 5 at 100.
+fn srtt_uses_the_oldest_segment_and_the_latest_sample_the_newest() {
+    // 0 was sent at 0, 4 and 5 at 100.
     let mut t = plain().window(4.0).start(50);
     t.receive(100, ack(2));
     assert!(t.sent().contains("new:5"));
     t.receive(150, ack(6));
-    // 2 left at 0 and 5 at 100: 150 for the average, 50 for those who ask for the last.
+    // 2 was sent at 0 and 5 at 100: 150 for the average, 50 for the latest sample.
     let rtt = t.sender().rtt();
     assert_eq!(rtt.latest(), Some(Duration::from_millis(50)));
     let srtt = Duration::from_micros(100_000 * 7 / 8 + 150_000 / 8);
@@ -123,8 +123,8 @@ fn of_several_segments_the_oldest_is_timed_and_the_last_is_the_newest_sample() {
 }
 
 #[test]
-fn a_window_that_changes_makes_no_duplicate_ack_without_sack() {
-    // RFC 5681 §2 (e); with SACK news decides, and in ns-2 nothing.
+fn without_sack_an_ack_with_another_window_is_no_duplicate() {
+    // RFC 5681 §2 (e); with SACK new information decides, and in ns-2 the ACK number alone.
     let third = |rule, sack: bool, acks: [AckIn; 3]| {
         let setup = if sack { plain().sack() } else { plain() };
         let setup = setup.configure(|c| c.duplicate_ack = rule);
@@ -147,14 +147,14 @@ fn a_window_that_changes_makes_no_duplicate_ack_without_sack() {
 }
 
 #[test]
-fn nothing_outstanding_makes_no_duplicate_ack() {
+fn without_outstanding_data_there_is_no_duplicate_ack() {
     let mut t = plain().window(4.0).start(4);
     t.receive(100, ack(4));
     for n in 1..=3 {
         t.receive(100 + n, ack(4));
     }
     assert_eq!(t.sender().stats().loss_events, 0);
-    // Nor does one of what was acknowledged before.
+    // An ACK of data acknowledged before is not one, either.
     t.write(4);
     for n in 1..=3 {
         t.receive(200 + n, ack(3));
@@ -167,7 +167,7 @@ fn nothing_outstanding_makes_no_duplicate_ack() {
 }
 
 #[test]
-fn duplicate_acks_and_what_is_sacked_are_disorder() {
+fn duplicate_acks_and_sacked_segments_are_disorder() {
     let phase = |acks: &[AckIn]| {
         let mut t = plain().sack().window(8.0).start(8);
         for (n, ack) in (100..).zip(acks) {
@@ -177,17 +177,17 @@ fn duplicate_acks_and_what_is_sacked_are_disorder() {
     };
     assert_eq!(phase(&[ack(2)]), Some(Phase::Open));
     assert_eq!(phase(&[ack(0).sack(1, 2)]), Some(Phase::Disorder));
-    // An ACK of something new is no duplicate, but beyond it a segment is missing.
+    // An ACK of new data is not a duplicate, but a segment below the sacked one is missing.
     assert_eq!(phase(&[ack(1).sack(2, 3)]), Some(Phase::Disorder));
     assert_eq!(phase(&[ack(1).sack(2, 3), ack(3)]), Some(Phase::Open));
-    // Enough of them are more than that.
+    // Enough duplicates start a recovery.
     let third = [2, 3, 4].map(|end| ack(0).sack(1, end));
     assert_eq!(phase(&third), Some(Phase::Recovery));
 }
 
 #[test]
-fn a_control_that_goes_by_a_model_hears_of_marks_once_a_window() {
-    // The count begins with 5 (RFC 9768 §3.2.2).
+fn a_control_with_a_model_is_told_of_marks_once_per_window() {
+    // The count starts with 5 (RFC 9768 §3.2.2).
     let counted = |next, ace| {
         let mut told = ack(next);
         told.0.ecn = EcnEcho::Count(ace);
@@ -206,14 +206,14 @@ fn a_control_that_goes_by_a_model_hears_of_marks_once_a_window() {
     };
     assert_eq!(answered(100, 1, 5), 0);
     assert_eq!(answered(200, 2, 6), 1);
-    // Of what was outstanding then; after that anew.
+    // Only once for the data outstanding then; after that again.
     assert_eq!(answered(300, 4, 7), 1);
     assert_eq!(answered(400, 7, 0), 2);
 }
 
 #[test]
-fn the_order_of_a_transmission_times_what_was_sent_again() {
-    // LE §2.2.4. A segment leaves at 0 ms and again at 1000 ms; its ACK comes at 1080 ms.
+fn the_order_of_a_transmission_times_retransmissions() {
+    // LE §2.2.4. A segment is sent at 0 ms and again at 1000 ms; its ACK arrives at 1080 ms.
     let srtt = |setup: Setup, order| {
         let mut t = setup.window(1.0).start(1);
         t.wait(1000);
@@ -222,12 +222,12 @@ fn the_order_of_a_transmission_times_what_was_sent_again() {
     };
     let sample = Some(Duration::from_millis(80));
     assert_eq!(srtt(plain().order_echo(), 2), sample);
-    // The first transmission was only late; and without the order nobody can tell.
+    // The first transmission was only late; and without the order the sample is ambiguous.
     assert_eq!(srtt(plain().order_echo(), 1), None);
     assert_eq!(srtt(plain(), 2), None);
 }
 
-/// A window of as many segments as the order that the last ACK echoes; of 50 if it echoes none.
+/// Sets the window to as many segments as the order that the last ACK echoes; to 50 without an echo.
 #[derive(Debug)]
 struct Ordered;
 
@@ -251,7 +251,7 @@ impl CongestionControl for Ordered {
 }
 
 #[test]
-fn the_order_of_a_transmission_is_echoed_where_it_was_carried() {
+fn an_echoed_order_is_reported_if_transmissions_carry_it() {
     // LE §4.2.
     let echoed = |setup: Setup, order| {
         let mut t = setup.control(Box::new(Ordered)).window(4.0).start(4);
@@ -266,7 +266,7 @@ fn the_order_of_a_transmission_is_echoed_where_it_was_carried() {
 }
 
 #[test]
-fn the_echo_that_is_timed_is_of_what_advanced_the_acknowledgment() {
+fn the_timed_echo_belongs_to_the_segment_that_advanced_the_ack() {
     let srtt = |ack| {
         let recovery = Plain {
             timing: Timing::SampleEcho,
@@ -281,6 +281,6 @@ fn the_echo_that_is_timed_is_of_what_advanced_the_acknowledgment() {
         t.sender().rtt().srtt()
     };
     assert_eq!(srtt(ack(1)), Some(Duration::from_millis(100)));
-    // What is sacked leaves the timestamp that is echoed as it is (RFC 7323 §4.3).
+    // Sacked data does not change the echoed timestamp (RFC 7323 §4.3).
     assert_eq!(srtt(ack(0).sack(1, 2)), None);
 }

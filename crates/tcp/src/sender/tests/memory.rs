@@ -1,5 +1,5 @@
-//! What the sender keeps, and for how long: sacks, samples, changes of the window, what a reduction
-//! may have to restore.
+//! State that the sender keeps, and its lifetime: SACK information, samples, changes of the window, and the state that
+//! an undo may restore.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use super::*;
 use crate::undo::UndoRules;
 
 #[test]
-fn a_timeout_forgets_sacks_where_the_rule_says_so() {
+fn a_timeout_forgets_sacks_if_the_rule_says_so() {
     let sacked_after = |memory| {
         let setup = plain().sack().configure(|c| c.sacks_after_timeout = memory);
         let mut t = setup.window(4.0).start(4);
@@ -24,7 +24,7 @@ fn a_timeout_forgets_sacks_where_the_rule_says_so() {
 }
 
 #[test]
-fn changes_of_the_window_are_kept_if_they_are_asked_for() {
+fn window_changes_are_logged_on_request() {
     let mut t = plain().window(2.0).start(9);
     t.receive(100, ack(1));
     assert!(t.cwnd() > 2.0);
@@ -33,7 +33,7 @@ fn changes_of_the_window_are_kept_if_they_are_asked_for() {
         .configure(|c| c.log = WindowLog::On)
         .window(2.0)
         .start(9);
-    // A duplicate changes nothing, and is no change.
+    // A duplicate changes nothing, and is not logged.
     t.receive(100, ack(0));
     assert!(!t.sender().has_window_changes());
     t.receive(101, ack(1));
@@ -48,15 +48,15 @@ fn changes_of_the_window_are_kept_if_they_are_asked_for() {
 }
 
 #[test]
-fn the_segment_that_is_timed_is_not_timed_once_it_is_sent_again() {
-    // Karn, RFC 6298 §3, where one segment is timed at a time.
+fn a_retransmitted_segment_is_no_longer_timed() {
+    // Karn's algorithm, RFC 6298 §3, where one segment is timed at a time.
     let timed_after = |number: u64| {
         let mut t = plain()
             .configure(|c| c.rtt.sampling = RttSampling::OnePerWindow)
             .window(4.0)
             .start(4);
         let id = SegmentId(number);
-        let segment = *t.sender().scoreboard().get(id).expect("it is out");
+        let segment = *t.sender().scoreboard().get(id).expect("it is outstanding");
         let state = &mut t.sender_mut().state;
         state.record_repeat(at(50), id, &segment);
         state.timing.as_deref().and_then(|timed| timed.segment)
@@ -76,8 +76,8 @@ fn counters_of_undone_reductions_are_added_up() {
     assert_eq!(stats.undone(), 7);
 }
 
-/// A window of eight segments, of one after a timeout until the next ACK; and it counts how often it
-/// has to remember something.
+/// A window of eight segments, or of one after a timeout until the next ACK. It counts how often it must remember its
+/// state.
 #[derive(Debug)]
 struct Eight {
     rules: UndoRules,
@@ -114,7 +114,7 @@ impl CongestionControl for Eight {
     }
 }
 
-/// A sender under `rules`, and how often its control had to remember something.
+/// Returns a sender with `rules`, and the count of how often its control had to remember its state.
 fn under(rules: UndoRules, segments: u64) -> (Timeline, Arc<AtomicU64>) {
     let remembered = Arc::new(AtomicU64::new(0));
     let control = Eight {

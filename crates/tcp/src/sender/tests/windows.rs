@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_segment_cut_short_by_the_window_fills_half_of_it_at_least() {
-    // RFC 9293 §3.8.6.2.1: the largest window ever seen is 1500 bytes.
+    // RFC 9293 §3.8.6.2.1: the largest window advertised is 1500 bytes.
     let with_room = |bytes: u32| {
         let mut t = plain()
             .window(4.0)
@@ -23,8 +23,8 @@ fn a_segment_cut_short_by_the_window_fills_half_of_it_at_least() {
 }
 
 #[test]
-fn what_is_left_to_send_waits_for_no_window_that_it_fits_in() {
-    // 300 bytes are all there is, and the window has room for them.
+fn the_last_segment_is_sent_if_the_window_has_room_for_it() {
+    // 300 bytes are left to send, and the window has room for them.
     let t = plain().window(4.0).start_with_bytes(1300);
     assert_eq!(t.sent(), "new:0 new:1");
     assert_eq!(t.transmits()[1].segment.len, 300);
@@ -32,7 +32,7 @@ fn what_is_left_to_send_waits_for_no_window_that_it_fits_in() {
 
 #[test]
 fn an_idle_period_counts_once_it_is_longer_than_the_timeout() {
-    // RFC 5681 §4.1. The last segment leaves at 100, and the timeout is a second.
+    // RFC 5681 §4.1. The last segment is sent at 100 ms, and the timeout is one second.
     let cwnd_after = |idle_ms: u64, window: f64| {
         let mut t = plain()
             .configure(|c| c.idle = IdleRule::Restart)
@@ -45,7 +45,7 @@ fn an_idle_period_counts_once_it_is_longer_than_the_timeout() {
         t.write(1);
         (grown, t.cwnd())
     };
-    // It left at 0: with a window of 4 all four do.
+    // The last segment is sent at 0: with a window of 4 all four are sent at once.
     let (grown, kept) = cwnd_after(1000, 4.0);
     assert!(grown > 4.0 && kept == grown, "{grown} {kept}");
     assert_eq!(cwnd_after(1001, 4.0).1, 4.0);
@@ -69,8 +69,8 @@ fn an_idle_period_never_opens_the_window() {
 }
 
 #[test]
-fn the_first_segment_ends_no_idle_period() {
-    // A second passes before there is anything to send.
+fn the_first_segment_does_not_end_an_idle_period() {
+    // One second passes before there is anything to send.
     let mut t = plain()
         .configure(|c| {
             c.idle = IdleRule::Restart;
@@ -84,7 +84,7 @@ fn the_first_segment_ends_no_idle_period() {
 }
 
 #[test]
-fn probes_are_further_and_further_apart_up_to_the_longest_timeout() {
+fn probe_intervals_grow_up_to_the_maximum_timeout() {
     let mut t = plain()
         .configure(|c| c.rtt.max_rto = Duration::from_secs(6))
         .window(4.0)
@@ -103,7 +103,7 @@ fn probes_are_further_and_further_apart_up_to_the_longest_timeout() {
 }
 
 #[test]
-fn a_probe_of_the_path_leaves_when_the_pace_lets_it() {
+fn a_path_probe_waits_for_the_pace() {
     let mut t = plain()
         .control(Box::new(Paced::default()))
         .window(9.0)

@@ -67,7 +67,6 @@ impl Peer {
     }
 
     /// Sends a router's message that a segment from the host to `port` is longer than `mtu`.
-    #[allow(dead_code, reason = "not every test has routers")]
     pub fn say_too_big(&mut self, port: u16, quoted: &Segment, mtu: u16) {
         let envelope = Envelope {
             source: HOST.parse().expect("an address"),
@@ -102,7 +101,6 @@ impl Peer {
     }
 
     /// Requests a connection and returns the host's answer.
-    #[allow(dead_code, reason = "some ask with other options")]
     pub fn ask(&mut self, port: u16, isn: u32, time: Option<u32>) -> Option<Segment> {
         let mut syn = Segment::new(SeqNumber(isn));
         syn.flags = Flags::SYN;

@@ -1,8 +1,5 @@
 //! Shared parts of the connection tests: stacks, a scripted peer, hosts with real bytes, and a network between them.
 
-// Each test program uses only a part of it.
-#![allow(dead_code)]
-
 pub mod host;
 pub mod network;
 pub mod script;

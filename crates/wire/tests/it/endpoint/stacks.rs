@@ -2,7 +2,6 @@
 
 use dupack_algorithms::catalog::{Axis, Catalog, Dialect, StackSpec, offer};
 use dupack_tcp::connection::{BuildSender, Config, KeepAlive};
-use dupack_tcp::options::Sack;
 use dupack_tcp::seq::SeqNumber;
 
 /// Returns every recovery in the catalog, each in the first stack in which it is valid.
@@ -35,9 +34,4 @@ pub fn config(stack: &StackSpec, dialect: Dialect, iss: u32) -> Config {
     config.challenge_secret = u64::from(iss) << 20 | 0x5ec;
     config.keep_alive = Some(KeepAlive::STANDARD);
     config
-}
-
-/// Converts `agreed` to a boolean.
-pub fn yes(agreed: Sack) -> bool {
-    agreed.is_on()
 }

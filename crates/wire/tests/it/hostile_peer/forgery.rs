@@ -180,7 +180,7 @@ fn every_combination_of_flags() {
         || Script::established(plain()),
     ];
     // Every fifth combination in a normal run. Each flag is still set in half of these.
-    let stride = dupack_volume::cases(5, 1) as usize;
+    let stride = dupack_testing::cases(5, 1) as usize;
     for open in open {
         for bits in (0..=511_u16).step_by(stride) {
             for (ack, len) in [(None, 0), (Some(1), 0), (Some(1), 5), (Some(90), 5)] {

@@ -3,10 +3,10 @@
 use super::*;
 use crate::congestion::bottleneck::{Feed, Policer};
 
-/// Milliseconds of a round trip on the path without queue.
+/// Milliseconds of a round trip on the path without a queue.
 const ROUND: u64 = 41;
 
-/// Asks `what` every millisecond, for at most so long.
+/// Runs as long as `what` holds every millisecond, for at most `most` milliseconds.
 fn run_while(w: &mut World, most: u64, mut what: impl FnMut(&Bbr) -> bool) {
     let end = w.millis() + most;
     while w.millis() < end && what(&w.bbr()) {
@@ -14,14 +14,14 @@ fn run_while(w: &mut World, most: u64, mut what: impl FnMut(&Bbr) -> bool) {
     }
 }
 
-/// What is delivered per second in the next so many milliseconds.
+/// Returns the rate delivered in the next `ms` milliseconds, in bytes per second.
 fn rate_over(w: &mut World, ms: u64) -> f64 {
     let from = w.bbr().sampler.delivered;
     w.run_until(w.millis() + ms);
     (w.bbr().sampler.delivered - from) as f64 * 1000.0 / ms as f64
 }
 
-/// A flow in `state`, for the first time.
+/// Returns a flow in `state`, for the first time.
 fn world_in(state: State) -> World {
     let mut w = World::new();
     w.run_until_state(state);
@@ -48,7 +48,7 @@ fn exiting_startup_on_bandwidth_plateau() {
 /// §10.2
 #[test]
 fn exiting_startup_on_loss_when_application_limited() {
-    // 800 kB/s of 1000: every sample is the application's. Every fourth segment is lost.
+    // 800 kB/s of 1000: the application limits every sample. Every fourth segment is lost.
     let mut w = World::dripping(Duration::from_micros(1250));
     w.run_until(2000);
     let before = w.bbr();
@@ -59,7 +59,7 @@ fn exiting_startup_on_loss_when_application_limited() {
     run_while(&mut w, 5000, |bbr| bbr.state == Startup);
     let bbr = w.bbr();
     assert!(bbr.full_pipe.now && bbr.full_pipe.reached);
-    // So little is in flight that the same ACK finds Drain done.
+    // So little is in flight that the same ACK finds Drain finished.
     assert_eq!(bbr.drain_start_round, bbr.rounds.count);
     assert!(bbr.state == Drain || bbr.state.is_probe_bw());
     assert!(bbr.inflight_longterm >= bbr.bdp() && bbr.inflight_longterm.is_finite());
@@ -80,7 +80,7 @@ fn exiting_drain_based_on_inflight() {
     assert!(w.bbr().rounds.count <= began + 3);
 }
 
-/// §10.4. With a tenth less than measured the queue would be gone in time here; the rate halves.
+/// §10.4. With a tenth less than measured the queue would drain in time here, so the rate halves.
 #[test]
 fn exiting_drain_based_on_time() {
     let mut w = world_in(Drain);
@@ -113,7 +113,7 @@ fn exiting_probe_up_on_bandwidth_plateau() {
 #[test]
 fn exiting_probe_up_on_loss_when_application_limited() {
     let mut w = world_in(ProbeBwUp);
-    // Half of the rate, as soon as what is written has left.
+    // Half of the rate, as soon as the written data has left.
     w.feed = Feed::Drip(Duration::from_millis(2));
     run_while(&mut w, 1000, |bbr| {
         bbr.sampler.supply() == Supply::Ample || bbr.in_flight > 30_000
@@ -123,7 +123,7 @@ fn exiting_probe_up_on_loss_when_application_limited() {
     w.run_until_state(ProbeBwDown);
     let bbr = w.bbr();
     assert!(bbr.cycle.prev_probe_too_high && !bbr.full_pipe.now);
-    // What the application put in flight is no bound on what the path carries.
+    // The application's data in flight is no bound on the path's capacity.
     assert!(bbr.inflight_longterm.is_infinite());
 }
 
@@ -197,7 +197,7 @@ fn entering_and_exiting_probe_rtt() {
             "{lasted}"
         );
         assert_eq!(w.bbr().min_rtt.secs(), Some(0.041));
-        // Low samples in it have not lowered the estimate, and sending goes on.
+        // Low samples in it have not lowered the estimate, and sending continues.
         assert!(close(w.bbr().max_bw.max(), RATE, 0.02));
         assert!(rate_over(&mut w, 500) > 0.9 * RATE);
     }
@@ -230,7 +230,7 @@ fn achieving_expected_startup_bandwidth_on_a_link_with_aggregation() {
     w.path.ack_slot = Duration::from_millis(30);
     w.run_until_state(Drain);
     let bbr = w.bbr();
-    // The bunches show at most the rate at which Startup sent them.
+    // The bursts show at most the rate at which Startup sent them.
     let bw = bbr.max_bw.max();
     assert!((RATE..1.5 * RATE).contains(&bw), "{bw}");
     assert!(bbr.aggregation.extra_acked() > 10_000.0);
@@ -249,7 +249,7 @@ fn achieving_expected_cruise_bandwidth_on_a_link_with_aggregation() {
     assert!(bbr.cwnd > 2.0 * bbr.bdp());
     let rate = rate_over(&mut w, 1000);
     assert!(rate > 0.95 * RATE, "{rate}");
-    // A bunch of 30 segments, a silence, and then an ACK a round trip: ten of these remember it.
+    // A burst of 30 segments, a silence, and then an ACK per round trip: ten of these remember it.
     let mut bbr = settled(ProbeBwCruise);
     let mut acked = |ms, newly_acked| {
         bbr.now += Duration::from_millis(ms);
@@ -267,7 +267,7 @@ fn achieving_expected_cruise_bandwidth_on_a_link_with_aggregation() {
     assert_eq!(acked(ROUND, 1000), 1000.0);
 }
 
-/// §10.14. 8 kB/s, 125 ms a segment, and no delay worth mentioning.
+/// §10.14. 8 kB/s, 125 ms per segment, and a negligible delay.
 #[test]
 fn correctly_managing_sub_packet_bdps() {
     let mut w = World::new();
@@ -297,7 +297,7 @@ fn increasing_bandwidth_10x_and_ensuring_full_bandwidth_is_reached() {
     let bound = w.bbr().inflight_longterm;
     assert!(bound.is_finite());
     w.path.service = Duration::from_micros(100);
-    // After the cautious probe comes one that raises the bound: by 1, 2, 4, … segments a round trip.
+    // After the cautious probe follows one that raises the bound: by 1, 2, 4, … segments a round trip.
     run_while(&mut w, 20_000, |bbr| {
         bbr.state != ProbeBwUp || bbr.cycle.prev_probe_too_high
     });
@@ -420,7 +420,7 @@ fn entering_and_exiting_probe_rtt_during_startup() {
     w.run_until_state(ProbeRtt);
     assert!(!w.bbr().full_pipe.reached);
     w.run_until_state(Startup);
-    // And it finds the bandwidth when there is something to send.
+    // It finds the bandwidth when there is data to send.
     w.feed = Feed::Ample;
     w.run_until_state(Drain);
     assert!(close(w.bbr().max_bw.max(), RATE, 0.02));
@@ -446,7 +446,7 @@ fn handling_loss_during_probe_up_after_inflight_longterm_is_set() {
     let bbr = w.bbr();
     assert!(bbr.cycle.prev_probe_too_high && !bbr.cycle.is_bw_probe_sample);
     assert!(!bbr.full_pipe.now);
-    // No further down than by Beta.
+    // The bound falls to Beta at most.
     let least = 0.7 * before.target_inflight();
     assert!(
         (0.99 * least..before.inflight_longterm).contains(&bbr.inflight_longterm),
@@ -470,7 +470,7 @@ fn handling_application_limited_sending_during_probe_refill() {
     w.run_until(w.millis() + 10 * ROUND);
     assert_eq!(w.bbr().sampler.supply(), Supply::AppLimited);
     assert!(close(w.bbr().max_bw.max(), max_bw, 0.01));
-    // With data again, the probe ends as ever.
+    // With data again, the probe ends as usual.
     w.feed = Feed::Ample;
     run_while(&mut w, 3000, |bbr| bbr.state != ProbeBwDown);
     assert!(close(w.bbr().max_bw.max(), RATE, 0.02));

@@ -3,7 +3,7 @@
 use super::*;
 use crate::congestion::delivery_rate::Supply;
 
-/// A control without a connection, in `mode` since ever, with a model of the path.
+/// Returns a control without a connection, in `mode` for a long time, with a model of the path.
 fn settled(mode: Mode) -> BbrV1 {
     let mut bbr = BbrV1::fresh();
     bbr.begun = true;
@@ -20,7 +20,7 @@ fn settled(mode: Mode) -> BbrV1 {
     bbr
 }
 
-/// A sample of `rate`, of a segment that left when so much had been delivered.
+/// Returns a sample of `rate`, of a segment that left when `prior_delivered` bytes had been delivered.
 fn sample(rate: f64, prior_delivered: u64) -> RateSample {
     RateSample {
         delivery_rate: rate,
@@ -98,7 +98,7 @@ fn the_pace_does_not_fall_before_the_pipe_is_full() {
 }
 
 #[test]
-fn the_window_approaches_its_target_by_what_arrives() {
+fn the_window_approaches_its_target_by_the_arrived_segments() {
     let mut bbr = settled(Mode::ProbeBw);
     bbr.cwnd = 50.0;
     bbr.set_cwnd(3.0);
@@ -106,15 +106,15 @@ fn the_window_approaches_its_target_by_what_arrives() {
     bbr.cwnd = 87.0;
     bbr.set_cwnd(3.0);
     assert_eq!(bbr.cwnd, 88.0);
-    // It is cut to the target, too.
+    // The window is cut to the target, too.
     bbr.cwnd = 200.0;
     bbr.set_cwnd(1.0);
     assert_eq!(bbr.cwnd, 88.0);
-    // An ACK of nothing leaves it.
+    // An ACK of nothing does not change it.
     bbr.cwnd = 200.0;
     bbr.set_cwnd(0.0);
     assert_eq!(bbr.cwnd, 200.0);
-    // Before the pipe is full it is not: there it grows below the target.
+    // Before the pipe is full it is not cut, and grows below the target.
     bbr.full_pipe.reached = false;
     bbr.set_cwnd(1.0);
     assert_eq!(bbr.cwnd, 201.0, "ten segments have not been delivered yet");
@@ -124,7 +124,7 @@ fn the_window_approaches_its_target_by_what_arrives() {
 }
 
 #[test]
-fn packet_conservation_lets_go_what_arrived() {
+fn packet_conservation_releases_as_many_as_arrived() {
     let mut bbr = settled(Mode::ProbeBw);
     bbr.save_cwnd();
     bbr.phase = Phase::Recovery;
@@ -141,11 +141,11 @@ fn packet_conservation_lets_go_what_arrived() {
     bbr.packet_conservation = false;
     bbr.set_cwnd(2.0);
     assert_eq!(bbr.cwnd, 62.0);
-    // Another loss is taken off first: 62 − 4 + 2.
+    // Another loss is subtracted first: 62 − 4 + 2.
     bbr.losses = 4.0;
     bbr.set_cwnd(2.0);
     assert_eq!(bbr.cwnd, 60.0);
-    // At the end the window before the recovery is back, as far as the target goes.
+    // At the end the window before the recovery is restored, up to the target.
     (bbr.losses, bbr.phase) = (0.0, Phase::Open);
     bbr.set_cwnd(1.0);
     assert_eq!(bbr.cwnd, 88.0);
@@ -185,7 +185,7 @@ fn the_bandwidth_is_of_the_last_ten_round_trips() {
 }
 
 #[test]
-fn what_the_application_limits_does_not_lower_the_bandwidth() {
+fn application_limited_samples_do_not_lower_the_bandwidth() {
     let mut bbr = settled(Mode::ProbeBw);
     let limited = |rate| RateSample {
         supply: Supply::AppLimited,
@@ -224,7 +224,7 @@ fn a_probe_lasts_until_it_has_reached_its_volume_or_lost_something() {
 }
 
 #[test]
-fn what_leaves_the_network_before_the_next_burst_does_not_count() {
+fn segments_that_leave_the_network_before_the_next_burst_do_not_count() {
     let mut bbr = settled(Mode::ProbeBw);
     bbr.next_departure = bbr.now + Duration::from_millis(5);
     // Five segments arrive in 5 ms.
@@ -250,7 +250,7 @@ fn a_delayed_ack_is_no_measure_of_the_round_trip_when_the_last_one_is_too_old() 
     assert_eq!(after(10, 40, true), ms(40));
 }
 
-/// An interval of the policer detection: what is delivered and lost in so many round trips of 41 ms.
+/// Runs an interval of the policer detection: bytes delivered and lost in `rounds` round trips of 41 ms.
 fn interval(bbr: &mut BbrV1, rounds: u64, delivered: u64, lost: u64) {
     for round in 1..=rounds {
         bbr.rounds.start = true;
@@ -262,7 +262,7 @@ fn interval(bbr: &mut BbrV1, rounds: u64, delivered: u64, lost: u64) {
     }
 }
 
-/// One that has just begun an interval, with a loss.
+/// Returns a control that has just begun an interval, with a loss.
 fn suspicious() -> BbrV1 {
     let mut bbr = settled(Mode::ProbeBw);
     bbr.losses = 1.0;
@@ -311,7 +311,7 @@ fn few_losses_other_rates_and_pauses_are_no_policer() {
         None,
         "three round trips"
     );
-    // An interval without a loss to end it is given up after sixteen round trips.
+    // An interval without a loss to end it is abandoned after sixteen round trips.
     let long = |b: &mut BbrV1| {
         for _ in 0..17 {
             b.rounds.start = true;
@@ -350,7 +350,7 @@ fn the_excess_of_acks_is_of_five_to_ten_round_trips() {
         let prior = bbr.rounds.next_delivered;
         bbr.update_model(Some(&sample(RATE, prior)), acked, None);
     };
-    // The first begins an epoch, in which 30 come at once.
+    // The first begins an epoch, in which 30 arrive at once.
     round(&mut bbr, 30.0);
     assert_eq!(bbr.aggregation.extra_acked(), 30.0);
     for _ in 0..4 {
@@ -369,7 +369,7 @@ fn the_excess_of_acks_is_of_five_to_ten_round_trips() {
 }
 
 #[test]
-fn what_is_undone_was_no_loss() {
+fn an_undone_loss_event_resets_the_state() {
     let mut bbr = suspicious();
     interval(&mut bbr, 4, 16_400, 4_000);
     bbr.full_pipe.count = 2;
@@ -381,5 +381,5 @@ fn what_is_undone_was_no_loss() {
     bbr.set_cwnd(1.0);
     assert_eq!(bbr.cwnd, 88.0);
     interval(&mut bbr, 4, 16_400, 4_000);
-    assert_eq!(bbr.long_term.rate(), None, "the sampling began anew");
+    assert_eq!(bbr.long_term.rate(), None, "the sampling restarted");
 }

@@ -6,7 +6,7 @@ use crate::read::filter::error::{FilterError, Problem, shown};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token<'a> {
     pub(super) kind: Kind<'a>,
-    /// Its column, in characters from 1.
+    /// Column in characters, from 1.
     pub(super) column: usize,
     /// The text as it was written.
     text: &'a str,
@@ -23,7 +23,7 @@ pub(super) enum Kind<'a> {
     Or,
     Equal,
     Unequal,
-    /// A sign without a meaning here.
+    /// Character without a meaning here.
     Sign,
     End,
 }
@@ -35,7 +35,7 @@ impl<'a> Token<'a> {
         text: "",
     };
 
-    /// The keyword of the parser that it is, if it is one.
+    /// Returns the keyword of the parser, if the token is one.
     pub(super) fn keyword(self) -> Option<&'static str> {
         let Kind::Word(word) = self.kind else {
             return None;
@@ -44,7 +44,7 @@ impl<'a> Token<'a> {
         super::KEYWORDS.into_iter().find(same)
     }
 
-    /// The error that there is something else than what was expected.
+    /// Returns an error for a token that differs from the expected syntax.
     pub(super) fn expected(
         self,
         expected: &'static str,
@@ -69,7 +69,7 @@ impl<'a> Token<'a> {
     }
 }
 
-/// All tokens of `text`; the last one is [`Kind::End`].
+/// Returns all tokens of `text`; the last one is [`Kind::End`].
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let (mut rest, mut column) = (text, 1);
@@ -88,7 +88,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {
     }
 }
 
-/// The first token of `text`, and its length in bytes.
+/// Returns the first token of `text` and its length in bytes.
 fn first(text: &str) -> (Kind<'_>, usize) {
     let signs = [
         ("&&", Kind::And),

@@ -193,7 +193,7 @@ impl Transcribed for Fair {
 #[test]
 fn cobalt_agrees_with_a_transcription() {
     let mut compared = 0;
-    let seeds = dupack_volume::cases(4, 16);
+    let seeds = dupack_testing::cases(4, 16);
     for seed in 0..seeds {
         for limit in [40_u64, 10_240] {
             let mut cake = CakeConfig::PAPER;

@@ -1,0 +1,61 @@
+//! The truth about a transfer, kept beside its captures, so that they can be diagnosed again without a new transfer.
+
+use std::fs;
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::truth::Was;
+
+/// The truth about a transfer with kept captures.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Kept {
+    /// Class of each data packet in the sender's capture, by index; `None` if it is unknown.
+    truths: Vec<Option<String>>,
+    /// Busy time and time limited by the receive window, in nanoseconds, as the kernel counts them.
+    pub times: Option<(u64, u64)>,
+    /// `true` if the path's queue overflowed.
+    pub overflowed: bool,
+    pub seconds: f64,
+    /// Retransmissions counted by the kernel, and those that left its host.
+    pub counted: Option<(u64, u64)>,
+    /// Reason why its times are invalid, if they are.
+    pub unsound: Vec<String>,
+}
+
+impl Kept {
+    /// Returns one with these truths and nothing else.
+    pub fn new(truths: &[Option<Was>]) -> Self {
+        let named = truths
+            .iter()
+            .map(|was| was.map(|was| was.name().to_owned()));
+        Self {
+            truths: named.collect(),
+            times: None,
+            overflowed: false,
+            seconds: 0.0,
+            counted: None,
+            unsound: Vec::new(),
+        }
+    }
+
+    pub fn truths(&self) -> Vec<Option<Was>> {
+        let named = self.truths.iter();
+        named.map(|name| Was::named(name.as_deref()?)).collect()
+    }
+}
+
+/// Writes a value to `file`.
+pub fn keep<T: Serialize>(file: &Path, what: &T) -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let text = serde_json::to_string(what).map_err(|error| failed(&error))?;
+    fs::write(file, text).map_err(|error| failed(&error))
+}
+
+/// Reads a value from `file`.
+pub fn kept<T: DeserializeOwned>(file: &Path) -> Result<T, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let text = fs::read_to_string(file).map_err(|error| failed(&error))?;
+    serde_json::from_str(&text).map_err(|error| failed(&error))
+}

@@ -1,0 +1,108 @@
+//! The data packets in a capture, and their counterparts in another capture.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::path::Path;
+
+use dupack_packet::captured::CaptureReader;
+use dupack_tcp::connection::Flags;
+
+/// Port of the receivers of all transfers.
+pub const PORT: u16 = 5001;
+
+/// Tolerance between two captures: they share one clock, but one records a packet before it is passed on, the other
+/// after.
+const CLOCKS_NANOS: u64 = 2_000_000;
+
+/// A packet with data or a FIN.
+#[derive(Clone, Copy, Debug)]
+pub struct DataPacket {
+    /// Number in its capture, from 1.
+    pub number: u64,
+    /// Nanoseconds since 1970.
+    pub at: u64,
+    pub seq: u32,
+    /// Number of data bytes, and one more for a FIN.
+    pub len: u32,
+    pub stamp: Option<u32>,
+}
+
+impl DataPacket {
+    /// Returns its beginning relative to `origin`.
+    pub const fn start(&self, origin: u32) -> u64 {
+        self.seq.wrapping_sub(origin) as u64
+    }
+
+    pub const fn end(&self, origin: u32) -> u64 {
+        self.start(origin) + self.len as u64
+    }
+
+    /// Returns `true` if it contains all of `other`, which is a part of it.
+    fn holds(&self, other: &Self) -> bool {
+        let (start, end) = (other.start(self.seq), other.end(self.seq));
+        self.stamp == other.stamp && start < u64::from(self.len) && end <= u64::from(self.len)
+    }
+}
+
+/// Reads the data packets of a capture.
+pub fn read(path: &Path) -> Result<Vec<DataPacket>, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let file = File::open(path).map_err(|error| failed(&error))?;
+    let mut reader = CaptureReader::new(file).map_err(|error| failed(&error))?;
+    let mut packets = Vec::new();
+    while let Some(captured) = reader.next_packet().map_err(|error| failed(&error))? {
+        let Ok(packet) = captured.tcp() else { continue };
+        let segment = &packet.segment;
+        let len = segment.len + u32::from(segment.is(Flags::FIN));
+        if packet.destination.port() != PORT || len == 0 || segment.is(Flags::SYN) {
+            continue;
+        }
+        packets.push(DataPacket {
+            number: packet.number,
+            at: packet.at.as_unix_nanos(),
+            seq: segment.seq.0,
+            len,
+            stamp: segment.options.timestamps.map(|stamps| stamps.value),
+        });
+    }
+    Ok(packets)
+}
+
+/// Returns, for each packet that arrived, the index of the same packet at its departure.
+pub fn arrivals(left: &[DataPacket], came: &[DataPacket]) -> Vec<Option<usize>> {
+    let mut waiting: HashMap<_, VecDeque<usize>> = HashMap::new();
+    for (place, packet) in left.iter().enumerate() {
+        let key = (packet.seq, packet.len, packet.stamp);
+        waiting.entry(key).or_default().push_back(place);
+    }
+    let matched = came.iter().map(|packet| {
+        let places = waiting.get_mut(&(packet.seq, packet.len, packet.stamp))?;
+        let first = *places.front()?;
+        if left[first].at > packet.at + CLOCKS_NANOS {
+            return None;
+        }
+        places.pop_front()
+    });
+    matched.collect()
+}
+
+/// Returns, for each packet that a host passed to its device, the index of the first packet on the path that is a part
+/// of it.
+pub fn cut_from(host: &[DataPacket], path: &[DataPacket]) -> Vec<Option<usize>> {
+    /// The packets of one end reach the path in order, with few exceptions.
+    const AHEAD: usize = 64;
+    let mut first = vec![None; host.len()];
+    let mut next = 0;
+    for (place, packet) in path.iter().enumerate() {
+        let ahead = host.iter().enumerate().skip(next).take(AHEAD);
+        let found = ahead
+            .filter(|(_, one)| one.holds(packet))
+            .map(|(n, _)| n)
+            .next();
+        if let Some(found) = found {
+            next = found;
+            first[found].get_or_insert(place);
+        }
+    }
+    first
+}

@@ -1,0 +1,124 @@
+//! The runs.
+
+/// One run of `crates/wire/examples/wire_speed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    pub party: Party,
+    pub task: Task,
+}
+
+/// The program that moves the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Party {
+    Dupack,
+    /// smoltcp by default: without congestion control.
+    Smoltcp,
+    /// smoltcp with its Reno.
+    SmoltcpReno,
+    /// A second kernel, through a relay.
+    Relay,
+}
+
+/// Direction and kind of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    pub direction: Direction,
+    pub packets: Packets,
+}
+
+/// Direction as seen from the endpoint. The relay carries the same in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Send,
+    Receive,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packets {
+    Plain,
+    Offload,
+}
+
+/// The rows of the page with their aims.
+pub const TASKS: [(Task, f64); 4] = [
+    (Task::new(Direction::Send, Packets::Plain), PLAIN_AIM),
+    (Task::new(Direction::Receive, Packets::Plain), PLAIN_AIM),
+    (Task::new(Direction::Send, Packets::Offload), OFFLOAD_AIM),
+    (Task::new(Direction::Receive, Packets::Offload), OFFLOAD_AIM),
+];
+
+/// Throughput in Gbit/s that a host should reach to and from the kernel on one core.
+const PLAIN_AIM: f64 = 1.0;
+const OFFLOAD_AIM: f64 = 5.0;
+
+/// The runs of a round; those that are compared follow each other.
+pub const RUNS: [Run; 12] = [
+    Run::new(Party::Dupack, Direction::Send, Packets::Plain),
+    Run::new(Party::Smoltcp, Direction::Send, Packets::Plain),
+    Run::new(Party::SmoltcpReno, Direction::Send, Packets::Plain),
+    Run::new(Party::Dupack, Direction::Receive, Packets::Plain),
+    Run::new(Party::Smoltcp, Direction::Receive, Packets::Plain),
+    Run::new(Party::Relay, Direction::Send, Packets::Plain),
+    Run::new(Party::Dupack, Direction::Send, Packets::Offload),
+    Run::new(Party::Smoltcp, Direction::Send, Packets::Offload),
+    Run::new(Party::SmoltcpReno, Direction::Send, Packets::Offload),
+    Run::new(Party::Dupack, Direction::Receive, Packets::Offload),
+    Run::new(Party::Smoltcp, Direction::Receive, Packets::Offload),
+    Run::new(Party::Relay, Direction::Send, Packets::Offload),
+];
+
+impl Task {
+    const fn new(direction: Direction, packets: Packets) -> Self {
+        Self { direction, packets }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match (self.direction, self.packets) {
+            (Direction::Send, Packets::Plain) => "sending, packets of 1500 bytes",
+            (Direction::Receive, Packets::Plain) => "receiving, packets of 1500 bytes",
+            (Direction::Send, Packets::Offload) => "sending, with offload",
+            (Direction::Receive, Packets::Offload) => "receiving, with offload",
+        }
+    }
+}
+
+impl Run {
+    const fn new(party: Party, direction: Direction, packets: Packets) -> Self {
+        Self {
+            party,
+            task: Task::new(direction, packets),
+        }
+    }
+
+    /// Returns its arguments.
+    pub fn words(self) -> Vec<&'static str> {
+        let direction = match self.task.direction {
+            Direction::Send => "send",
+            Direction::Receive => "receive",
+        };
+        let packets = match self.task.packets {
+            Packets::Plain => "plain",
+            Packets::Offload => "offload",
+        };
+        match self.party {
+            Party::Dupack => vec!["dupack", direction, packets],
+            Party::Smoltcp => vec!["smoltcp", direction, packets],
+            Party::SmoltcpReno => vec!["smoltcp", direction, packets, "--control", "reno"],
+            Party::Relay => vec!["relay", packets],
+        }
+    }
+
+    /// Returns its name in the table of all measurements.
+    pub fn name(self) -> String {
+        let packets = match self.task.packets {
+            Packets::Plain => "packets of 1500 bytes",
+            Packets::Offload => "with offload",
+        };
+        match self.party {
+            Party::Dupack => format!("dupack, {}", self.task.name()),
+            Party::Smoltcp => format!("smoltcp, {}", self.task.name()),
+            Party::SmoltcpReno => format!("smoltcp with Reno, {}", self.task.name()),
+            Party::Relay => format!("kernel to kernel, {packets}"),
+        }
+    }
+}
