@@ -1,4 +1,4 @@
-//! Serialization of work for external workers: an [`Order`] goes out, and a parcel with its outcomes comes back, both
+//! Serialisation of work for external workers: an [`Order`] goes out, and a parcel with its outcomes comes back, both
 //! as compact bytes.
 //!
 //! Numbers keep all of their bits. A parcel names its engine, and identifies the experiment by the
@@ -83,13 +83,13 @@ pub enum ParcelError {
 }
 
 impl Order {
-    /// Serializes the order.
+    /// Serialises the order.
     ///
     /// # Panics
     /// Never, because it consists of numbers.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        postcard::to_allocvec(self).expect("numbers are serializable")
+        postcard::to_allocvec(self).expect("numbers are serialisable")
     }
 }
 
@@ -122,7 +122,7 @@ pub fn fulfil(plan: &Plan, order: &Order, interrupt: &Interrupt) -> Fulfilled {
     done
 }
 
-/// Serializes the outcomes of the order `number`, or of a part of it.
+/// Serialises the outcomes of the order `number`, or of a part of it.
 ///
 /// # Panics
 /// If `plan` does not have one of the runs.
@@ -141,7 +141,7 @@ pub fn write(plan: &Plan, number: u64, done: &Fulfilled) -> Vec<u8> {
         runs: sent.collect(),
         given_up: done.given_up.clone(),
     };
-    postcard::to_allocvec(&parcel).expect("numbers and text are serializable")
+    postcard::to_allocvec(&parcel).expect("numbers and text are serialisable")
 }
 
 /// Parses the number and the outcomes of an order, as written by [`write()`].

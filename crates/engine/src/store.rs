@@ -155,7 +155,7 @@ pub fn read_json<T: DeserializeOwned>(file: &Path) -> Result<T, FolderError> {
     serde_json::from_slice(&text).map_err(|e| FolderError::damaged(file, &e))
 }
 
-/// Serializes `value` to the text of a file.
+/// Serialises `value` to the text of a file.
 fn json(value: &impl Serialize) -> Vec<u8> {
     let text = serde_json::to_string_pretty(value).expect("the keys are strings");
     format!("{text}\n").into_bytes()

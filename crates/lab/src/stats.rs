@@ -28,7 +28,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarizes the finite samples. Returns `None` if there are none.
+    /// Summarises the finite samples. Returns `None` if there are none.
     #[must_use]
     pub fn of(samples: &[f64]) -> Option<Self> {
         let finite: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();

@@ -162,7 +162,7 @@ fn reports_have_figures_and_tables_and_overwrite_nothing() {
         assert!(out.join(file).is_file(), "{file}");
     }
     let again = fails(folder.path(), &args);
-    assert!(again.contains("never overwritten"), "{again}");
+    assert!(again.contains("it is not empty"), "{again}");
 }
 
 #[test]

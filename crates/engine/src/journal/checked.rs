@@ -10,7 +10,7 @@ const AFTER: &[u8] = b"\"}";
 /// Number of hexadecimal digits of the checksum.
 const DIGITS: usize = 16;
 
-/// Serializes `value`, which is a non-empty JSON object, to a line with a checksum and a line break.
+/// Serialises `value`, which is a non-empty JSON object, to a line with a checksum and a line break.
 pub(super) fn line(value: &impl Serialize) -> serde_json::Result<Vec<u8>> {
     let mut text = serde_json::to_vec(value)?;
     // The closing brace follows the checksum.

@@ -1,4 +1,4 @@
-//! Trace hashes that must not change: an optimization of the simulator leaves them as they are, on every machine.
+//! Trace hashes that must not change: an optimisation of the simulator leaves them as they are, on every machine.
 //!
 //! `trace_hashes/golden.csv` has one hash for each run of the experiments beside it. A change that affects runs on
 //! purpose renews them (`DUPACK_RENEW_HASHES=1`), and explains the reason in its commit.

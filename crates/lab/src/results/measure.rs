@@ -232,7 +232,8 @@ impl Measure {
         Self::ALL.into_iter().find(|measure| measure.key() == key)
     }
 
-    /// Returns `true` if the measure comes from separate runs beside a competing flow ([`Plan::measuring_harm`](crate::run::Plan::measuring_harm)).
+    /// Returns `true` if the measure comes from separate runs beside a competing flow
+    /// ([`Plan::measuring_harm`](crate::run::Plan::measuring_harm)).
     #[must_use]
     pub const fn is_of_harm(self) -> bool {
         matches!(

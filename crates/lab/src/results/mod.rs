@@ -148,7 +148,7 @@ impl Results {
             .any(|run| run.values.get(measure).is_some())
     }
 
-    /// Summarizes `measure` over the seeds of `stack` at `point`. Returns `None` if the measure does not apply. There
+    /// Summarises `measure` over the seeds of `stack` at `point`. Returns `None` if the measure does not apply. There
     /// is no interval if every seed gave the same run, because the number of runs then carries no information. Harm is
     /// an exception: it has separate runs, in which the start of the competing flow is random.
     #[must_use]

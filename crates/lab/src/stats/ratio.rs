@@ -108,7 +108,7 @@ pub struct PairedRatio {
     pub skipped: usize,
 }
 
-/// Summarizes `other / base`, pair by pair. Both slices are in the order of the seeds.
+/// Summarises `other / base`, pair by pair. Both slices are in the order of the seeds.
 ///
 /// Two stacks with the same seed meet the same losses, so most of the noise cancels in the ratio of a pair. The ratio
 /// of the means retains this noise, and is used only if a pair has a zero.
