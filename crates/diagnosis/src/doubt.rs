@@ -20,16 +20,16 @@ const HALF: f64 = 0.5;
 /// Minimum share of its rate that a full path carries (ours).
 pub const FULL: f64 = 0.75;
 
-/// Minimum ratio of the mean segment to a full one for bulk data, in which no message ends where a silence begins
+/// Minimum ratio of the mean segment to a full one for bulk data, in which no message ends where a quiet period begins
 /// (ours).
 const BULK: f64 = 0.8;
 
-/// Minimum number and maximum mean length of silences that may be round trips (ours: the longest paths have half a
+/// Minimum number and maximum mean length of quiet periods that may be round trips (ours: the longest paths have half a
 /// second).
 const ROUND_TRIPS_OFTEN: u64 = 16;
 const ROUND_TRIP_MAX: Duration = Duration::from_millis(500);
 
-/// Minimum share of segments whose losses may have caused silences at the receiver (ours).
+/// Minimum share of segments whose losses may have caused quiet periods at the receiver (ours).
 const LOSSES_HIDDEN: f64 = 0.03;
 
 /// Usual maximum time of a loss that only a timer repairs (ours).
@@ -145,8 +145,8 @@ impl Evidence<'_> {
         paced && self.place != Place::Receiver && unexplained - idle >= HALF
     }
 
-    /// Returns a limit that explains the silences as well as the application or the sender's buffer does; `None` if
-    /// there is none.
+    /// Returns a limit that explains the quiet periods as well as the application or the sender's buffer does; `None`
+    /// if there is none.
     #[must_use]
     pub fn doubt(&self) -> Option<Doubt> {
         match main(self.shares)? {
@@ -204,7 +204,7 @@ impl Evidence<'_> {
             .then_some(Doubt::Lost)
     }
 
-    /// Returns the maximum mean length of silences that may be round trips.
+    /// Returns the maximum mean length of quiet periods that may be round trips.
     fn round_trip_max(&self) -> Duration {
         match self.to_sender {
             Duration::ZERO => ROUND_TRIP_MAX,

@@ -78,8 +78,8 @@ impl Coverage {
 /// Closures of a receive window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shut {
-    /// Number of times that the window was shut and blocked the sender: it was zero, or had no room for a segment while
-    /// nothing was outstanding. If it never blocked the sender, the number of times that it was zero.
+    /// Number of times that the window was closed and blocked the sender: it was zero, or had no space for a segment
+    /// while nothing was outstanding. If it never blocked the sender, the number of times that it was zero.
     pub times: u64,
     /// Time in which it blocked the sender, `Limit::ZeroWindow` of the shares.
     pub time: Duration,

@@ -4,7 +4,7 @@
 /// Minimum growth in items.
 const LEAST: usize = 16;
 
-/// Makes room for at least `count` items, growing by at least a quarter if there is no room. The capacity stays below
+/// Makes space for at least `count` items, growing by at least a quarter if there is no space. The capacity stays below
 /// `most` unless `count` is larger.
 pub(crate) fn make_room<T>(list: &mut Vec<T>, count: usize, most: usize) {
     if count > list.capacity() {

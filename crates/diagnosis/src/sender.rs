@@ -193,7 +193,7 @@ impl Seen {
         self.rounds
             .departed(departure, explained, (&self.flight, in_flight));
         if self.rounds.current().marks.is_bounded() {
-            // Low values are caused by a lack of data, or of room at the receiver.
+            // Low values are caused by a lack of data, or of space at the receiver.
             self.probing.spoil();
         }
     }

@@ -28,7 +28,7 @@ pub(crate) struct Recorder {
     last_ms: f64,
 }
 
-/// Silence in milliseconds that a timer ends, according to the recorder.
+/// Quiet period in milliseconds that a timer ends, according to the recorder.
 const TIMER_MS: f64 = 200.0;
 
 /// Converts to milliseconds, rounded down to a microsecond.

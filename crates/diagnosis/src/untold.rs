@@ -12,7 +12,7 @@ use dupack_tcp::time::Duration;
 /// Minimum share of the time for a limit to be reported as that of the transfer (ours).
 pub const MAIN_SHARE: f64 = 1.0 / 3.0;
 
-/// Minimum share of the time for a shut window to be reported although packets are missing: the ACKs show it (ours).
+/// Minimum share of the time for a closed window to be reported although packets are missing: the ACKs show it (ours).
 const SHUT: f64 = 0.5;
 
 /// Loss rate that keeps a window below 12 segments, regardless of the receive window (Mathis et al., CCR 1997: 1.2 /

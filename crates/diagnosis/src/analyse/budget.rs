@@ -1,14 +1,14 @@
 //! Limit of a stream at every instant.
 //!
 //! Events of a stream are departing segments and arriving ACKs. Two things tell what limited the sender between two
-//! events: the state at that time (`quiet::Look`: nothing outstanding, the receive window full, room left, or none of
-//! these) and the cause that ended the silence (a timer, an ACK just before, or nothing visible). The budget therefore
-//! holds time back (`quiet`) until the next segment leaves. It then assigns the time to rounds of about one round trip
-//! (`ledger`), whose round-trip times show whether the bottleneck had a queue. The bottleneck's rate is known only at
-//! the end. A round that moved data at that rate was limited by the bottleneck.
+//! events: the state at that time (`quiet::Look`: nothing outstanding, the receive window full, space left, or none of
+//! these) and the cause that ended the quiet period (a timer, an ACK just before, or nothing visible). The budget
+//! therefore holds time back (`quiet`) until the next segment leaves. It then assigns the time to rounds of about one
+//! round trip (`ledger`), whose round-trip times show whether the bottleneck had a queue. The bottleneck's rate is
+//! known only at the end. A round that moved data at that rate was limited by the bottleneck.
 //!
 //! **A capture does not contain the congestion window.** The congestion window is taken to limit the sender if nothing
-//! else does: data was outstanding, the receive window had room, no timer was pending, and the application had more
+//! else does: data was outstanding, the receive window had space, no timer was pending, and the application had more
 //! data. The application had more data unless
 //! - nothing was outstanding,
 //! - the last segment was short and pushed, and no ACK triggered the next one,
@@ -79,13 +79,13 @@ const EDGE_PART: u64 = 2;
 /// Inverse of the part of the congestion window that is left after a loss (RFC 5681 §3.1; CUBIC keeps 0.7).
 const REDUCED_PART: u64 = 2;
 
-/// A queue is visible if it delays by more than this time and by more than this part of the least round-trip time. Our
-/// choice: HyStart (RFC 9406 §4.2) treats an eighth as a queue; clocks and hosts vary by half a millisecond.
+/// A queue is visible if it delays by more than this time and by more than this fraction of the minimum round-trip
+/// time. Our choice: HyStart (RFC 9406 §4.2) treats an eighth as a queue; clocks and hosts vary by half a millisecond.
 const QUEUE_NOISE: Duration = Duration::from_micros(500);
 const QUEUE_NOISE_PART: u64 = 8;
 
-/// A segment is late if its delay exceeds the least delay by this part of a round trip and by this time (our choice:
-/// ticks of the sender's clock).
+/// A segment is late if its delay exceeds the minimum delay by this fraction of a round trip and by this time (our
+/// choice: ticks of the sender's clock).
 const LATE_PART: u64 = 4;
 const LATE_MIN: Duration = Duration::from_millis(2);
 
@@ -141,7 +141,7 @@ pub struct Budget {
     stamp: Option<u32>,
     /// Relation of the last new data to the edge of the receive window.
     at_edge: Edge,
-    /// `true` if the last departure only probes whether a window without room for a segment has opened.
+    /// `true` if the last departure only probes whether a window without space for a segment has opened.
     probes: bool,
     scale: Scale,
     round: Round,
@@ -167,7 +167,7 @@ pub struct Terms {
     pub place: Place,
     /// Source of the times at which the sender receives an ACK.
     pub ack_times: AckTimes,
-    /// Greatest number of intervals to keep.
+    /// Maximum number of intervals to keep.
     pub epochs_max: usize,
 }
 
@@ -209,7 +209,7 @@ impl Messages {
     }
 }
 
-/// Greatest mean number of segments of a short message, and the least number of messages that must be known (our
+/// Maximum mean number of segments of a short message, and the minimum number of messages that must be known (our
 /// choice).
 const MESSAGE_SEGMENTS: u64 = 4;
 const MESSAGES_MIN: u64 = 4;
@@ -288,12 +288,12 @@ impl Budget {
         self.notes.nagle_waits
     }
 
-    /// Returns the time so far in which the receive window was shut and limited the sender, up to the last departure.
+    /// Returns the time so far in which the receive window was closed and limited the sender, up to the last departure.
     pub(crate) const fn shut_for(&self) -> Duration {
         self.notes.shut()
     }
 
-    /// `true` if the receive window is shut now: it is zero, or it has no room for a segment and nothing is
+    /// `true` if the receive window is closed now: it is zero, or it has no space for a segment and nothing is
     /// outstanding.
     pub(crate) const fn is_shut(&self) -> bool {
         matches!(self.look, Look::Shut(_))
@@ -397,7 +397,7 @@ impl Budget {
         }
     }
 
-    /// `true` if a segment fills the little room of a window, as a sender does at the end of its wait for more room
+    /// `true` if a segment fills the little space of a window, as a sender does at the end of its wait for more space
     /// (RFC 9293 §3.8.6.2.1). Such a segment is in effect a window probe.
     fn overrides_silly_window(&self, departure: &Departure<'_>) -> bool {
         let len = departure.end.saturating_sub(departure.start);
@@ -405,7 +405,7 @@ impl Budget {
         fills && matches!(self.look, Look::Shut(Outstanding::Nothing))
     }
 
-    /// Returns the event that ended the silence before a segment.
+    /// Returns the event that ended the quiet period before a segment.
     fn ending(&self, departure: &Departure<'_>, again: Option<&Retransmission>) -> Ending {
         let at = self.clock;
         if let Some(again) = again {
@@ -477,7 +477,7 @@ impl Budget {
         Ending::Ack(Outstanding::Nothing)
     }
 
-    /// `true` if a silence in the middle of a message, with nothing visibly outstanding, lasted longer than a
+    /// `true` if a quiet period in the middle of a message, with nothing visibly outstanding, lasted longer than a
     /// retransmission timeout: the rest of the message may have been lost before the capture point.
     fn was_cut_short(&self, ending: Ending) -> bool {
         let long = self.clock.since(self.left_at) > self.scale.timeout;
@@ -512,7 +512,8 @@ impl Budget {
         self.look = if self.window == Some(0) || (self.probes && flight > 0) {
             Look::Shut(outstanding)
         } else if flight == 0 && is_tiny && self.at_edge == Edge::Reached {
-            // The window has no room for a segment, and a sender that avoids silly windows waits (RFC 9293 §3.8.6.2.1).
+            // The window has no space for a segment, and a sender that avoids silly windows waits (RFC 9293
+            // §3.8.6.2.1).
             Look::Shut(outstanding)
         } else if flight == 0 {
             Look::Empty
@@ -677,7 +678,7 @@ impl Analysis for Budget {
 }
 
 impl Budget {
-    /// Returns the delay of a segment to the capture point beyond the least delay, from its timestamp.
+    /// Returns the delay of a segment to the capture point beyond the minimum delay, from its timestamp.
     fn lateness(&mut self, departure: &Departure<'_>) -> Option<Duration> {
         let stamps = departure
             .timestamps
@@ -704,13 +705,13 @@ impl Budget {
         self.settle(Ending::Repair);
     }
 
-    /// Decides by PSH, by the size of the segment and by the room in the window whether a message ended.
+    /// Decides by PSH, by the size of the segment and by the space in the window whether a message ended.
     fn tail_of(&self, departure: &Departure<'_>) -> Tail {
         let flags = departure.flags;
         let pushed = flags.contains(Flags::PSH) || flags.contains(Flags::FIN);
         let last = departure.sent.last();
         let last = last.map_or(0, |sent| u64::from(sent.segment.len));
-        // A short segment may also fill a window that has no room for a full one.
+        // A short segment may also fill a window that has no space for a full one.
         let fills = departure
             .window_left
             .is_some_and(|left| left.saturating_add(last) < self.windows.mss());

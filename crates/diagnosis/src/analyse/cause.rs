@@ -134,7 +134,7 @@ impl Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Need {
-    /// The earlier transmission had been lost, as far as the capture tells.
+    /// The earlier transmission had been lost, as far as the capture shows.
     Needed,
     /// Spurious: the receiver reported by a DSACK that it already had the data (RFC 2883).
     NeedlessByDsack,

@@ -93,7 +93,7 @@ pub struct Explainer {
     advanced_at: Instant,
     /// Position, in sending order, of the last segment known to have arrived.
     newest_delivered: u64,
-    /// Least time from a segment to its ACK, both as captured.
+    /// Minimum time from a segment to its ACK, both as captured.
     to_receiver: Option<Duration>,
     /// Time at which the ACKs had reported enough for any sender to retransmit the first segment.
     evident_at: Option<Instant>,

@@ -355,7 +355,7 @@ pub struct Groups {
     pub servers_beyond: u64,
     /// Number of connections of the servers beyond these.
     pub beyond: u64,
-    /// Number of these connections that are in no sum, because there was no room for their servers.
+    /// Number of these connections that are in no sum, because there was no space for their servers.
     pub crowded: u64,
     /// Number of connections whose server is unknown.
     pub unknown: u64,
@@ -365,7 +365,7 @@ pub struct Groups {
 #[derive(Debug, Default)]
 pub(crate) struct Grouping {
     servers: HashMap<GroupKey, Box<Group>>,
-    /// Connections to servers for which there was no room.
+    /// Connections to servers for which there was no space.
     crowded: u64,
     unknown: u64,
 }

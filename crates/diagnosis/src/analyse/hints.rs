@@ -21,7 +21,7 @@ const METHODS: [&str; 9] = [
     "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
 ];
 
-/// Greatest number of bytes of a TLS record (RFC 5246 §6.2.3).
+/// Maximum number of bytes of a TLS record (RFC 5246 §6.2.3).
 const RECORD_BYTES_MAX: u16 = (1 << 14) + 2048;
 
 /// Number of packets between two checks for an interrupt (our choice).

@@ -36,7 +36,7 @@ pub const WORST_MAX: usize = 64;
 /// Longest time in which a host acknowledges a request, with or without an answer (Linux: `TCP_DELACK_MAX`).
 const DELAYED_ACK_MAX: Duration = Duration::from_millis(200);
 
-/// Least number of turns for a table of requests: a connection with fewer turns is one transfer (our choice).
+/// Minimum number of turns for a table of requests: a connection with fewer turns is one transfer (our choice).
 pub const TURNS_MIN: u64 = 2;
 
 /// Times with an error of at most 0.4 %.
@@ -203,7 +203,7 @@ pub struct Gathered {
     ack_held: Duration,
     /// Number and total time of waits with neither an ACK nor an answer.
     unheard: (u64, Duration),
-    /// Turns with their numbers, and the least duration among them once there are [`WORST_MAX`].
+    /// Turns with their numbers, and the minimum duration among them once there are [`WORST_MAX`].
     worst: Vec<(u64, Turn)>,
     least: Duration,
 }

@@ -14,8 +14,8 @@ use crate::read::moment::{Analysis, Arrival, Departure, Explained};
 use pace::{Leaving, Pace};
 use sizes::Sizes;
 
-/// Least number of flights that equal the window field exactly, and their least part of all flights, as an inverse (our
-/// choice). A flight is the greatest amount outstanding from one ACK to the next.
+/// Minimum number of flights that equal the window field exactly, and their minimum fraction of all flights, as an
+/// inverse (our choice). A flight is the maximum amount outstanding from one ACK to the next.
 const EXACT_MIN: u64 = 8;
 const EXACT_OF: u64 = 2;
 

@@ -52,7 +52,7 @@ const DELAYED_ACK: Duration = Duration::from_millis(200);
 /// Time from capture to sender above which an ACK was captured away from the sender (our choice).
 const AT_ONCE: Duration = Duration::from_millis(1);
 
-/// Inverse part of a round trip that RACK waits beyond one round trip before it considers a segment lost (RFC 8985
+/// Inverse fraction of a round trip that RACK waits beyond one round trip before it considers a segment lost (RFC 8985
 /// §6.2).
 const REORDERING_PART: u64 = 4;
 
@@ -104,7 +104,7 @@ struct Before {
     /// Segments that arrived after a hole, according to SACK or to duplicate ACKs.
     heard: u64,
     srtt: Option<Duration>,
-    /// Least round-trip time.
+    /// Minimum round-trip time.
     least: Option<Duration>,
     rto: Duration,
     window_left: Option<u64>,
@@ -189,7 +189,7 @@ pub struct Stalls {
     held: Option<Stall>,
     /// Number of ACKs sent by a timer of the receiver.
     delays: u64,
-    /// State of the receive window while it is shut.
+    /// State of the receive window while it is closed.
     shut: Option<Shut>,
     /// Stall of a window that has opened since the last departure.
     opened: Option<Stall>,
@@ -251,8 +251,8 @@ impl Stalls {
         self.smss = u64::from(smss);
     }
 
-    /// `true` if, according to its timestamp, a segment left in the first half of the silence that it ended: it was
-    /// late on the path.
+    /// `true` if, according to its timestamp, a segment left in the first half of the quiet period that it ended: it
+    /// was late on the path.
     fn is_late(&mut self, departure: &Departure<'_>) -> bool {
         let Some((one_way, stamps)) = self.one_way.as_mut().zip(departure.timestamps) else {
             return false;

@@ -57,7 +57,7 @@ pub(super) struct Offsets {
 }
 
 impl Offsets {
-    /// Creates offsets around the sequence number `first`, with room below it.
+    /// Creates offsets around the sequence number `first`, with space below it.
     pub(super) const fn new(first: u32) -> Self {
         Self {
             last: first,

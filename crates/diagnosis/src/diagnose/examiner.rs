@@ -46,7 +46,7 @@ pub struct Examiner {
     sender: SenderAnalysis,
     /// Turns whose responses this stream carries.
     requests: Option<Box<Gathered>>,
-    /// Time of the last event of the transfer: only silence follows.
+    /// Time of the last event of the transfer: only quiet period follows.
     ended: Instant,
     /// Time of the last departure of data.
     last_data_at: Instant,
@@ -325,8 +325,8 @@ fn coverage(connection: &Connection<Examiner>, side: Side) -> Coverage {
     }
 }
 
-/// Counts how often the receiver's window was shut. If it never blocked the sender, the packets decide, including those
-/// before the first data.
+/// Counts how often the receiver's window was closed. If it never blocked the sender, the packets decide, including
+/// those before the first data.
 fn shut(
     explainer: &Explainer,
     shares: &Shares,

@@ -33,9 +33,9 @@ const ANSWERS_WANTED: u32 = 4;
 /// when the capture begins.
 const OUTSTANDING_MAX: u32 = 1 << 24;
 
-/// Silence after which a SYN with another sequence number starts a new connection, even if the old one is not closed:
-/// the capture missed its end. No host sends such a SYN in the middle of a connection; one that comes sooner is spoofed
-/// (RFC 5961 §4).
+/// Quiet period after which a SYN with another sequence number starts a new connection, even if the old one is not
+/// closed: the capture missed its end. No host sends such a SYN in the middle of a connection; one that comes sooner is
+/// spoofed (RFC 5961 §4).
 const SILENT_FOR: Duration = Duration::from_secs(1);
 
 /// Relation of a packet to the connection between its addresses.

@@ -20,7 +20,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::packet::Packet;
 
-/// Table sizes in packets, at first and after copies were found (ours): room for a queue between two capture points.
+/// Table sizes in packets, at first and after copies were found (ours): space for a queue between two capture points.
 const AT_FIRST: usize = WAYS;
 const ONCE_FOUND: usize = 128 * WAYS;
 

@@ -50,7 +50,7 @@ pub struct InOrder {
 }
 
 impl InOrder {
-    /// Reserves room for exactly this many ready packets: a batch of packets takes the most memory.
+    /// Reserves space for exactly this many ready packets: a batch of packets takes the most memory.
     pub fn expect(&mut self, packets: usize) {
         let room = packets.saturating_add(LATE_MAX);
         self.packets

@@ -155,7 +155,7 @@ impl Scale {
         let counts = self.filled.iter().zip(&self.beyond).zip(0_u8..);
         let possible = |(_, beyond): (&u32, &u32)| *beyond < BEYOND_MAX;
         let mut possible = counts.filter(|(counts, _)| possible(*counts));
-        // Only the correct shift yields full windows: with larger ones there is room left.
+        // Only the correct shift yields full windows: with larger ones there is space left.
         let ((filled, _), shift) = possible.next()?;
         let (part, of) = FILLED_PART;
         let often = filled.saturating_mul(of) >= self.stops.saturating_mul(part);

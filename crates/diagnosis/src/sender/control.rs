@@ -20,21 +20,21 @@ const FACTOR_OFF_SEGMENTS: f64 = 0.6;
 const RATE_OFF: f64 = 0.13;
 /// Part of all reductions that are measured wrongly: across another loss, or with another limit.
 const STRAY: f64 = 0.12;
-/// Greatest number of reductions that count.
+/// Maximum number of reductions that count.
 const REDUCTIONS_COUNTED: f64 = 20.0;
-/// Least advantage over chance of each reduction.
+/// Minimum advantage over chance of each reduction.
 const MUST_FIT: f64 = 0.25;
-/// Least part of the rounds in which a fixed window stays the same: a round may be cut at an odd place.
+/// Minimum fraction of the rounds in which a fixed window stays the same: a round may be cut at an odd place.
 const FIXED_STAYS: f64 = 0.95;
 /// Number of rounds with a queue that show that a window stops growing at a queue.
 const STOPS_LEAST: u32 = 4;
-/// Least worth of a control's growth for the control to be named.
+/// Minimum worth of a control's growth for the control to be named.
 const FITS_LEAST: f64 = -2.0;
-/// Greatest worth of variation around a mean: many senders vary.
+/// Maximum worth of variation around a mean: many senders vary.
 const PROBING_MOST: f64 = 4.0;
-/// Least number of reductions that separate a window that follows a rate from a chance match.
+/// Minimum number of reductions that separate a window that follows a rate from a chance match.
 const RATE_LEAST: usize = 4;
-/// Least mean window, in segments, for the same: in small windows, every factor is near some rate. Factors within
+/// Minimum mean window, in segments, for the same: in small windows, every factor is near some rate. Factors within
 /// `RATE_NEAR` need no such window.
 const RATE_BEFORE: f64 = 16.0;
 /// See `RATE_BEFORE`.
@@ -47,22 +47,22 @@ const MEDIAN_OFF: f64 = 0.03;
 const MEDIAN_MOST: f64 = 4.0;
 /// See `MEDIAN_OFF`.
 const MEDIAN_OFF_SEGMENTS: f64 = 0.25;
-/// Greatest number of rounds with a similar queue that count.
+/// Maximum number of rounds with a similar queue that count.
 const STEPS_COUNTED: f64 = 10.0;
 /// Number of dips that are not chance.
 const DIPS_LEAST: u32 = 2;
-/// Greatest number of dips that count.
+/// Maximum number of dips that count.
 const DIPS_COUNTED: u32 = 3;
 /// Worth of a dip.
 const DIP_WORTH: f64 = 4.0;
 /// Number of measured losses required to name a loss-based control; measured losses and growths together must exceed it, because a
 /// single loss may have been measured across another loss, or across a pause.
 const LOSSES_LEAST: usize = 2;
-/// Least number of measured growths.
+/// Minimum number of measured growths.
 const GROWTHS_LEAST: u32 = 2;
-/// Greatest error of the median factor.
+/// Maximum error of the median factor.
 const SHAPE_OFF: f64 = 0.05;
-/// Least number of rounds, and of segments, of a fixed window: the smallest windows hardly grow with any control.
+/// Minimum number of rounds, and of segments, of a fixed window: the smallest windows hardly grow with any control.
 const FIXED_ROUNDS: u32 = 20;
 /// See `FIXED_ROUNDS`.
 const FIXED_SEGMENTS: f32 = 5.0;

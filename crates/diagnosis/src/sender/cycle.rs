@@ -1,7 +1,7 @@
 //! Bandwidth probing cycle of BBR version 1: one round trip at 1.25 times its rate, one at 0.75 times, and six at its
 //! rate (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14:5, 2016).
 //!
-//! The number of segments sent in each quarter of the least round-trip time is kept. With such a cycle, this series
+//! The number of segments sent in each quarter of the minimum round-trip time is kept. With such a cycle, this series
 //! resembles itself eight and sixteen round trips later, more than a little earlier or later.
 
 use core::ops::RangeInclusive;
@@ -10,13 +10,13 @@ use dupack_tcp::time::{Duration, Instant};
 
 /// Parts of a round trip.
 const PARTS: f64 = 4.0;
-/// Greatest number of parts kept: 32 cycles.
+/// Maximum number of parts kept: 32 cycles.
 const KEPT: usize = 1024;
-/// Least number of parts to detect a cycle: five cycles.
+/// Minimum number of parts to detect a cycle: five cycles.
 const LEAST: usize = 160;
 /// Upper bound of the number of rounds in Startup.
 const STARTUP: u32 = 16;
-/// If the least round trip falls below this part of the previous one, the parts are restarted.
+/// If the minimum round-trip time falls below this part of the previous one, the parts are restarted.
 const SAME: f64 = 0.95;
 /// Number of parts before and after over which the subtracted mean is taken: two cycles.
 const AROUND: usize = 64;
@@ -26,14 +26,14 @@ const ONCE: RangeInclusive<usize> = 31..=35;
 const TWICE: RangeInclusive<usize> = 62..=70;
 /// Distance in parts of the correlations that a cycle is compared with.
 const BESIDE: usize = 5;
-/// Least amount by which the correlation must stand out after one cycle; see `STANDS_OUT_TWICE` for two. Our choice:
+/// Minimum amount by which the correlation must stand out after one cycle; see `STANDS_OUT_TWICE` for two. Our choice:
 /// BBR version 1 of Linux has 0.22 to 0.35 and 0.13 to 0.27.
 const STANDS_OUT: f64 = 0.15;
 /// See `STANDS_OUT`.
 const STANDS_OUT_TWICE: f64 = 0.08;
-/// Greatest part of that amount by which the correlation may stand out at other lags.
+/// Maximum fraction of that amount by which the correlation may stand out at other lags.
 const ELSEWHERE: f64 = 0.6;
-/// Least standard deviation of the segments per round trip, as a part of the mean. Our choice: with the gains of the
+/// Minimum standard deviation of the segments per round trip, as a part of the mean. Our choice: with the gains of the
 /// cycle, it is an eighth. A token bucket that releases a few packets at once makes parts of round trips uneven, but
 /// hardly whole round trips.
 const VARIES: f64 = 0.06;
@@ -54,7 +54,7 @@ pub(super) struct Cycle {
 }
 
 impl Cycle {
-    /// Records `segments` departures in a round; `base` is the least round trip in seconds, or 0 if unknown.
+    /// Records `segments` departures in a round; `base` is the minimum round-trip time in seconds, or 0 if unknown.
     pub fn departed(&mut self, at: Instant, segments: usize, (round, base): (u32, f32)) {
         let part = f64::from(base) / PARTS;
         if part <= 0.0 || round < STARTUP {

@@ -4,10 +4,10 @@
 use super::report::Counting;
 use super::rounds::{Marks, Round};
 
-/// Greatest number of points of an epoch; beyond it, every second point is dropped. Our choice: enough for a curve with
+/// Maximum number of points of an epoch; beyond it, every second point is dropped. Our choice: enough for a curve with
 /// four parameters.
 const POINTS: usize = 48;
-/// Least number of points of an epoch with a recognisable shape.
+/// Minimum number of points of an epoch with a recognisable shape.
 const LEAST_POINTS: usize = 5;
 
 /// RFC 9438 §5.1, in segments/s³.
@@ -31,9 +31,9 @@ const PROBING_PRICE: f32 = 0.5;
 const OFF_MOST: f32 = 3.0;
 /// Number of deviations that a model must stay below.
 const OFF_OTHER: f32 = 1.3;
-/// Greatest number of points per epoch that count: points of an epoch are not independent.
+/// Maximum number of points per epoch that count: points of an epoch are not independent.
 const POINTS_COUNTED: f32 = 6.0;
-/// Greatest total number of epochs that count.
+/// Maximum total number of epochs that count.
 const EPOCHS_COUNTED: f32 = 12.0;
 
 /// Point of an epoch.

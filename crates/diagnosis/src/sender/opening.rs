@@ -7,7 +7,7 @@ use super::report::{Counting, InitialBound, SlowStartEnd};
 use super::rounds::{Marks, Round};
 use crate::read::moment::{Arrival, Departure};
 
-/// Greatest number of rounds kept. Doubling from one segment exceeds every receive window (RFC 7323 §2.3) in fewer
+/// Maximum number of rounds kept. Doubling from one segment exceeds every receive window (RFC 7323 §2.3) in fewer
 /// rounds.
 const KEPT: usize = 40;
 

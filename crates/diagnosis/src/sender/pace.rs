@@ -1,4 +1,4 @@
-//! Timing of departures: with the ACKs that make room for segments, or between ACKs, by a clock.
+//! Timing of departures: with the ACKs that make space for segments, or between ACKs, by a clock.
 //!
 //! At the sender, an ACK that releases segments is answered within microseconds, and the segments that one ACK releases
 //! leave together. Paced segments leave one by one, each at its own time. So do the segments that an application
@@ -18,7 +18,7 @@ const ANSWER_NANOS: f64 = 60_000.0;
 const ANSWER_SHARE: f64 = 0.2;
 /// Weight of one time between ACKs in their average.
 const WEIGHT: f64 = 0.05;
-/// Least number of departures that must have been evaluated.
+/// Minimum number of departures that must have been evaluated.
 const LEAST: u32 = 50;
 /// Part of departures between ACKs above which the sender is paced: by chance, 1 − `ANSWER_SHARE` are between ACKs.
 const PACED_SHARE: f64 = 0.4;

@@ -1,6 +1,6 @@
 //! Dips of the flight without a loss: BBR's `ProbeRTT`.
 //!
-//! BBR sometimes lets the queue drain in order to measure the least round-trip time. Version 1 goes down to four
+//! BBR sometimes lets the queue drain in order to measure the minimum round-trip time. Version 1 goes down to four
 //! segments every 10 s, version 3 to half of the bandwidth-delay product every 5 s, both for 200 ms or a round trip. No
 //! loss-based control does this: its window stays low.
 
@@ -13,37 +13,37 @@ use super::rounds::Round;
 const LOW: f32 = 0.68;
 /// Part of the usual flight above which the flight has recovered.
 const BACK: f32 = 0.82;
-/// Least duration of a dip: 200 ms (`ProbeRTTDuration`), less the time of the way down.
+/// Minimum duration of a dip: 200 ms (`ProbeRTTDuration`), less the time of the way down.
 const SHORTEST: Duration = Duration::from_millis(140);
-/// Least usual flight, in segments, of which half can be distinguished.
+/// Minimum usual flight, in segments, of which half can be distinguished.
 const LEAST_USUAL: f32 = 8.0;
-/// Greatest duration of a dip, in addition to `ROUNDS_MOST` round trips.
+/// Maximum duration of a dip, in addition to `ROUNDS_MOST` round trips.
 const LONGEST: Duration = Duration::from_millis(300);
-/// Greatest number of round trips until the flight is no longer low.
+/// Maximum number of round trips until the flight is no longer low.
 const ROUNDS_MOST: u32 = 3;
-/// Greatest number of round trips from there to the usual flight: BBR restores its window at once, while a window that
+/// Maximum number of round trips from there to the usual flight: BBR restores its window at once, while a window that
 /// grows by a segment per round trip takes longer.
 const ROUNDS_BACK: f64 = 1.7;
 /// Number of rounds before a dip in which a loss explains the dip; a loss during the dip does as well.
 const ROUNDS_LOSS: u32 = 2;
 /// Flight of version 1 in a dip: four segments, increased by delayed ACKs.
 const FOUR_SEGMENTS: f32 = 4.5;
-/// Least half of the usual flight, in segments, that can be distinguished from four segments.
+/// Half of the usual flight, in segments, that can be distinguished from four segments.
 const HALF_LEAST: f32 = 10.0;
-/// Least number of rounds per loss for dips to be visible.
+/// Minimum number of rounds per loss for dips to be visible.
 const ROUNDS_PER_LOSS: u32 = 12;
 /// Dips count if at most one in this many rounds had a limit other than a window. Our choice.
 const BOUNDED_PART: u32 = 8;
-/// Greatest number of dips kept.
+/// Maximum number of dips kept.
 const KEPT: usize = 32;
-/// Least time between dips of either version: version 3 dips after 5 s, less the time since the start of the clock that
-/// it uses.
+/// Minimum time between dips of either version: version 3 dips after 5 s, less the time since the start of the clock
+/// that it uses.
 const APART: Duration = Duration::from_millis(4500);
 
 /// Dip of the flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Dip {
-    /// Least flight after a departure, in segments.
+    /// Minimum flight after a departure, in segments.
     pub least: f32,
     /// Usual flight, in segments.
     pub usual: f32,
@@ -63,7 +63,7 @@ pub(super) enum Depth {
 /// Detects dips.
 #[derive(Clone, Debug)]
 pub(super) struct Probing {
-    /// Usual greatest flight of a round.
+    /// Usual maximum flight of a round.
     usual: f32,
     low: Option<Low>,
     /// Round up to which a loss explains a low flight.

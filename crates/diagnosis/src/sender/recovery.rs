@@ -5,14 +5,14 @@ use super::clue::{self, Weighing};
 use super::flight::Sack;
 use super::report::{Control, Identification, Recovery, Timing};
 
-/// Greatest number of times that a clue counts.
+/// Maximum number of times that a clue counts.
 const COUNTED: u32 = 3;
 
-/// Least part of the recoveries, as an inverse, with a retransmission triggered by time: a late ACK in the capture may
-/// cause one by chance.
+/// Minimum fraction of the recoveries, as an inverse, with a retransmission triggered by time: a late ACK in the
+/// capture may cause one by chance.
 const BY_TIME_SHARE: u32 = 2;
 
-/// Least number of recoveries for that clue.
+/// Minimum number of recoveries for that clue.
 const BY_TIME_LEAST: u32 = 3;
 
 /// Number of first duplicate ACKs that show whether the sender uses limited transmit.
@@ -303,16 +303,16 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
     }
 }
 
-/// Median part of the window below which the window restarted from one segment.
+/// Median fraction of the window below which the window restarted from one segment.
 const TAHOE_FACTOR: f32 = 0.33;
-/// Median part of the window above which it did not.
+/// Median fraction of the window above which it did not.
 const KEPT_FACTOR: f32 = 0.42;
-/// Greatest flight in the first round that shows Tahoe's restart: one segment, and the segments that its first ACKs
+/// Maximum flight in the first round that shows Tahoe's restart: one segment, and the segments that its first ACKs
 /// release.
 const TAHOE_SEGMENTS: f32 = 2.5;
 
-/// Least number of segments with timestamps for unique timestamps to be a rule, and the least number of them that left
-/// within a tick of the usual clock after another.
+/// Minimum number of segments with timestamps for unique timestamps to be a rule, and the minimum number of them that
+/// left within a tick of the usual clock after another.
 const UNIQUE_LEAST: u32 = 100;
 /// See `UNIQUE_LEAST`.
 const UNIQUE_QUICK: u32 = 50;

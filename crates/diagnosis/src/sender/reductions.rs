@@ -5,11 +5,11 @@ use super::rounds::{Marks, Round};
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Explained, Stage};
 
-/// Greatest number of reductions kept; beyond it, every second one is dropped, repeatedly. Our choice: this number
+/// Maximum number of reductions kept; beyond it, every second one is dropped, repeatedly. Our choice: this number
 /// determines a factor to within a hundredth.
 const KEPT: usize = 64;
 
-/// Least window in segments: in smaller ones, whole segments make the factor inaccurate.
+/// Minimum window in segments: in smaller ones, whole segments make the factor inaccurate.
 const LEAST_BEFORE: f32 = 10.0;
 
 /// Growth per round above which slow start is in progress.
@@ -29,7 +29,7 @@ pub(super) struct Reduction {
     /// Flight in the first round that shows the new window.
     pub first: f32,
     /// Segments that the path holds without a queue: the segments delivered in the round before the loss, times the
-    /// least round-trip time over the duration of that round.
+    /// minimum round-trip time over the duration of that round.
     pub pipe: f32,
 }
 

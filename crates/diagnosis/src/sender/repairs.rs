@@ -8,14 +8,14 @@ use super::flight::{Flight, Sack};
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Arrival, Departure, Explained, Stage};
 
-/// Least flight before a loss, in segments, for which a pause differs from a slower pace.
+/// Minimum flight before a loss, in segments, for which a pause differs from a slower pace.
 const LEAST_BEFORE: f32 = 12.0;
 /// Number of consecutive ACKs without an answer that make a pause, as a part of the window before: an immediate
 /// reduction by 0.3 (CUBIC) or 0.5 (Reno) waits for almost as many.
 const PAUSE_SHARE: f32 = 0.22;
-/// Greatest number of ACKs without an answer that is still PRR's: it answers every second or third ACK.
+/// Maximum number of ACKs without an answer that is still PRR's: it answers every second or third ACK.
 const SPREAD_MOST: u32 = 4;
-/// Greatest part of the window that is left after a reduction with a pause: a control may leave the window as it is.
+/// Maximum fraction of the window that is left after a reduction with a pause: a control may leave the window as it is.
 const CUT_MOST: f32 = 0.8;
 /// Number of ACKs after which a retransmission is late: it did not leave with the first ACKs that would trigger it. Our
 /// choice.
@@ -235,7 +235,7 @@ impl Repairs {
         }
     }
 
-    /// Records whether the first retransmission waited for room in the reduced window.
+    /// Records whether the first retransmission waited for space in the reduced window.
     fn prompt_or_late(&mut self, departure: &Departure<'_>, flight: &Flight, before: f32) {
         if flight.sack() == Sack::Unseen || before < LEAST_BEFORE {
             return;

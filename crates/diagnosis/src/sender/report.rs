@@ -200,7 +200,7 @@ pub enum SlowStartEnd {
 /// Timing of departures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
-    /// With the ACKs that made room for the segments.
+    /// With the ACKs that made space for the segments.
     WithAcks,
     /// Between ACKs, by a clock.
     Paced,

@@ -1,7 +1,7 @@
 //! Round trips, and the window that each of them shows.
 //!
 //! A round ends when an ACK reports a segment that was sent after the round began (BBR counts its rounds in the same
-//! way). The greatest flight of a round is the size of the window, if there was no other limit.
+//! way). The maximum flight of a round is the size of the window, if there was no other limit.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::replay::SendingKind;
@@ -57,15 +57,15 @@ pub(super) struct Round {
     pub begin: Instant,
     /// Time of its end.
     pub end: Instant,
-    /// Greatest flight, in segments.
+    /// Maximum flight, in segments.
     pub most: f32,
-    /// Greatest flight without duplicate ACKs or losses; 0 if there were some from the beginning.
+    /// Maximum flight without duplicate ACKs or losses; 0 if there were some from the beginning.
     pub most_open: f32,
     /// Segments reported as delivered.
     pub delivered: f32,
     /// ACKs that reported deliveries.
     pub acks: u32,
-    /// Least and greatest round-trip sample, in seconds; 0 without a sample.
+    /// Minimum and maximum round-trip sample, in seconds; 0 without a sample.
     pub rtt_min: f32,
     /// See `rtt_min`.
     pub rtt_max: f32,
@@ -109,7 +109,7 @@ pub(super) struct Rounds {
     last_order: u64,
     /// Time at which everything was acknowledged, until the next departure.
     drained_at: Option<Instant>,
-    /// Least round-trip time so far, in seconds.
+    /// Minimum round-trip time so far, in seconds.
     base: f32,
     delivered_bytes: u64,
 }
@@ -131,7 +131,7 @@ impl Rounds {
         &self.current
     }
 
-    /// Returns the least round-trip time so far, in seconds; 0 without a sample.
+    /// Returns the minimum round-trip time so far, in seconds; 0 without a sample.
     pub const fn base(&self) -> f32 {
         self.base
     }

@@ -1,5 +1,5 @@
-//! Rule that sets the retransmission timer: the silence before a timeout is compared with the timeout that each rule
-//! derives from the round-trip times.
+//! Rule that sets the retransmission timer: the quiet period before a timeout is compared with the timeout that each
+//! rule derives from the round-trip times.
 
 use dupack_tcp::facts::View;
 use dupack_tcp::time::Duration;
@@ -8,7 +8,7 @@ use super::report::{LeastTimeout, TimeoutRule};
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Arrival, Explained, Stage};
 
-/// Linux's least variance term, `TCP_RTO_MIN`, and ns-2's `minrto_`.
+/// Linux's minimum variance term, `TCP_RTO_MIN`, and ns-2's `minrto_`.
 const SHORT: Duration = Duration::from_millis(200);
 /// RFC 6298 §2.4.
 const ONE_SECOND: Duration = Duration::from_secs(1);

@@ -11,8 +11,8 @@ use dupack_truth::limits::tape::End;
 /// Far from the seeds of development, which begin at 1.
 const SEEDS: core::ops::Range<u64> = 700_000..700_040;
 
-/// Least part of the transfers in which a measure is within five points, at the sender and at the receiver: less than
-/// the result of many seeds.
+/// Minimum fraction of the transfers in which a measure is within five points, at the sender and at the receiver: less
+/// than the result of many seeds.
 const LEAST: [(Measure, [f64; 2]); 4] = [
     (Measure::Idle, [0.97, 0.80]),
     (Measure::Rwnd, [0.85, 0.75]),

@@ -35,7 +35,7 @@ fn findings_on_paths_are_true() {
             End::Sender => 2,
             End::Receiver => 8,
         };
-        // Each row has the least number of answers and the greatest number of wrong ones.
+        // Each row has the minimum number of answers and the maximum number of wrong ones.
         for (what, told, wrong) in [
             ("1 least rtt", 28, trips),
             ("2 rate", 15, 1),

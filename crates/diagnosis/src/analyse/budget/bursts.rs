@@ -1,5 +1,5 @@
-//! Silences between bursts. A bottleneck passes queued packets at its rate. If several packets arrived much faster than
-//! the silence after them lasted, no packet was queued during that silence.
+//! Quiet periods between bursts. A bottleneck passes queued packets at its rate. If several packets arrived much faster
+//! than the quiet period after them lasted, no packet was queued during that quiet period.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -7,11 +7,12 @@ use dupack_tcp::time::{Duration, Instant};
 /// 10 ms).
 const GATHERED: Duration = Duration::from_millis(20);
 
-/// Least number of segments in a burst, all of which arrived within this part of the silence that follows. Our choice.
+/// Minimum number of segments in a burst, all of which arrived within this fraction of the quiet period that follows.
+/// Our choice.
 const SEGMENTS: u64 = 4;
 const PART: u64 = 8;
 
-/// Segments since the last silence.
+/// Segments since the last quiet period.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bursts {
     began: Option<Instant>,
@@ -20,7 +21,7 @@ pub(super) struct Bursts {
 }
 
 impl Bursts {
-    /// Records `segments` segments that arrived at `at`. Returns the silence before them if it followed a burst.
+    /// Records `segments` segments that arrived at `at`. Returns the quiet period before them if it followed a burst.
     pub(super) fn came(&mut self, at: Instant, segments: u64) -> Duration {
         let silence = at.since(self.last);
         let began = *self.began.get_or_insert(at);
@@ -43,8 +44,8 @@ impl Bursts {
 mod tests {
     use super::*;
 
-    /// Returns the total silence after bursts, in ms, for groups of `count` segments `gap` µs apart, one group every
-    /// `period` ms.
+    /// Returns the total quiet period after bursts, in ms, for groups of `count` segments `gap` µs apart, one group
+    /// every `period` ms.
     fn silences(count: u64, gap: u64, period: u64) -> u64 {
         let mut bursts = Bursts::default();
         let mut sum = Duration::ZERO;

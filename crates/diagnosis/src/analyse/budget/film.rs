@@ -34,7 +34,7 @@ pub(crate) struct Film<A> {
     una: u64,
     nxt: u64,
     packet: u64,
-    /// Time at which the timer was last restarted, as far as a capture tells.
+    /// Time at which the timer was last restarted, as far as a capture shows.
     moved_at: Instant,
 }
 

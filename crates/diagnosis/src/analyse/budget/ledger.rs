@@ -7,7 +7,7 @@ use super::quiet::Settled;
 use super::span::{Kind, Level, Span};
 use crate::grow;
 
-/// Part of the greatest queueing delay so far that a round must show for its loss to count as a queue overflow. Our
+/// Part of the maximum queueing delay so far that a round must show for its loss to count as a queue overflow. Our
 /// choice: a full queue causes its full delay; a quarter allows for queues that drop early or are shared.
 const OVERFLOW_SHARE: (u64, u64) = (3, 4);
 
@@ -24,9 +24,9 @@ pub(super) struct Ledger {
     /// Neighbours are merged if together they are no longer than this.
     grain: Duration,
     last_level: Level,
-    /// Least number of delivered bytes for a round to give evidence of a queue.
+    /// Minimum number of delivered bytes for a round to give evidence of a queue.
     bytes_min: u64,
-    /// Least and greatest round-trip time so far.
+    /// Minimum and maximum round-trip time so far.
     rtt_min: Option<Duration>,
     rtt_max: Option<Duration>,
     delivered: u64,
@@ -86,13 +86,13 @@ impl Ledger {
         self.delivered
     }
 
-    /// Sets the least number of delivered bytes: in a smaller round, the receiver may have delayed the ACKs.
+    /// Sets the minimum number of delivered bytes: in a smaller round, the receiver may have delayed the ACKs.
     pub(super) const fn set_bytes_min(&mut self, bytes: u64) {
         self.bytes_min = bytes;
     }
 
-    /// Returns the queue at the bottleneck, from the least round-trip time of the round: a queue that empties within a
-    /// round trip delays nothing. A round without samples has the level of the round before.
+    /// Returns the queue at the bottleneck, from the minimum round-trip time of the round: a queue that empties within
+    /// a round trip delays nothing. A round without samples has the level of the round before.
     fn level(&self) -> Level {
         if self.current.delivered < self.bytes_min {
             return Level::Clear;
@@ -108,7 +108,7 @@ impl Ledger {
         }
     }
 
-    /// Records a detected loss. If the queue was almost at its greatest length in this round or in the one before, the
+    /// Records a detected loss. If the queue was almost at its maximum length in this round or in the one before, the
     /// queue overflowed.
     pub(super) fn loss(&mut self) {
         self.current.losses = self.current.losses.saturating_add(1);
@@ -142,7 +142,7 @@ impl Ledger {
         }
     }
 
-    /// `true` if the queue was almost at its greatest length in an interval.
+    /// `true` if the queue was almost at its maximum length in an interval.
     fn near_full(&self, span: &Span) -> bool {
         let (Some(least), Some(most), Some(here)) = (self.rtt_min, self.rtt_max, span.rtt.max())
         else {
@@ -186,7 +186,7 @@ impl Ledger {
         }
     }
 
-    /// Returns all intervals in order, and the least round-trip time.
+    /// Returns all intervals in order, and the minimum round-trip time.
     pub(super) fn finish(mut self) -> (Vec<Span>, Option<Duration>) {
         self.end_round();
         if let Some(rest) = self.pending.take() {

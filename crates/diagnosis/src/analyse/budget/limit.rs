@@ -17,12 +17,12 @@ pub enum Limit {
     Pause,
     /// The receive window was full.
     ReceiveWindow,
-    /// The receive window was shut: the receiving application did not read.
+    /// The receive window was closed: the receiving application did not read.
     ZeroWindow,
     /// A short segment waited for the ACK of the one before it (Nagle's algorithm, RFC 896).
     Nagle,
-    /// Every window visible in the capture had room and the application had more data, but the sender did not send: its
-    /// send buffer (Linux: `sndbuf_limited`), or an unknown limit.
+    /// Every window visible in the capture had space and the application had more data, but the sender did not send:
+    /// its send buffer (Linux: `sndbuf_limited`), or an unknown limit.
     #[serde(rename = "sender_buffer_or_unknown")]
     SenderBuffer,
     /// The congestion window, before its first loss, while it grew with every ACK.

@@ -1,19 +1,19 @@
-//! Time since the last departure, in pieces. The cause of a silence is known only when the next segment leaves, because
-//! that segment shows what triggered it.
+//! Time since the last departure, in pieces. The cause of a quiet period is known only when the next segment leaves,
+//! because that segment shows what triggered it.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::span::Kind;
 
-/// Greatest number of pieces kept. Our choice: a silence has few changes (the window opens, a duplicate ACK arrives).
-/// If there are more, the oldest piece is assigned by its own state alone.
+/// Maximum number of pieces kept. Our choice: a quiet period has few changes (the window opens, a duplicate ACK
+/// arrives). If there are more, the oldest piece is assigned by its own state alone.
 const PIECES_MAX: usize = 8;
 
-/// Part of a round trip that a pause with room in the window must last to count as evidence. Our choice: pacing and
+/// Part of a round trip that a pause with space in the window must last to count as evidence. Our choice: pacing and
 /// offload cause shorter pauses.
 pub(super) const PAUSE_PART: u64 = 4;
 
-/// Part of a round trip without an ACK after which a new segment shows that the window had room. Our choice: twice
+/// Part of a round trip without an ACK after which a new segment shows that the window had space. Our choice: twice
 /// [`PAUSE_PART`]'s time, as there is no other evidence of a pause.
 const SILENCE_PART: u64 = 2;
 
@@ -22,9 +22,9 @@ const SILENCE_PART: u64 = 2;
 pub(super) enum Look {
     /// Nothing is outstanding.
     Empty,
-    /// The receive window is shut.
+    /// The receive window is closed.
     Shut(Outstanding),
-    /// The receive window has no room for a segment.
+    /// The receive window has no space for a segment.
     Full,
     /// Less is in flight than the congestion window is known to allow.
     Room,
@@ -55,7 +55,7 @@ pub(super) enum Tail {
     Full,
 }
 
-/// Piece of a silence.
+/// Piece of a quiet period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Piece {
     pub(super) from: Instant,
@@ -73,7 +73,7 @@ impl Piece {
     }
 }
 
-/// Event that ended a silence.
+/// Event that ended a quiet period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Ending {
     /// A timer of the given kind, started at `since`.
@@ -92,7 +92,7 @@ pub(super) enum Ending {
     End { last: Instant },
 }
 
-/// Durations to compare a silence with.
+/// Durations to compare a quiet period with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
     pub(super) round_trip: Duration,
@@ -110,12 +110,12 @@ pub(super) struct Settled {
     pub(super) delivered: u64,
 }
 
-/// Silence so far.
+/// Quiet period so far.
 #[derive(Clone, Debug)]
 pub(super) struct Quiet {
     pieces: Vec<Piece>,
     tail: Tail,
-    /// Time of the first ACK that made room.
+    /// Time of the first ACK that made space.
     first_advance: Option<Instant>,
 }
 
@@ -157,14 +157,14 @@ impl Quiet {
         self.tail == Tail::Rest
     }
 
-    /// Adds bytes that were delivered in the silence so far, as reported by an ACK that came now.
+    /// Adds bytes that were delivered in the quiet period so far, as reported by an ACK that came now.
     pub(super) fn delivered(&mut self, bytes: u64) {
         if let Some(last) = self.pieces.last_mut() {
             last.delivered = last.delivered.saturating_add(bytes);
         }
     }
 
-    /// Records an ACK that made room for more data.
+    /// Records an ACK that made space for more data.
     pub(super) fn advanced(&mut self, now: Instant) {
         self.first_advance.get_or_insert(now);
     }
@@ -198,7 +198,7 @@ impl Quiet {
         settled(piece, kind)
     }
 
-    /// Ends the silence: passes every piece to `give`, in order.
+    /// Ends the quiet period: passes every piece to `give`, in order.
     pub(super) fn settle(&mut self, ending: Ending, scale: Scale, mut give: impl FnMut(Settled)) {
         let mut pieces = core::mem::take(&mut self.pieces);
         let cut_at = match ending {
@@ -254,7 +254,7 @@ impl Quiet {
     }
 }
 
-/// Evidence from a silence as a whole.
+/// Evidence from a quiet period as a whole.
 #[derive(Clone, Copy, Debug)]
 struct Signs {
     application: Application,
@@ -264,14 +264,14 @@ struct Signs {
 /// State of the sending application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Application {
-    /// It had no more data: it did not use room that an ACK made.
+    /// It had no more data: it did not use space that an ACK made.
     Paused,
     /// It had more data: something else delayed it, such as the pacing of a congestion control.
     HasMore,
     Unknown,
 }
 
-/// Duration for which the congestion window had room.
+/// Duration for which the congestion window had space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Unused,
@@ -280,7 +280,7 @@ enum Room {
 
 fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
     match (ending, piece.look) {
-        // A sender that takes longer than a timeout to probe a shut window has nothing to send.
+        // A sender that takes longer than a timeout to probe a closed window has nothing to send.
         (Ending::Nothing { .. }, Look::Shut(Outstanding::Nothing))
             if piece.duration() > scale.timeout =>
         {

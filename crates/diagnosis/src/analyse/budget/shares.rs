@@ -34,7 +34,7 @@ const GREATEST_SEGMENTS: u64 = 2;
 /// Facts about the path, known at the end. `None` is unknown; the budget then works without the fact.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathFacts {
-    /// Least round-trip time; if unknown, the least of the stream is used.
+    /// Minimum round-trip time; if unknown, the least of the stream is used.
     pub rtt_min: Option<Duration>,
     /// Payload bytes that the bottleneck passes per second.
     pub bytes_per_second: Option<f64>,
@@ -95,16 +95,16 @@ pub struct Shares {
     pub segments: u64,
     /// Retransmitted segments.
     pub retransmissions: u64,
-    /// Number of times that the receive window shut and became the limit: it was zero, or it had no room for a segment
-    /// while nothing was outstanding.
+    /// Number of times that the receive window closed and became the limit: it was zero, or it had no space for a
+    /// segment while nothing was outstanding.
     pub shut_times: u64,
     /// Short segments that waited for an ACK (Nagle's algorithm).
     pub nagle_waits: u64,
     /// Time in which short segments may have waited for an ACK. It is uncertain because the times at which the sender
     /// received its ACKs are unknown.
     pub nagle_perhaps: Duration,
-    /// Silences in the middle of messages, away from the sender, longer than a retransmission timeout and with nothing
-    /// visibly outstanding: the rest of the message may have been lost before the capture point.
+    /// Quiet periods in the middle of messages, away from the sender, longer than a retransmission timeout and with
+    /// nothing visibly outstanding: the rest of the message may have been lost before the capture point.
     pub cut_short: Duration,
     /// Number of repairs: one for all losses of a window.
     pub losses: u64,
@@ -114,7 +114,7 @@ pub struct Shares {
     pub window_when_full: Option<f64>,
     /// Mean round-trip time while the receive window was full, weighted by time.
     pub rtt_when_full: Option<Duration>,
-    /// Mean of the rounds' greatest flights while the congestion window was the limit, in bytes.
+    /// Mean of the rounds' maximum flights while the congestion window was the limit, in bytes.
     pub flight: Option<f64>,
     /// Bytes delivered per second while the bottleneck was busy.
     pub busy_bytes_per_second: Option<f64>,
@@ -122,7 +122,7 @@ pub struct Shares {
     pub queue_mean: Option<Duration>,
     /// Mean round-trip time.
     pub rtt_mean: Option<Duration>,
-    /// Least round-trip time.
+    /// Minimum round-trip time.
     pub rtt_min: Option<Duration>,
     /// Knowledge of the receive window at departures.
     pub window: Window,
@@ -130,7 +130,8 @@ pub struct Shares {
     pub ack_times: AckTimes,
     /// Presence of timestamps in its segments.
     pub stamps: Stamps,
-    /// Silences of 20 ms or more after segments that arrived so much faster that no bottleneck on the path spaced them.
+    /// Quiet periods of 20 ms or more after segments that arrived so much faster that no bottleneck on the path spaced
+    /// them.
     pub after_bursts: Duration,
 }
 
@@ -238,7 +239,7 @@ impl Shares {
 pub(super) struct Notes {
     pub(super) delivered: u64,
     pub(super) losses: u64,
-    /// Number of intervals in which the window was shut, and their total; `is_shut` if the last piece belongs to such
+    /// Number of intervals in which the window was closed, and their total; `is_shut` if the last piece belongs to such
     /// an interval.
     shut_times: u64,
     shut: Duration,
@@ -270,7 +271,7 @@ impl Notes {
         self.segments = self.segments.saturating_add(segments as u64);
     }
 
-    /// Returns the time in which the window was shut.
+    /// Returns the time in which the window was closed.
     pub(super) const fn shut(&self) -> Duration {
         self.shut
     }
@@ -530,8 +531,8 @@ fn moved_at_its_rate(span: &Span, path: &PathFacts) -> bool {
     moving > 0.0 && span.delivered as f64 / moving >= BUSY_SHARE * rate
 }
 
-/// Returns the part of an interval's silences in which the bottleneck was busy with data that the application had sent
-/// before: the bytes delivered in them, at the bottleneck's rate.
+/// Returns the part of an interval's quiet periods in which the bottleneck was busy with data that the application had
+/// sent before: the bytes delivered in them, at the bottleneck's rate.
 fn time_to_drain(span: &Span, path: &PathFacts) -> Duration {
     let Some(rate) = path.bytes_per_second.filter(|rate| *rate > 0.0) else {
         return Duration::ZERO;

@@ -141,7 +141,7 @@ impl Queued {
     }
 }
 
-/// Round-trip samples of an interval. The least and the greatest are zero if there are none.
+/// Round-trip samples of an interval. The least and the maximum are zero if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Samples {
     min: Duration,
@@ -192,7 +192,7 @@ impl Samples {
     }
 }
 
-/// Greatest flights of the rounds of an interval, of rounds in which a window limited the sender.
+/// Maximum flights of the rounds of an interval, of rounds in which a window limited the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flights {
     pub(super) low: u64,

@@ -160,11 +160,11 @@ fn a_pause_lasts_from_the_end_of_a_message_to_the_next_one() {
     assert_eq!(shares.of(Limit::Idle), ms(0));
 }
 
-/// Returns the shares of a sender that has room for 50 ms. Before that, it pushed `pushed` of its segments.
+/// Returns the shares of a sender that has space for 50 ms. Before that, it pushed `pushed` of its segments.
 fn with_room(pushed: u64) -> Shares {
     let mut film = film(1_000_000);
     let now = rounds(&mut film, 0, &[10, 20, 40]);
-    // The first ACK makes room, which the sender does not use.
+    // The first ACK makes space, which the sender does not use.
     film.send(at(now), 20 - pushed);
     for _ in 0..pushed {
         film.send_last(at(now), MSS);
@@ -214,8 +214,8 @@ fn a_sender_paced_more_slowly_than_its_round_trips_is_busy() {
     assert!(silent <= ms(100) && busy >= ms(1870), "{silent:?} {busy:?}");
 }
 
-/// Returns the shares of three segments and, after a silence, one more. The third is pushed or not, and everything is
-/// acknowledged.
+/// Returns the shares of three segments and, after a quiet period, one more. The third is pushed or not, and everything
+/// is acknowledged.
 fn silent_after(place: Place, pushed: bool, silence: u64) -> Shares {
     let mut terms = Terms::new(at(0));
     terms.place = place;
@@ -241,7 +241,7 @@ fn a_long_silence_in_a_message_may_hide_a_loss_away_from_the_sender() {
     assert!(told >= ms(1490) && told <= ms(1530), "{told:?}");
     assert_eq!(cut_short(Place::Receiver, true, 1500), ms(0));
     assert_eq!(cut_short(Place::Sender, false, 1500), ms(0));
-    // The silence is shorter than a timeout.
+    // The quiet period is shorter than a timeout.
     assert_eq!(cut_short(Place::Receiver, false, 150), ms(0));
     // No window made the sender wait.
     let shares = silent_after(Place::Receiver, false, 1500);

@@ -116,8 +116,8 @@ struct Toy {
     timer_from: Instant,
     backoff: u32,
     truth: [Duration; Why::COUNT],
-    /// Start and reason of each piece of the present silence. If the timer expires, the pieces since its start count as
-    /// its time.
+    /// Start and reason of each piece of the present quiet period. If the timer expires, the pieces since its start
+    /// count as its time.
     quiet: Vec<(Instant, Why)>,
 }
 
@@ -438,7 +438,7 @@ impl Toy {
         self.at(there, Event::Acknowledges { start, len });
     }
 
-    /// Assigns the silence to its reasons, now that it is over.
+    /// Assigns the quiet period to its reasons, now that it is over.
     fn account(&mut self, timer_since: Option<Instant>) {
         let quiet = std::mem::take(&mut self.quiet);
         for (index, (from, why)) in quiet.iter().enumerate() {

@@ -1,5 +1,5 @@
 //! Properties of the sender's windows, inferred from its flights. A capture does not contain the congestion window: it
-//! is at least the greatest flight since the last loss.
+//! is at least the maximum flight since the last loss.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -17,8 +17,8 @@ const SLOW_ROUNDS: u8 = 2;
 /// `tcp_tso_win_divisor`).
 const DEFERRED_PART: u64 = 3;
 
-/// If less than this part of the window is used, the reason is neither pacing, nor offload, nor a send buffer that is
-/// refilled late (Linux wakes a writer when a third is free). Our choice.
+/// If less than this fraction of the window is used, the reason is neither pacing, nor offload, nor a send buffer that
+/// is refilled late (Linux wakes a writer when a third is free). Our choice.
 const AMPLE_PART: u64 = 2;
 
 /// Phase of the congestion window.
@@ -48,7 +48,7 @@ pub(super) struct Windows {
     flight_before: Option<u64>,
     slow_rounds: u8,
     fill: Fill,
-    /// Greatest flight that the window is known to have allowed since the last loss.
+    /// Maximum flight that the window is known to have allowed since the last loss.
     proven: u64,
     /// Largest segment, and largest packet.
     mss: u64,
@@ -145,7 +145,7 @@ impl Windows {
     }
 
     /// Records that everything before `arrived` has arrived, and that `sent` is the end of the sent data. At the end of
-    /// a round, returns its greatest flight, or no flight if something other than a window limited the sender.
+    /// a round, returns its maximum flight, or no flight if something other than a window limited the sender.
     pub(super) fn arrived(&mut self, arrived: u64, sent: u64, flight: u64) -> Option<Flights> {
         if arrived < *self.round_ends.get_or_insert(sent) {
             return None;
@@ -206,7 +206,7 @@ mod tests {
         // A large packet of offload waits until all of it fits.
         windows.left(at(0), 16 * MSS, MSS, 30 * MSS, ms(1000));
         assert!(windows.has_room(13_999) && !windows.has_room(14_000));
-        // Two of a few segments count as no room.
+        // Two of a few segments count as no space.
         let mut small = Windows::new(MSS);
         small.left(at(0), MSS, MSS, 4 * MSS, ms(1000));
         assert!(small.has_room(1999) && !small.has_room(2000));

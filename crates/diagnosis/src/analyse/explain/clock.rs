@@ -1,11 +1,11 @@
-//! Durations without events, and the least time after which a sender's timer expires.
+//! Durations without events, and the minimum time after which a sender's timer expires.
 
 use dupack_tcp::rtt::RttEstimator;
 use dupack_tcp::time::{Duration, Instant};
 
 use super::lateness::Lateness;
 
-/// Least timeout of common senders: Linux's `TCP_RTO_MIN` and ns-2's `minrto_` (RFC 6298 §2.4 requires one second).
+/// Minimum timeout of common senders: Linux's `TCP_RTO_MIN` and ns-2's `minrto_` (RFC 6298 §2.4 requires one second).
 /// Reduced by a twentieth, because the sender's clock may differ from the capture's.
 pub(super) const RTO_MIN: Duration = Duration::from_millis(190);
 

@@ -6,7 +6,7 @@ use dupack_tcp::time::Instant;
 
 use crate::read::moment::Stage;
 
-/// Greatest number of zero windows listed, the first ones; more are only counted (our choice: no page shows more).
+/// Maximum number of zero windows listed, the first ones; more are only counted (our choice: no page shows more).
 const LISTED_MAX: usize = 64;
 
 /// Period in which the receive window was zero.

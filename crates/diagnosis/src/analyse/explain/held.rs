@@ -127,7 +127,7 @@ impl Held {
         segments > 1 && (self.segments > 0 || segments > self.usual())
     }
 
-    /// Returns the greatest number of segments that an ACK in order usually covers.
+    /// Returns the maximum number of segments that an ACK in order usually covers.
     fn usual(&self) -> usize {
         let all: u32 = self
             .in_order

@@ -27,7 +27,7 @@ const IN_ORDER_OF: u32 = 8;
 /// time).
 const SILENCE_MIN: Duration = Duration::from_millis(10);
 
-/// Greatest number of packets missing in a row: more are not a loss but another scheme of numbering (our choice: a
+/// Maximum number of packets missing in a row: more are not a loss but another scheme of numbering (our choice: a
 /// window of 64 KiB in full segments has 45).
 const MISSING_MAX: u64 = 4096;
 
@@ -48,7 +48,7 @@ pub(super) struct Hidden {
     message: Message,
 }
 
-/// State of the application's message after the last segment, as far as PSH tells (RFC 9293 §3.9.1.2).
+/// State of the application's message after the last segment, as far as PSH shows (RFC 9293 §3.9.1.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Message {
     /// The message may have ended.
@@ -60,7 +60,7 @@ enum Message {
 /// Nature of a packet that looks new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Looks {
-    /// New, as far as the numbers tell.
+    /// New, as far as the numbers shows.
     New,
     /// Its bytes had been sent before, as had all bytes up to `edge`.
     SentBefore {

@@ -14,7 +14,7 @@ use dupack_tcp::time::{Duration, Instant};
 use super::ledger::{Mark, Origin, is_before};
 use crate::read::moment::Departure;
 
-/// Greatest number of holes kept, the latest: far more than a window has in practice (our choice).
+/// Maximum number of holes kept, the latest: far more than a window has in practice (our choice).
 const HOLES_MAX: usize = 512;
 
 /// Part of a round trip: a segment that comes within this time after the hole appeared is older than any reaction of
@@ -24,13 +24,13 @@ const BEFORE_ANY_ANSWER: (u64, u64) = (9, 10);
 /// Number of identifications seen before their order counts as evidence (our choice).
 const IDS_TO_TRUST: u32 = 8;
 
-/// Greatest step from one packet's count to the next, including losses and reordering between them (our choice).
+/// Maximum step from one packet's count to the next, including losses and reordering between them (our choice).
 const NEAR: u16 = 256;
 
 /// One in this many steps may be larger: randomly chosen numbers are near in one of a hundred cases.
 const FAR_ONE_OF: u32 = 10;
 
-/// Least time to a retransmission before any ACK was seen: not longer than Linux's least timeout.
+/// Minimum time to a retransmission before any ACK was seen: not longer than Linux's minimum timeout.
 const SOON: Duration = Duration::from_millis(190);
 
 /// Missing bytes, and the packet that overtook them.

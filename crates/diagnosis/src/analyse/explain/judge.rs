@@ -301,8 +301,8 @@ impl Judge {
         case.timer_was_due() && age > found_by && (by_chance || !case.is_prompt())
     }
 
-    /// Records a departure of new data after a silence; `head_waits` is true if the first outstanding segment was sent
-    /// once.
+    /// Records a departure of new data after a quiet period; `head_waits` is true if the first outstanding segment was
+    /// sent once.
     pub fn sent_new(&mut self, timing: &Timing, outstanding: bool, head_waits: bool) {
         if let Phase::Loss { late, .. } = &mut self.phase
             && head_waits

@@ -1,4 +1,4 @@
-//! Delay of a segment to the capture point beyond the least delay, from its timestamp.
+//! Delay of a segment to the capture point beyond the minimum delay, from its timestamp.
 //!
 //! Away from the sender, segments are captured later than they left, and queues add to the delay. TSval gives the
 //! departure time in ticks of the sender's clock. The duration of a tick is measured from the capture and rounded to
@@ -21,8 +21,8 @@ const TICKS: [Duration; 7] = [
 /// Number of ticks from which the duration of a tick is measured.
 const TICKS_TO_TELL: u32 = 50;
 
-/// Least time of the measurement, which is repeated whenever twice the time has passed: growing queues make ticks look
-/// longer (our choice).
+/// Minimum time of the measurement, which is repeated whenever twice the time has passed: growing queues make ticks
+/// look longer (our choice).
 const TIME_TO_TELL: Duration = Duration::from_millis(300);
 
 /// Factor by which a tick may be longer than measured, for a capture that begins with a queue (our choice).
@@ -31,19 +31,19 @@ const LONGER: f64 = 1.2;
 /// Longest tick that is precise enough.
 const COARSE: Duration = Duration::from_millis(10);
 
-/// Departure times of segments, as far as timestamps tell.
+/// Departure times of segments, as far as timestamps shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lateness {
     first: Option<(Instant, u32)>,
     tick: Option<Duration>,
     /// Duration of the measurement.
     told_after: Duration,
-    /// Least difference between the capture's clock and the sender's, in nanoseconds.
+    /// Minimum difference between the capture's clock and the sender's, in nanoseconds.
     least: i64,
 }
 
 impl Lateness {
-    /// Returns the delay of a segment captured at `at` beyond the least delay; `None` if it is unknown.
+    /// Returns the delay of a segment captured at `at` beyond the minimum delay; `None` if it is unknown.
     pub fn of(&mut self, at: Instant, stamp: Option<u32>) -> Option<Duration> {
         let stamp = stamp?;
         let &mut (start, first) = self.first.get_or_insert((at, stamp));

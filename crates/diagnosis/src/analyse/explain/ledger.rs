@@ -11,9 +11,9 @@ use super::account::Account;
 use super::held::Rest;
 use crate::analyse::cause::{Cause, Class, Need, Retransmission};
 
-/// Part of the least round trip: an ACK that covers a segment sooner after its retransmission was not caused by it.
-/// Less than the whole, because the least round trip seen may exceed the path's, if a queue stood at every sample (our
-/// choice).
+/// Part of the minimum round-trip time: an ACK that covers a segment sooner after its retransmission was not caused by
+/// it. Less than the whole, because the minimum round-trip time seen may exceed the path's, if a queue stood at every
+/// sample (our choice).
 const SOONER_THAN_ANY: (u64, u64) = (3, 4);
 
 /// Retransmissions of one stream.
@@ -402,7 +402,7 @@ impl Entry {
     }
 }
 
-/// Returns the time within which nothing is acknowledged, if the least round trip is `rtt`.
+/// Returns the time within which nothing is acknowledged, if the minimum round-trip time is `rtt`.
 pub(super) fn sooner_than_any(rtt: Duration) -> Duration {
     let (part, whole) = SOONER_THAN_ANY;
     rtt.saturating_mul(part) / whole

@@ -6,33 +6,33 @@
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Number of packets of an interval whose rate is measured, and the least number of such intervals (our choice).
+/// Number of packets of an interval whose rate is measured, and the minimum number of such intervals (our choice).
 const STRETCH: usize = 16;
 const STRETCHES_MIN: usize = 6;
-/// Greatest number of intervals kept.
+/// Maximum number of intervals kept.
 const STRETCHES_MAX: usize = 512;
 
-/// Part of the time that must lie in intervals whose rate is near the median, and the greatest deviation from the
-/// median (our choice: a shaper's clock).
+/// Part of the time that must lie in intervals whose rate is near the median, and the maximum deviation from the median
+/// (our choice: a shaper's clock).
 const EVEN_PART: f64 = 0.8;
 const EVEN_WITHIN: f64 = 0.05;
 
 /// Part of an interval's packets that must follow the previous packet by the time that the rate requires, and the
-/// greatest deviation from that time (our choice: timers of hosts are late by about 20 µs, and sometimes by more).
+/// maximum deviation from that time (our choice: timers of hosts are late by about 20 µs, and sometimes by more).
 const EVEN_PACKETS: f64 = 0.75;
 const EVEN_GAP: f64 = 0.25;
 
 /// Part of the active time that the intervals must cover (our choice): the rate within bursts is that of a host's link.
 const MEASURED_PART: f64 = 0.6;
 
-/// Longest time from an ACK to a packet that it triggers, also as an inverse part of the time since the previous packet
-/// (our choice: a host takes about 10 µs, and packets that are not triggered seldom follow an ACK so closely by
+/// Longest time from an ACK to a packet that it triggers, also as an inverse fraction of the time since the previous
+/// packet (our choice: a host takes about 10 µs, and packets that are not triggered seldom follow an ACK so closely by
 /// chance).
 const PROMPT: Duration = Duration::from_millis(1);
 const PROMPT_PART: u64 = 8;
 /// Part of an interval's packets that must follow ACKs for the interval to depend on ACKs (our choice).
 const ANSWERS_PART: f64 = 0.75;
-/// Greatest ratio of the variation of times from ACK to packet to the variation of times between packets, for an
+/// Maximum ratio of the variation of times from ACK to packet to the variation of times between packets, for an
 /// interval that depends on ACKs (our choice). The latter includes the variation of the ACKs. With a greater ratio,
 /// ACKs come before packets by chance.
 const ANSWERS_UNEVEN: f64 = 2.0;

@@ -6,11 +6,11 @@
 
 use super::{BlackHole, Evidence};
 
-/// Least number of transmissions of a segment in full size since any segment of that size arrived (our choice: at 10 %
-/// loss, the chance is one in a thousand).
+/// Minimum number of transmissions of a segment in full size since any segment of that size arrived (our choice: at 10
+/// % loss, the chance is one in a thousand).
 const FULL_MIN: u32 = 3;
 
-/// Least number of pieces of one size that have arrived since (our choice: segments that are short for other reasons
+/// Minimum number of pieces of one size that have arrived since (our choice: segments that are short for other reasons
 /// are fewer).
 const PIECES_MIN: u32 = 3;
 

@@ -15,8 +15,8 @@ use crate::read::moment::{Arrival, Departure};
 /// of the MTU, and the ends of messages).
 const SIZES_MAX: usize = 16;
 
-/// Least number of transmissions of a size that never arrives, in total and of one segment (our choice: a lost segment
-/// and its lost retransmissions are fewer; at 10 % loss, the chance is one in ten thousand).
+/// Minimum number of transmissions of a size that never arrives, in total and of one segment (our choice: a lost
+/// segment and its lost retransmissions are fewer; at 10 % loss, the chance is one in ten thousand).
 const SWALLOWED_MIN: u64 = 4;
 const ATTEMPTS_MIN: u32 = 4;
 
@@ -28,7 +28,7 @@ const REPEATS_MAX: usize = 64;
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     sent: u64,
-    /// Greatest number of transmissions of one segment.
+    /// Maximum number of transmissions of one segment.
     attempts: u32,
     /// First byte of the segment that was sent last, and its number of transmissions in a row.
     last: Option<(u64, u32)>,

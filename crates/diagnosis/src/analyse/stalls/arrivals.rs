@@ -19,7 +19,7 @@ const DELAYS: [(Duration, Duration); 2] = [
 /// Delay of an ACK that hardly any receiver exceeds (our choice; RFC 9293 §3.8.6.3 permits half a second).
 const DELAY_MAX: Duration = Duration::from_millis(220);
 
-/// Least number of delayed ACKs that are attributed to the receiver (our choice).
+/// Minimum number of delayed ACKs that are attributed to the receiver (our choice).
 const DELAYED_MIN: u64 = 2;
 
 /// Number of full segments that a receiver acknowledges at once (RFC 9293 §3.8.6.3).

@@ -16,7 +16,7 @@ pub enum StallKind {
     ResourceConstraint,
     /// The peer requested nothing: the next packet was its own.
     ClientIdle,
-    /// The peer's receive window was shut.
+    /// The peer's receive window was closed.
     ZeroWindow,
     /// Packets were late, and nothing was retransmitted: ACKs or, in a capture at the receiver, data segments.
     PacketDelay,

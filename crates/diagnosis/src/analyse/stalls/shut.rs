@@ -1,11 +1,11 @@
-//! Stalls of a shut receive window: one per closure, regardless of the number of probes. The budget determines when the
-//! window is shut, so that both report the same time.
+//! Stalls of a closed receive window: one per closure, regardless of the number of probes. The budget determines when
+//! the window is closed, so that both report the same time.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::{Before, Remedy, Stall, StallKind, Stalls, WaitedFor};
 
-/// Receive window that is shut.
+/// Receive window that is closed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shut {
     since: Instant,
@@ -15,7 +15,7 @@ pub(super) struct Shut {
 }
 
 impl Stalls {
-    /// Records whether the receive window is shut after `packet`.
+    /// Records whether the receive window is closed after `packet`.
     pub fn window_is_shut(&mut self, at: Instant, packet: u64, is_shut: bool) {
         let at = self.before.map_or(at, |before| before.at.max(at));
         let Some(shut) = &mut self.shut else {
@@ -45,12 +45,12 @@ impl Stalls {
         self.settle_opened();
     }
 
-    /// `true` if the receive window had no room.
+    /// `true` if the receive window had no space.
     pub(super) const fn is_shut(&self, before: &Before) -> bool {
         self.shut.is_some() || matches!(before.window, Some(0))
     }
 
-    /// Merges a stall of a shut window into the closure; returns any other stall.
+    /// Merges a stall of a closed window into the closure; returns any other stall.
     pub(super) fn while_open(&mut self, stall: Stall) -> Option<Stall> {
         let shut = self.shut.as_mut();
         let Some(shut) = shut.filter(|_| stall.kind == StallKind::ZeroWindow) else {

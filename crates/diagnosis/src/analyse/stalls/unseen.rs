@@ -1,8 +1,8 @@
 //! Timeouts for segments that were lost before the capture point. Their number is known after they have been
 //! retransmitted.
 //!
-//! If the retransmission is also lost before the capture point, it leaves no trace: the silence before it and the
-//! silence after it are one stall.
+//! If the retransmission is also lost before the capture point, it leaves no trace: the quiet period before it and the
+//! quiet period after it are one stall.
 
 use super::kind::StallKind;
 use super::{Before, Distance, Message, SMALL_FLIGHT, Stall, Stalls};

@@ -15,7 +15,7 @@ pub(super) const STEPS: u16 = 16_384;
 /// Unit of time (ours): a full packet takes as long at 12 Gbit/s.
 const TICK_NS: u64 = 1024;
 
-/// Maximum silence; nothing after a longer one is followed (ours: slightly more than an hour).
+/// Maximum quiet period; nothing after a longer one is followed (ours: slightly more than an hour).
 const SILENCE_TICKS: u64 = (1 << 32) - 1;
 
 /// Maximum bytes of a step: five for its ticks, and two for its wire size.

@@ -120,7 +120,7 @@ fn silences_of_any_length_are_part_of_a_course() {
         let at = Instant::ZERO + Duration::from_secs_f64(at);
         course.sent(at, n * PACKET, PACKET, n != 3);
     }
-    // The loss lies after the silence before the fifth packet, in which the fourth is only a retransmission.
+    // The loss lies after the quiet period before the fifth packet, in which the fourth is only a retransmission.
     course.lost(3 * PACKET + 1);
     let events = course.events();
     for (event, at) in events.iter().zip(times) {

@@ -1,4 +1,4 @@
-//! Pieces of silences and the limits they are assigned to.
+//! Pieces of quiet periods and the limits they are assigned to.
 
 use super::*;
 use crate::analyse::budget::film::{at, ms};
@@ -19,7 +19,7 @@ const fn piece(from: u64, to: u64, look: Look) -> Piece {
     }
 }
 
-/// Returns the kinds of a silence with these pieces after `tail`, each with the millisecond at which it ends.
+/// Returns the kinds of a quiet period with these pieces after `tail`, each with the millisecond at which it ends.
 fn settled(tail: Tail, pieces: &[Piece], ending: Ending) -> Vec<(u64, Kind)> {
     let mut quiet = Quiet::new();
     quiet.begin(tail);

@@ -10,8 +10,8 @@ use crate::analyse::explain::ledger::Certainty;
 /// Number of duplicate ACKs, or of segments sacked beyond a hole, that indicate a loss (RFC 5681 §3.2, RFC 6675).
 pub(in crate::analyse::explain) const DUP_THRESHOLD: u64 = 3;
 
-/// Inverse part of the least round trip that separates RACK's timer from a timeout: twice RACK's initial quarter (RFC
-/// 8985 §6.2).
+/// Inverse fraction of the minimum round-trip time that separates RACK's timer from a timeout: twice RACK's initial
+/// quarter (RFC 8985 §6.2).
 pub(super) const REORDERING_WINDOW_DIVISOR: u64 = 2;
 
 /// Lateness of Linux's timers: two ticks of at most 4 ms at 250 Hz, and processing time.
@@ -72,8 +72,8 @@ impl Case {
         !self.is_prompt() && self.timing.silence > reordering + TIMER_SLACK
     }
 
-    /// `true` if the silence excludes everything but the retransmission timer: RACK never waits longer than a smoothed
-    /// round trip (RFC 8985 §6.2).
+    /// `true` if the quiet period excludes everything but the retransmission timer: RACK never waits longer than a
+    /// smoothed round trip (RFC 8985 §6.2).
     pub(in crate::analyse::explain) fn follows_long_silence(&self) -> bool {
         !self.is_prompt() && self.timing.silence > self.timing.rtt.smoothed + TIMER_SLACK
     }

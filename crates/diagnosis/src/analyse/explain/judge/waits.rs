@@ -19,10 +19,10 @@ const TWICE: std::ops::RangeInclusive<f64> = 1.85..=2.15;
 /// Longest wait of a probe, in smoothed round trips (RFC 8985 §7.2: two).
 const PROBE_BEFORE: (u64, u64) = (5, 2);
 
-/// Greatest difference of two instants that count as equal: rounding errors.
+/// Maximum difference of two instants that count as equal: rounding errors.
 const SAME: Duration = Duration::from_micros(2);
 
-/// Retransmission of the first segment, and the silence before it.
+/// Retransmission of the first segment, and the quiet period before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
     start: u64,
