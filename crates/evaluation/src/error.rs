@@ -55,8 +55,8 @@ pub enum EvaluationError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Delivery(#[from] DeliveryError),
-    /// A file is not a report card.
-    #[error("{path} is not a report card: {cause}")]
+    /// A file cannot be read as a report card.
+    #[error("cannot read {path} as a report card: {cause}")]
     #[diagnostic(help(
         "name a card.json that `dupack evaluate` wrote, or its output with --format json"
     ))]

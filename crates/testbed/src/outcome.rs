@@ -350,7 +350,10 @@ mod tests {
         let verdict = Contest::of(&results, 0);
         assert!(verdict.stacks.iter().all(|stack| stack.mark == Mark::Plain));
         let why = verdict.no_answer().unwrap();
-        for part in ["0 of sack/reno, 1 of kernel:reno", "at least 3, and half of its runs"] {
+        for part in [
+            "0 of sack/reno, 1 of kernel:reno",
+            "at least 3, and half of its runs",
+        ] {
             assert!(why.contains(part), "{why}");
         }
         let [count, none] = &results.warnings[..] else {
