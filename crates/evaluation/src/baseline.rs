@@ -69,7 +69,7 @@ mod tests {
             (fault(&one, "full-backoff", "quick", 3), "3 of its runs"),
             (
                 fault(&["rack/reno", "rack/bbr"], "full-backoff", "quick", 0),
-                "2 cards",
+                "there are 2",
             ),
         ] {
             let fault = fault.unwrap_or_default();
