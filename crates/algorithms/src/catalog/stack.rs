@@ -178,7 +178,7 @@ impl fmt::Display for StackSpec {
     }
 }
 
-/// Entry of a stack with the values of its parameters in a dialect.
+/// Entry of a stack with the values of its parameters in one dialect.
 #[derive(Clone, Debug)]
 pub struct Effective<'a> {
     /// Axis of the entry.
@@ -192,9 +192,9 @@ pub struct Effective<'a> {
 /// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The dialect's default.
+    /// The default of the dialect.
     Default,
-    /// The stack's text.
+    /// The text of the stack.
     Given,
 }
 
@@ -217,8 +217,8 @@ impl Catalog {
         stacks.filter(|stack| self.forbids(stack.names()).is_none())
     }
 
-    /// Returns a subset of [`stacks`](Self::stacks) in which every two entries that may stand in one stack do so at
-    /// least once, for callers that cannot afford the product of four lists.
+    /// Returns a subset of [`stacks`](Self::stacks) in which every two entries that may be combined occur together at
+    /// least once, for callers for which the product of four lists is too large.
     pub fn stacks_by_pairs(&self) -> impl Iterator<Item = StackSpec> + '_ {
         let mut seen = BTreeSet::new();
         self.stacks().filter(move |stack| {
@@ -235,7 +235,7 @@ impl Catalog {
     }
 }
 
-/// Reads a stack, or returns the problem and its place in the text.
+/// Reads a stack, or returns the problem and its position in the text.
 fn read(text: &str, catalog: &Catalog) -> Result<StackSpec, Fault> {
     let parts = parse::parts(text).map_err(|(at, problem)| (at, told(catalog, problem)))?;
     let places = [0, 1, 2, 3].map(|axis| parts[axis].at.clone());
@@ -255,7 +255,7 @@ fn read(text: &str, catalog: &Catalog) -> Result<StackSpec, Fault> {
     }
 }
 
-/// Adds the known names to a problem that the parser found.
+/// Adds the known names to a problem that the parser has found.
 fn told(catalog: &Catalog, problem: StackProblem) -> StackProblem {
     match problem {
         StackProblem::NoName { axis, .. } => StackProblem::NoName {
@@ -313,7 +313,7 @@ fn unknown(catalog: &Catalog, axis: Axis, name: &str) -> StackProblem {
 /// Entry with the parameters that were given.
 struct Chosen<P: ?Sized> {
     entry: Arc<Entry<P>>,
-    /// Values by the index of the parameter among the entry's specifications, in that order.
+    /// Values with the index of the parameter among the entry's specifications, in the order of the indices.
     given: Vec<(usize, Value)>,
 }
 
@@ -337,7 +337,7 @@ impl<P: Plugin + ?Sized> Chosen<P> {
         }
     }
 
-    /// Notes a value for a parameter; does nothing and returns `false` if it has one already.
+    /// Stores a value for a parameter. If the parameter already has a value, it does nothing and returns `false`.
     fn give(&mut self, index: usize, value: Value) -> bool {
         if self.value_given(index).is_some() {
             return false;
@@ -433,7 +433,7 @@ impl<P: ?Sized> fmt::Debug for Chosen<P> {
     }
 }
 
-/// Equal if the entry is the same, and the parameters are the same in every dialect.
+/// Two values are equal if the entry is the same, and the parameters are the same in every dialect.
 impl<P: Plugin + ?Sized> PartialEq for Chosen<P> {
     fn eq(&self, other: &Self) -> bool {
         self.entry.name() == other.entry.name() && self.deviations().eq(other.deviations())
