@@ -74,7 +74,8 @@
 //! ```
 //!
 //! `fix` removes a parameter from the list and sets it to an expression, which may use the preceding fields. Both can
-//! also change a group within the group: `fix(growth.increase = 1.0)`. A name that the group does not have does not compile:
+//! also change a group within the group: `fix(growth.increase = 1.0)`. A name that the group does not have does not
+//! compile:
 //!
 //! ```compile_fail,E0609
 //! # use dupack_algorithms::catalog::{Parameters, Switch};
@@ -305,7 +306,7 @@ pub struct Field<T> {
     offer: Offer,
 }
 
-/// Tells whether users can set a parameter.
+/// Availability of a parameter to users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Offer {
     Offered,
