@@ -263,8 +263,8 @@ fn three_later_transmissions_acknowledged_make_a_loss() {
     assert_eq!(t.receive(101, ack(1).sack(2, 3)), "new:9");
     assert_eq!(t.receive(102, ack(1).sack(2, 4)), "new:10");
     assert_eq!(t.in_flight(), 8.0);
-    // The third ACK reports 4 and removes 1 from WAITLIST: 6 of the 8 segments remain, and the retransmission makes 7. The
-    // flight of 10 is halved to 5. The retransmission does not wait until the window permits it.
+    // The third ACK reports 4 and removes 1 from WAITLIST: 6 of the 8 segments remain, and the retransmission makes 7.
+    // The flight of 10 is halved to 5. The retransmission does not wait until the window permits it.
     assert_eq!(t.receive(103, ack(1).sack(2, 5)), "order:1");
     assert_eq!((t.cwnd(), t.in_flight()), (5.0, 7.0));
     assert_eq!(t.receive(104, ack(1).sack(2, 6)), "");
