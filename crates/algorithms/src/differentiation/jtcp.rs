@@ -18,11 +18,11 @@
 //! Readings; the paper was available only through other texts (Park et al.; the ratio and the k/cwnd also in US patent
 //! 9 432 297):
 //!
-//! - The sender has no arrival times at the receiver. R is the arrival time of the ACK and S the time at which the newest
-//!   segment that it reports was sent, so D(i) = RTT(i) − RTT(i−1), without timestamps. Jitter of the reverse path and of
-//!   delayed ACKs is included.
-//! - D keeps its sign, so a queue that grows and drains within the round trip gives 0; `jitter = absolute` sums |D| as in
-//!   RFC 3550.
+//! - The sender has no arrival times at the receiver. R is the arrival time of the ACK and S the time at which the
+//!   newest segment that it reports was sent, so D(i) = RTT(i) − RTT(i−1), without timestamps. Jitter of the reverse
+//!   path and of delayed ACKs is included.
+//! - D keeps its sign, so a queue that grows and drains within the round trip gives 0; `jitter = absolute` sums |D| as
+//!   in RFC 3550.
 //! - A round trip ends with the ACK of a segment sent after it began; Jr is the value of the last complete one.
 //! - The last reduction is one for congestion, including timeouts. RTT in this rule is the smoothed round-trip time.
 //!   According to the rule, every further loss within one RTT of the reduction counts as wireless.

@@ -21,8 +21,8 @@
 //!
 //! Readings where the paper is not specific:
 //! - A segment first sent after the loss was detected may also be lost, before recovery mode ends.
-//!   This is a new loss event. It is detected like the first one, by three ACKs that report something above the segment,
-//!   and halves the window again. The report takes a round trip, so there is at most one event per round trip
+//!   This is a new loss event. It is detected like the first one, by three ACKs that report something above the
+//!   segment, and halves the window again. The report takes a round trip, so there is at most one event per round trip
 //!   (`new_loss = halve`). `new_loss = ignore` retransmits the segment and leaves the window unchanged.
 //! - A lost retransmission is detected only by the timer.
 //! - After a timeout everything outstanding is lost, recovery mode ends, sacked segments are not

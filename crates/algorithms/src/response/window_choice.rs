@@ -12,13 +12,13 @@
 //! window.
 //!
 //! The paper names the seven windows and defines none of them. Readings:
-//! - The average is over the ACKs of the connection, each with the current window at its arrival (`average = mean`): this
-//!   is the usual meaning of the word, and simple to compute in a simulator. `average = ewma` is exponentially weighted:
-//!   every ACK has the weight `gain`.
+//! - The average is over the ACKs of the connection, each with the current window at its arrival (`average = mean`):
+//!   this is the usual meaning of the word, and simple to compute in a simulator. `average = ewma` is exponentially
+//!   weighted: every ACK has the weight `gain`.
 //! - The maximum is over the whole connection, including the first slow start.
 //! - The buffer is exactly as large as the paper's maximum window: 48 packets (§4.2).
-//! - The bandwidth is computed from the ACKs, round by round (`Bandwidth`); the delay is the minimum round-trip time, so
-//!   the product does not include the queue. Before there is a sample, TCP's response is used.
+//! - The bandwidth is computed from the ACKs, round by round (`Bandwidth`); the delay is the minimum round-trip time,
+//!   so the product does not include the queue. Before there is a sample, TCP's response is used.
 
 use alloc::vec;
 use alloc::vec::Vec;
