@@ -15,7 +15,7 @@
 //! }
 //! ```
 //!
-//! In place of `()` stands the struct of its parameters ([`typed`](super::typed)).
+//! An algorithm with parameters has the struct of its parameters in place of `()` ([`typed`](super::typed)).
 
 use core::fmt;
 

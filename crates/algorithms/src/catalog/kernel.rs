@@ -108,7 +108,7 @@ enum Offers {
     Released(KernelVersion),
 }
 
-/// Presence of a congestion control in a kernel.
+/// Availability of a congestion control in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// Built in or loaded.
@@ -150,7 +150,7 @@ impl Kernel {
         &self.name
     }
 
-    /// Returns the presence of `control` in the kernel.
+    /// Returns the availability of `control` in the kernel.
     #[must_use]
     pub fn presence(&self, control: &KernelControl) -> Presence {
         match &self.offers {

@@ -322,7 +322,7 @@ pub enum Usual {
 }
 
 impl Setting {
-    /// Returns a setting that is not Linux's default.
+    /// Creates a setting that is not Linux's default.
     #[must_use]
     pub fn changed(place: Place, value: impl Into<Text>) -> Self {
         Self {

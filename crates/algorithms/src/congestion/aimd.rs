@@ -78,7 +78,7 @@ pub struct IncreaseParameters {
         default = 1.0,
     )]
     pub increase: f64,
-    /// use of the window that is required for growth
+    /// required use of the window before it may grow
     #[parameter(
         source = "rfc: RFC 7661's aim, simplified; linux: tcp_is_cwnd_limited; ns2 grows regardless",
         default(
@@ -88,7 +88,7 @@ pub struct IncreaseParameters {
         ),
     )]
     pub validate: Validation,
-    /// congestion window validation (RFC 7661): an unused window is kept and watched, in place of `validate`
+    /// congestion window validation (RFC 7661): an unused window is kept and monitored; replaces `validate`
     #[parameter(
         source = "RFC 7661 (experimental); linux has RFC 2861's way",
         default = Switch::Off,
@@ -161,7 +161,7 @@ pub struct DecreaseParameters {
         default = 2,
     )]
     pub min_ssthresh: u64,
-    /// quantities that min_ssthresh bounds after a loss found by ACKs
+    /// quantities that min_ssthresh applies to after a loss found by ACKs
     #[parameter(
         source = "rfc: RFC 5681 §3.2 sets cwnd from ssthresh; ns2: tcp.cc, slowdown, halves both alone",
         default(rfc = Floor::Both, linux = Floor::Both, ns2 = Floor::Ssthresh),
@@ -184,7 +184,7 @@ pub struct DecreaseParameters {
 enum SlowStart {
     Ordinary,
     AfterTimeout,
-    /// Slow start whose growth is set from outside.
+    /// Slow start whose speed is set by [`Increase::set_pace`].
     Paced(Pace),
 }
 
@@ -205,7 +205,7 @@ pub struct Increase {
     /// L in bytes, in ordinary slow start.
     limit: f64,
     limit_after_timeout: f64,
-    /// Bytes per round trip in congestion avoidance.
+    /// Increase per round trip in congestion avoidance, in bytes.
     slope: f64,
     validate: Validation,
     slow_start: SlowStart,

@@ -236,7 +236,7 @@ pub trait AimdVariant: Debug + Send + 'static {
     }
 }
 
-/// Congestion control made of AIMD and a variant.
+/// Congestion control that consists of AIMD and a variant.
 #[derive(Debug)]
 pub(super) struct AimdControl<V> {
     pub(super) variant: V,

@@ -175,7 +175,7 @@ pub struct Bbr {
     cycle: Cycle,
     probe_rtt: ProbeRtt,
     drain_start_round: u64,
-    /// Sending resumed after an idle period, and nothing has been delivered since.
+    /// `true` if sending resumed after an idle period and nothing has been delivered since.
     idle_restart: bool,
     /// Current recovery episode, and the values that are restored if it is undone.
     episode: Episode,

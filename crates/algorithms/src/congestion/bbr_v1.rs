@@ -134,7 +134,7 @@ pub struct BbrV1 {
     cycle: Cycle,
     aggregation: Aggregation,
     long_term: LongTerm,
-    /// Sending resumed after an idle period, and nothing has been delivered since.
+    /// `true` if sending resumed after an idle period and nothing has been delivered since.
     idle_restart: bool,
     phase: Phase,
     /// Phase at the last ACK (`prev_ca_state`).
@@ -221,7 +221,7 @@ impl BbrV1 {
         self.reset_long_term();
     }
 
-    /// `CA_EVENT_TX_START` after an idle period of the application.
+    /// Handles the end of an idle period of the application (`CA_EVENT_TX_START`).
     fn restart_from_idle(&mut self) {
         self.idle_restart = true;
         self.aggregation.restart(self.now);

@@ -101,7 +101,7 @@ pub enum UndoCurve {
 /// CUBIC's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct CubicParameters {
-    /// steepness of the growth away from the last maximum of the window (C)
+    /// steepness of the growth with the distance in time from the plateau (C)
     #[parameter(
         basic,
         source = "RFC 9438 §5.1; linux: bic_scale = 41, times 10/1024",
@@ -214,7 +214,7 @@ enum Origin {
 struct Stage {
     /// Start of t, which is moved forward while the window is not used.
     start: Instant,
-    /// Time of the last ACK, or of the end of an idle period.
+    /// Time of the last ACK, or of the end of the last idle period.
     last: Instant,
     /// K in seconds.
     k: f64,
@@ -223,7 +223,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Excludes the time since the last ACK.
+    /// Moves the start of t forward by the time since the last ACK, so that this time does not count.
     fn pause(&mut self, now: Instant) {
         self.start += now.since(self.last);
         self.last = now;

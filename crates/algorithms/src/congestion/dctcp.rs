@@ -109,7 +109,7 @@ impl Dctcp {
         }
     }
 
-    /// Observes an ACK (§3.3, steps 1 to 8).
+    /// Counts the bytes and marks of an ACK (§3.3, steps 1 to 8).
     fn observe(&mut self, ack: &AckFacts<'_>, nxt: u64, smss: f64) {
         let acked = ack.acked_bytes as f64;
         self.observed.acked += acked;
@@ -212,7 +212,7 @@ mod tests {
                 .on_ack(&ack, Credit::new(1, ack.acked_bytes), &view);
         }
 
-        /// Returns the window after a mark at 100 segments.
+        /// Returns the window in segments after a mark at 100 segments.
         fn marked(&self) -> f64 {
             let mut loss = loss_facts(0, 100);
             loss.rule = LossRule::MARK;

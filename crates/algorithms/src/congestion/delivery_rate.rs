@@ -93,7 +93,7 @@ pub(super) struct LossSample {
 pub(super) struct Sampler {
     quiet: Quiet,
     segments: VecDeque<Snapshot>,
-    /// Number of the segment at the front.
+    /// Number of the segment at the front of `segments`.
     first: u64,
     pub delivered: u64,
     pub delivered_time: Instant,

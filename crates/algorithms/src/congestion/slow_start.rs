@@ -27,7 +27,7 @@ pub enum SlowStartRule {
     Standard,
     /// HyStart: the round-trip time rises, or a train of ACKs is as long as half of it
     Hystart,
-    /// HyStart++: slower growth when the round-trip time rises, then the end (RFC 9406)
+    /// HyStart++: slow start grows more slowly when the round-trip time rises, and then ends (RFC 9406)
     #[choice("hystart++")]
     HystartPlusPlus,
 }

@@ -87,7 +87,7 @@ impl Delay {
     }
 }
 
-/// Effect of the next ACK at a backlog.
+/// Use of the next ACK while there is a backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Grow,

@@ -223,7 +223,7 @@ mod tests {
             s.look(at(ms), srtt);
             s.count(1000.0, 1000.0);
         }
-        // Six ACKs of 1000 B counted between 0 and 60 ms: `look` runs before the seventh is counted.
+        // Six ACKs of 1000 B have been counted between 0 and 60 ms, because `look` runs before the seventh is counted.
         let sample = 6000.0 / 0.060;
         assert!((s.nearly - sample / 8.0).abs() < 1e-6);
         assert!((s.estimate - sample / 64.0).abs() < 1e-6);

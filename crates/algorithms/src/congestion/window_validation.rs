@@ -155,7 +155,7 @@ struct Validating {
     /// Start of the non-validated phase; `None` in the validated phase.
     since: Option<Instant>,
     recovery: Option<Recovery>,
-    /// Slow start threshold after the end of an idle period.
+    /// Slow start threshold to be set at the next ACK, after an idle period.
     ssthresh_due: Option<f64>,
 }
 
@@ -376,7 +376,8 @@ impl CongestionControl for Validating {
         }
     }
 
-    /// A control that paces its window does so in both phases.
+    /// If the control paces its window, it does so in both phases; otherwise the wrapper paces in the non-validated
+    /// phase.
     fn pacing(&self) -> Pacing {
         match self.inner.pacing() {
             Pacing::Off => Pacing::Rate,

@@ -132,7 +132,7 @@ impl DuplicateAcks {
         self.smss = u64::from(smss);
     }
 
-    /// Returns `true` if `una` covers everything that was outstanding when the loss event began.
+    /// Returns `true` if `una` covers all data that was outstanding when the loss event began.
     pub(super) fn covers_event(&self, una: u64) -> bool {
         self.recover.is_none_or(|recover| una >= recover)
     }

@@ -388,7 +388,7 @@ impl Recovery for Fack {
                 self.rto_edge = 0;
                 self.resend.begin(view, LossRule::TIMEOUT);
             }
-            // The SACKs are still known, and the sacked segments need not be retransmitted.
+            // The SACKs are still known, so the sacked segments need not be retransmitted.
             AfterRto::Resume | AfterRto::Suspend => self.rto_edge = board.nxt(),
         }
         self.waiting = None;

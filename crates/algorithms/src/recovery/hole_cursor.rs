@@ -43,7 +43,7 @@ impl HoleCursor {
         Some(hole)
     }
 
-    /// Moves to the position of the next new segment.
+    /// Moves to the end of the outstanding segments, where the next new segment will be.
     pub(super) fn leap_to_end(&mut self, board: &Scoreboard) {
         self.id = board.end();
         self.sacked_below = board.sacked_bytes();

@@ -103,10 +103,10 @@ enum Cause {
     /// from the segments that the ACK reports for the first time
     Inferred,
     // §2.2.1.
-    /// by a fine timestamp, echoed by the ACK
+    /// by a timestamp of fine resolution, which the ACK echoes
     Timestamp,
     // §4.2.
-    /// by the transmission order, echoed by the ACK
+    /// by the transmission order, which the ACK echoes
     OrderEcho,
 }
 
@@ -144,7 +144,7 @@ impl Opening {
 struct Stamp {
     /// TSval (unwrapped) or order of the transmission.
     value: u64,
-    /// ACKs counted before the transmission, or up to and including the ACK.
+    /// Number of ACKs counted before the transmission, or up to and including the ACK.
     acks: u64,
 }
 

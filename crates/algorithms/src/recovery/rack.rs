@@ -56,7 +56,7 @@ use super::two_lists::{Transmission, TwoLists};
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Context, Entry, InLinux, Needs, Parameters, Switch};
 
-/// Rule of a delivered segment that was sent sufficiently later (RFC 8985 §6.2).
+/// Rule of a segment that a sufficiently later transmission has overtaken (RFC 8985 §6.2).
 pub const OVERTAKEN: LossRule = LossRule::new(&RuleWords {
     name: "rack",
     meaning: "later segment delivered (RACK)",
@@ -92,7 +92,7 @@ struct MostRecent {
     rtt: Duration,
 }
 
-/// Result of a round of loss detection.
+/// Losses found by one run of loss detection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     first: Option<SegmentId>,

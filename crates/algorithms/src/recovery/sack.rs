@@ -54,7 +54,7 @@ pub(super) struct Rfc6675 {
     dup_threshold: u32,
     /// `On` if the first duplicate ACKs permit new data (RFC 3042).
     limited_transmit: Switch,
-    /// `On` if `NextSeg` has its rule 4.
+    /// `On` if `NextSeg` includes rule 4.
     rescue_allowed: Switch,
     rto_timer: RtoPolicy,
     phase: Phase,

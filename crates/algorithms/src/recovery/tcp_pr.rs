@@ -56,7 +56,7 @@ struct TcpPr {
     lists: TwoLists<Option<u32>>,
     /// Upper bound of the round-trip time, in seconds.
     ewrtt: Option<f64>,
-    /// Order of the last transmission so far.
+    /// Order of the last transmission.
     last_order: u64,
     /// Order up to which transmissions belong to the last loss event.
     event_order: u64,

@@ -70,7 +70,7 @@ pub(super) fn in_ticks(tick: Duration, now: Instant, at: Instant) -> Instant {
     now + tick.saturating_mul(ticks.saturating_add(2))
 }
 
-/// Probe timer and probe. See the [module](self).
+/// State of the probe timer and of the probe. See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Tlp {
     max_ack_delay: Duration,
@@ -130,7 +130,7 @@ impl Tlp {
         self.pto_at
     }
 
-    /// Returns `true` if the timer has expired.
+    /// Returns `true` if the timer has expired, and marks the probe as due.
     pub(super) fn expire(&mut self, view: &View<'_>) -> bool {
         if self.pto_at.is_none_or(|at| at > view.now) {
             return false;

@@ -33,7 +33,7 @@ use crate::catalog::{Choice, Entry, Parameters};
 /// Meaning of the blank cells of Table 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Threshold {
-    /// the chosen window: congestion avoidance begins at once
+    /// the chosen window, so congestion avoidance begins at once
     Cwnd,
     /// the threshold after TCP's own response
     Tcp,

@@ -223,8 +223,8 @@ impl Response for Dynamic {
     }
 }
 
-/// Exponentially weighted means and (co)variances of the data in flight, in bytes, and of the round-trip time, in
-/// seconds.
+/// Exponentially weighted means, variance and covariance of the data in flight, in bytes, and of the round-trip time,
+/// in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moments {
     samples: u64,

@@ -12,7 +12,7 @@ pub(super) enum Episode {
     Open,
     /// Fast recovery, until the data before this offset is acknowledged.
     Fast { point: u64 },
-    /// A timeout, before the first transmission after it.
+    /// After a timeout, before the first transmission after it.
     TimedOut,
     /// Recovery after a timeout, until the data before this offset is acknowledged.
     Timeout { point: u64 },

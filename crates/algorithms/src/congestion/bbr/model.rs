@@ -1,5 +1,4 @@
-//! The model of the path: round trips, bandwidth, round-trip time, aggregation, and the
-//! short-term bounds (§5.5).
+//! Model of the path: round trips, bandwidth, round-trip time, aggregation, and the short-term bounds (§5.5).
 
 use dupack_tcp::time::{Duration, Instant};
 

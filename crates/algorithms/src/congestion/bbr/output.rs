@@ -26,7 +26,7 @@ impl Bbr {
         }
     }
 
-    /// `InitPacingRate` (§5.6.2), for a round-trip time of `rtt`.
+    /// `InitPacingRate` (§5.6.2), with a round-trip time of `rtt`.
     pub(super) fn init_pacing_rate(&mut self, rtt: Duration) {
         let initial = self.initial_cwnd.unwrap_or(0.0);
         let rtt = rtt.max(Duration::from_nanos(1)).as_secs_f64();

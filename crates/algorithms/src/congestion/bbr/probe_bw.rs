@@ -1,4 +1,4 @@
-//! The ProbeBW cycle, and the long-term bound on the bytes in flight (§5.3.3).
+//! ProbeBW cycle, and the long-term bound on the bytes in flight (§5.3.3).
 
 use dupack_tcp::time::{Duration, Instant};
 

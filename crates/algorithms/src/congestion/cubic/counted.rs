@@ -23,7 +23,7 @@ const UNKNOWN_MAX: f64 = 20.0;
 /// Minimum of n (`bictcp_update`: at most 1.5 times the window per round trip).
 const LEAST: f64 = 2.0;
 
-/// n where the curve is flat, in windows (`bictcp_update`: "very small increment").
+/// Value of n where the curve is flat, in windows (`bictcp_update`: "very small increment").
 const FLAT: f64 = 100.0;
 
 /// Validity of n if the window does not change (`HZ / 32`).
@@ -39,7 +39,7 @@ pub(super) struct Curve {
     pub w_max: f64,
     /// C · (t − K)³.
     pub rise: f64,
-    /// `true` if a loss has shown W_max.
+    /// `true` if a loss has determined W_max.
     pub is_known: bool,
 }
 

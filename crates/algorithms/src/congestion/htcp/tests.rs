@@ -23,13 +23,13 @@ fn alpha_after(control: &Htcp, ms: u64) -> f64 {
 
 #[test]
 fn growth_is_renos_for_a_second_and_then_a_square_of_the_time() {
-    // Without scaling: 2 · (1 − 1/2) · f(Δ).
+    // α without scaling: 2 · (1 − 1/2) · f(Δ).
     let control = control(&[("rtt_scaling", Value::word("off"))], 100, 100);
     assert_eq!(alpha_after(&control, 0), 1.0);
     assert_eq!(alpha_after(&control, 1000), 1.0);
-    // 1 + 10 · 1 + (1/2)².
+    // f(2) = 1 + 10 · 1 + (1/2)².
     assert!((alpha_after(&control, 2000) - 11.25).abs() < 1e-9);
-    // 1 + 10 · 9 + (9/2)².
+    // f(10) = 1 + 10 · 9 + (9/2)².
     assert!((alpha_after(&control, 10_000) - 111.25).abs() < 1e-9);
 }
 

@@ -37,7 +37,7 @@ fn beta_is_linear_between_a_tenth_and_eight_tenths() {
     assert_eq!(beta(100.0), 0.5);
     // 45 ms is the middle: (1/8 + 1/2)/2.
     assert!((beta(45.0) - 0.3125).abs() < 1e-12);
-    // 20 ms: 1/8 + 3/8 · 10/70.
+    // With 20 ms: 1/8 + 3/8 · 10/70.
     assert!((beta(20.0) - (0.125 + 0.375 / 7.0)).abs() < 1e-12);
 }
 

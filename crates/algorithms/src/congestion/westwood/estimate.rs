@@ -9,15 +9,14 @@ use crate::catalog::Choice;
 pub enum Counting {
     /// one segment; the others stop being announced: each segment counts once
     Once,
-    /// one segment; all segments covered stop being announced: one segment counts twice the time between ACKs, regarded
-    /// as a fixed fraction of the time constant
+    /// one segment; all segments covered stop being announced: one segment counts twice
     Printed,
 }
 
 /// Sampling time of the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Sampling {
-    /// the time between ACKs, a fixed share of the time constant however long it is
+    /// the time between ACKs, regarded as a fixed fraction of the time constant
     Acks,
     /// the actual time between ACKs; each half of the time constant without an ACK is a sample of zero
     Time,
@@ -224,7 +223,7 @@ mod tests {
         let delayed = (0..5).map(|_| acked.count(2)).sum();
         let last = acked.count(20);
         assert_eq!(acked.accounted_for(), 0);
-        // An ordinary delayed ACK counts in full.
+        // An ordinary delayed ACK counts fully.
         assert_eq!((acked.count(2), acked.count(1)), (2, 1));
         [duplicates, delayed, last]
     }
@@ -283,7 +282,7 @@ mod tests {
         // 1000 B in 10 ms are 100,000 B/s: BWE = (100,000 + 0)/21.
         filter.take(ms(15), 1000);
         assert!(close(filter.estimate, 100_000.0 / 21.0));
-        // 2000 B in 10 ms: BWE = 19/21 · 100,000/21 + (200,000 + 100,000)/21.
+        // 2000 B in 10 ms are 200,000 B/s: BWE = 19/21 · 100,000/21 + (200,000 + 100,000)/21.
         filter.take(ms(25), 2000);
         let expected = 19.0 / 21.0 * (100_000.0 / 21.0) + 300_000.0 / 21.0;
         assert!(close(filter.estimate, expected));

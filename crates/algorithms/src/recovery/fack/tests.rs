@@ -14,7 +14,7 @@ fn it_sends_the_same_packets_as_ns2() {
 fn one_sack_far_enough_ahead_is_enough() {
     let mut t = Setup::new(entry()).window(8.0).start(100);
     assert_eq!(t.receive(100, ack(0).sack(3, 4)), "fack:0");
-    // awnd = 8 − 4 + 1, and the window is half of 8.
+    // awnd is 8 − 4 + 1 segments, and the window is half of 8.
     assert_eq!((t.cwnd(), t.in_flight()), (4.0, 5.0));
     assert_eq!(t.receive(101, ack(0).sack(3, 5)), "");
     assert_eq!(t.receive(102, ack(0).sack(3, 6)), "fack:1");

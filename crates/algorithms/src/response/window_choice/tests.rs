@@ -119,9 +119,9 @@ fn methods_13_and_23_leave_the_window() {
 
 #[test]
 fn methods_14_and_24_take_the_average() {
-    // (4 + 20 + 12 + 14)/4
+    // The average is (4 + 20 + 12 + 14)/4.
     assert_eq!(cwnd(4, &[], &ACKS), 12_500.0);
-    // 4; 4 + 16/4 = 8; 8 + 4/4 = 9; 9 + 5/4.
+    // The weighted average is 4; 4 + 16/4 = 8; 8 + 4/4 = 9; 9 + 5/4.
     let ewma = [
         ("average", Value::word("ewma")),
         ("gain", Value::Real(0.25)),
