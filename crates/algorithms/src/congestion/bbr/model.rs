@@ -16,7 +16,7 @@ pub(super) struct Rounds {
     next_delivered: u64,
 }
 
-/// Minimum round-trip time, and the time of the last ProbeRTT measurement (§2.16, §5.3.4.3).
+/// Minimum round-trip time, and the separate minimum that schedules ProbeRTT (§2.16, §5.3.4.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MinRtt {
     value: Option<Duration>,

@@ -482,7 +482,7 @@ fn a_dsack_shows_a_late_segment_later() {
     for (ms, end) in (101..107).zip(3..) {
         t.receive(ms, ack(1).sack(2, end));
     }
-    // Six ACKs counted against the first transmission of 1, and two more ACKs are for 8 and 9.
+    // Six ACKs counted against the first transmission of 1; the ACKs of 8 and 9 also count, which makes eight.
     t.receive(200, ack(1).sack(2, 9));
     t.receive(201, ack(1).sack(2, 10));
     t.receive(203, ack(10));
