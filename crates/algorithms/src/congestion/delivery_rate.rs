@@ -127,8 +127,8 @@ impl Sampler {
         }
     }
 
-    /// Marks everything that is sent until all data now in flight has arrived as application-limited (`MarkConnectionAppLimited`,
-    /// §4.1.2.4).
+    /// Marks everything that is sent until all data now in flight has arrived as application-limited
+    /// (`MarkConnectionAppLimited`, §4.1.2.4).
     pub(super) fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited = Some((self.delivered + in_flight).max(1));
     }
