@@ -2,7 +2,7 @@
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;
-// The code of the derive macros names this crate, here as elsewhere.
+// The code that the derive macros generate uses this crate's name, also within the crate.
 extern crate self as dupack_algorithms;
 
 pub mod catalog;
@@ -13,8 +13,8 @@ pub mod response;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-/// Hash of this crate's sources: sixteen hexadecimal digits, computed when it is built. A stored run names it, so that
-/// runs of different code are told apart.
+/// Hash of this crate's sources: sixteen hexadecimal digits, computed when the crate is built. A stored run contains
+/// it, so runs of different code can be distinguished.
 pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");
 
 /// Hash of the sources of the macros that declare parameters.

@@ -2,7 +2,7 @@
 //! parameters by name, and the options that it needs. Use it with the feature `testing` in the tests of your own
 //! algorithm.
 //!
-//! A test tells a timeline what arrives and when, and gets a line of text with the sender's reaction:
+//! A test passes events and their times to a timeline, and receives a line of text with the sender's reaction:
 //!
 //! ```ignore
 //! let mut t = Setup::new(newreno::entry()).set("full_ack", "alg2").window(4.0).start(100);
@@ -32,7 +32,7 @@ pub(crate) use ns2::agrees_with_ns2;
 
 use crate::catalog::{Context, Dialect, Entry, Value, Values};
 
-/// Recovery under test, and its surroundings.
+/// Recovery under test, and the configuration of its sender.
 #[derive(Debug)]
 pub struct Setup {
     entry: Entry<dyn Recovery>,
@@ -40,16 +40,17 @@ pub struct Setup {
     settings: Vec<(&'static str, Value)>,
     configure: Vec<fn(&mut SenderConfig)>,
     control: Aimd,
-    /// Control of the catalog with its defaults, in place of [`Aimd`].
+    /// Control of the catalog with its defaults, instead of [`Aimd`].
     catalog_control: Option<Entry<dyn CongestionControl>>,
-    /// Response of the catalog. If there is one, every loss is taken for the link's.
+    /// Response of the catalog. If there is one, every loss is classified as wireless.
     response: Option<Entry<dyn Response>>,
     window: f64,
     ssthresh: f64,
 }
 
 impl Setup {
-    /// Returns a setup with the catalog's `entry` and its defaults; a window of 10 segments, no `ssthresh` yet.
+    /// Returns a setup with the catalog's `entry` and its defaults. The window is 10 segments, and `ssthresh` is
+    /// infinite.
     #[must_use]
     pub fn new(entry: Entry<dyn Recovery>) -> Self {
         Self {
@@ -75,7 +76,7 @@ impl Setup {
     /// Sets a parameter to a word.
     ///
     /// # Panics
-    /// If there is no such parameter, or it does not have the word.
+    /// If there is no such parameter, or if the word is invalid for it.
     #[must_use]
     pub fn set(self, name: &'static str, word: &'static str) -> Self {
         self.set_value(name, Value::word(word))
@@ -84,7 +85,7 @@ impl Setup {
     /// Sets a parameter to any value.
     ///
     /// # Panics
-    /// If there is no such parameter, or it does not take the value.
+    /// If there is no such parameter, or if the value is invalid for it.
     #[must_use]
     pub fn set_value(mut self, name: &'static str, value: Value) -> Self {
         let set = self.entry.defaults(self.dialect).set(name, value.clone());
@@ -107,21 +108,21 @@ impl Setup {
         self
     }
 
-    /// Sets the control. The default halves FlightSize at a loss.
+    /// Sets the control. The default control halves FlightSize at a loss.
     #[must_use]
     pub fn control(mut self, control: Aimd) -> Self {
         self.control = control;
         self
     }
 
-    /// Uses a control of the catalog, with its defaults, in place of [`Aimd`].
+    /// Uses a control of the catalog, with its defaults, instead of [`Aimd`].
     #[must_use]
     pub fn controlled_by(mut self, entry: Entry<dyn CongestionControl>) -> Self {
         self.catalog_control = Some(entry);
         self
     }
 
-    /// Takes every loss for the link's, and answers it with a response of the catalog.
+    /// Classifies every loss as wireless, and uses a response of the catalog.
     #[must_use]
     pub fn answered_by(mut self, entry: Entry<dyn Response>) -> Self {
         self.response = Some(entry);
@@ -144,7 +145,7 @@ impl Setup {
         values
     }
 
-    /// Returns the setup of an endpoint: the stack is built, and the options are agreed that the recovery needs.
+    /// Returns the setup of an endpoint. The stack is built, and the options that the recovery needs are negotiated.
     #[must_use]
     pub fn prepared(self) -> testing::Setup {
         let values = self.values();
@@ -186,13 +187,13 @@ impl Setup {
         self.prepared().start(segments)
     }
 
-    /// Sends `segments` segments over a link that loses every transmission for which `lost` holds: see
+    /// Sends `segments` segments over a link that loses every transmission for which `lost` returns `true`: see
     /// [`testing::Setup::transfer`].
     pub fn transfer(self, segments: u64, lost: impl FnMut(u64, u64) -> bool) -> Transfer {
         self.prepared().transfer(segments, lost)
     }
 
-    /// Returns the sender and a receiver at either end of `path`.
+    /// Returns the sender and a receiver at the two ends of `path`.
     #[must_use]
     pub fn loopback(self, path: Path) -> Loopback {
         self.prepared().loopback(path)

@@ -1,17 +1,17 @@
-//! The four axes of a stack.
+//! Four axes of a stack.
 
 use core::fmt;
 
-/// One of the four decisions that make a stack, in the order in which a stack names them.
+/// One of the four parts of a stack, in the order in which a stack names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Axis {
     /// Loss detection, the choice of the next transmission, and the number of bytes in flight.
     Recovery,
-    /// The growth of the window, and its reduction after a congestion loss.
+    /// Growth of the window, and its reduction after a congestion loss.
     Control,
-    /// The cause of a loss: congestion, or the link.
+    /// Classification of a loss: congestion or wireless.
     Differentiation,
-    /// The window after a loss that the link caused.
+    /// Window after a wireless loss.
     Response,
 }
 
@@ -35,7 +35,7 @@ impl Axis {
         }
     }
 
-    /// Returns what is chosen on the axis, in words.
+    /// Returns the noun for the algorithms on this axis, such as "loss recovery".
     #[must_use]
     pub const fn noun(self) -> &'static str {
         match self {
@@ -46,8 +46,8 @@ impl Axis {
         }
     }
 
-    /// Returns the name of the choice that does nothing, if there is one. A stack has this choice if its text leaves
-    /// the axis out; a catalog without an entry of this name has no such stacks.
+    /// Returns the name of the algorithm that does nothing, if the axis has one. It is the default of a stack whose
+    /// text omits the axis. In a catalog without this algorithm, the axis cannot be omitted.
     #[must_use]
     pub const fn null(self) -> Option<&'static str> {
         match self {

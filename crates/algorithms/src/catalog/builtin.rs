@@ -1,4 +1,4 @@
-//! The algorithms of this crate. A new algorithm is a file of its own and one line here.
+//! Algorithms of this crate. A new algorithm needs its own file and one line here.
 
 use super::entry::{Entry, Plugin};
 use super::refusal::RegisterError;
@@ -9,7 +9,7 @@ impl Catalog {
     /// Returns a catalog of the algorithms of this crate.
     ///
     /// # Panics
-    /// If two of them share a name. A test covers this mistake.
+    /// If an entry is not well-formed, for example if two entries have the same name. A test covers this.
     #[must_use]
     pub fn builtin() -> Self {
         let mut catalog = Self::empty();
@@ -85,8 +85,8 @@ impl Catalog {
         self.add(response::dynamic::entry())
     }
 
-    /// Adds an entry of this crate. It may exclude an entry that is added later; a test checks that the other entry
-    /// exists.
+    /// Adds an entry of this crate. The entry may exclude another one that is added later; a test checks that the other
+    /// entry exists.
     fn add<P: Plugin + ?Sized>(&mut self, entry: Entry<P>) -> Result<(), RegisterError> {
         self.take(entry.at_home())
     }

@@ -1,8 +1,8 @@
-//! Deployment of a whole stack on Linux: which of its parts Linux implements, and how to enable them.
+//! Deployment of a whole stack on Linux: the parts that Linux implements, and how to enable them.
 //!
 //! A stack can be enabled only if all its parts can be enabled together: Linux implements each of them, the value of
-//! each parameter is Linux's own or has a knob that sets it, and no two parts need different values of the same
-//! setting. A parameter that was not given has Linux's value, whatever the dialect.
+//! each parameter is Linux's own or can be set by a knob, and no two parts need different values of the same setting. A
+//! parameter that was not given has Linux's value, in every dialect.
 
 use core::fmt;
 
@@ -22,17 +22,17 @@ use super::stack::StackSpec;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Deployment {
-    /// Parts of the stack, axis by axis.
+    /// Parts of the stack, in the order of the axes.
     pub parts: Vec<Component>,
     /// Reasons why the stack cannot be enabled; empty if it can.
     pub obstacles: Vec<Obstacle>,
-    /// Settings that the stack needs, each place once.
+    /// Settings that the stack needs, with one entry for each place.
     pub settings: Vec<Setting>,
-    /// Congestion control of the kernel, if Linux has the stack's.
+    /// Congestion control of the kernel, if Linux implements the stack's.
     pub control: Option<KernelControl>,
 }
 
-/// Part of a stack, and its state in Linux.
+/// Part of a stack, and its availability in Linux.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Component {
@@ -40,7 +40,7 @@ pub struct Component {
     pub axis: Axis,
     /// Name of the part.
     pub name: Text,
-    /// State of the part in Linux.
+    /// Availability of the part in Linux.
     pub linux: Linux,
 }
 
@@ -57,7 +57,7 @@ pub enum Obstacle {
         /// Explanation; may be empty.
         why: Text,
     },
-    /// A parameter has a value that nothing in Linux sets.
+    /// A parameter has a value that cannot be set in Linux.
     Fixed {
         /// Name of the algorithm.
         name: Text,
@@ -74,7 +74,7 @@ pub enum Obstacle {
         place: String,
         /// One value.
         one: Text,
-        /// Other value.
+        /// The other value.
         other: Text,
     },
     /// No part is a congestion control of the kernel.
@@ -145,7 +145,8 @@ impl Deployment {
         })
     }
 
-    /// Returns the commands, run as root, that enable the stack for all new connections; none, if that is not possible.
+    /// Returns the commands, to be run as root, that enable the stack for all new connections. The list is empty if
+    /// this is not possible.
     #[must_use]
     pub fn commands(&self) -> Vec<String> {
         let Some(control) = self.usable_control() else {
@@ -166,16 +167,16 @@ impl Deployment {
         module.into_iter().chain(settings).collect()
     }
 
-    /// Returns the command that makes the connections over one route use the congestion control, after the
-    /// preparations.
+    /// Returns the command that makes the connections over one route use the congestion control. The preparations must
+    /// run first.
     #[must_use]
     pub fn route_command(&self) -> Option<String> {
         let control = self.usable_control()?;
         Some(format!("ip route change {ROUTE} congctl {}", control.name))
     }
 
-    /// Returns the congestion control, if a kernel with default settings does what the stack does. The kernel of a new
-    /// network namespace has default settings, except for those of modules.
+    /// Returns the congestion control if a kernel with default settings behaves like the stack. The kernel of a new
+    /// network namespace has default settings, except for the parameters of modules.
     #[must_use]
     pub fn counterpart(&self) -> Option<&KernelControl> {
         let as_usual = |setting: &Setting| {
@@ -185,8 +186,8 @@ impl Deployment {
         self.usable_control().filter(|_| all_as_usual)
     }
 
-    /// Returns the commands that show whether the stack is enabled: the settings, and the congestion control of every
-    /// connection.
+    /// Returns the commands that show whether the stack is enabled: they print the settings, and the congestion control
+    /// of every connection.
     #[must_use]
     pub fn checks(&self) -> Vec<String> {
         if !self.is_possible() {
@@ -210,7 +211,7 @@ impl Deployment {
         checks
     }
 
-    /// Returns the call by which a program chooses the congestion control, after the preparations.
+    /// Returns the call by which a program selects the congestion control, after the preparations.
     #[must_use]
     pub fn socket_option(&self) -> Option<String> {
         let name = &self.usable_control()?.name;
@@ -255,7 +256,8 @@ impl Deployment {
         }
     }
 
-    /// Returns the settings for the parameters that differ from Linux's, and an obstacle for each that nothing sets.
+    /// Returns the settings for the parameters that differ from Linux's, and adds an obstacle for each parameter that
+    /// cannot be set.
     fn turned(
         &mut self,
         description: &Description,
@@ -308,7 +310,7 @@ impl Deployment {
 
 /// Deployment of the stacks of a catalog.
 impl Catalog {
-    /// Returns every stack of default parameters that can be enabled on Linux, recovery by recovery.
+    /// Returns every stack of default parameters that can be enabled on Linux, in the order of the recoveries.
     #[must_use]
     pub fn deployable(&self) -> Vec<StackSpec> {
         let there = |axis| -> Vec<&Description> {
@@ -334,8 +336,8 @@ impl Catalog {
         stacks
     }
 
-    /// Returns the stack of default parameters that can be enabled and is nearest to `stack`, according to its parts;
-    /// `None` if they do not say enough, or if it is `stack` itself.
+    /// Returns the stack of default parameters that can be enabled and is closest to `stack`, according to its parts.
+    /// Returns `None` if a part does not name a replacement, or if the result is `stack` itself.
     #[must_use]
     pub fn nearest_deployable(&self, stack: &StackSpec) -> Option<StackSpec> {
         let stands_for = |axis: Axis| {

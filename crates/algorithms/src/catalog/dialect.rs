@@ -1,14 +1,14 @@
 //! Dialects: the behaviour of an endpoint apart from its stack, as in the RFCs, in Linux and in ns-2.
 //!
-//! [`sender_config`] and [`receiver_config`] return an endpoint's parameters, [`Headers`] the bytes that a packet has
-//! on the wire in addition to its payload, and [`settings`] all of these as a table with sources, which helps to
-//! explain the result of a run. The parameters of the algorithms have their own defaults by dialect
+//! [`sender_config`] and [`receiver_config`] return the parameters of an endpoint, [`Headers`] the number of bytes that
+//! a packet has on the wire in addition to its payload, and [`settings`] all of these as a table with sources, which
+//! helps to explain the result of a run. The parameters of the algorithms have their own defaults by dialect
 //! ([`Defaults`](super::Defaults)).
 //!
 //! [`connect_as`] sets the behaviour of a connection, on the wire or in a script, apart from its sender.
 //!
-//! A dialect does not set what belongs to the experiment: buffers, delayed ACKs, a bound on the window. ns-2's initial
-//! `ssthresh` is its `window_`, which the experiments set to a value that is never reached.
+//! A dialect does not set properties of the experiment: buffers, delayed ACKs, and an upper limit of the window. ns-2's
+//! initial `ssthresh` is its `window_`, which the experiments set to a value that is never reached.
 
 mod name;
 mod settings;
@@ -33,20 +33,20 @@ use super::needs::Needs;
 pub use name::{Dialect, UnknownDialect};
 pub use settings::{Setting, settings};
 
-/// Largest receive window that a TCP header can carry (RFC 7323 §2.3), in bytes. An endpoint starts with it if the
+/// Maximum receive window that a TCP header can carry (RFC 7323 §2.3), in bytes. An endpoint uses this window if the
 /// experiment sets no buffer.
 pub const WIDE_OPEN: u32 = 65_535 << 14;
 
-/// Timeout that `net.ipv4.tcp_retries1`, 3, stands for (`tcp_model_timeout`): 15 times TCP_RTO_MIN.
+/// Timeout that corresponds to `net.ipv4.tcp_retries1` = 3 (`tcp_model_timeout`): 15 times TCP_RTO_MIN.
 const LINUX_RETRIES1: Duration = Duration::from_millis(15 * 200);
 
-/// net.ipv4.tcp_syn_linear_timeouts.
+/// Value of net.ipv4.tcp_syn_linear_timeouts.
 const LINUX_EVEN_SYNS: u32 = 4;
 
-/// net.ipv4.tcp_base_mss, in bytes.
+/// Value of net.ipv4.tcp_base_mss, in bytes.
 const LINUX_BASE_MSS: u16 = 1024;
 
-/// RFC 6928's bound on the initial window of ten segments, in bytes.
+/// RFC 6928's limit of the initial window of ten segments, in bytes.
 const INITIAL_WINDOW_BYTES: f64 = 14_600.0;
 
 /// Returns the parameters of a sender in `dialect`, with segments of `smss` bytes, for a stack with these `needs`.
@@ -77,7 +77,7 @@ pub fn sender_config(dialect: Dialect, smss: u32, needs: &Needs) -> SenderConfig
     };
     config.order_echo = OrderEcho::when(needs.order_echo);
     config.duplicate_ack = match dialect {
-        // With SACK, ns-2 counts as RFC 6675 does: a duplicate ACK carries new SACK information.
+        // With SACK, ns-2 counts as in RFC 6675: a duplicate ACK carries new SACK information.
         Dialect::Ns2 if !(needs.sack || needs.dsack) => DuplicateAckRule::AckNumberOnly,
         _ => DuplicateAckRule::Standard,
     };
@@ -94,11 +94,11 @@ pub fn sender_config(dialect: Dialect, smss: u32, needs: &Needs) -> SenderConfig
 }
 
 /// Returns the parameters of round-trip time estimation and the retransmission timeout: those of RFC 6298, except where
-/// named.
+/// set here.
 fn rtt_config(dialect: Dialect) -> RttConfig {
     let mut config = RttConfig::default();
     match dialect {
-        // RFC 6298.
+        // The defaults are those of RFC 6298.
         Dialect::Rfc => {}
         Dialect::Linux => {
             config.min_rto = Duration::from_millis(200);
@@ -134,7 +134,7 @@ fn timestamp_clock(dialect: Dialect, needs: &Needs) -> Option<TimestampClock> {
     }
 }
 
-/// Returns the parameters of the receiver that goes with [`sender_config`].
+/// Returns the parameters of the receiver that corresponds to [`sender_config`].
 #[must_use]
 pub fn receiver_config(
     dialect: Dialect,
@@ -165,7 +165,7 @@ pub fn receiver_config(
     config
 }
 
-/// Returns the way in which a receiver with classic ECN reports marks to a sender with these `needs`.
+/// Returns the method by which a receiver with classic ECN reports marks to a sender with these `needs`.
 pub(super) const fn mark_echo(needs: &Needs) -> MarkEcho {
     match needs.exact_echo {
         true => MarkEcho::WhileMarked,
@@ -173,9 +173,9 @@ pub(super) const fn mark_echo(needs: &Needs) -> MarkEcho {
     }
 }
 
-/// Sets the behaviour of a connection in `dialect` apart from its sender: when it acknowledges, what it answers, and
-/// whether it treats marks of congestion as dropped packets. The delay of ACKs of a simulated receiver belongs to the
-/// experiment, which asks for these settings if it needs them.
+/// Sets the behaviour of a connection in `dialect` apart from its sender: the times of its ACKs, its replies to
+/// unacceptable segments, its use of ECN, and its path MTU discovery. The delay of ACKs of a simulated receiver belongs
+/// to the experiment, which uses these settings only if it needs them.
 pub const fn connect_as(dialect: Dialect, config: &mut Config) {
     match dialect {
         Dialect::Linux => {
@@ -229,37 +229,37 @@ pub const fn connect_as(dialect: Dialect, config: &mut Config) {
     };
 }
 
-/// Bytes of a packet on the wire apart from its payload: IPv4 and TCP headers with their options.
+/// Number of bytes of a packet on the wire apart from its payload: IPv4 and TCP headers with their options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// Header of a data segment.
+    /// Header size of a data segment.
     pub data: u32,
-    /// Header of an ACK without SACK blocks.
+    /// Header size of an ACK without SACK blocks.
     ack: u32,
-    /// Size rule of a SACK option.
+    /// Rule for the size of a SACK option.
     sack: SackOption,
 }
 
 /// Size of a SACK option in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SackOption {
-    /// 2 and 8 per block, padded to whole words (RFC 2018 §3, RFC 9293 §3.1).
+    /// 2 bytes, and 8 per block, padded to whole words (RFC 2018 §3, RFC 9293 §3.1).
     Padded,
-    /// 8 per block (ns-2).
+    /// 8 bytes per block (ns-2).
     BlocksOnly,
 }
 
 impl Headers {
-    /// IPv4 and TCP headers without options.
+    /// Size of the IPv4 and TCP headers without options.
     const PLAIN: u32 = 40;
-    /// Timestamps option (RFC 7323 §3.2), padded.
+    /// Size of the timestamps option (RFC 7323 §3.2), padded.
     const TIMESTAMPS: u32 = 12;
-    /// Order of transmissions as an option of 2 + 4 bytes (LE §4.2), padded.
+    /// Size of the option for the order of transmissions, 2 + 4 bytes (LE §4.2), padded.
     const ORDER: u32 = 8;
 
     /// Returns the headers of a connection in `dialect`, for a stack with these `needs`.
     ///
-    /// In ns-2 a header has the size that the script sets: options are free.
+    /// In ns-2, a header has the size that the script sets, and options do not add to it.
     #[must_use]
     pub fn new(dialect: Dialect, needs: &Needs) -> Self {
         if dialect == Dialect::Ns2 {
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn headers_in_bytes() {
-        // 40 + 12, and 2 + 8 per block padded: 12, 20, 28. Three blocks fill the header.
+        // 40 + 12, and 2 + 8 per block, padded: 12, 20, 28. Three blocks fill the header.
         let rfc = Headers::new(Dialect::Rfc, &Needs::SACK);
         assert_eq!((rfc.data, rfc.ack(0)), (52, 52));
         assert_eq!([1, 2, 3].map(|n| rfc.ack(n)), [64, 72, 80]);

@@ -15,7 +15,7 @@
 //! }
 //! ```
 //!
-//! In place of `()` stands the struct of its parameters ([`typed`](super::typed)).
+//! An algorithm with parameters has the struct of its parameters in place of `()` ([`typed`](super::typed)).
 
 use core::fmt;
 
@@ -37,24 +37,24 @@ use super::parameter::{Level, ParameterSpec, Text, Values};
 use super::refusal::{RegisterError, RegisterProblem};
 use super::typed::{Parameters, Reader, Specs};
 
-/// Connection for which an algorithm is built.
+/// Properties of the connection for which an algorithm is built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Context {
     /// Sender maximum segment size in bytes.
     pub smss: u32,
-    /// Seed of the random choices of an algorithm; a different number for each connection.
+    /// Seed of the random choices of an algorithm. Each connection has a different seed.
     pub seed: u64,
 }
 
 impl Context {
-    /// Returns a connection with segments of `smss` bytes, whose seed is 0.
+    /// Returns the properties of a connection with segments of `smss` bytes and the seed 0.
     #[must_use]
     pub const fn new(smss: u32) -> Self {
         Self { smss, seed: 0 }
     }
 
-    /// Returns the same connection with this seed.
+    /// Returns the same properties with this seed.
     #[must_use]
     pub const fn seeded(self, seed: u64) -> Self {
         Self { seed, ..self }
@@ -79,11 +79,11 @@ pub struct Description {
     pub citation: Text,
     /// Parameters, with their defaults by dialect.
     pub parameters: Arc<[ParameterSpec]>,
-    /// Combinations that make no sense.
+    /// Invalid combinations with other entries.
     pub conflicts: Vec<Conflict>,
     /// Owner of the sources.
     pub home: Home,
-    /// State of the algorithm in Linux.
+    /// Availability of the algorithm in Linux.
     pub linux: Linux,
 }
 
@@ -94,7 +94,7 @@ pub enum Home {
     Here,
     /// The program that registered the entry, whose sources are unknown to this crate.
     Elsewhere,
-    /// The program that registered the entry. It names its sources by this text, and other sources by another text.
+    /// The program that registered the entry. The text identifies the sources; other sources have another text.
     Named(Text),
 }
 
@@ -111,7 +111,7 @@ impl Description {
         all.map(|name| &**name)
     }
 
-    /// Returns the error that the entry is refused for `problem`.
+    /// Returns the error with which the entry is rejected because of `problem`.
     pub(super) fn refused(&self, problem: RegisterProblem) -> RegisterError {
         RegisterError {
             axis: self.axis,
@@ -121,7 +121,7 @@ impl Description {
     }
 }
 
-/// Combination that makes no sense.
+/// Invalid combination with another entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// Axis of the other entry.
@@ -135,7 +135,7 @@ pub struct Conflict {
 /// Entry that another entry excludes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opponent {
-    /// Entry of this name.
+    /// The entry of this name.
     Named(Text),
     /// Every entry except the one that does nothing ([`Axis::null`]).
     AnyButNull,
@@ -159,7 +159,7 @@ pub struct Entries {
     pub(super) responses: Vec<Arc<Entry<dyn Response>>>,
 }
 
-/// Trait of an axis, which an entry may build. Sealed: there are four axes.
+/// Trait of an axis, which an entry may build. It is sealed because there are exactly four axes.
 pub trait Plugin: sealed::Sealed + 'static {
     /// Axis of the trait.
     const AXIS: Axis;
@@ -175,7 +175,7 @@ mod sealed {
     pub trait Sealed {
         /// Returns the entries of a catalog on this axis.
         fn list(entries: &Entries) -> &Vec<Arc<Entry<Self>>>;
-        /// Returns the same list, for additions.
+        /// Returns the same list for adding entries.
         fn list_mut(entries: &mut Entries) -> &mut Vec<Arc<Entry<Self>>>;
     }
 }
@@ -184,7 +184,7 @@ type Asks<T> = Arc<dyn Fn(&T) -> Needs + Send + Sync>;
 type Build<P> = Arc<dyn Fn(&Values, &Context) -> Box<P> + Send + Sync>;
 type BuildOf<T, P> = Arc<dyn Fn(&T, &Context) -> Box<P> + Send + Sync>;
 
-/// Replacement of a recovery that needs SACK, if the peer declines SACK.
+/// Replacement of a recovery that needs SACK, if the peer does not permit SACK.
 struct Fallback<P: ?Sized> {
     name: Text,
     build: Build<P>,
@@ -205,7 +205,7 @@ impl<P: ?Sized> Entry<P> {
         &self.description
     }
 
-    /// Notes that this crate owns the sources.
+    /// Records that this crate owns the sources.
     pub(super) fn at_home(mut self) -> Self {
         self.description.home = Home::Here;
         self
@@ -223,30 +223,30 @@ impl<P: ?Sized> Entry<P> {
         &self.description.parameters
     }
 
-    /// Returns the default values of its parameters in `dialect`.
+    /// Returns the default values of the parameters in `dialect`.
     #[must_use]
     pub fn defaults(&self, dialect: Dialect) -> Values {
         Values::defaults(&self.description.parameters, dialect)
     }
 
-    /// Returns what the algorithm asks of the receiver, given its parameters.
+    /// Returns the demands of the algorithm on the receiver, for these values of its parameters.
     #[must_use]
     pub fn needs(&self, values: &Values) -> Needs {
         (self.needs)(values)
     }
 
-    /// Returns the name of its own replacement if the peer declines SACK, if it has one.
+    /// Returns the name of the replacement for a peer that does not permit SACK, if the entry declares one.
     pub(super) fn name_without_sack(&self) -> Option<&str> {
         self.without_sack.as_ref().map(|fallback| &*fallback.name)
     }
 
-    /// Builds its own replacement for a peer that declines SACK, if it has one.
+    /// Builds the replacement for a peer that does not permit SACK, if the entry declares one.
     pub(super) fn build_without_sack(&self, values: &Values, context: &Context) -> Option<Box<P>> {
         let fallback = self.without_sack.as_ref()?;
         Some((fallback.build)(values, context))
     }
 
-    /// Builds the algorithm, with its state at the beginning of a connection.
+    /// Builds the algorithm in its state at the beginning of a connection.
     #[must_use]
     pub fn build(&self, values: &Values, context: &Context) -> Box<P> {
         (self.build)(values, context)
@@ -359,7 +359,7 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
         self
     }
 
-    /// Excludes `with` on `axis`, and says why.
+    /// Excludes `with` on `axis`; `why` is the reason.
     pub fn conflict(mut self, axis: Axis, with: Opponent, why: impl Into<Text>) -> Self {
         self.description.conflicts.push(Conflict {
             axis,
@@ -369,20 +369,21 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
         self
     }
 
-    /// Names the sources of the algorithm, for example by a hash, so that stored runs of other sources are told apart.
-    /// Without this call the sources are those of the running program.
+    /// Identifies the sources of the algorithm, for example by a hash, so that stored runs of other sources can be
+    /// distinguished. Without this call, the sources are those of the running program.
     pub fn made_of(mut self, sources: impl Into<Text>) -> Self {
         self.description.home = Home::Named(sources.into());
         self
     }
 
-    /// Sets the state of the algorithm in Linux, and how to enable it. Without this call Linux does not implement it.
+    /// Sets the availability of the algorithm in Linux, and how to enable it. Without this call, Linux does not
+    /// implement it.
     pub fn linux(mut self, linux: impl Into<Linux>) -> Self {
         self.description.linux = linux.into();
         self
     }
 
-    /// Sets what the algorithm asks of the receiver, given its parameters. Without this call it asks for nothing.
+    /// Sets the demands of the algorithm on the receiver, as a function of its parameters. The default is no demands.
     pub fn needs(mut self, needs: impl Fn(&T) -> Needs + Send + Sync + 'static) -> Self {
         self.needs = Arc::new(needs);
         self
@@ -390,8 +391,8 @@ impl<P: Plugin + ?Sized, T> Draft<P, T> {
 }
 
 impl<T> Draft<dyn Recovery, T> {
-    /// Sets the replacement of a recovery that needs SACK, and its name, for a peer that declines SACK. Without this
-    /// call it is NewReno.
+    /// Sets the replacement of a recovery that needs SACK, and its name, for a peer that does not permit SACK. The
+    /// default replacement is NewReno.
     pub fn without_sack(
         mut self,
         name: impl Into<Text>,
@@ -432,7 +433,7 @@ impl<P: Plugin + ?Sized, T: Parameters> Draft<P, T> {
     }
 }
 
-/// Returns `specs`, all of them as basic parameters if none is marked as such.
+/// Returns `specs`. If none is marked as basic, all of them become basic.
 fn levelled(mut specs: Vec<ParameterSpec>) -> Vec<ParameterSpec> {
     if specs.iter().all(|spec| spec.level == Level::Advanced) {
         specs.iter_mut().for_each(|spec| spec.level = Level::Basic);
@@ -441,7 +442,7 @@ fn levelled(mut specs: Vec<ParameterSpec>) -> Vec<ParameterSpec> {
 }
 
 impl<P: Plugin + ?Sized> Draft<P, Values> {
-    /// Returns the entry of an algorithm whose parameters are known at run time only, and are read by name.
+    /// Returns the entry of an algorithm whose parameters are known only at run time, and are read by name.
     #[must_use]
     pub fn build_with(
         mut self,

@@ -19,13 +19,13 @@ use super::registry::Forbidden;
 pub struct StackError {
     /// Text of the stack.
     pub text: String,
-    /// Bytes of the text that are wrong.
+    /// Byte range of the text that is wrong.
     pub at: Range<usize>,
-    /// Problem with these bytes.
+    /// Problem with this part of the text.
     pub problem: Box<StackProblem>,
 }
 
-/// Name of an entry that could have been meant, and its other names.
+/// Name of an entry that may have been meant, and its other names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownName {
     /// Name of the entry.
@@ -49,26 +49,26 @@ impl KnownName {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StackProblem {
-    /// One axis only, or none.
+    /// The text names at most one axis.
     NoControl,
-    /// A loss differentiation, and no response to what it finds.
+    /// The text names a loss differentiation, but no response to wireless losses.
     NoResponse,
-    /// More than four axes.
+    /// The text names more than four axes.
     TooManyAxes,
     /// A parenthesis that is not closed, or not opened.
     Parenthesis,
     /// Text between a closing parenthesis and the next axis.
     Trailing,
-    /// Nothing where an algorithm should be named.
+    /// An algorithm name is missing.
     NoName {
-        /// Axis.
+        /// Axis of the missing name.
         axis: Axis,
         /// Entries on the axis.
         known: Vec<KnownName>,
     },
-    /// A name that is not on its axis.
+    /// No entry on the axis has this name.
     UnknownAlgorithm {
-        /// Axis.
+        /// Axis of the name.
         axis: Axis,
         /// Another axis that has an entry of this name.
         elsewhere: Option<Axis>,
@@ -86,14 +86,14 @@ pub enum StackProblem {
     },
     /// A parameter that is given twice.
     Repeated,
-    /// A wrong value.
+    /// The value is invalid.
     Value {
         /// Name of the parameter.
         parameter: Text,
         /// Error of the value.
         error: ValueError,
     },
-    /// Two choices that exclude each other.
+    /// Two entries exclude each other.
     Forbidden(Forbidden),
 }
 

@@ -1,5 +1,5 @@
-//! Linux kernels and the congestion controls that they offer: a host, by the lists it prints, or a version, by the
-//! release that introduced each control.
+//! Linux kernels and the congestion controls that they offer. A host offers the controls in the lists that it prints,
+//! and a kernel version those that were introduced by its release.
 
 use core::fmt;
 use core::str::FromStr;
@@ -50,7 +50,7 @@ impl fmt::Display for KernelVersion {
     }
 }
 
-/// Error of a text that names no kernel.
+/// Error: the text does not name a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownKernel {
     /// Text that was given.
@@ -80,7 +80,7 @@ impl FromStr for KernelVersion {
         let mut numbers = text.split(|c: char| !c.is_ascii_digit());
         let mut next = || numbers.next().and_then(|number| number.parse().ok());
         let (major, minor) = (next().ok_or_else(unknown)?, next().ok_or_else(unknown)?);
-        // 2.6.13 differs from 2.6.12; in later versions the third number does not matter.
+        // 2.6.13 differs from 2.6.12; in later versions the third number is ignored.
         let patch = next().filter(|_| major == 2).unwrap_or(0);
         Ok(Self {
             major,
@@ -90,7 +90,7 @@ impl FromStr for KernelVersion {
     }
 }
 
-/// Linux kernel, and the congestion controls that it offers.
+/// Linux kernel with the congestion controls that it offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     name: String,
@@ -99,16 +99,16 @@ pub struct Kernel {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Offers {
-    /// Controls that a host lists, and modules that it could load.
+    /// Controls that a host lists, and modules that it can load.
     Listed {
         available: Vec<String>,
         modules: Vec<String>,
     },
-    /// Every control that a kernel of this version can be built with.
+    /// All controls with which a kernel of this version can be built.
     Released(KernelVersion),
 }
 
-/// Presence of a congestion control in a kernel.
+/// Availability of a congestion control in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// Built in or loaded.
@@ -121,8 +121,8 @@ pub enum Presence {
 
 impl Kernel {
     /// Returns the kernel of a host. `release` is the output of `uname -r`, `available` the value of
-    /// `net.ipv4.tcp_available_congestion_control`, and `modules` the names of the modules that the host could load
-    /// (`tcp_bbr`).
+    /// `net.ipv4.tcp_available_congestion_control`, and `modules` the names of the modules that the host can load (such
+    /// as `tcp_bbr`).
     #[must_use]
     pub fn host(release: &str, available: &str, modules: Vec<String>) -> Self {
         let available = available.split_whitespace().map(str::to_string);
@@ -135,7 +135,7 @@ impl Kernel {
         }
     }
 
-    /// Returns a kernel of `version` with all modules, as distributions build it.
+    /// Returns a kernel of `version` with all modules, as built by distributions.
     #[must_use]
     pub fn released(version: KernelVersion) -> Self {
         Self {
@@ -144,13 +144,13 @@ impl Kernel {
         }
     }
 
-    /// Returns the name of the kernel: `this host, Linux 6.1.0-18-amd64`, `Linux 6.1`.
+    /// Returns the name of the kernel, such as `this host, Linux 6.1.0-18-amd64` or `Linux 6.1`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the presence of `control` in the kernel.
+    /// Returns the availability of `control` in the kernel.
     #[must_use]
     pub fn presence(&self, control: &KernelControl) -> Presence {
         match &self.offers {
@@ -170,8 +170,8 @@ impl Kernel {
         }
     }
 
-    /// Returns the commands, run as root, that make the kernel use a stack for all new connections; `None` if it
-    /// cannot. Settings that are Linux's defaults stay as they are.
+    /// Returns the commands, to be run as root, that make the kernel use a stack for all new connections; `None` if
+    /// this is not possible. Settings that are Linux's defaults are not changed.
     #[must_use]
     pub fn commands(&self, deployment: &Deployment) -> Option<Vec<String>> {
         let control = deployment
@@ -200,7 +200,7 @@ impl Kernel {
 impl FromStr for Kernel {
     type Err = UnknownKernel;
 
-    /// Reads `kernel:6.1`.
+    /// Reads a version with or without the prefix `kernel:`, such as `kernel:6.1`.
     fn from_str(text: &str) -> Result<Self, UnknownKernel> {
         let unknown = |_| UnknownKernel {
             text: text.to_string(),

@@ -1,7 +1,7 @@
-//! State of an algorithm in today's Linux, and how to enable it.
+//! Availability of an algorithm in Linux, and how to enable it.
 //!
-//! Each entry declares its own state ([`Draft::linux`](super::entry::Draft::linux)); an entry without a declaration is
-//! not in Linux. [`deploy`](super::deploy) combines the parts of a whole stack.
+//! Each entry declares its own availability ([`Draft::linux`](super::entry::Draft::linux)); an entry without a
+//! declaration is not in Linux. [`deploy`](super::deploy) combines the parts of a whole stack.
 //!
 //! ```
 //! use dupack_algorithms::catalog::linux::{InLinux, Knob, Linux, Place};
@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use super::kernel::KernelVersion;
 use super::parameter::{Text, Value};
 
-/// State of an algorithm in Linux.
+/// Availability of an algorithm in Linux.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Linux {
@@ -36,9 +36,9 @@ pub enum Linux {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Missing {
-    /// Explanation: what Linux does instead, or what it once had. May be empty.
+    /// Explanation: the algorithm that Linux uses instead, or that it had earlier. May be empty.
     pub why: Text,
-    /// Entry on the same axis for what Linux does instead.
+    /// Entry on the same axis that corresponds to the algorithm that Linux uses instead.
     pub near: Option<Text>,
 }
 
@@ -54,7 +54,7 @@ impl Linux {
 }
 
 impl Missing {
-    /// Names the entry on the same axis for what Linux does instead.
+    /// Names the entry on the same axis that corresponds to the algorithm that Linux uses instead.
     #[must_use]
     pub fn near(mut self, name: impl Into<Text>) -> Self {
         self.near = Some(name.into());
@@ -78,17 +78,17 @@ impl From<InLinux> for Linux {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct InLinux {
-    /// Its name in Linux and the first kernel that has it, in a few words.
+    /// Short description: the name of the algorithm in Linux, and the first kernel that has it.
     pub what: Text,
     /// Congestion control of the kernel, if the algorithm is one.
     pub control: Option<KernelControl>,
     /// Settings that the algorithm needs.
     pub settings: Vec<Setting>,
-    /// Differences between Linux's algorithm and ours, a sentence each.
+    /// Differences between Linux's algorithm and ours, one sentence each.
     pub differs: Vec<Text>,
-    /// Parameters that something in Linux sets; all others are fixed there.
+    /// Parameters that can be set in Linux; all others are fixed there.
     pub knobs: Vec<Knob>,
-    /// Parameters whose value in Linux differs from our dialect `linux`, and Linux's value.
+    /// Parameters whose value in Linux differs from our dialect `linux`, with Linux's value.
     pub fixed: Vec<(Text, Text)>,
 }
 
@@ -96,18 +96,18 @@ pub struct InLinux {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelControl {
-    /// Name, as `TCP_CONGESTION` takes it.
+    /// Name of the control, as used with `TCP_CONGESTION`.
     pub name: Text,
-    /// Module of the control, unless every kernel has it.
+    /// Module of the control; `None` if every kernel has the control.
     pub module: Option<Text>,
     /// First kernel that has the control.
     pub since: KernelVersion,
-    /// Presence in a kernel of the default configuration: `Yes` if it is built in, `No` if it is a module.
+    /// Presence in a kernel with the default configuration: `Yes` if it is built in, `No` if it is a module.
     pub usual: Usual,
 }
 
 impl KernelControl {
-    /// Returns `true` if a kernel has the control without loading a module.
+    /// Returns `true` if a kernel with the default configuration has the control without loading a module.
     #[must_use]
     pub fn is_built_in(&self) -> bool {
         self.module.is_none() || self.usual == Usual::Yes
@@ -119,7 +119,7 @@ impl KernelControl {
         self.module.as_ref().filter(|_| !self.is_built_in())
     }
 
-    /// Returns the command, run as root, that makes all new connections use the control.
+    /// Returns the command, to be run as root, that makes all new connections use the control.
     #[must_use]
     pub fn command(&self) -> String {
         format!("sysctl -w net.ipv4.tcp_congestion_control={}", self.name)
@@ -127,7 +127,7 @@ impl KernelControl {
 }
 
 impl InLinux {
-    /// Returns an algorithm that is always present and is not a congestion control. `what` is its name in Linux.
+    /// Declares an algorithm that is always present and is not a congestion control. `what` is its name in Linux.
     #[must_use]
     pub fn always(what: impl Into<Text>) -> Self {
         Self {
@@ -140,7 +140,7 @@ impl InLinux {
         }
     }
 
-    /// Returns the congestion control `name`, which every kernel has.
+    /// Declares the congestion control `name`, which every kernel has.
     #[must_use]
     pub fn control(what: impl Into<Text>, name: impl Into<Text>) -> Self {
         Self {
@@ -154,7 +154,7 @@ impl InLinux {
         }
     }
 
-    /// Returns the congestion control `name`, which is in `module` if it is not built in.
+    /// Declares the congestion control `name`, which is in `module` if it is not built in.
     #[must_use]
     pub fn module(what: impl Into<Text>, name: impl Into<Text>, module: impl Into<Text>) -> Self {
         Self {
@@ -177,7 +177,7 @@ impl InLinux {
         self
     }
 
-    /// Notes that kernels have the module built in by default.
+    /// Records that the module is built in by default.
     #[must_use]
     pub fn built_in(mut self) -> Self {
         if let Some(control) = &mut self.control {
@@ -207,28 +207,28 @@ impl InLinux {
         self
     }
 
-    /// Adds a difference between Linux's algorithm and ours, in a sentence.
+    /// Adds a difference between Linux's algorithm and ours, as one sentence.
     #[must_use]
     pub fn differs(mut self, how: impl Into<Text>) -> Self {
         self.differs.push(how.into());
         self
     }
 
-    /// Notes that Linux has the parameter at `value`, although our dialect `linux` does not.
+    /// Records that the parameter has `value` in Linux, but not in our dialect `linux`.
     #[must_use]
     pub fn fixed(mut self, parameter: impl Into<Text>, value: impl Into<Text>) -> Self {
         self.fixed.push((parameter.into(), value.into()));
         self
     }
 
-    /// Adds a parameter that something in Linux sets.
+    /// Adds a parameter that can be set in Linux.
     #[must_use]
     pub fn knob(mut self, knob: Knob) -> Self {
         self.knobs.push(knob);
         self
     }
 
-    /// Adds several of them.
+    /// Adds several parameters that can be set in Linux.
     #[must_use]
     pub fn knobs(mut self, knobs: impl IntoIterator<Item = Knob>) -> Self {
         self.knobs.extend(knobs);
@@ -236,13 +236,13 @@ impl InLinux {
     }
 }
 
-/// Place where something is set.
+/// Place of a setting in Linux.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
-    /// Sysctl: `net.ipv4.tcp_sack`.
+    /// Sysctl, such as `net.ipv4.tcp_sack`.
     Sysctl(Text),
-    /// Parameter of a module, which may be built in.
+    /// Parameter of a module; the module may be built in.
     Module {
         /// Name of the module.
         module: Text,
@@ -251,25 +251,25 @@ pub enum Place {
     },
     /// Queueing discipline of the interface.
     Qdisc,
-    /// Attribute of the route: `initcwnd`.
+    /// Attribute of the route, such as `initcwnd`.
     Route(Text),
 }
 
 impl Place {
-    /// Returns the sysctl `key`.
+    /// Returns the place of the sysctl `key`.
     #[must_use]
     pub fn sysctl(key: impl Into<Text>) -> Self {
         Self::Sysctl(key.into())
     }
 
-    /// Returns the parameter of a module.
+    /// Returns the place of a module's parameter.
     #[must_use]
     pub fn module(module: impl Into<Text>, parameter: impl Into<Text>) -> Self {
         let (module, parameter) = (module.into(), parameter.into());
         Self::Module { module, parameter }
     }
 
-    /// Returns the file that holds the value, if there is one.
+    /// Returns the file that contains the value, if there is one.
     #[must_use]
     pub fn file(&self) -> Option<String> {
         match self {
@@ -293,26 +293,26 @@ impl fmt::Display for Place {
     }
 }
 
-/// Present default route of the machine, for `ip route change`, which does not take all words that `ip route show`
-/// prints.
+/// Shell command that prints the current default route of the machine, for `ip route change`, which does not accept all
+/// words that `ip route show` prints.
 pub const ROUTE: &str = "$(ip route show default | sed 's/ lock//g;s/ linkdown//;q')";
 
-/// Interface of the default route.
+/// Shell command that prints the interface of the default route.
 const INTERFACE: &str = r#""$(ip route show default | sed -n '1s/.* dev \([^ ]*\).*/\1/p')""#;
 
-/// Place and its value.
+/// Setting in Linux: a place and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Setting {
-    /// Place.
+    /// Place of the setting.
     pub place: Place,
-    /// Value.
+    /// Value of the setting.
     pub value: Text,
     /// `Yes` if a kernel has this value by default.
     pub usual: Usual,
 }
 
-/// Default of a kernel.
+/// Marks a value that is a default of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usual {
     /// Linux's default.
@@ -322,7 +322,7 @@ pub enum Usual {
 }
 
 impl Setting {
-    /// Returns a setting that is not Linux's default.
+    /// Creates a setting that is not Linux's default.
     #[must_use]
     pub fn changed(place: Place, value: impl Into<Text>) -> Self {
         Self {
@@ -332,7 +332,7 @@ impl Setting {
         }
     }
 
-    /// Returns the command for a shell of root that changes the setting.
+    /// Returns the command, for a root shell, that changes the setting.
     #[must_use]
     pub fn command(&self) -> String {
         let value = &self.value;
@@ -347,38 +347,38 @@ impl Setting {
     }
 }
 
-/// Parameter that something in Linux sets.
+/// Parameter that can be set in Linux.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Knob {
     /// Name of the parameter.
     pub parameter: Text,
-    /// Place where it is set.
+    /// Place at which the parameter is set.
     pub place: Place,
-    /// Form in which the place takes the value.
+    /// Form of the value at this place.
     pub scale: Scale,
 }
 
-/// Form in which the kernel takes a value.
+/// Form of a value in the kernel.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Scale {
-    /// Number times this factor; only values that give a whole number can be set.
+    /// Number multiplied by this factor. Only values that result in a whole number can be set.
     Times(f64),
     /// Duration in microseconds.
     Microseconds,
-    /// Values for these words; other words cannot be set.
+    /// Kernel values for these words; other words cannot be set.
     Words(Cow<'static, [(&'static str, &'static str)]>),
 }
 
 impl Knob {
-    /// Returns a knob for a number, which the kernel takes times `factor`.
+    /// Returns a knob for a number. The kernel's value is the number multiplied by `factor`.
     #[must_use]
     pub fn number(parameter: impl Into<Text>, factor: f64, place: Place) -> Self {
         Self::new(parameter, place, Scale::Times(factor))
     }
 
-    /// Returns a knob for a duration, which the kernel takes in microseconds.
+    /// Returns a knob for a duration. The kernel's value is in microseconds.
     #[must_use]
     pub fn microseconds(parameter: impl Into<Text>, place: Place) -> Self {
         Self::new(parameter, place, Scale::Microseconds)
@@ -402,7 +402,7 @@ impl Knob {
         }
     }
 
-    /// Returns the setting that gives the parameter `value`; `None` if the kernel cannot have this value.
+    /// Returns the setting that gives the parameter `value`; `None` if the kernel cannot represent this value.
     #[must_use]
     pub fn set(&self, value: &Value) -> Option<Setting> {
         let written = match (&self.scale, value) {
@@ -422,9 +422,9 @@ impl Knob {
     }
 }
 
-/// Returns `number` as text, if it is a whole number that the kernel's integers hold.
+/// Returns `number` as text if it is a whole number that fits the kernel's integers.
 fn whole(number: f64) -> Option<String> {
-    /// Bound on the rounding error of a product of two decimal numbers.
+    /// Upper bound of the rounding error of a product of two decimal numbers.
     const CLOSE: f64 = 1e-9;
     let nearest = libm::round(number);
     let fits = (0.0..=f64::from(i32::MAX)).contains(&nearest);

@@ -1,9 +1,9 @@
-//! The catalog: every algorithm by name, with its parameters, citation and conflicts.
+//! Catalog of all algorithms by name, with their parameters, citations and conflicts.
 //!
-//! A [`Catalog`] is a value. [`Catalog::builtin`] has the algorithms of this crate. A program that has others registers
-//! them and passes the catalog on: the command line, the experiment files, the documentation and the property tests
-//! know the algorithms of the catalog and no others. [`StackSpec`] is a choice from a catalog on each axis, parsed and
-//! checked; [`dialect`] holds the behaviour of an endpoint apart from its stack.
+//! A [`Catalog`] is a value. [`Catalog::builtin`] contains the algorithms of this crate. A program with other
+//! algorithms registers them and passes the catalog on: the command line, the experiment files, the documentation and
+//! the property tests know only the algorithms of their catalog. A [`StackSpec`] is a choice from a catalog on each
+//! axis, parsed and checked; [`dialect`] contains the behaviour of an endpoint apart from its stack.
 
 mod axis;
 mod builtin;

@@ -1,6 +1,6 @@
-//! "Did you mean …?": the name that a misspelt name most likely stands for.
+//! "Did you mean …?": finds the name that was most likely meant by a misspelt name.
 
-/// Returns the candidate that `text` is most likely a misspelling of, if it is close to one.
+/// Returns the candidate that is most similar to `text`, if it is similar enough to be what was meant.
 #[cfg(feature = "suggest")]
 pub(super) fn nearest<'a>(
     text: &str,
@@ -14,7 +14,7 @@ pub(super) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Suggests nothing, without the feature `suggest`.
+/// Returns `None`: without the feature `suggest` there are no suggestions.
 #[cfg(not(feature = "suggest"))]
 pub(super) fn nearest<'a>(_: &str, _: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     None

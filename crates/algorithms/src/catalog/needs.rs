@@ -6,18 +6,18 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Needs {
-    /// SACK blocks (RFC 2018). A stack that does not ask for them gets none, so that duplicate ACKs mean what RFC 5681
-    /// says.
+    /// SACK blocks (RFC 2018). A stack that does not need them receives none, so duplicate ACKs have the meaning of RFC
+    /// 5681.
     pub sack: bool,
     /// DSACK (RFC 2883).
     pub dsack: bool,
     /// Echo of the order of transmissions (LE §4.2).
     pub order_echo: bool,
-    /// Timestamps that are fine, unique, and echo the segment that caused the ACK (LE §2.2.1).
+    /// Timestamps with a fine resolution, unique values, and an echo of the segment that caused the ACK (LE §2.2.1).
     pub trigger_timestamps: bool,
-    /// Counts of congestion marks: Accurate ECN (RFC 9768). Without them the stack works, but as another algorithm.
+    /// Counts of congestion marks: Accurate ECN (RFC 9768). Without them the stack works, but as a different algorithm.
     pub counted_marks: bool,
-    /// With classic ECN, ACKs that carry ECE only if the segments they acknowledge were marked (RFC 8257 §3.2).
+    /// With classic ECN, ACKs that carry ECE only if the acknowledged segments were marked (RFC 8257 §3.2).
     pub exact_echo: bool,
 }
 
@@ -56,7 +56,7 @@ impl Needs {
         }
     }
 
-    /// Adds timestamps that tell transmissions apart (LE §2.2.1).
+    /// Adds timestamps that distinguish transmissions (LE §2.2.1).
     #[must_use]
     pub const fn and_trigger_timestamps(self) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Needs {
         }
     }
 
-    /// Returns the demands that remain if the peer has declined SACK.
+    /// Returns the demands that remain if the peer does not permit SACK.
     #[must_use]
     pub const fn without_sack(self) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl Needs {
         }
     }
 
-    /// Returns the demands of both.
+    /// Returns the combined demands of both.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self {

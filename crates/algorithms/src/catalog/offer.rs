@@ -1,5 +1,4 @@
-//! The offer of a connection with a stack to its peer, and the function that builds its sender once the peer has
-//! answered.
+//! Offer of a connection with a stack to its peer, and the function that builds the sender after the handshake.
 
 use alloc::boxed::Box;
 
@@ -13,16 +12,16 @@ use super::stack::StackSpec;
 /// Returns the arguments of [`Connection::connect`](dupack_tcp::connection::Connection::connect) and
 /// [`listen`](dupack_tcp::connection::Connection::listen) for a connection with `stack` in `dialect`.
 ///
-/// The SYN offers the options that the stack can use: SACK, ECN if it asks for an exact echo of marks, and timestamps
-/// as its dialect has them. The stack is built when the handshake has shown the size of a segment, and whether the peer
-/// has SACK: without SACK, another recovery replaces one that needs it ([`StackSpec::without_sack`]). The host sets the
-/// numbers that must be random, and the sizes that follow from the link (`iss`, `mss`, `default_peer_mss`,
-/// `timestamp_offset`, `challenge_secret`, `seed`).
+/// The SYN offers the options that the stack can use: SACK, ECN if the stack needs an exact echo of marks, and
+/// timestamps as specified by the dialect. The stack is built when the handshake has determined the segment size, and
+/// whether the peer permits SACK: without SACK, another recovery replaces one that needs it
+/// ([`StackSpec::without_sack`]). The host sets the numbers that must be random, and the sizes that depend on the link
+/// (`iss`, `mss`, `default_peer_mss`, `timestamp_offset`, `challenge_secret`, `seed`).
 #[must_use]
 pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
     let stack = stack.clone();
     let needs = stack.needs(dialect);
-    // The host sets the size of a segment, and the connection takes the peer's limit into account.
+    // The host sets the segment size, and the connection takes the peer's limit into account.
     let mut config = Config::new(u16::MAX);
     let sender = sender_config(dialect, u32::from(config.mss), &needs);
     config.offer.sack = sender.sack;
@@ -30,7 +29,7 @@ pub fn offer(stack: &StackSpec, dialect: Dialect) -> (Config, BuildSender) {
     config.offer.timestamps = sender.timestamps;
     connect_as(dialect, &mut config);
     if needs.exact_echo {
-        // Linux does the same for such a control, whatever `tcp_ecn` says (`tcp_ca_needs_ecn`).
+        // Linux does the same for such a control, regardless of `tcp_ecn` (`tcp_ca_needs_ecn`).
         config.offer.ecn = EcnOffer::Offered;
         config.mark_echo = mark_echo(&needs);
     }

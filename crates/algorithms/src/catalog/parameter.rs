@@ -1,7 +1,8 @@
 //! Parameters as data: their specifications, values as text, and sets of values by name.
 //!
-//! The command line, the experiment files and the documentation use these types, and so need to know no algorithm. An
-//! algorithm reads its own parameters from a struct ([`typed`](super::typed)), whose fields make these specifications.
+//! The command line, the experiment files and the documentation use these types, so they do not depend on individual
+//! algorithms. An algorithm reads its own parameters from a struct ([`typed`](super::typed)), whose fields define these
+//! specifications.
 
 use core::error::Error;
 use core::fmt;
@@ -16,13 +17,13 @@ use dupack_tcp::time::Duration;
 use super::dialect::Dialect;
 use super::nearest::nearest;
 
-/// Text of the catalog: a constant, or made at run time by the program that registers an algorithm.
+/// Text of the catalog: either a constant, or created at run time by the program that registers an algorithm.
 pub type Text = Cow<'static, str>;
 
 /// Value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Word of a list.
+    /// One word of a list.
     Choice(Text),
     /// Whole number.
     Integer(u64),
@@ -51,12 +52,12 @@ impl fmt::Display for Value {
     }
 }
 
-/// Word that a parameter may be set to.
+/// Permitted word of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// Word, as written in a stack.
+    /// The word, as written in a stack.
     pub word: Text,
-    /// Meaning in one line.
+    /// Meaning of the word, in one line.
     pub meaning: Text,
 }
 
@@ -78,20 +79,20 @@ pub enum Kind {
     Choice(Cow<'static, [Word]>),
     /// Whole number within these bounds, in this unit.
     Integer {
-        /// Least value.
+        /// Minimum value.
         min: u64,
-        /// Greatest value.
+        /// Maximum value.
         max: u64,
-        /// Unit in words ("segments"), or empty for a pure number.
+        /// Unit in words ("segments"), or empty for a dimensionless number.
         unit: Text,
     },
     /// Real number within these bounds, in this unit.
     Real {
-        /// Least value.
+        /// Minimum value.
         min: f64,
-        /// Greatest value.
+        /// Maximum value.
         max: f64,
-        /// Unit in words, or empty for a pure number.
+        /// Unit in words, or empty for a dimensionless number.
         unit: Text,
     },
     /// Duration, written with its unit ("200ms").
@@ -102,7 +103,7 @@ impl Kind {
     /// Reads a value of this kind.
     ///
     /// # Errors
-    /// If the text is not a value of this kind. The error says what to write instead.
+    /// If the text is not a value of this kind. The error states which values are valid.
     pub fn parse(&self, text: &str) -> Result<Value, ValueError> {
         let value = match self {
             Self::Choice(words) => words
@@ -177,7 +178,7 @@ fn in_unit(f: &mut fmt::Formatter<'_>, unit: &str) -> fmt::Result {
     }
 }
 
-/// Returns a duration, exact to the nanosecond; `None` if it cannot be held exactly.
+/// Returns a duration, exact to the nanosecond; `None` if it cannot be represented exactly.
 fn span(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at(split);
@@ -202,12 +203,12 @@ fn span(text: &str) -> Option<Duration> {
     Some(Duration::from_nanos(nanos))
 }
 
-/// Error of a text that is no value of its parameter.
+/// Error: the text is not a valid value of the parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueError {
     /// Text that was given.
     pub text: String,
-    /// Kind of the parameter's values.
+    /// Kind of the values of the parameter.
     pub kind: Kind,
 }
 
@@ -276,21 +277,21 @@ pub struct ParameterSpec {
     pub kind: Kind,
     /// Default value by dialect.
     pub default: Defaults,
-    /// Level.
+    /// Level of the parameter.
     pub level: Level,
 }
 
-/// Level of a parameter. Lists for readers show basic parameters first.
+/// Level of a parameter. Lists of parameters show the basic ones first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Users change it in practice.
+    /// Parameter that users change in practice.
     Basic,
-    /// Users rarely change it: a detail of a paper, an RFC or a dialect.
+    /// Parameter that users rarely change: a detail of a paper, an RFC or a dialect.
     Advanced,
 }
 
 impl ParameterSpec {
-    /// Returns a basic specification that is made at run time.
+    /// Creates a basic specification at run time.
     #[must_use]
     pub fn new(name: impl Into<Text>, kind: Kind, default: Defaults) -> Self {
         Self {
@@ -314,7 +315,7 @@ impl ParameterSpec {
     }
 }
 
-/// Effective parameters of one algorithm: each specification has a value that it admits.
+/// Effective parameters of one algorithm: a valid value for each specification.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
     specs: Arc<[ParameterSpec]>,
@@ -335,7 +336,7 @@ impl Values {
     /// Sets the parameter `name` to `value`.
     ///
     /// # Errors
-    /// If there is no such parameter, or it does not take the value.
+    /// If there is no such parameter, or if the value is invalid.
     pub fn set(&mut self, name: &str, value: Value) -> Result<(), SetError> {
         let Some(index) = self.specs.iter().position(|spec| spec.name == name) else {
             return Err(SetError::NoParameter(name.to_owned()));
@@ -370,19 +371,19 @@ impl Values {
     }
 }
 
-/// Error of a parameter that cannot be set to a value.
+/// Error: a parameter cannot be set to a value.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SetError {
     /// There is no parameter of this name.
     NoParameter(String),
-    /// The parameter takes other values.
+    /// The value is invalid for the parameter.
     NotAdmitted {
         /// Name of the parameter.
         name: String,
         /// Value that was given.
         value: Value,
-        /// Kind of the parameter's values.
+        /// Kind of the values of the parameter.
         kind: Kind,
     },
 }

@@ -1,6 +1,6 @@
 //! Syntax of a stack's text: `newreno(full_ack=alg2)/reno(count=bytes)/veno(beta=3)/1`.
 //!
-//! The parser returns names and texts with their places; [`stack`](super::stack) looks them up.
+//! The parser returns names and texts with their positions; [`stack`](super::stack) looks up the names.
 
 use core::ops::Range;
 
@@ -9,12 +9,12 @@ use alloc::vec::Vec;
 use super::axis::Axis;
 use super::error::StackProblem;
 
-/// Problem and its place.
+/// Problem and its position in the text.
 pub(super) type Fault = (Range<usize>, StackProblem);
 
 /// One axis of the text: a name, and parameters with their values.
 pub(super) struct NamedPart<'a> {
-    /// Place of the name; the whole text, if it leaves the axis out.
+    /// Position of the name, or the whole text if the axis is omitted.
     pub(super) at: Range<usize>,
     pub(super) name: &'a str,
     pub(super) settings: Vec<Setting<'a>>,
@@ -22,14 +22,14 @@ pub(super) struct NamedPart<'a> {
 
 /// One `parameter=value`.
 pub(super) struct Setting<'a> {
-    /// Place of the parameter's name.
+    /// Position of the parameter's name.
     pub(super) at: Range<usize>,
     pub(super) name: &'a str,
-    /// Place of the value, and the value; `None` without `=`.
+    /// Position of the value, and the value; `None` without `=`.
     pub(super) value: Option<(Range<usize>, &'a str)>,
 }
 
-/// Cuts `text` into its four axes. An axis that it leaves out gets the choice that does nothing.
+/// Splits `text` into its four axes. An omitted axis gets the algorithm that does nothing.
 pub(super) fn parts(text: &str) -> Result<[NamedPart<'_>; 4], Fault> {
     let parts = split(text, 0..text.len(), '/')?;
     let whole = 0..text.len();
@@ -60,7 +60,7 @@ pub(super) fn parts(text: &str) -> Result<[NamedPart<'_>; 4], Fault> {
     }
 }
 
-/// Cuts `range` of the text at every `separator` outside parentheses.
+/// Splits `range` of the text at every `separator` outside parentheses.
 fn split(text: &str, range: Range<usize>, separator: char) -> Result<Vec<Range<usize>>, Fault> {
     let mut parts = Vec::new();
     let mut start = range.start;
@@ -98,7 +98,7 @@ fn part<'a>(text: &'a str, range: &Range<usize>, axis: Axis) -> Result<NamedPart
     let (name_end, settings) = match slice.find('(') {
         None => (range.end, Vec::new()),
         Some(open) => {
-            // `split` has checked that there is one.
+            // `split` has checked that there is a closing parenthesis.
             let close = slice.find(')').unwrap_or(slice.len());
             let rest = (range.start + close + 1).min(range.end)..range.end;
             if !rest.is_empty() {

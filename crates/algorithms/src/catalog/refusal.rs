@@ -1,4 +1,4 @@
-//! Errors of entries that a catalog refuses.
+//! Errors of entries that a catalog rejects.
 
 use core::error::Error;
 use core::fmt;
@@ -12,7 +12,7 @@ use super::entry::{Description, Opponent};
 use super::parameter::{Kind, ParameterSpec};
 use super::registry::Catalog;
 
-/// Error of an entry that a catalog refuses.
+/// Error: a catalog rejects an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterError {
     /// Axis of the entry.
@@ -27,25 +27,25 @@ pub struct RegisterError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterProblem {
-    /// Its name or an alias belongs to another entry.
+    /// The name or an alias of the entry belongs to another entry.
     Taken {
-        /// Name or alias.
+        /// The name or alias.
         name: String,
-        /// Other entry.
+        /// Name of the other entry.
         by: String,
     },
-    /// Its name or an alias cannot be written in a stack.
+    /// The name or an alias of the entry cannot be written in a stack.
     Unwritable(String),
-    /// An alias is its own name, or another of its aliases.
+    /// An alias is the same as the name of the entry, or as another alias.
     Repeated(String),
-    /// It excludes an entry that the catalog does not have.
+    /// The entry excludes an entry that the catalog does not have.
     Opponent {
         /// Axis of the other entry.
         axis: Axis,
-        /// Name that no entry on this axis has.
+        /// Name that does not exist on this axis.
         name: String,
     },
-    /// A parameter is wrong.
+    /// A parameter is invalid.
     Parameter {
         /// Name of the parameter.
         name: String,
@@ -60,22 +60,22 @@ pub enum RegisterProblem {
 pub enum ParameterFault {
     /// Another parameter has the same name.
     Repeated,
-    /// Its name cannot be written in a stack.
+    /// The name of the parameter cannot be written in a stack.
     Unwritable,
-    /// One of its words cannot be written in a stack.
+    /// One of the parameter's words cannot be written in a stack.
     UnwritableWord(String),
-    /// It does not take its own default.
+    /// The default of the parameter is not one of its valid values.
     Default {
         /// Dialect of the default.
         dialect: Dialect,
-        /// Default.
+        /// Default value.
         value: String,
-        /// Values that the parameter takes.
+        /// Valid values of the parameter.
         takes: String,
     },
 }
 
-/// Checks that `catalog` can take `entry`, apart from the entries that it excludes.
+/// Checks that `catalog` can contain `entry`. The entries that it excludes are not checked.
 pub(super) fn check(catalog: &Catalog, entry: &Description) -> Result<(), RegisterProblem> {
     let mut names: Vec<&str> = Vec::new();
     for name in entry.names() {
@@ -104,7 +104,7 @@ pub(super) fn check(catalog: &Catalog, entry: &Description) -> Result<(), Regist
     Ok(())
 }
 
-/// Checks that every entry exists that `entry` excludes: a misspelt name would exclude nothing.
+/// Checks that every entry that `entry` excludes exists. A misspelt name would exclude nothing.
 pub(super) fn check_conflicts(
     catalog: &Catalog,
     entry: &Description,
@@ -122,7 +122,7 @@ pub(super) fn check_conflicts(
     Ok(())
 }
 
-/// Returns the problem with a parameter that comes after those of `before`.
+/// Returns the problem with a parameter; `before` are the parameters that precede it.
 fn fault(spec: &ParameterSpec, before: &[ParameterSpec]) -> Option<ParameterFault> {
     if !is_name(&spec.name) {
         return Some(ParameterFault::Unwritable);
@@ -145,8 +145,7 @@ fn fault(spec: &ParameterSpec, before: &[ParameterSpec]) -> Option<ParameterFaul
     })
 }
 
-/// Returns `true` if the text of a stack can hold `name`: it has no blanks and none of the characters that divide a
-/// stack.
+/// Returns `true` if `name` can be written in the text of a stack: it has no blanks and no separators of a stack.
 fn is_name(name: &str) -> bool {
     let divides = |c: char| c.is_whitespace() || "/(),=".contains(c);
     !name.is_empty() && !name.contains(divides)

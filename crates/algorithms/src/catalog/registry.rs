@@ -1,4 +1,4 @@
-//! The catalog itself: a value that holds entries, and to which entries can be added.
+//! Catalog: a value that contains entries, and to which entries can be added.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -10,10 +10,10 @@ use super::nearest::nearest;
 use super::parameter::Text;
 use super::refusal::{self, RegisterError};
 
-/// Algorithms that stacks are made of, by axis and name. Cheap to clone.
+/// Algorithms for stacks, by axis and name. A catalog is cheap to clone.
 ///
-/// [`Catalog::builtin`](super::Catalog::builtin) has those of this crate; [`register`](Self::register) adds others. A
-/// clone is independent of its original.
+/// [`Catalog::builtin`](super::Catalog::builtin) contains the algorithms of this crate; [`register`](Self::register)
+/// adds others. A clone is independent of its original.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     entries: Arc<Entries>,
@@ -29,10 +29,10 @@ impl Catalog {
     /// Adds an entry, on the axis of its trait.
     ///
     /// # Errors
-    /// If its name or one of its aliases is taken on its axis or could not be written in a stack, if one of its
+    /// If the name or an alias of the entry is taken on its axis or cannot be written in a stack, if one of its
     /// parameters is not well-formed, or if it excludes an entry that does not exist: see
-    /// [`RegisterProblem`](super::RegisterProblem). Of two entries that exclude each other, the one that is registered
-    /// last declares the conflict.
+    /// [`RegisterProblem`](super::RegisterProblem). If two entries exclude each other, the one that is registered last
+    /// declares the conflict.
     pub fn register<P: Plugin + ?Sized>(&mut self, entry: Entry<P>) -> Result<(), RegisterError> {
         let description = entry.description();
         refusal::check_conflicts(self, description)
@@ -40,8 +40,8 @@ impl Catalog {
         self.take(entry)
     }
 
-    /// Removes the entry on `axis` that is called `name`, if there is one; another entry may then have its name. Stacks
-    /// that were read before still hold it.
+    /// Removes the entry `name` on `axis`, if there is one; its name is then free for another entry. Stacks that were
+    /// read earlier still contain the entry.
     pub fn withdraw(&mut self, axis: Axis, name: &str) {
         fn drop_from<P: ?Sized>(entries: &mut Vec<Arc<Entry<P>>>, name: &str) {
             entries.retain(|entry| entry.name() != name);
@@ -76,14 +76,14 @@ impl Catalog {
         self.on(axis).find(|known| known.is_called(name))
     }
 
-    /// Returns the entries that build a `P`: those of its axis.
+    /// Returns the entries that build a `P`, which are those of its axis.
     #[must_use]
     pub fn entries<P: Plugin + ?Sized>(&self) -> &[Arc<Entry<P>>] {
         P::list(&self.entries)
     }
 
-    /// Returns the first conflict among these entries, named in the order of [`Axis::ALL`]. Unknown names have no
-    /// conflicts.
+    /// Returns the first conflict among these entries, which are named in the order of [`Axis::ALL`]. Unknown names
+    /// have no conflicts.
     #[must_use]
     pub fn forbids(&self, names: [&str; 4]) -> Option<Forbidden> {
         Axis::ALL.into_iter().zip(names).find_map(|(axis, name)| {
@@ -105,7 +105,7 @@ impl Catalog {
         })
     }
 
-    /// Returns the name or alias that `name` is most likely a misspelling of; `None` if it is close to none, or without
+    /// Returns the name or alias that was most likely meant by `name`. Returns `None` if no name is similar, or without
     /// the feature `suggest`.
     #[must_use]
     pub fn suggest(&self, name: &str) -> Option<&str> {
@@ -113,7 +113,7 @@ impl Catalog {
         nearest(name, names)
     }
 
-    /// Adds an entry, whatever it excludes.
+    /// Adds an entry without checking the entries that it excludes.
     pub(super) fn take<P: Plugin + ?Sized>(
         &mut self,
         entry: Entry<P>,
@@ -129,7 +129,7 @@ fn described<P: ?Sized>(entries: &[Arc<Entry<P>>]) -> impl Iterator<Item = &Desc
     entries.iter().map(|entry| entry.description())
 }
 
-/// Two choices that exclude each other.
+/// Two entries that exclude each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forbidden {
     /// Axis and name of the entry that declares the conflict.

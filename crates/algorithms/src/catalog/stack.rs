@@ -1,4 +1,4 @@
-//! Stack of a catalog: a choice on each axis, checked, not yet built.
+//! Stack of a catalog: a valid choice on each axis, which has not been built yet.
 
 use core::fmt;
 use core::ops::Range;
@@ -27,9 +27,9 @@ use super::registry::Catalog;
 /// Valid stack, written `recovery/control[/differentiation/response]`, each with the parameters that differ from the
 /// dialect's: `newreno(full_ack=alg2)/reno/veno(beta=4)/1`.
 ///
-/// It holds the parameters that were given; the others have the defaults of the dialect in which it is built. Printing
-/// gives the shortest text that reads back to the same stack in every dialect. A stack holds its entries, and so no
-/// longer needs the catalog.
+/// The stack contains the parameters that were given; the others have the defaults of the dialect in which it is built.
+/// It is printed as the shortest text that reads back as the same stack in every dialect. A stack contains its entries,
+/// so it does not need the catalog any longer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackSpec {
     recovery: Chosen<dyn Recovery>,
@@ -42,8 +42,8 @@ impl StackSpec {
     /// Reads a stack of entries in `catalog`.
     ///
     /// # Errors
-    /// If the text is not a stack, or if the stack makes no sense. The error tells the place, the reason, and what to
-    /// write instead.
+    /// If the text is not a stack, or if the combination is invalid. The error contains the place, the reason, and a
+    /// suggestion.
     pub fn parse(text: &str, catalog: &Catalog) -> Result<Self, StackError> {
         read(text, catalog).map_err(|(at, problem)| StackError {
             text: text.to_string(),
@@ -52,10 +52,10 @@ impl StackSpec {
         })
     }
 
-    /// Sets a parameter of the entry on `axis`, unless it was given already or the entry has no parameter of this name.
+    /// Sets a parameter of the entry on `axis`, unless it was already given or the entry has no parameter of this name.
     ///
     /// # Errors
-    /// If the parameter does not take the value.
+    /// If the value is invalid for the parameter.
     pub fn suggest(&mut self, axis: Axis, parameter: &str, value: &str) -> Result<(), ValueError> {
         match axis {
             Axis::Recovery => self.recovery.suggest(parameter, value),
@@ -65,13 +65,13 @@ impl StackSpec {
         }
     }
 
-    /// Returns the names of its entries, in the order of [`Axis::ALL`].
+    /// Returns the names of the entries, in the order of [`Axis::ALL`].
     #[must_use]
     pub fn names(&self) -> [&str; 4] {
         Axis::ALL.map(|axis| self.name(axis))
     }
 
-    /// Returns the name of its entry on `axis`.
+    /// Returns the name of the entry on `axis`.
     #[must_use]
     pub fn name(&self, axis: Axis) -> &str {
         match axis {
@@ -82,14 +82,14 @@ impl StackSpec {
         }
     }
 
-    /// Returns `true` if all of its entries belong to this crate. [`SOURCE_HASH`](crate::SOURCE_HASH) does not cover
-    /// others.
+    /// Returns `true` if all entries belong to this crate. [`SOURCE_HASH`](crate::SOURCE_HASH) does not cover other
+    /// entries.
     #[must_use]
     pub fn is_builtin(&self) -> bool {
         self.strangers().next().is_none()
     }
 
-    /// Returns the descriptions of its entries that do not belong to this crate.
+    /// Returns the descriptions of the entries that do not belong to this crate.
     pub fn strangers(&self) -> impl Iterator<Item = &Description> {
         let all = [
             self.recovery.entry.description(),
@@ -100,8 +100,8 @@ impl StackSpec {
         all.into_iter().filter(|entry| entry.home != Home::Here)
     }
 
-    /// Builds the plug-ins, with their state at the beginning of a connection. Parameters that were not given have
-    /// their defaults in `dialect`.
+    /// Builds the plug-ins in their state at the beginning of a connection. Parameters that were not given have their
+    /// defaults in `dialect`.
     #[must_use]
     pub fn build(&self, dialect: Dialect, context: &Context) -> Stack {
         Stack {
@@ -112,8 +112,8 @@ impl StackSpec {
         }
     }
 
-    /// Builds the plug-ins for a connection whose peer declines SACK: a recovery that needs SACK is replaced by the one
-    /// that it names, or by NewReno with the defaults of `dialect`.
+    /// Builds the plug-ins for a connection whose peer does not permit SACK: a recovery that needs SACK is replaced by
+    /// the replacement that it declares, or by NewReno with the defaults of `dialect`.
     #[must_use]
     pub fn build_without_sack(&self, dialect: Dialect, context: &Context) -> Stack {
         let mut stack = self.build(dialect, context);
@@ -123,8 +123,8 @@ impl StackSpec {
         stack
     }
 
-    /// Returns the name of the recovery that replaces this stack's if the peer declines SACK; `None` if the recovery
-    /// does not need SACK, and stays.
+    /// Returns the name of the recovery that replaces the stack's own if the peer does not permit SACK; `None` if the
+    /// recovery does not need SACK and is not replaced.
     #[must_use]
     pub fn without_sack(&self, dialect: Dialect) -> Option<&str> {
         let entry = &self.recovery.entry;
@@ -132,7 +132,7 @@ impl StackSpec {
         needs.then(|| entry.name_without_sack().unwrap_or("newreno"))
     }
 
-    /// Returns the demands of all its entries on the receiver and on the connection.
+    /// Returns the demands of all entries on the receiver and on the connection.
     #[must_use]
     pub fn needs(&self, dialect: Dialect) -> Needs {
         [
@@ -145,7 +145,7 @@ impl StackSpec {
         .fold(Needs::NONE, Needs::union)
     }
 
-    /// Returns the descriptions of its entries, in the order of [`Axis::ALL`], each with the parameters that were
+    /// Returns the descriptions of the entries, in the order of [`Axis::ALL`], each with the parameters that were
     /// given: their indices among the entry's specifications, and their values.
     pub(super) fn described(&self) -> [(&Description, Vec<(usize, &Value)>); 4] {
         [
@@ -178,7 +178,7 @@ impl fmt::Display for StackSpec {
     }
 }
 
-/// Entry of a stack with the values of its parameters in a dialect.
+/// Entry of a stack with the values of its parameters in one dialect.
 #[derive(Clone, Debug)]
 pub struct Effective<'a> {
     /// Axis of the entry.
@@ -192,9 +192,9 @@ pub struct Effective<'a> {
 /// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The dialect's default.
+    /// The default of the dialect.
     Default,
-    /// The stack's text.
+    /// The text of the stack.
     Given,
 }
 
@@ -217,8 +217,8 @@ impl Catalog {
         stacks.filter(|stack| self.forbids(stack.names()).is_none())
     }
 
-    /// Returns a subset of [`stacks`](Self::stacks) in which every two entries that may stand in one stack do so at
-    /// least once, for callers that cannot afford the product of four lists.
+    /// Returns a subset of [`stacks`](Self::stacks) in which every two entries that may be combined occur together at
+    /// least once, for callers for which the product of four lists is too large.
     pub fn stacks_by_pairs(&self) -> impl Iterator<Item = StackSpec> + '_ {
         let mut seen = BTreeSet::new();
         self.stacks().filter(move |stack| {
@@ -235,7 +235,7 @@ impl Catalog {
     }
 }
 
-/// Reads a stack, or returns the problem and its place in the text.
+/// Reads a stack, or returns the problem and its position in the text.
 fn read(text: &str, catalog: &Catalog) -> Result<StackSpec, Fault> {
     let parts = parse::parts(text).map_err(|(at, problem)| (at, told(catalog, problem)))?;
     let places = [0, 1, 2, 3].map(|axis| parts[axis].at.clone());
@@ -255,7 +255,7 @@ fn read(text: &str, catalog: &Catalog) -> Result<StackSpec, Fault> {
     }
 }
 
-/// Adds the known names to a problem that the parser found.
+/// Adds the known names to a problem that the parser has found.
 fn told(catalog: &Catalog, problem: StackProblem) -> StackProblem {
     match problem {
         StackProblem::NoName { axis, .. } => StackProblem::NoName {
@@ -313,7 +313,7 @@ fn unknown(catalog: &Catalog, axis: Axis, name: &str) -> StackProblem {
 /// Entry with the parameters that were given.
 struct Chosen<P: ?Sized> {
     entry: Arc<Entry<P>>,
-    /// Values by the index of the parameter among the entry's specifications, in that order.
+    /// Values with the index of the parameter among the entry's specifications, in the order of the indices.
     given: Vec<(usize, Value)>,
 }
 
@@ -337,7 +337,7 @@ impl<P: Plugin + ?Sized> Chosen<P> {
         }
     }
 
-    /// Notes a value for a parameter; does nothing and returns `false` if it has one already.
+    /// Stores a value for a parameter. If the parameter already has a value, it does nothing and returns `false`.
     fn give(&mut self, index: usize, value: Value) -> bool {
         if self.value_given(index).is_some() {
             return false;
@@ -433,7 +433,7 @@ impl<P: ?Sized> fmt::Debug for Chosen<P> {
     }
 }
 
-/// Equal if the entry is the same, and the parameters are the same in every dialect.
+/// Two values are equal if the entry is the same, and the parameters are the same in every dialect.
 impl<P: Plugin + ?Sized> PartialEq for Chosen<P> {
     fn eq(&self, other: &Self) -> bool {
         self.entry.name() == other.entry.name() && self.deviations().eq(other.deviations())

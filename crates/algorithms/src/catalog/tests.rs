@@ -23,7 +23,7 @@ fn error(text: &str) -> String {
         .to_string()
 }
 
-/// Returns a value that is not the default of every dialect.
+/// Returns a value that is not the parameter's default in the dialect `rfc`.
 fn another(spec: &ParameterSpec) -> Value {
     let candidates = match &spec.kind {
         Kind::Choice(words) => {
@@ -137,10 +137,11 @@ fn the_short_form_is_canonical() {
         ("newreno/reno/none/0", "newreno/reno"),
         ("newreno/reno/veno/tcp", "newreno/reno/veno/0"),
         ("newreno/reno/veno/previous", "newreno/reno/veno/1"),
-        // A value that is the default in every dialect is not printed; the default of one dialect is.
+        // A value that is the default in every dialect is not printed; a value that is the default in only some is
+        // printed.
         ("newreno/reno/veno(beta=3)/1", "newreno/reno/veno/1"),
         ("newreno/reno(count=bytes)", "newreno/reno(count=bytes)"),
-        // In the order of the catalog.
+        // Parameters are printed in the order of the catalog.
         (
             "newreno/reno( decrease = 0.8 , count=acks)",
             "newreno/reno(count=acks,decrease=0.8)",
@@ -294,7 +295,7 @@ fn no_text_panics() {
     ];
     let mut state = 1_u64;
     let mut next = |below: usize| {
-        // xorshift64 (Marsaglia 2003).
+        // Random numbers by xorshift64 (Marsaglia 2003).
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
@@ -346,7 +347,7 @@ fn a_withdrawn_entry_frees_its_name_and_stays_in_earlier_stacks() {
     catalog.register(mine("mine")).unwrap();
     let text = "newreno/reno/veno/mine";
     let before = StackSpec::parse(text, &catalog).unwrap();
-    // There is no entry of that name on another axis.
+    // The name does not exist on the other axis, so nothing is removed.
     catalog.withdraw(Axis::Control, "mine");
     assert!(StackSpec::parse(text, &catalog).is_ok());
     catalog.withdraw(Axis::Response, "mine");

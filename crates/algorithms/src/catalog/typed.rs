@@ -14,7 +14,7 @@
 //!
 //! #[derive(Clone, Copy, Debug, Parameters)]
 //! struct MineParameters {
-//!     /// duplicate ACKs that make a loss
+//!     /// number of duplicate ACKs that shows a loss
 //!     #[parameter(basic, source = "RFC 5681 §3.2", range = 1..=1000, unit = "ACKs", default = 3)]
 //!     dup_threshold: u32,
 //!     /// event that ends the recovery
@@ -27,10 +27,10 @@
 //! ```
 //!
 //! In a stack this is `mine(dup_threshold=2,exit=covered)`: the name of the field, and the variant of the enum in lower
-//! case with hyphens. Doc comments are printed as they stand. `basic` marks the few parameters that users change in
+//! case with hyphens. Doc comments are printed unchanged. `basic` marks the few parameters that users change in
 //! practice: `dupack stacks` shows them first, and the others with `--all`. An algorithm without any marked parameter
-//! shows all of them. Parameters that several algorithms share are a struct of
-//! their own, which each of them embeds. An algorithm that differs declares its difference:
+//! shows all of them. Parameters that several algorithms share are a
+//! separate struct, which each of them embeds. An algorithm that differs declares the difference:
 //!
 //! ```
 //! # use dupack_algorithms::catalog::{Parameters, Switch};
@@ -46,16 +46,16 @@
 //!
 //! #[derive(Clone, Copy, Debug, Parameters)]
 //! struct MineParameters {
-//!     /// share of the window that remains after a loss
+//!     /// fraction of the window that remains after a loss
 //!     #[parameter(source = "RFC 5681", range = 0.0..=1.0, default = 0.5)]
 //!     decrease: f64,
-//!     // The increase equals the decrease, and the window grows whether it was used or not.
+//!     // The increase equals the decrease, and the window grows even if it was not used.
 //!     #[embed(change(validate(source = "our choice", default = Switch::Off)), fix(increase = decrease))]
 //!     growth: Growth,
 //! }
 //! ```
 //!
-//! `change` gives a parameter of the group another doc, source or default, and nothing else. Another range does not
+//! `change` replaces only the doc, source or default of a parameter of the group. A different range does not
 //! compile.
 //!
 //! ```compile_fail
@@ -73,8 +73,9 @@
 //! }
 //! ```
 //!
-//! `fix` removes a parameter from the list and sets it to an expression, which may use the fields before it. Both reach
-//! into a group within the group: `fix(growth.increase = 1.0)`. A name that the group does not have does not compile:
+//! `fix` removes a parameter from the list and sets it to an expression, which may use the preceding fields. Both can
+//! also change a group within the group: `fix(growth.increase = 1.0)`. A name that the group does not have does not
+//! compile:
 //!
 //! ```compile_fail,E0609
 //! # use dupack_algorithms::catalog::{Parameters, Switch};
@@ -108,9 +109,9 @@ pub use dupack_derive::{Choice, Parameters};
 /// Specifications in the order in which they are printed.
 pub type Specs = Vec<ParameterSpec>;
 
-/// Struct of an algorithm's parameters. Derived: see the [module](self).
+/// Struct of an algorithm's parameters. It is derived, see the [module](self).
 pub trait Parameters: Sized + 'static {
-    /// Declaration of each parameter, field by field.
+    /// Declarations of the parameters, one per field.
     type Layout: Send + Sync + 'static;
 
     /// Returns the declarations.
@@ -119,11 +120,11 @@ pub trait Parameters: Sized + 'static {
     /// Adds the specifications of `layout` to `specs`.
     fn list(layout: &Self::Layout, specs: &mut Specs);
 
-    /// Reads the values of the parameters that [`list`](Self::list) lists, in its order.
+    /// Reads the values of the parameters that [`list`](Self::list) lists, in the same order.
     fn read(layout: &Self::Layout, values: &mut Reader<'_>) -> Self;
 }
 
-/// No parameters at all.
+/// Implementation for an algorithm without parameters.
 impl Parameters for () {
     type Layout = ();
 
@@ -134,8 +135,8 @@ impl Parameters for () {
     fn read((): &(), _: &mut Reader<'_>) {}
 }
 
-/// Enum whose variants are the words that a parameter may be set to. Derived: see the
-/// [module](self). `#[choice("word")]` on a variant gives it another word than its name.
+/// Enum whose variants are the permitted words of a parameter. It is derived, see the [module](self).
+/// `#[choice("word")]` on a variant gives it a word that differs from its name.
 pub trait Choice: Copy + Send + Sync + 'static {
     /// Words with their meanings.
     const WORDS: &'static [Word];
@@ -147,7 +148,7 @@ pub trait Choice: Copy + Send + Sync + 'static {
     fn from_word(word: &str) -> Option<Self>;
 }
 
-/// On or off, for parameters that have no better names.
+/// On or off, for parameters that have no better words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Switch {
     /// yes
@@ -157,19 +158,19 @@ pub enum Switch {
 }
 
 impl Switch {
-    /// Returns `true` if it is on.
+    /// Returns `true` for `On`.
     #[must_use]
     pub const fn is_on(self) -> bool {
         matches!(self, Self::On)
     }
 }
 
-/// Type that a value is read into.
+/// Type into which a value is read.
 pub trait Parameter: Copy + Send + Sync + 'static {
-    /// Converts to a value.
+    /// Converts the parameter to a value.
     fn into_value(self) -> Value;
 
-    /// Converts from a value of its kind.
+    /// Converts a value to this type; `None` if the value has a different kind.
     fn from_value(value: &Value) -> Option<Self>;
 }
 
@@ -235,13 +236,13 @@ impl Parameter for Duration {
     }
 }
 
-/// Number, which has a range and a unit.
+/// Numeric type, whose parameters have a range and a unit.
 #[diagnostic::on_unimplemented(
     message = "a parameter of the type `{Self}` has no range and no unit",
     note = "leave out `range` and `unit`"
 )]
 pub trait Ranged: Parameter {
-    /// Returns the kind of its values.
+    /// Returns the kind of the values.
     fn kind(range: RangeInclusive<Self>, unit: &'static str) -> Kind;
 }
 
@@ -271,13 +272,13 @@ impl Ranged for f64 {
     }
 }
 
-/// Choice or duration, which needs no range and unit.
+/// Choice or duration, whose parameters need no range and no unit.
 #[diagnostic::on_unimplemented(
     message = "a parameter of the type `{Self}` does not say what it takes",
     note = "a number has a range: `range = 1..=1000`; an enum derives `Choice`"
 )]
 pub trait Unranged: Parameter {
-    /// Returns the kind of its values.
+    /// Returns the kind of the values.
     fn kind() -> Kind;
 }
 
@@ -305,16 +306,16 @@ pub struct Field<T> {
     offer: Offer,
 }
 
-/// Availability of a parameter to the user.
+/// Availability of a parameter to users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Offer {
     Offered,
-    /// The struct that embeds the group has fixed it.
+    /// The struct that embeds the group has fixed the parameter.
     Withheld,
 }
 
 impl<T: Parameter> Field<T> {
-    /// Returns an advanced parameter with its defaults in the dialects `rfc`, `linux` and `ns2`.
+    /// Creates an advanced parameter with its defaults in the dialects `rfc`, `linux` and `ns2`.
     #[must_use]
     pub const fn new(
         name: &'static str,
@@ -334,7 +335,7 @@ impl<T: Parameter> Field<T> {
         }
     }
 
-    /// Returns the parameter as a basic one.
+    /// Returns the same parameter as a basic one.
     #[must_use]
     pub fn basic(self) -> Self {
         Self {
@@ -363,7 +364,7 @@ impl<T: Parameter> Field<T> {
         self.offer = Offer::Withheld;
     }
 
-    /// Adds its specification to `specs`, unless it is withheld.
+    /// Adds the specification of the parameter to `specs`, unless it is withheld.
     pub fn list(&self, specs: &mut Specs) {
         if self.offer == Offer::Withheld {
             return;
@@ -379,8 +380,8 @@ impl<T: Parameter> Field<T> {
         });
     }
 
-    /// Returns its value, the next of `values`. A withheld parameter has a default, which the embedding struct then
-    /// replaces.
+    /// Returns the value of the parameter, which is the next of `values`. For a withheld parameter, returns a default,
+    /// which the embedding struct then replaces.
     pub fn read(&self, values: &mut Reader<'_>) -> T {
         if self.offer == Offer::Withheld {
             return self.defaults[0];
@@ -401,7 +402,7 @@ impl<T: fmt::Debug> fmt::Debug for Field<T> {
     }
 }
 
-/// Reader of values into a struct, in order.
+/// Reads values into a struct, in order.
 #[derive(Debug)]
 pub struct Reader<'a> {
     rest: slice::Iter<'a, Value>,
@@ -420,7 +421,7 @@ impl<'a> Reader<'a> {
 /// Returns the parameters of `T` with their defaults in one dialect, except for those that `set` changes.
 ///
 /// # Errors
-/// If there is no such parameter, or it does not take the value.
+/// If there is no such parameter, or if a value is invalid.
 pub fn parameters<T: Parameters>(
     dialect: super::Dialect,
     set: &[(&str, Value)],

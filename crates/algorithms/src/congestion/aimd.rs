@@ -1,6 +1,6 @@
-//! Additive increase and multiplicative decrease, as two values to build controls from.
+//! Additive increase and multiplicative decrease: two building blocks for congestion controls.
 //!
-//! [`Increase`] is RFC 5681 §3.1: slow start below `ssthresh`, one segment per round trip above.
+//! [`Increase`] is RFC 5681 §3.1: slow start below `ssthresh`, and one segment per round trip above it.
 //!
 //! ```text
 //!              counting ACKs               counting bytes, N acknowledged
@@ -8,21 +8,21 @@
 //! avoidance    cwnd += i · SMSS²/cwnd      cwnd += i · SMSS per cwnd bytes  (eq. 3, RFC 3465)
 //! ```
 //!
-//! [`Decrease`] is RFC 5681 eq. 4: `ssthresh = max(b · FlightSize, 2 · SMSS)`. A mark of congestion counts as a loss
-//! (RFC 3168 §6.1.2), or has a factor of its own (ABE, RFC 8511 §3.1), as a queue that marks is short and one that
+//! [`Decrease`] is RFC 5681 eq. 4: `ssthresh = max(b · FlightSize, 2 · SMSS)`. A congestion mark counts as a loss (RFC
+//! 3168 §6.1.2), or has its own factor (ABE, RFC 8511 §3.1), because a queue that marks is short and a queue that
 //! overflows is long.
 //!
-//! Reno is both and nothing else; Westwood grows by the first; CUBIC takes its slow start from the first, and the
-//! second with another factor.
+//! Reno consists of these two blocks. Westwood uses `Increase`. CUBIC uses the slow start of `Increase`, and `Decrease`
+//! with another factor.
 //!
 //! Readings:
-//! - Slow start that counts bytes stops at `ssthresh`, and the bytes that the ACK acknowledged beyond it
-//!   count for congestion avoidance (as in Linux; the RFCs leave the crossing open). Slow
-//!   start that counts ACKs may pass `ssthresh` by a fraction of a segment (as in ns-2).
+//! - Slow start that counts bytes stops at `ssthresh`, and the bytes that the ACK acknowledged beyond `ssthresh`
+//!   count for congestion avoidance (as in Linux; the RFCs do not specify the transition). Slow
+//!   start that counts ACKs may exceed `ssthresh` by a fraction of a segment (as in ns-2).
 //! - FlightSize is limited to `cwnd` when ACKs reveal the loss. With the recoveries
-//!   that have a recovery phase it is hardly ever larger. LE and Momentary keep sending while sacked
-//!   data waits for a hole, so the distance from SND.UNA to SND.NXT exceeds the data in the
-//!   network, and half of it would be no reduction. At a timeout FlightSize is limited, too.
+//!   that have a recovery phase, FlightSize is hardly ever larger than `cwnd`. LE and Momentary keep sending while
+//!   sacked data waits for a hole to be filled. The distance from SND.UNA to SND.NXT then exceeds the data in the
+//!   network, and half of this distance would be no reduction. At a timeout, FlightSize is limited, too.
 
 use alloc::boxed::Box;
 
@@ -41,10 +41,10 @@ pub enum Count {
     Bytes,
 }
 
-/// Number of segments that exceeds what any ACK covers.
+/// Number of segments that no ACK can exceed.
 const NO_LIMIT: u64 = 65_535;
 
-/// Slow start and additive increase, for the controls that grow by them.
+/// Parameters of slow start and additive increase, for the controls that use them.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct IncreaseParameters {
     /// unit of growth
@@ -53,7 +53,7 @@ pub struct IncreaseParameters {
         default(rfc = Count::Bytes, linux = Count::Bytes, ns2 = Count::Acks),
     )]
     pub count: Count,
-    /// segments that one ACK may add in slow start, when bytes are counted (L)
+    /// maximum number of segments that one ACK may add in slow start, when bytes are counted (L)
     #[parameter(
         source = "rfc: RFC 5681 §3.1 (RFC 3465 allows 2); linux has no limit",
         range = 1..=NO_LIMIT,
@@ -61,7 +61,7 @@ pub struct IncreaseParameters {
         default(rfc = 1, linux = NO_LIMIT, ns2 = 1),
     )]
     pub limit: u64,
-    /// L in the slow start after a timeout, when ACKs cover data that arrived long ago
+    /// L in the slow start after a timeout, in which ACKs may cover data that arrived long ago
     #[parameter(
         source = "RFC 3465 §2.3 (1, whatever L is otherwise); linux has no limit",
         range = 1..=NO_LIMIT,
@@ -78,7 +78,7 @@ pub struct IncreaseParameters {
         default = 1.0,
     )]
     pub increase: f64,
-    /// use of the window that is required for growth
+    /// required use of the window before it may grow
     #[parameter(
         source = "rfc: RFC 7661's aim, simplified; linux: tcp_is_cwnd_limited; ns2 grows regardless",
         default(
@@ -88,7 +88,7 @@ pub struct IncreaseParameters {
         ),
     )]
     pub validate: Validation,
-    /// congestion window validation (RFC 7661): an unused window is kept and watched, in place of `validate`
+    /// congestion window validation (RFC 7661): an unused window is kept and monitored; replaces `validate`
     #[parameter(
         source = "RFC 7661 (experimental); linux has RFC 2861's way",
         default = Switch::Off,
@@ -96,18 +96,18 @@ pub struct IncreaseParameters {
     pub cwv: Switch,
 }
 
-/// Use of the window that is required for growth.
+/// Required use of the window before it may grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Validation {
-    /// all of it in the last flight; more than half of it in slow start
+    /// all of the window in the last flight; in slow start, more than half of it
     Used,
-    /// as much as stopped the sender when it last stopped
+    /// the window was the limit that last stopped the sender
     Limited,
     /// none
     Off,
 }
 
-/// Quantity of which a reduction takes its share.
+/// Quantity that a reduction multiplies by its factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Basis {
     /// FlightSize
@@ -116,7 +116,7 @@ pub enum Basis {
     Cwnd,
 }
 
-/// Quantities that the least slow start threshold bounds.
+/// Quantities that the minimum slow start threshold applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Floor {
     /// cwnd and ssthresh
@@ -128,32 +128,32 @@ pub enum Floor {
 /// Effect of a repeated timeout on the slow start threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum RepeatedTimeout {
-    /// unchanged since the first timeout
+    /// unchanged after the first timeout
     Hold,
-    /// recomputed each time
+    /// recomputed at each timeout
     Recompute,
 }
 
-/// Multiplicative decrease, for the controls that answer a loss by it.
+/// Multiplicative decrease, for the controls that respond to a loss with it.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct DecreaseParameters {
-    /// quantity of which a reduction takes its share
+    /// quantity that a reduction multiplies by its factor
     #[parameter(
         source = "rfc: RFC 5681 eq. 4; linux: tcp_reno_ssthresh; ns2: tcp.cc, slowdown",
         default(rfc = Basis::Flight, linux = Basis::Cwnd, ns2 = Basis::Cwnd),
     )]
     pub basis: Basis,
-    /// share of the window that remains after a congestion loss
+    /// fraction of the window that remains after a congestion loss
     #[parameter(basic, source = "RFC 5681 eq. 4", range = 0.0..=1.0, default = 0.5)]
     pub decrease: f64,
-    /// share of the window that remains after a mark of congestion (ECN); 0: as after a loss
+    /// fraction of the window that remains after a congestion mark (ECN); 0: as after a loss
     #[parameter(
         source = "RFC 3168 §6.1.2: as a loss; RFC 8511 §3.1 (ABE): 0.8 for Reno, 0.85 for CUBIC",
         range = 0.0..=1.0,
         default = 0.0,
     )]
     pub mark_decrease: f64,
-    /// least slow start threshold after a loss
+    /// minimum slow start threshold after a loss
     #[parameter(
         source = "RFC 5681 eq. 4",
         range = 1..=NO_LIMIT,
@@ -161,13 +161,13 @@ pub struct DecreaseParameters {
         default = 2,
     )]
     pub min_ssthresh: u64,
-    /// quantities that min_ssthresh bounds after a loss found by ACKs
+    /// quantities that min_ssthresh applies to after a loss found by ACKs
     #[parameter(
         source = "rfc: RFC 5681 §3.2 sets cwnd from ssthresh; ns2: tcp.cc, slowdown, halves both alone",
         default(rfc = Floor::Both, linux = Floor::Both, ns2 = Floor::Ssthresh),
     )]
     pub floor: Floor,
-    /// ssthresh when a segment times out that a timeout has already retransmitted
+    /// ssthresh when a segment times out again after its retransmission by a timeout
     #[parameter(
         source = "rfc: RFC 5681 §3.1; linux: tcp_enter_loss; ns2: tcp.cc, slowdown",
         default(
@@ -184,14 +184,14 @@ pub struct DecreaseParameters {
 enum SlowStart {
     Ordinary,
     AfterTimeout,
-    /// Slow start whose growth is set from outside.
+    /// Slow start whose speed is set by [`Increase::set_pace`].
     Paced(Pace),
 }
 
 /// Speed of slow start, set by HyStart++.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// Bytes that one ACK may count for (L · SMSS).
+    /// Maximum number of bytes that one ACK may add (L · SMSS).
     pub limit: f64,
     /// Divisor of the growth.
     pub divisor: f64,
@@ -202,21 +202,21 @@ pub struct Pace {
 pub struct Increase {
     smss: f64,
     count: Count,
-    /// L in bytes, by kind of slow start.
+    /// L in bytes, in ordinary slow start.
     limit: f64,
     limit_after_timeout: f64,
-    /// Bytes per round trip in congestion avoidance.
+    /// Increase per round trip in congestion avoidance, in bytes.
     slope: f64,
     validate: Validation,
     slow_start: SlowStart,
-    /// Bytes acknowledged towards the next increase in congestion avoidance.
+    /// Bytes acknowledged so far towards the next increase in congestion avoidance.
     acked: f64,
     /// `slow_start` and `acked` before the last loss event that may be undone.
     before: Option<Box<(SlowStart, f64)>>,
 }
 
 impl Increase {
-    /// Returns the growth with these parameters.
+    /// Creates the increase with these parameters.
     #[must_use]
     pub fn new(parameters: &IncreaseParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
@@ -246,20 +246,21 @@ impl Increase {
         self.smss = f64::from(to);
     }
 
-    /// Returns `true` if enough of `window` was used that it may grow.
+    /// Returns `true` if enough of `window` was used for it to grow.
     #[must_use]
     pub fn permits(&self, ack: &AckFacts<'_>, window: Window) -> bool {
         match (self.validate, ack.window_use) {
             (Validation::Off, _) | (Validation::Used, WindowUse::Filled) => true,
             (Validation::Limited, _) => ack.limited_by == LimitedBy::Congestion,
-            // Slow start doubles the window in a round trip, so it may grow to twice the data that was outstanding.
+            // Slow start doubles the window in a round trip, so the window may grow to twice the data that was
+            // outstanding.
             (Validation::Used, WindowUse::Partly { flight_max }) => {
                 window.in_slow_start() && window.cwnd < 2.0 * flight_max as f64
             }
         }
     }
 
-    /// Returns the number of segments that `credit` stands for.
+    /// Returns the number of segments in `credit`, in the unit of growth.
     #[must_use]
     pub fn segments(&self, credit: Credit) -> f64 {
         match self.count {
@@ -285,8 +286,8 @@ impl Increase {
         }
     }
 
-    /// Returns the window after an ACK, if congestion avoidance adds `slope` segments for each window that is
-    /// acknowledged, in parts: W + slope/W for a segment.
+    /// Returns the window after an ACK, where congestion avoidance adds `slope` segments per acknowledged window, in
+    /// equal parts: slope/W segments per acknowledged segment.
     #[must_use]
     pub fn grown_by(
         &mut self,
@@ -308,8 +309,7 @@ impl Increase {
         window
     }
 
-    /// Returns the window after an ACK in slow start, and the part of the ACK that was not used up when `ssthresh` was
-    /// reached.
+    /// Returns the window after an ACK in slow start, and the bytes that the ACK acknowledged beyond `ssthresh`.
     #[must_use]
     pub fn slow_start(&mut self, window: Window, credit: Credit) -> (Window, Credit) {
         let room = window.ssthresh - window.cwnd;
@@ -354,7 +354,7 @@ impl Increase {
         }
     }
 
-    /// Sets the speed of slow start; `None` returns to the parameters.
+    /// Sets the speed of slow start; `None` restores the speed of the parameters.
     pub fn set_pace(&mut self, pace: Option<Pace>) {
         match (pace, self.slow_start) {
             (Some(pace), _) => self.slow_start = SlowStart::Paced(pace),
@@ -363,24 +363,24 @@ impl Increase {
         }
     }
 
-    /// Remembers the state that the answer to a loss event changes.
+    /// Saves the state that the response to a loss event changes.
     pub fn remember(&mut self) {
         self.before = Some(Box::new((self.slow_start, self.acked)));
     }
 
-    /// Restores the state before a spurious loss event.
+    /// Restores the state from before a spurious loss event.
     pub fn restore(&mut self) {
         if let Some(before) = self.before.take() {
             (self.slow_start, self.acked) = *before;
         }
     }
 
-    /// Restarts the count after a loss found by ACKs.
+    /// Restarts the count of acknowledged bytes after a loss that ACKs revealed.
     pub fn after_loss(&mut self) {
         self.acked = 0.0;
     }
 
-    /// Restarts the count after a timeout, in the slow start after a timeout.
+    /// Restarts the count of acknowledged bytes, and enters the slow start after a timeout.
     pub fn after_timeout(&mut self) {
         self.acked = 0.0;
         self.slow_start = SlowStart::AfterTimeout;
@@ -392,10 +392,10 @@ impl Increase {
 pub struct Decrease {
     smss: f64,
     factor: f64,
-    /// Factor for a mark, if that is another.
+    /// Factor for a congestion mark, if it differs from `factor`.
     mark_factor: Option<f64>,
     basis: Basis,
-    /// Least slow start threshold in bytes.
+    /// Minimum slow start threshold in bytes.
     pub min_ssthresh: f64,
     floor: Floor,
     repeated: RepeatedTimeout,
@@ -404,7 +404,7 @@ pub struct Decrease {
 }
 
 impl Decrease {
-    /// Returns the reduction with these parameters.
+    /// Creates the reduction with these parameters.
     #[must_use]
     pub fn new(parameters: &DecreaseParameters, context: &Context) -> Self {
         let smss = f64::from(context.smss);
@@ -426,13 +426,13 @@ impl Decrease {
         self.smss = f64::from(to);
     }
 
-    /// Returns the window after a loss that ACKs revealed, or a mark.
+    /// Returns the window after a loss that ACKs revealed, or after a congestion mark.
     #[must_use]
     pub fn after_loss(&self, loss: &LossFacts) -> Window {
         self.after_loss_by(self.factor, loss)
     }
 
-    /// Returns the same window for a factor that the control sets itself.
+    /// Same as [`after_loss`](Self::after_loss), but with a factor that the control chooses.
     #[must_use]
     pub fn after_loss_by(&self, factor: f64, loss: &LossFacts) -> Window {
         let own = self.mark_factor.filter(|_| loss.rule == LossRule::MARK);
@@ -452,7 +452,8 @@ impl Decrease {
         }
     }
 
-    /// Returns `true` if this timeout leaves `ssthresh` unchanged, as an earlier one has retransmitted the segment.
+    /// Returns `true` if this timeout leaves `ssthresh` unchanged because an earlier timeout has retransmitted the
+    /// segment.
     #[must_use]
     pub fn holds(&self, loss: &LossFacts) -> bool {
         self.repeated == RepeatedTimeout::Hold && self.timed_out == Some(loss.segment.start)
@@ -464,7 +465,7 @@ impl Decrease {
         self.after_timeout_by(self.factor, loss)
     }
 
-    /// Returns the same window for a factor that the control sets itself.
+    /// Same as [`after_timeout`](Self::after_timeout), but with a factor that the control chooses.
     #[must_use]
     pub fn after_timeout_by(&mut self, factor: f64, loss: &LossFacts) -> Window {
         let basis = match self.basis {

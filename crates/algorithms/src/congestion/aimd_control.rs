@@ -1,12 +1,13 @@
-//! Congestion controls that are AIMD with a few differences.
+//! Congestion controls that differ from AIMD in a few points.
 //!
-//! [`Aimd`] is what these controls share: growth ([`Increase`]), reduction ([`Decrease`]), the early end of slow start,
-//! undo and pacing. An [`AimdVariant`] is what one of them has of its own. Each method of the trait has AIMD's answer
-//! as its default, so that the file of a control holds its differences only; [`reno`](super::reno) has none.
+//! [`Aimd`] contains the parts that these controls share: growth ([`Increase`]), reduction ([`Decrease`]), the early
+//! end of slow start, undo and pacing. An [`AimdVariant`] contains the differences of one control. Each method of the
+//! trait does the same as AIMD by default, so the file of a control contains only its differences;
+//! [`reno`](super::reno) has none.
 //!
 //! ```text
 //! AckFacts, LossFacts, … ──▶ AimdControl { aimd, variant } ──▶ Window
-//!                            asks the variant, hands it the Aimd
+//!                            calls the variant with the Aimd
 //! ```
 //!
 //! A control that is not AIMD ([`bbr`](super::bbr), [`fixed`](super::fixed)) implements [`CongestionControl`] itself.
@@ -29,7 +30,7 @@ use super::window_validation::validating;
 use crate::catalog::linux::Knob;
 use crate::catalog::{Context, Parameters, Switch};
 
-/// Parameters of AIMD, for the controls that take all of them.
+/// Parameters of AIMD, for the controls that use all of them.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct AimdParameters {
     /// Growth.
@@ -60,15 +61,15 @@ impl AimdParameters {
     }
 }
 
-/// Returns the parameters of AIMD that Linux can set.
+/// Returns the AIMD parameters that Linux can set.
 pub fn knobs() -> impl Iterator<Item = Knob> {
     pacing::knobs().into_iter().chain(undo::knobs())
 }
 
-/// State that every variant of AIMD has.
+/// State that all variants of AIMD share.
 #[derive(Clone, Debug)]
 pub struct Aimd {
-    /// Bytes of a full segment.
+    /// Size of a full segment, in bytes.
     pub smss: f64,
     /// Growth.
     pub increase: Increase,
@@ -81,7 +82,7 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// Returns AIMD with these parameters, whose slow start ends with a loss.
+    /// Creates AIMD with these parameters. Its slow start ends at a loss.
     #[must_use]
     pub fn new(
         increase: &IncreaseParameters,
@@ -101,7 +102,7 @@ impl Aimd {
         }
     }
 
-    /// Lets slow start end early, as `parameters` say.
+    /// Allows slow start to end early, as specified by `parameters`.
     #[must_use]
     pub fn exiting_early(self, parameters: &SlowStartParameters, context: &Context) -> Self {
         let early_exit = EarlyExit::new(parameters, self.pacing.switch(), context);
@@ -111,7 +112,7 @@ impl Aimd {
         }
     }
 
-    /// Returns the control that `variant` makes of AIMD, with its window validated if the parameters say so.
+    /// Returns the control that consists of AIMD and `variant`, with window validation if the parameters enable it.
     #[must_use]
     pub fn varied(self, variant: impl AimdVariant) -> Box<dyn CongestionControl> {
         let (smss, validation) = (self.smss, self.window_validation);
@@ -119,7 +120,7 @@ impl Aimd {
         validating(Box::new(AimdControl { aimd, variant }), validation, smss)
     }
 
-    /// Returns the window before it grows on an ACK: `ssthresh` is `cwnd` if slow start is to end now.
+    /// Returns the window before it grows on an ACK. Its `ssthresh` equals `cwnd` if slow start ends now.
     pub fn before_growth(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Window {
         match &mut self.early_exit {
             None => view.window,
@@ -127,7 +128,7 @@ impl Aimd {
         }
     }
 
-    /// Returns the window after a timeout: one segment, and slow start.
+    /// Returns the window after a timeout: one segment, in slow start.
     pub fn on_timeout(&mut self, loss: &LossFacts) -> Window {
         self.increase.after_timeout();
         if let Some(exit) = &mut self.early_exit {
@@ -136,7 +137,7 @@ impl Aimd {
         self.decrease.after_timeout(loss)
     }
 
-    /// Returns the window after a spurious reduction: the one before it.
+    /// Returns the window after a spurious reduction: the window before it.
     pub fn on_spurious(&mut self, prior: &Prior, window: Window) -> Window {
         self.increase.restore();
         prior.restored(window)
@@ -152,18 +153,18 @@ impl Aimd {
     }
 }
 
-/// Answer to a loss event.
+/// Window that was chosen in response to a loss event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
-    /// The control's own reduction: the loss was taken for congestion, or response 0 answered as if it had been. A
-    /// control updates its state in the same way for both, so that response 0 is exactly TCP.
+    /// The control's own reduction: the loss was classified as congestion, or response 0 responded as if it were
+    /// congestion. A control updates its state in the same way in both cases, so response 0 is exactly TCP.
     Own,
-    /// Another window, chosen by a response.
+    /// A different window, chosen by a response.
     Other(Window),
 }
 
-/// Differences of a control from AIMD. The methods are those of [`CongestionControl`], and `aimd` is the state that
-/// the control shares with all others.
+/// Differences of a control from AIMD. The methods are those of [`CongestionControl`]; `aimd` is the state that the
+/// control shares with the other variants.
 pub trait AimdVariant: Debug + Send + 'static {
     /// See [`CongestionControl::on_handshake`].
     fn on_handshake(&mut self, rtt: Duration, opening: Window, aimd: &Aimd) -> Window {
@@ -211,7 +212,7 @@ pub trait AimdVariant: Debug + Send + 'static {
         aimd.on_timeout(loss)
     }
 
-    /// Remembers the state of the variant that a loss event is about to change; AIMD remembers its own.
+    /// Saves the state of the variant that a loss event is about to change; AIMD saves its own state.
     fn remember(&mut self) {}
 
     /// See [`CongestionControl::on_spurious`].
@@ -224,7 +225,7 @@ pub trait AimdVariant: Debug + Send + 'static {
         let _ = (now, last_sent);
     }
 
-    /// Resizes the state of the variant that counts bytes; AIMD resizes its own.
+    /// Converts the variant's state that is in bytes to a new segment size; AIMD converts its own state.
     fn on_segment_size(&mut self, from: u32, to: u32) {
         let _ = (from, to);
     }
@@ -235,7 +236,7 @@ pub trait AimdVariant: Debug + Send + 'static {
     }
 }
 
-/// Congestion control made of AIMD and a variant.
+/// Congestion control that consists of AIMD and a variant.
 #[derive(Debug)]
 pub(super) struct AimdControl<V> {
     pub(super) variant: V,
@@ -243,7 +244,8 @@ pub(super) struct AimdControl<V> {
 }
 
 impl<V: AimdVariant> AimdControl<V> {
-    /// Returns who chose the window that answers `loss`. `chosen` comes back rounded, at most down to a whole segment.
+    /// Determines whether `chosen` is the control's own reduction. A response may have rounded the window down, by less
+    /// than a segment.
     fn answer(&self, loss: &LossFacts, cause: LossCause, chosen: Window) -> Answer {
         let alike = |chosen: f64, own: f64| {
             chosen == own || (0.0..self.aimd.smss).contains(&(own - chosen))

@@ -1,23 +1,24 @@
 //! BBR: a model of the path, from measured delivery rate, round-trip time and loss rate.
 //!
 //! Cardwell, Swett, Beshay (eds.), "BBR Congestion Control", draft-ietf-ccwg-bbr, the working group's text of August
-//! 2026 (BBRv3). Section numbers and names are that text's.
+//! 2026 (BBRv3). Section numbers and names are from that text.
 //!
 //! ```text
-//! max_bw   = greatest delivery rate of the last two ProbeBW cycles                  (§5.5.3)
-//! min_rtt  = least round-trip time of 10 s                                          (§5.5.7)
+//! max_bw   = maximum delivery rate of the last two ProbeBW cycles                   (§5.5.3)
+//! min_rtt  = minimum round-trip time of 10 s                                        (§5.5.7)
 //! bw       = min(max_bw, bw_shortterm);  bdp = bw · min_rtt
-//! pace     = 0.99 · pacing_gain · bw                                                (§5.6.2)
+//! rate     = 0.99 · pacing_gain · bw                                                (§5.6.2)
 //! cwnd    → cwnd_gain · bdp + extra_acked, at most inflight_longterm, _shortterm    (§5.6.4)
 //!
 //! Startup (2.77) → Drain (0.5) → ProbeBW: DOWN (0.9) → CRUISE (1) → REFILL (1) → UP (1.25) → DOWN
 //! and from any state, once min_rtt has not been refreshed for 5 s, ProbeRTT (cwnd = bdp/2)
 //! ```
 //!
-//! Loss in a probe for bandwidth, if it exceeds 2 % of a round trip, sets `inflight_longterm` and ends the probe. Loss
-//! at other times lowers the short-term bounds towards the delivery of the last round trip, by a factor of at least
-//! 0.7, until the next probe. BBR differs from its neighbours in three points: a single loss changes nothing, BBR does
-//! not fill a queue to find the rate, and a pace controls the transmissions, with the window as a second bound.
+//! If the loss in a probe for bandwidth exceeds 2 % of a round trip, it sets `inflight_longterm` and ends the probe.
+//! Loss at other times lowers the short-term bounds towards the delivery of the last round trip, but by a factor of at
+//! least 0.7 per round trip, until the next probe. BBR differs from the other controls in three points: a single loss
+//! changes nothing, BBR does not fill a queue to find the rate, and a pacing rate controls the transmissions, with the
+//! window as a second bound.
 //!
 //! | part | file |
 //! | --- | --- |
@@ -28,44 +29,45 @@
 //! | the ProbeBW cycle, long-term bound | `probe_bw.rs` |
 //! | ProbeRTT | `probe_rtt.rs` |
 //! | losses, recovery episodes, undo | `loss.rs` |
-//! | pace, quantum, window | `output.rs` |
+//! | pacing rate, quantum, window | `output.rs` |
 //!
 //! Readings and differences:
-//! - A segment counts as lost when the recovery retransmits it because it judged it lost. The rule is the same
-//!   for every recovery, and a loss counts when it is repaired; the draft
-//!   counts it when it is found. A timeout counts everything outstanding at once, and a tail
+//! - A segment counts as lost when the recovery retransmits it because it judged the segment lost. The rule is the
+//!   same for every recovery. A loss therefore counts when it is retransmitted; in the draft
+//!   it counts when it is detected. A timeout counts everything outstanding at once. A tail
 //!   loss that a probe repaired counts, too.
-//! - A recovery episode lasts from the first such retransmission until everything sent by then
-//!   is acknowledged. Undo values are saved when it begins (the draft's prose), not again in each
-//!   of its round trips (its pseudocode). It was spurious if DSACKs report all retransmitted segments.
+//! - A recovery episode lasts from the first such retransmission until all data sent by then
+//!   is acknowledged. Undo values are saved when the episode begins (the draft's prose), and not again in each
+//!   of its round trips (the draft's pseudocode). The episode was spurious if DSACKs report all retransmitted
+//!   segments.
 //! - Other signs of a spurious episode (`undo_eifel`, `undo_frto`) undo it, too.
-//! - After a timeout the window is one segment: this is the draft's `inflight + 1`, if everything
-//!   outstanding is taken for lost.
-//! - The first selective ACK shows that there are selective ACKs.
+//! - After a timeout the window is one segment. This is the draft's `inflight + 1`, if everything
+//!   outstanding is considered lost.
+//! - The first selective ACK shows that the receiver sends selective ACKs.
 //! - Data that a DSACK reports counts as delivered (§2.2 recommends it), up to the number of retransmitted bytes.
 //! - An ACK that reports nothing new does not change the model; only its report of spurious
 //!   losses is used.
-//! - `C.is_cwnd_limited` covers the present round trip and the one before, so that a round trip
-//!   that has just begun is no reason to take the window for unused.
-//! - ProbeRTT saves the window before the state changes. In the draft the state is ProbeRTT by
-//!   then, and `SaveCwnd` keeps an older window if that was larger, however old it is.
-//! - Where the draft's parts differ, its pseudocode is used. §5.6.1's table bounds Drain by
-//!   `inflight_longterm`, `BoundCwndForModel` does not. In §10.6 a loss while the application limits has
+//! - `C.is_cwnd_limited` covers the current round trip and the previous one. Otherwise the window would be considered
+//!   unused at the beginning of each round trip.
+//! - ProbeRTT saves the window before the state changes. In the draft the state is already ProbeRTT
+//!   then, and `SaveCwnd` keeps an older window if that was larger, regardless of its age.
+//! - Where parts of the draft disagree, its pseudocode is used. The table in §5.6.1 bounds Drain by
+//!   `inflight_longterm`, `BoundCwndForModel` does not. In §10.6, a loss while the application is the limit has
 //!   `inflight_longterm` "updated appropriately"; `HandleInflightTooHigh` does not change it.
-//!   In `IsTimeToCruise`, `Inflight` takes the bandwidth as its caller names it, `max_bw`. One
+//!   In `IsTimeToCruise`, `Inflight` uses the bandwidth that its caller passes, `max_bw`. One
 //!   exception: an end of Startup by loss sets `full_bw_now`, too (§10.2); nothing uses it then.
-//! - Without an estimate of the bandwidth the pace is the one of the beginning.
-//! - A cautious probe ends when the bytes in flight before an ACK fill `inflight_longterm`: after
+//! - Without a bandwidth estimate, the initial pacing rate is used.
+//! - A cautious probe ends when the bytes in flight before an ACK reach `inflight_longterm`: after
 //!   the ACK they never do.
 //! - Waits between probes are a hash of the seeds (the connection's and a parameter), the time and the bytes delivered.
 //! - The endpoint paces segment by segment, without offload. The send quantum therefore only affects
-//!   the least size of the window.
-//! - `ssthresh` means nothing to BBR: it is infinite until the pipe has been full, then `cwnd`.
-//! - A mark of congestion counts as a loss of its round, once a window: the lower bounds of the model
-//!   follow (§5.5.10.3), outside of probes. §3.7 requires an answer and leaves it open.
+//!   the minimum size of the window.
+//! - BBR does not use `ssthresh`: it is infinite until the pipe has been full, and equal to `cwnd` afterwards.
+//! - A congestion mark counts as a loss of its round trip, once per window: the lower bounds of the model
+//!   are adapted (§5.5.10.3), outside of probes. §3.7 requires a response to marks and does not specify it.
 //!
-//! A recovery's limit of the window (NewReno's limit at a full ACK, PRR's share) does not apply: BBR returns its own
-//! window on each ACK, and an idle period does not change it (§5.4).
+//! The limit that a recovery sets on the window (NewReno's limit at a full ACK, PRR's limit) does not apply: BBR
+//! returns its own window on each ACK, and an idle period does not change it (§5.4).
 
 mod loss;
 mod model;
@@ -141,20 +143,20 @@ impl State {
         )
     }
 
-    /// Returns `true` if it sends more to see whether more is delivered (`IsProbingBW`).
+    /// Returns `true` if the state sends more data to see whether more is delivered (`IsProbingBW`).
     const fn is_probing_bw(self) -> bool {
         matches!(self, Self::Startup | Self::ProbeBwRefill | Self::ProbeBwUp)
     }
 }
 
-/// `true` if the window was the limit in the present round trip, and in the one before (C.is_cwnd_limited).
+/// `true` if the window was the limit in the current round trip, and in the previous one (C.is_cwnd_limited).
 #[derive(Clone, Copy, Debug, Default)]
 struct CwndLimited {
     this_round: bool,
     last_round: bool,
 }
 
-/// BBR's control. See the [module](self). Volumes are in bytes, rates in bytes per second.
+/// BBR's congestion control. See the [module](self). Volumes are in bytes, rates in bytes per second.
 #[derive(Clone, Debug)]
 pub struct Bbr {
     constants: Constants,
@@ -173,9 +175,9 @@ pub struct Bbr {
     cycle: Cycle,
     probe_rtt: ProbeRtt,
     drain_start_round: u64,
-    /// Sending resumed after an idle period, and nothing has been delivered since.
+    /// `true` if sending resumed after an idle period and nothing has been delivered since.
     idle_restart: bool,
-    /// Present recovery episode, and the values that its undoing would restore.
+    /// Current recovery episode, and the values that are restored if it is undone.
     episode: Episode,
     undo: Option<Undo>,
     undo_rules: UndoRules,
@@ -187,10 +189,10 @@ pub struct Bbr {
     prior_cwnd: f64,
     pacing_rate: f64,
     send_quantum: f64,
-    /// Time of the present event, and C.inflight at that time.
+    /// Time of the current event, and C.inflight at that time.
     now: Instant,
     in_flight: u64,
-    /// C.inflight before the present ACK.
+    /// C.inflight before the current ACK.
     prior_in_flight: u64,
 }
 
@@ -233,8 +235,8 @@ impl Bbr {
         }
     }
 
-    /// Initializes the part of `OnInit` (§5.2.1) that depends on the connection, at the first transmission. There may
-    /// be a round-trip time already: the handshake's.
+    /// Initializes the part of `OnInit` (§5.2.1) that depends on the connection, at the first transmission. The
+    /// handshake may already have measured a round-trip time.
     fn begin(&mut self, view: &View<'_>) {
         let srtt = view.rtt.srtt();
         self.initial_cwnd = Some(view.window.cwnd);
@@ -259,7 +261,8 @@ impl Bbr {
         self.bound_bw_for_model();
     }
 
-    /// Notes what an ACK says about the connection rather than the path.
+    /// Records facts from an ACK about the connection: selective ACKs, use of the window, and the first round-trip
+    /// time.
     fn note_connection(&mut self, ack: &AckFacts<'_>) {
         self.has_selective_acks |= ack.delivered.iter().any(|d| d.by == DeliveredBy::Sack);
         self.cwnd_limited.this_round |= ack.limited_by == LimitedBy::Congestion;
@@ -348,7 +351,7 @@ impl CongestionControl for Bbr {
         self.window()
     }
 
-    /// A single loss event reduces nothing: the rate of loss does, on the ACKs that follow.
+    /// A single loss event does not reduce the window. The loss rate does, on the ACKs that follow.
     fn reduction(&self, loss: &LossFacts) -> Window {
         loss.window
     }

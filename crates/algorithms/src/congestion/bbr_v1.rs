@@ -1,52 +1,52 @@
-//! BBR, version 1, as in Linux: a pace and a window from the bottleneck's bandwidth and the minimum round-trip time.
-//! Losses do not change the model.
+//! BBR, version 1, as in Linux: a pacing rate and a window from the bottleneck's bandwidth and the minimum round-trip
+//! time. Losses do not change the model.
 //!
 //! Sources: Linux, `net/ipv4/tcp_bbr.c` and `tcp_rate.c`. The idea is described in Cardwell, Cheng, Gunn, Hassas
 //! Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5), 2016.
 //!
 //! ```text
-//! bw      = greatest delivery rate of the last 10 round trips
-//! min_rtt = least round-trip time of the last 10 s;   bdp = ⌈gain · bw · min_rtt⌉ segments
-//! pace    = 0.99 · pacing_gain · bw
-//! cwnd   → bdp(cwnd_gain) + extra_acked + 3 bursts, to the next even number, never below 4
+//! bw      = maximum delivery rate of the last 10 round trips
+//! min_rtt = minimum round-trip time of the last 10 s;   bdp = ⌈gain · bw · min_rtt⌉ segments
+//! rate    = 0.99 · pacing_gain · bw
+//! cwnd   → bdp(cwnd_gain) + extra_acked + 3 bursts, rounded up to an even number, at least 4
 //!
 //! mode      pacing_gain                          cwnd_gain  until
-//! Startup   2.89                                 2.89       bw has grown by < 25 % in 3 round trips in a row
+//! Startup   2.89                                 2.89       bw has grown by < 25 % in 3 consecutive round trips
 //! Drain     1/2.89                               2.89       in flight ≤ bdp
-//! ProbeBW   1.25, 0.75, 1, 1, 1, 1, 1, 1         2          (a phase takes min_rtt, about)
-//! ProbeRTT  1                                    cwnd = 4   200 ms and a round trip; min_rtt is 10 s old
+//! ProbeBW   1.25, 0.75, 1, 1, 1, 1, 1, 1         2          (a phase takes about min_rtt)
+//! ProbeRTT  1                                    cwnd = 4   200 ms and a round trip; begins when min_rtt is 10 s old
 //!
 //! recovery  the first round trip conserves packets: cwnd = in flight + delivered; then slow start up
-//!           to the target; at the end the window before the recovery is back
-//! policer   two intervals of ≥ 4 round trips that lose ≥ 20 % at rates within 1/8 of each other: the pace
-//!           is their mean for 48 round trips
+//!           to the target; at the end the window from before the recovery is restored
+//! policer   two intervals of ≥ 4 round trips that lose ≥ 20 % at rates within 1/8 of each other: the pacing
+//!           rate is their mean for 48 round trips
 //! ```
 //!
-//! The neighbour: [`bbr`](super::bbr) is version 3. It takes a loss rate above 2 % as a sign of too much data in
-//! flight, keeps bounds for that, and probes every two to three seconds. Version 1 probes every eighth round trip and
-//! keeps its pace whatever the losses are, unless it finds a policer. It is therefore fast over lossy links, and in a
-//! short buffer it causes heavy losses, of its own packets and of others'.
+//! [`bbr`](super::bbr) is version 3. It uses a loss rate above 2 % as a sign of too much data in flight, bounds the
+//! data in flight accordingly, and probes every two to three seconds. Version 1 probes every eighth round trip and
+//! keeps its pacing rate regardless of losses, unless it detects a policer. It is therefore fast over lossy links, and
+//! in a short buffer it causes heavy losses, of its own packets and of others'.
 //!
 //! | part | file |
 //! | --- | --- |
 //! | constants | `parameters.rs` |
-//! | bandwidth, round trips, full pipe, cycle, least round-trip time, aggregation | `model.rs` |
-//! | the long-term sampler that finds policers | `policer.rs` |
-//! | pace, window, recovery | `window.rs` |
+//! | bandwidth, round trips, full pipe, cycle, minimum round-trip time, aggregation | `model.rs` |
+//! | the long-term sampler that detects policers | `policer.rs` |
+//! | pacing rate, window, recovery | `window.rs` |
 //! | delivery rate samples, for both versions | `../delivery_rate.rs` |
 //!
 //! Readings and differences:
-//! - Real numbers replace the kernel's fixed point. Gains are its fractions of 256.
-//! - The kernel counts packets; here full segments of bytes are counted.
-//! - The endpoint paces segment by segment. The kernel's bursts (`bbr_tso_segs_goal`) affect the
-//!   window alone, and the data in flight when the next burst leaves.
+//! - Real numbers replace the kernel's fixed-point numbers. Gains are the kernel's fractions of 256.
+//! - The kernel counts packets; here bytes are counted and converted to full segments.
+//! - The endpoint paces segment by segment. The kernel's bursts (`bbr_tso_segs_goal`) affect only the
+//!   window, and the data in flight when the next burst is sent.
 //! - Linux's connection states (`icsk_ca_state`) follow from loss events and timeouts: a recovery lasts
-//!   until everything outstanding at its beginning is acknowledged.
-//! - Losses that a timer of the recovery finds count with the next ACK; in Linux they count for the
-//!   policer's loss rate alone.
+//!   until all data outstanding at its beginning is acknowledged.
+//! - Losses that a timer of the recovery detects count with the next ACK; in Linux they count only for the
+//!   policer's loss rate.
 //! - A loss that a tail loss probe repaired saves the window and changes nothing else.
-//! - Marks of congestion (ECN) change nothing, as in Linux.
-//! - The bandwidth filter is exact; Linux's keeps three values.
+//! - Congestion marks (ECN) change nothing, as in Linux.
+//! - The bandwidth filter is exact; Linux's filter keeps three values.
 
 mod model;
 mod parameters;
@@ -111,7 +111,7 @@ pub(super) enum Mode {
     ProbeRtt,
 }
 
-/// States of Linux's `icsk_ca_state` that matter here.
+/// Relevant states of Linux's `icsk_ca_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
@@ -134,14 +134,14 @@ pub struct BbrV1 {
     cycle: Cycle,
     aggregation: Aggregation,
     long_term: LongTerm,
-    /// Sending resumed after an idle period, and nothing has been delivered since.
+    /// `true` if sending resumed after an idle period and nothing has been delivered since.
     idle_restart: bool,
     phase: Phase,
     /// Phase at the last ACK (`prev_ca_state`).
     prior_phase: Phase,
-    /// Offset whose acknowledgment ends the phase; `None` until it is known.
+    /// Offset that ends the phase when the data before it is acknowledged; `None` until it is known.
     point: Option<u64>,
-    /// `true` after a timeout whose first retransmission has not left yet.
+    /// `true` after a timeout, until its first retransmission is sent.
     timed_out: bool,
     packet_conservation: bool,
     undo: UndoRules,
@@ -152,18 +152,18 @@ pub struct BbrV1 {
     ssthresh: f64,
     pacing_rate: f64,
     srtt: Option<Duration>,
-    /// `true` if the pace is based on a round-trip time.
+    /// `true` if the pacing rate is based on a measured round-trip time.
     has_seen_rtt: bool,
     /// Number of transmissions so far.
     sent: u64,
     /// Earliest time of the next burst.
     next_departure: Instant,
-    /// Time of the present event.
+    /// Time of the current event.
     now: Instant,
-    /// In flight after the present ACK, and before it.
+    /// Segments in flight after the current ACK, and before it.
     in_flight: f64,
     prior_in_flight: f64,
-    /// Bytes lost so far, and those that the present ACK has shown.
+    /// Bytes lost so far, and segments whose loss the current ACK has shown.
     lost: u64,
     losses: f64,
 }
@@ -209,8 +209,8 @@ impl BbrV1 {
         }
     }
 
-    /// Begins the connection at the first transmission (`bbr_init`). There may be a round-trip time already: the
-    /// handshake's.
+    /// Initializes the state at the first transmission (`bbr_init`). The handshake may already have measured a
+    /// round-trip time.
     fn begin(&mut self, view: &View<'_>) {
         self.begun = true;
         self.cwnd = view.window.cwnd / self.smss;
@@ -221,7 +221,7 @@ impl BbrV1 {
         self.reset_long_term();
     }
 
-    /// `CA_EVENT_TX_START` after an idle period of the application.
+    /// Handles the end of an idle period of the application (`CA_EVENT_TX_START`).
     fn restart_from_idle(&mut self) {
         self.idle_restart = true;
         self.aggregation.restart(self.now);
@@ -232,8 +232,8 @@ impl BbrV1 {
         }
     }
 
-    /// Handles the first retransmission after a timeout. The bytes in flight include it: the recovery has judged by now
-    /// which segments are lost (`tcp_enter_loss`, `bbr_set_state`).
+    /// Handles the first retransmission after a timeout. The bytes in flight include this retransmission: the recovery
+    /// has already judged which segments are lost (`tcp_enter_loss`, `bbr_set_state`).
     fn resume_after_timeout(&mut self, departure: Departure) {
         self.timed_out = false;
         self.cwnd = (departure.in_flight as f64 / self.smss).max(1.0);
@@ -244,7 +244,7 @@ impl BbrV1 {
         self.sample_long_term(None);
     }
 
-    /// Updates the phase after an ACK of everything before `una`; `nxt` was sent.
+    /// Updates the phase after an ACK of all data before `una`; `nxt` is the end of the data sent.
     fn update_phase(&mut self, una: u64, nxt: u64) {
         let point = *self.point.get_or_insert(nxt);
         if una >= point {
@@ -260,7 +260,7 @@ impl BbrV1 {
     }
 }
 
-/// Returns `true` if the receiver may have delayed the ACK: it acknowledges only the rest of a message
+/// Returns `true` if the receiver may have delayed the ACK: it acknowledges only the last, short segment of a message
 /// (`FLAG_ACK_MAYBE_DELAYED`).
 fn may_be_delayed(ack: &AckFacts<'_>, sample: Option<&RateSample>, smss: f64) -> bool {
     let [one] = ack.delivered else {
@@ -338,7 +338,7 @@ impl CongestionControl for BbrV1 {
         self.window()
     }
 
-    /// A single loss event reduces nothing.
+    /// A single loss event does not reduce the window.
     fn reduction(&self, loss: &LossFacts) -> Window {
         loss.window
     }
@@ -370,7 +370,7 @@ impl CongestionControl for BbrV1 {
         self.undo
     }
 
-    /// The window returns with the next ACK, as after any recovery (`bbr_undo_cwnd`).
+    /// The window is restored at the next ACK, as after any recovery (`bbr_undo_cwnd`).
     fn on_spurious(&mut self, _prior: &Prior, _window: Window) -> Window {
         self.phase = Phase::Open;
         self.timed_out = false;

@@ -32,14 +32,14 @@ pub fn built<P: ?Sized>(entry: &Entry<P>, dialect: Dialect, changes: &[(&str, Va
     entry.build(&values(entry, dialect, changes), &CONTEXT)
 }
 
-/// Control with the window it has set so far.
+/// Control with the window that it has set so far.
 pub struct Bench {
     control: Box<dyn CongestionControl>,
     scoreboard: Scoreboard,
     rtt: RttEstimator,
-    /// Window in force.
+    /// Current window.
     pub window: Window,
-    /// Time.
+    /// Current time.
     pub now: Instant,
     /// Limit that stopped the sender.
     pub limited_by: LimitedBy,
@@ -47,11 +47,11 @@ pub struct Bench {
     pub window_use: WindowUse,
     /// Round-trip time that every ACK and loss reports.
     pub rtt_sample: Option<Duration>,
-    /// Acknowledged data, sent data, and the end of the round, if a test asks for it.
+    /// Sequence state; `None` unless the test calls [`fly`](Bench::fly).
     flight: Option<Flight>,
 }
 
-/// Offsets in segments.
+/// Acknowledged data, sent data and end of the round, as offsets in segments.
 #[derive(Clone, Copy)]
 struct Flight {
     una: u64,
@@ -60,7 +60,7 @@ struct Flight {
 }
 
 impl Bench {
-    /// Returns a bench for `entry` in `dialect` with `changes`, at a window given in segments.
+    /// Returns a bench for `entry` in `dialect` with `changes`. The initial window is given in segments.
     pub fn new(
         entry: Entry<dyn CongestionControl>,
         dialect: Dialect,
@@ -85,7 +85,7 @@ impl Bench {
         }
     }
 
-    /// From now on the window is always full, and ACKs carry their offset.
+    /// Keeps the window full from now on, and lets ACKs carry their offset.
     pub fn fly(&mut self) {
         let nxt = self.cwnd() as u64;
         self.flight = Some(Flight {
@@ -95,7 +95,7 @@ impl Bench {
         });
     }
 
-    /// Returns the number of segments up to the end of the round.
+    /// Returns the number of segments until the end of the round.
     pub fn left_of_round(&self) -> u64 {
         self.flight
             .map_or(0, |flight| flight.round_end - flight.una)
@@ -116,7 +116,7 @@ impl Bench {
         &mut *self.control
     }
 
-    /// Passes an ACK for `segments` new segments, all of which count; 0 is a duplicate ACK, which does not count.
+    /// Passes an ACK for `segments` new segments, all of which are credited; 0 is a duplicate ACK, without credit.
     pub fn ack(&mut self, segments: u64) -> Window {
         let bytes = segments * u64::from(SMSS);
         self.ack_with(segments, Credit::new(u32::from(segments > 0), bytes))
@@ -143,7 +143,7 @@ impl Bench {
         self.window
     }
 
-    /// Passes a round trip: the whole window is acknowledged, `per_ack` segments at a time.
+    /// Passes the ACKs of a round trip: the whole window is acknowledged, with up to `per_ack` segments per ACK.
     pub fn round(&mut self, per_ack: u64) -> Window {
         let mut left = self.window.whole_bytes() / u64::from(SMSS);
         while left > 0 {
@@ -207,7 +207,7 @@ pub fn ack_facts(
     facts
 }
 
-/// Returns the facts of a loss of the segment `number`, with `flight` segments outstanding and a window as large.
+/// Returns the facts of a loss of the segment `number`, with `flight` segments outstanding and a window of this size.
 pub fn loss_facts(number: u64, flight: u64) -> LossFacts {
     let lost = testing::segment(number, Instant::ZERO);
     let flight_size = flight * u64::from(SMSS);

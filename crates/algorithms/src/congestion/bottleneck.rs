@@ -1,4 +1,5 @@
-//! Sender under a model (a version of BBR) with RACK, a receiver, and a bottleneck between them, for tests.
+//! Simulation for tests: a sender with a model-based control (a version of BBR) and RACK, a receiver, and a bottleneck
+//! between them.
 
 use core::fmt::Debug;
 
@@ -21,15 +22,15 @@ use crate::differentiation::none::NoDifferentiation;
 use crate::recovery::rack;
 use crate::response::tcp::Tcp;
 
-/// Control that a test can inspect while the sender has it.
+/// Control that a test can inspect while the sender uses it.
 pub(super) trait Observed: CongestionControl + Clone + 'static {
-    /// State that it goes through.
+    /// State of the control's state machine.
     type State: Copy + PartialEq + Debug;
 
-    /// Returns one with the defaults of `rfc`.
+    /// Creates a control with the defaults of the dialect `rfc`.
     fn fresh() -> Self;
 
-    /// Returns its present state.
+    /// Returns the current state.
     fn state(&self) -> Self::State;
 }
 
@@ -82,32 +83,32 @@ impl<C: Observed> CongestionControl for Shared<C> {
     }
 }
 
-/// Bottleneck. All of it may be changed at any time.
+/// Bottleneck. All public fields may be changed at any time.
 pub(super) struct Path {
-    /// Time that a segment occupies the bottleneck.
+    /// Transmission time of a segment at the bottleneck.
     pub service: Duration,
-    /// Propagation delay each way.
+    /// Propagation delay in each direction.
     pub delay: Duration,
-    /// Number of segments that may wait.
+    /// Maximum number of segments in the queue.
     pub buffer: usize,
-    /// `true` if it loses everything.
+    /// `true` if all segments are lost.
     pub dead: bool,
-    /// Period of losses: it loses every n-th segment.
+    /// Period of losses: every n-th segment is lost.
     pub drop_every: Option<u64>,
-    /// Slot of ACKs: they leave the path at multiples of this time only.
+    /// Interval of ACKs: ACKs leave the path only at multiples of this time.
     pub ack_slot: Duration,
-    /// Policer: segments that do not conform are lost.
+    /// Policer: segments that exceed its rate are lost.
     pub policer: Option<Policer>,
     /// Number of segments lost so far.
     pub lost: u64,
     drop_orders: Vec<u64>,
-    /// Number of segments to lose, of every second one that arrives.
+    /// Number of segments that are still to be dropped, out of every second one that arrives.
     drop_next: u64,
-    /// Segments that are still to be late.
+    /// Segments that are still to be delayed.
     late: Option<Late>,
     offered: u64,
     free: Instant,
-    /// Times when the segments at the bottleneck will have left it.
+    /// Times at which the segments at the bottleneck leave it.
     departures: VecDeque<Instant>,
 }
 
@@ -123,7 +124,7 @@ pub(super) struct Policer {
 }
 
 impl Policer {
-    /// Returns a policer that is full at the beginning.
+    /// Creates a policer whose bucket is full.
     pub(super) fn new(rate: f64, burst: f64) -> Self {
         Self {
             rate,
@@ -143,10 +144,10 @@ impl Policer {
     }
 }
 
-/// Segments that arrive late.
+/// Segments that are to be delayed.
 #[derive(Clone, Copy, Debug)]
 struct Late {
-    /// Number of segments before them.
+    /// Number of segments that pass before them.
     pass: u64,
     count: u64,
     by: Duration,
@@ -155,31 +156,31 @@ struct Late {
 /// Data that the application writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feed {
-    /// None.
+    /// The application writes nothing.
     Paused,
     /// There is always more data to send.
     Ample,
-    /// A segment at each interval.
+    /// The application writes one segment per interval.
     Drip(Duration),
 }
 
 impl Path {
-    /// Stops everything at the bottleneck for `span` from now on; segments that arrive meanwhile wait.
+    /// Stalls the bottleneck for `span` from now on; segments that arrive in this time wait.
     pub(super) fn stall(&mut self, now: Instant, span: Duration) {
         self.free = self.free.max(now) + span;
     }
 
-    /// Loses the transmissions with these orders.
+    /// Drops the transmissions with these order numbers.
     pub(super) fn drop_orders(&mut self, orders: impl Into<Vec<u64>>) {
         self.drop_orders = orders.into();
     }
 
-    /// Loses `count` of the next segments, every second one.
+    /// Drops `count` segments: every second one from now on.
     pub(super) fn drop_next(&mut self, count: u64) {
         self.drop_next = count;
     }
 
-    /// Delays `count` segments by `by`, after the next `pass` segments.
+    /// Lets `pass` segments pass, and then delays `count` segments by `by`.
     pub(super) fn delay_next(&mut self, pass: u64, count: u64, by: Duration) {
         self.late = Some(Late { pass, count, by });
     }
@@ -198,7 +199,7 @@ impl Path {
         }
     }
 
-    /// Returns the arrival time of the segment, if it arrives.
+    /// Returns the arrival time of the segment, or `None` if it is lost.
     fn carry(&mut self, now: Instant, transmit: &Transmit) -> Option<Instant> {
         self.offered += 1;
         while self.departures.front().is_some_and(|&at| at <= now) {
@@ -228,32 +229,32 @@ impl Path {
     }
 }
 
-/// Sender, receiver and bottleneck, with the time.
+/// Sender, receiver and bottleneck, with the current time.
 pub(super) struct World<C: Observed> {
     pub sender: Sender,
     pub path: Path,
     pub now: Instant,
     receiver: Receiver,
     control: Arc<Mutex<C>>,
-    /// Packets in transit, by time of arrival.
+    /// Packets in transit, ordered by arrival time.
     data: VecDeque<(Instant, DataSegment)>,
     acks: VecDeque<(Instant, Ack)>,
     pub feed: Feed,
     next_drip: Instant,
     written: u64,
-    /// Every state so far, without repetition.
+    /// All states so far, without consecutive duplicates.
     states: Vec<C::State>,
 }
 
 impl<C: Observed> World<C> {
-    /// Returns a transfer without end.
+    /// Returns a transfer with unlimited data.
     pub(super) fn new() -> Self {
         let mut world = Self::with_data(1);
         world.feed = Feed::Ample;
         world
     }
 
-    /// Returns a transfer that never has more than a segment to send.
+    /// Returns a transfer whose application writes one segment per `interval`.
     pub(super) fn dripping(interval: Duration) -> Self {
         let mut world = Self::with_data(1);
         world.feed = Feed::Drip(interval);
@@ -316,7 +317,7 @@ impl<C: Observed> World<C> {
         self.control.lock().expect("no test panics within").clone()
     }
 
-    /// Returns the control, to be changed.
+    /// Returns the control for modification.
     pub(super) fn control(&self) -> MutexGuard<'_, C> {
         self.control.lock().expect("no test panics within")
     }
@@ -345,7 +346,7 @@ impl<C: Observed> World<C> {
         self.now.as_nanos() / 1_000_000
     }
 
-    /// Runs up to `ms` milliseconds after the beginning.
+    /// Runs until `ms` milliseconds after the beginning.
     pub(super) fn run_until(&mut self, ms: u64) {
         let end = Instant::ZERO + Duration::from_millis(ms);
         while self.step(end) {}
@@ -367,7 +368,7 @@ impl<C: Observed> World<C> {
         panic!("the control does not reach {state:?}: {:?}", self.states);
     }
 
-    /// Runs until the retransmission timer has expired.
+    /// Runs until the retransmission timer expires.
     pub(super) fn run_until_timeout(&mut self) {
         let before = self.sender.stats().timeouts;
         let end = self.now + Duration::from_secs(60);
@@ -376,7 +377,7 @@ impl<C: Observed> World<C> {
         }
     }
 
-    /// Handles the next event before `end`; returns `true` if there was one.
+    /// Handles the next event before `end`. Returns `true` if there was one.
     fn step(&mut self, end: Instant) -> bool {
         self.emit();
         let drip = match self.feed {
@@ -416,7 +417,7 @@ impl<C: Observed> World<C> {
         true
     }
 
-    /// Writes `bytes` bytes for the application.
+    /// Writes `bytes` bytes as the application.
     pub(super) fn write(&mut self, bytes: u64) {
         self.written += bytes;
         self.sender.write(bytes);

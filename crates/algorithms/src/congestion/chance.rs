@@ -1,7 +1,6 @@
-//! Random choices: numbers that differ from flow to flow and from call to call, and are the same in every repetition of
-//! a run.
+//! Pseudo-random numbers that differ between flows and between calls, but are the same in every repetition of a run.
 
-/// Returns a hash (Vigna's SplitMix64) of a seed and of values that tell the calls apart, such as the time.
+/// Returns a hash (Vigna's SplitMix64) of a seed and of values that distinguish the calls, such as the time.
 pub(super) fn drawn(seed: u64, parts: &[u64]) -> u64 {
     let mut z = seed;
     for part in parts {
@@ -19,7 +18,7 @@ mod tests {
 
     #[test]
     fn the_numbers_are_those_of_splitmix64() {
-        // Its first number for the seed 0, and the first for that as the seed.
+        // The first number for the seed 0, and the first number for that number as the seed.
         assert_eq!(drawn(0, &[0]), 0xe220_a839_7b1d_cdaf);
         assert_eq!(drawn(0, &[0, 0]), 0xa706_dd2f_4d19_7e6f);
     }

@@ -14,32 +14,32 @@
 //!              W_max = cwnd                                                     (§4.8)
 //! ```
 //!
-//! Growth depends on time, not on ACKs: flows of different RTT grow alike, and CUBIC fills a path with a large
-//! bandwidth-delay product in seconds while Reno takes hours. Slow start and the reduction's arithmetic are Reno's
+//! Growth depends on time, not on ACKs: flows with different RTTs grow at the same speed, and CUBIC fills a path with a
+//! large bandwidth-delay product in seconds while Reno takes hours. Slow start and the reduction are Reno's
 //! ([`Increase`](super::aimd::Increase), [`Decrease`](super::aimd::Decrease)). HyStart++ ends the first slow start
-//! early, as §4.10 recommends, or HyStart ends each of them, as in Linux (`slow_start`).
+//! early, as §4.10 recommends, or HyStart ends every slow start, as in Linux (`slow_start`).
 //!
 //! By dialect: `rfc` is the above in real numbers; `linux` grows in whole segments as Linux counts them
-//! (`cubic/counted.rs`), with Linux's binary fractions for C and β; `ns2` has the real numbers and slow start until a
+//! (`cubic/counted.rs`), with Linux's binary fractions for C and β; `ns2` uses real numbers, and slow start until a
 //! loss.
 //!
 //! Readings and omissions:
 //! - The RFC has `(target − cwnd)/cwnd` per new ACK, and counts segments only in W_est. With
-//!   `count = bytes` both count segments, so that delayed ACKs do not halve the approach to the
-//!   target (as in Linux and QUIC stacks); `count = acks` is the RFC's letter.
+//!   `count = bytes`, segments are counted in both, so delayed ACKs do not halve the speed of the approach to the
+//!   target (as in Linux and QUIC stacks); `count = acks` follows the text of the RFC.
 //! - A stage begins with the first ACK that may grow the window in congestion avoidance.
-//! - While the window is not used, nothing grows and t stands still (§5.8, `validate`). In whole
-//!   segments t stands still only while nothing is outstanding, as in Linux.
+//! - While the window is not used, nothing grows and t is paused (§5.8, `validate`). In whole
+//!   segments, t is paused only while nothing is outstanding, as in Linux.
 //! - After slow start without loss (the connection's first, or after an idle period) K = 0 and
-//!   W_max = cwnd (§4.10). A `cwnd` that a recovery limited below `ssthresh` still belongs to the stage
-//!   of the loss before it.
-//! - After a loss that a response answered, the stage continues if the window did not change;
+//!   W_max = cwnd (§4.10). A `cwnd` that a recovery limited to a value below `ssthresh` still belongs to the stage
+//!   of the previous loss.
+//! - If a response chose the window after a loss, the stage continues if the window did not change;
 //!   otherwise a stage starts from the new window, and W_max does not change.
 //! - In slow start that counts bytes, the bytes that an ACK acknowledged beyond `ssthresh` count for
 //!   congestion avoidance, as in [`Increase`](super::aimd::Increase).
-//! - In whole segments a stage outlives a slow start that no loss caused (after an idle period), as
+//! - In whole segments, a stage continues after a slow start that no loss caused (after an idle period), as
 //!   Linux's epoch does.
-//! - An undone loss event restores the stage that it ended (§4.9), unless the window has grown
+//! - The undo of a loss event restores the stage that the event ended (§4.9), unless the window has grown
 //!   beyond its earlier value; `undo_curve = anew` begins a stage from the restored window, as in Linux.
 
 mod counted;
@@ -65,9 +65,9 @@ use crate::catalog::{Choice, Entry, InLinux, Parameters};
 /// Target of the window after a loss below its last maximum (§4.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum FastConvergence {
-    /// below the window of the loss, so that other flows get room
+    /// below the window at the loss, to leave capacity to other flows
     On,
-    /// the window of the loss
+    /// the window at the loss
     Off,
 }
 
@@ -85,7 +85,7 @@ pub enum RenoFriendly {
 pub enum Arithmetic {
     /// real numbers
     Real,
-    /// whole segments, one for every n acknowledged
+    /// whole segments, one for every n acknowledged segments
     Segments,
 }
 
@@ -101,7 +101,7 @@ pub enum UndoCurve {
 /// CUBIC's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct CubicParameters {
-    /// steepness of the growth away from the last maximum of the window (C)
+    /// steepness of the growth with the distance in time from the plateau (C)
     #[parameter(
         basic,
         source = "RFC 9438 §5.1; linux: bic_scale = 41, times 10/1024",
@@ -110,7 +110,7 @@ pub struct CubicParameters {
         default(rfc = 0.4, linux = 410.0 / 1024.0, ns2 = 0.4),
     )]
     c: f64,
-    /// share of the window that remains after a congestion loss (β)
+    /// fraction of the window that remains after a congestion loss (β)
     #[parameter(
         basic,
         source = "RFC 9438 §4.6; linux: beta = 717, of 1024",
@@ -118,10 +118,10 @@ pub struct CubicParameters {
         default(rfc = 0.7, linux = 717.0 / 1024.0, ns2 = 0.7),
     )]
     beta: f64,
-    /// lower target after a loss below the last maximum, to make room for others
+    /// lower target after a loss below the last maximum, to leave capacity to other flows
     #[parameter(basic, source = "RFC 9438 §4.7", default = FastConvergence::On)]
     fast_convergence: FastConvergence,
-    /// growth no slower than Reno's
+    /// growth at least as fast as Reno's
     #[parameter(basic, source = "RFC 9438 §4.3", default = RenoFriendly::On)]
     reno_friendly: RenoFriendly,
     /// unit of growth in congestion avoidance
@@ -130,7 +130,7 @@ pub struct CubicParameters {
         default(rfc = Arithmetic::Real, linux = Arithmetic::Segments, ns2 = Arithmetic::Real),
     )]
     arithmetic: Arithmetic,
-    // Only slow start is used of the AIMD growth.
+    // CUBIC uses only the slow start of the AIMD growth.
     #[embed(fix(increase = 0.0))]
     increase: IncreaseParameters,
     #[embed(fix(decrease = beta))]
@@ -156,7 +156,7 @@ pub struct CubicParameters {
     undo_curve: UndoCurve,
 }
 
-/// Returns the state in Linux. Its parameters can be set where it is built in, too.
+/// Returns the availability in Linux. The parameters can also be set if CUBIC is built into the kernel.
 fn linux() -> InLinux {
     let own = |parameter: &'static str| Place::module("tcp_cubic", parameter);
     let switch = &[("on", "1"), ("off", "0")];
@@ -212,9 +212,9 @@ enum Origin {
 /// Stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
-    /// Start of t, which moves on while the window is not used.
+    /// Start of t, which is moved forward while the window is not used.
     start: Instant,
-    /// Time of the last ACK, or of the end of an idle period.
+    /// Time of the last ACK, or of the end of the last idle period.
     last: Instant,
     /// K in seconds.
     k: f64,
@@ -223,7 +223,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Excludes the time since the last ACK.
+    /// Moves the start of t forward by the time since the last ACK, so that this time does not count.
     fn pause(&mut self, now: Instant) {
         self.start += now.since(self.last);
         self.last = now;
@@ -240,7 +240,7 @@ struct Remembered {
     counted: Counted,
 }
 
-/// The control. Windows in it are in segments.
+/// CUBIC's congestion control. Its windows are in segments.
 #[derive(Debug)]
 struct Cubic {
     c: f64,
@@ -275,13 +275,13 @@ impl Cubic {
         }
     }
 
-    /// Returns W_cubic, `t` seconds into `stage` (§4.2).
+    /// Returns W_cubic at `t` seconds after the start of `stage` (§4.2).
     fn w_cubic(&self, stage: &Stage, t: f64) -> f64 {
         let x = t - stage.k;
         self.c * x * x * x + self.w_max
     }
 
-    /// Begins a stage with a window of `cwnd`.
+    /// Begins a stage with a window of `cwnd` segments.
     fn begin(&mut self, now: Instant, cwnd: f64) -> Stage {
         if self.origin == Origin::SlowStart {
             self.cwnd_prior = cwnd;
@@ -292,7 +292,7 @@ impl Cubic {
         Stage {
             start: now,
             last: now,
-            // `libm`, so that every machine gets the same bits.
+            // `libm` gives the same bits on every machine.
             k: libm::cbrt((self.w_max - cwnd) / self.c),
             w_est: cwnd,
         }
@@ -316,7 +316,7 @@ impl Cubic {
         let t = now.since(stage.start).as_secs_f64();
         let friendly = self.reno_friendly == RenoFriendly::On;
         if friendly && self.w_cubic(&stage, t) < stage.w_est {
-            // `f64::max` takes more instructions, for NaN.
+            // `f64::max` would take more instructions because it handles NaN.
             return if stage.w_est > cwnd {
                 stage.w_est
             } else {
@@ -326,16 +326,16 @@ impl Cubic {
         let target = self
             .w_cubic(&stage, t + rtt.as_secs_f64())
             .clamp(cwnd, 1.5 * cwnd);
-        // An ACK for more than a window of data does not overshoot the target.
+        // The limit of 1 prevents an ACK for more than a window of data from exceeding the target.
         cwnd + (target - cwnd) * (acked / cwnd).min(1.0)
     }
 
-    /// Returns the growth of W_est per window, as long as it is below `cwnd_prior` (§4.3).
+    /// Returns the growth of W_est per window while W_est is below `cwnd_prior` (§4.3).
     fn alpha(&self) -> f64 {
         3.0 * (1.0 - self.beta) / (1.0 + self.beta)
     }
 
-    /// Returns the same window in whole segments; W_cubic is evaluated `ahead` from now.
+    /// Same as `avoidance`, but in whole segments. W_cubic is evaluated for the time `ahead` from now.
     fn counted_avoidance(&mut self, now: Instant, ahead: Duration, cwnd: f64, acked: f64) -> f64 {
         let mut stage = match self.stage {
             Some(stage) => stage,
@@ -398,7 +398,7 @@ impl AimdVariant for Cubic {
         let mut credit = credit;
         if window.in_slow_start() {
             if self.arithmetic == Arithmetic::Real && self.stage.take().is_some() {
-                // Neither a loss nor a timeout ended the stage: the window was restarted.
+                // The stage was not ended by a loss or a timeout: the window was restarted.
                 self.origin = Origin::SlowStart;
             }
             (window, credit) = aimd.increase.slow_start(window, credit);
@@ -472,7 +472,7 @@ impl AimdVariant for Cubic {
         match (&mut self.stage, self.arithmetic) {
             (None, _) => {}
             (Some(stage), Arithmetic::Real) => stage.pause(now),
-            // Linux, `cubictcp_cwnd_event`: the time since the last transmission does not count.
+            // As in Linux, `cubictcp_cwnd_event`: the time since the last transmission does not count.
             (Some(stage), Arithmetic::Segments) => {
                 stage.start = now.min(stage.start + now.since(last_sent));
             }

@@ -1,4 +1,4 @@
-//! DCTCP: a reduction by the share of marked bytes, for data centres.
+//! DCTCP: a reduction in proportion to the fraction of marked bytes, for data centres.
 //!
 //! Bensley, Thaler, Balasubramanian, Eggert, Judd, "Data Center TCP (DCTCP)", RFC 8257, whose names are used here; the
 //! origin is Alizadeh et al., SIGCOMM 2010.
@@ -11,19 +11,21 @@
 //! ```
 //!
 //! A switch marks every packet that finds more than K packets in its queue, and a flow that sees few marks reduces its
-//! window a little: the queue stays at about K, and does not run empty. [`prague`](super::prague) is its successor for
-//! the Internet: it needs a receiver that counts marks (Accurate ECN) and sends ECT(1), which gets a queue of its own.
-//! DCTCP sends ECT(0), and gets more than its share beside Reno on one queue (§5). It is not for the Internet (§1).
+//! window slightly: the queue stays at about K and does not become empty. [`prague`](super::prague) is the successor
+//! for the Internet: it needs a receiver that counts marks (Accurate ECN) and sends ECT(1), for which there is a
+//! separate queue. DCTCP sends ECT(0), and gets more than its fair share next to Reno in the same queue (§5). It is not
+//! for the Internet (§1).
 //!
-//! The receiver has to report marks as they arrive (§3.2), which it does not with classic ECN: `ECE` is set on an ACK
-//! if and only if the data that it acknowledges first was marked. This is not negotiated (§4.1); here the receiver is
-//! told that this sender needs it. With Accurate ECN the counts carry the same information. Without ECN it is Reno.
+//! The receiver has to report marks as they arrive (§3.2), unlike with classic ECN: `ECE` is set on an ACK if and only
+//! if the data that this ACK acknowledges first was marked. This is not negotiated (§4.1); here the receiver is
+//! configured for it because this sender needs it. With Accurate ECN, the counts carry the same information. Without
+//! ECN, DCTCP is Reno.
 //!
 //! Readings:
-//! - The mark that begins a window of data reduces by the Alpha of the windows before, as in Linux; the
+//! - The mark that begins a window of data reduces by the Alpha of the previous windows, as in Linux; the
 //!   window does not grow before the data outstanding at that time is acknowledged.
 //! - Only new data is ECN-capable, as in RFC 3168: SYNs and retransmissions (§3.6, §4.1) are not.
-//! - Linux also counts selectively acknowledged data, and has Alpha in parts of 1024.
+//! - Linux also counts selectively acknowledged data, and stores Alpha in units of 1/1024.
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossFacts, LossRule, View};
@@ -36,13 +38,13 @@ use crate::catalog::{Entry, InLinux, KernelVersion, Needs, Parameters};
 /// DCTCP's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct DctcpParameters {
-    /// exponent n of the weight 2^−n that a window of data has in Alpha (g)
+    /// exponent n of the weight 2^−n of a window of data in Alpha (g)
     #[parameter(basic, source = "RFC 8257 §4.2: 1/16; linux: dctcp_shift_g", range = 1..=10, default = 4)]
     pub shift_g: u64,
     /// Alpha before the first window of data
     #[parameter(source = "RFC 8257 §3.3: 1; linux: dctcp_alpha_on_init", range = 0.0..=1.0, default = 1.0)]
     pub alpha: f64,
-    // Alpha answers marks.
+    // Alpha determines the reduction after marks.
     #[embed(fix(decrease.mark_decrease = 0.0))]
     aimd: AimdParameters,
 }
@@ -78,7 +80,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// The control.
+/// DCTCP's congestion control.
 #[derive(Debug)]
 struct Dctcp {
     gain: f64,
@@ -87,7 +89,7 @@ struct Dctcp {
     observed: Observed,
 }
 
-/// Window of data. Volumes are in bytes.
+/// Observed window of data. Volumes are in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Observed {
     /// DCTCP.BytesAcked.
@@ -107,7 +109,7 @@ impl Dctcp {
         }
     }
 
-    /// Observes an ACK (§3.3, steps 1 to 8).
+    /// Counts the bytes and marks of an ACK (§3.3, steps 1 to 8).
     fn observe(&mut self, ack: &AckFacts<'_>, nxt: u64, smss: f64) {
         let acked = ack.acked_bytes as f64;
         self.observed.acked += acked;
@@ -193,7 +195,7 @@ mod tests {
             }
         }
 
-        /// Passes an ACK for `segments` segments; nothing is outstanding after it, so it ends a window.
+        /// Passes an ACK for `segments` segments. Nothing is outstanding after the ACK, so it ends a window.
         fn ack(&mut self, segments: u64, echo: Bit, counted: Option<u64>) {
             self.una += segments * u64::from(SMSS);
             let mut ack = testing::ack_facts(Instant::ZERO);
@@ -210,7 +212,7 @@ mod tests {
                 .on_ack(&ack, Credit::new(1, ack.acked_bytes), &view);
         }
 
-        /// Returns the window after a mark at 100 segments.
+        /// Returns the window in segments after a mark at 100 segments.
         fn marked(&self) -> f64 {
             let mut loss = loss_facts(0, 100);
             loss.rule = LossRule::MARK;
@@ -229,14 +231,14 @@ mod tests {
     fn alpha_is_the_moving_share_of_marked_bytes() {
         let mut road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
         assert_eq!(road.marked(), 100.0);
-        // All of a window: 1/16.
+        // A whole window is marked: 1/16.
         road.ack(10, Bit::Set, None);
         assert!((road.alpha() - 0.0625).abs() < 1e-12);
         assert!((road.marked() - 100.0 * (1.0 - 0.03125)).abs() < 1e-9);
-        // None: 15/256.
+        // Nothing is marked: 15/256.
         road.ack(10, Bit::Clear, None);
         assert!((road.alpha() - 15.0 / 256.0).abs() < 1e-12);
-        // After many windows with marks on everything, a mark halves as Reno does.
+        // After many windows in which everything is marked, a mark halves the window as in Reno.
         for _ in 0..200 {
             road.ack(10, Bit::Set, None);
         }
@@ -245,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_window_ends_beyond_the_data_sent_when_it_began() {
-        // Five segments of twenty are acknowledged with ECE: M = 1/4.
+        // Five of 21 segments are acknowledged with ECE: M = 5/21.
         let mut road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
         road.control.variant.observed.end = 20_000;
         for (segments, echo) in [(5, Bit::Clear), (5, Bit::Set), (10, Bit::Clear)] {
@@ -279,7 +281,7 @@ mod tests {
         let road = Road::new(&[("alpha", Value::Real(0.0))], 100.0);
         let loss = road.control.reduction(&loss_facts(0, 100));
         assert_eq!(loss.cwnd, 50_000.0);
-        // At least two segments.
+        // The window does not fall below two segments.
         let mut mark = loss_facts(0, 2);
         mark.rule = LossRule::MARK;
         mark.window.cwnd = 2500.0;

@@ -1,7 +1,7 @@
 //! Delivery rate sampling (draft-ietf-ccwg-bbr §4.1.2; Linux, `tcp_rate.c`), for both versions of BBR.
 //!
-//! With every segment it remembers the data delivered when the segment left. When the segment is reported, the data
-//! delivered in between, divided by the time that this took, is a sample:
+//! With every segment, the sampler stores the amount of data delivered when the segment was sent. When the segment is
+//! reported, the data delivered since then, divided by the elapsed time, is a sample:
 //!
 //! ```text
 //! send_elapsed = P.send_time − P.first_send_time
@@ -9,12 +9,12 @@
 //! rate         = (C.delivered − P.delivered) / max(send_elapsed, ack_elapsed)
 //! ```
 //!
-//! If one ACK reports several segments, the one sent last counts. The longer of the two intervals keeps bunched ACKs
-//! from showing a rate that was never sent. A sample over less than the connection's minimum round-trip time belongs to
-//! an earlier transmission of the segment and says nothing about the rate.
+//! If one ACK reports several segments, the segment sent last is used. Using the longer of the two intervals prevents
+//! bunched ACKs from showing a rate that was never sent. A sample over an interval shorter than the connection's
+//! minimum round-trip time belongs to an earlier transmission of the segment and is not reliable.
 //!
-//! The scoreboard's own entries do not change: the data that only this control needs is kept in a ring that runs beside
-//! the scoreboard's.
+//! The entries of the scoreboard do not change: the data that only this control needs is stored in a separate ring that
+//! is parallel to the scoreboard's.
 
 use alloc::collections::VecDeque;
 
@@ -40,35 +40,35 @@ struct Snapshot {
 enum Fate {
     Unknown,
     Delivered,
-    /// Counted as lost, as a timeout takes everything outstanding for lost.
+    /// Counted as lost because a timeout considers everything outstanding lost.
     TimedOut,
 }
 
-/// Limit on the sender's data.
+/// Possible limit on the data that the sender has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Supply {
     Ample,
-    /// A sample may reflect the application and not the path (`is_app_limited`).
+    /// A sample may show the rate of the application instead of the path (`is_app_limited`).
     AppLimited,
 }
 
-/// Condition for a new measured span: no data sent before it can still arrive.
+/// Condition for the start of a new measurement interval: no data sent earlier can still arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quiet {
-    /// Nothing is in flight, as the recovery counts (draft-ietf-ccwg-bbr §4.1.2.2).
+    /// Nothing is in flight according to the recovery (draft-ietf-ccwg-bbr §4.1.2.2).
     NothingInFlight,
-    /// Nothing is outstanding, as the bytes in flight are an estimate (Linux, `tcp_rate_skb_sent`).
+    /// Nothing is outstanding; the bytes in flight are only an estimate (Linux, `tcp_rate_skb_sent`).
     NothingOutstanding,
 }
 
-/// Information of an ACK about the path (RS, §4.1.2.1.3). Volumes are in bytes.
+/// Information from an ACK about the path (RS, §4.1.2.1.3). Volumes are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateSample {
     /// Rate in bytes per second; 0 if the sample is not reliable.
     pub delivery_rate: f64,
-    /// Volume delivered since the segment of the sample left.
+    /// Volume delivered since the segment of the sample was sent.
     pub delivered: u64,
-    /// Volume delivered before it left.
+    /// Volume delivered before the segment was sent.
     pub prior_delivered: u64,
     pub newly_acked: u64,
     pub lost: u64,
@@ -76,14 +76,14 @@ pub(super) struct RateSample {
     pub supply: Supply,
 }
 
-/// Information of a loss about the path (§5.5.10.2).
+/// Information from a loss about the path (§5.5.10.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LossSample {
     /// Length of the segment.
     pub size: u32,
-    /// Bytes in flight when the segment left.
+    /// Bytes in flight when the segment was sent.
     pub tx_in_flight: u64,
-    /// Bytes lost since then, the segment included.
+    /// Bytes lost since the segment was sent, including the segment itself.
     pub lost: u64,
     pub supply: Supply,
 }
@@ -93,7 +93,7 @@ pub(super) struct LossSample {
 pub(super) struct Sampler {
     quiet: Quiet,
     segments: VecDeque<Snapshot>,
-    /// Number of the segment at the front.
+    /// Number of the segment at the front of `segments`.
     first: u64,
     pub delivered: u64,
     pub delivered_time: Instant,
@@ -101,7 +101,7 @@ pub(super) struct Sampler {
     pub lost: u64,
     /// Retransmitted bytes that no DSACK has reported.
     resent: u64,
-    /// Volume up to which the application limits the samples.
+    /// Delivered volume up to which samples are application-limited.
     app_limited: Option<u64>,
 }
 
@@ -127,15 +127,15 @@ impl Sampler {
         }
     }
 
-    /// Marks everything sent from now until all data in flight has arrived: it says nothing about the path
+    /// Marks everything that is sent until all data now in flight has arrived as application-limited
     /// (`MarkConnectionAppLimited`, §4.1.2.4).
     pub(super) fn mark_app_limited(&mut self, in_flight: u64) {
         self.app_limited = Some((self.delivered + in_flight).max(1));
     }
 
-    /// `CheckIfApplicationLimited` at writes and timers (§4.1.2.4); at ACKs [`on_ack`](Self::on_ack) checks it.
-    /// `before` was in flight before the segment left, and the window is `cwnd`. Returns `true` if sending resumes
-    /// after the application was idle.
+    /// `CheckIfApplicationLimited` at writes and timers (§4.1.2.4); [`on_ack`](Self::on_ack) checks at ACKs. `before`
+    /// is the number of bytes in flight before the segment was sent, and the window is `cwnd`. Returns `true` if
+    /// sending resumes after the application was idle.
     pub(super) fn check_app_limited(
         &mut self,
         sent: &Sent,
@@ -152,7 +152,7 @@ impl Sampler {
         before == 0 && self.app_limited.is_some()
     }
 
-    /// Notes a transmission (§4.1.2.2).
+    /// Records a transmission (§4.1.2.2).
     pub(super) fn on_sent(&mut self, sent: &Sent, departure: Departure, view: &View<'_>) {
         let len = u64::from(sent.segment.len);
         let quiet = match self.quiet {
@@ -187,15 +187,15 @@ impl Sampler {
         }
     }
 
-    /// Notes a loss; must be called before the segment is retransmitted. Returns `None` if a timeout has already
-    /// counted it.
+    /// Records a loss. The call must come before the segment is retransmitted. Returns `None` if a timeout has already
+    /// counted the loss.
     pub(super) fn on_lost(&mut self, id: SegmentId) -> Option<LossSample> {
         let slot = self.slot(id)?;
         (self.segments.get(slot)?.fate != Fate::TimedOut).then(|| self.lose(slot))
     }
 
-    /// After a timeout, which takes everything outstanding for lost, returns the first segment at or after `slot` that
-    /// has not been counted yet, with its slot.
+    /// Called after a timeout, which considers everything outstanding lost. Returns the first segment at or after
+    /// `slot` that has not been counted yet, with its slot.
     pub(super) fn next_timed_out(&mut self, slot: usize) -> Option<(usize, LossSample)> {
         let outstanding = self.segments.range(slot.min(self.segments.len())..);
         let ahead = outstanding.take_while(|s| s.fate != Fate::Unknown).count();
@@ -215,7 +215,7 @@ impl Sampler {
         }
     }
 
-    /// Takes an ACK (§4.1.2.3). Returns `None` if it reports no segment for the first time.
+    /// Processes an ACK (§4.1.2.3). Returns `None` if the ACK reports no segment for the first time.
     pub(super) fn on_ack(
         &mut self,
         ack: &AckFacts<'_>,
@@ -248,8 +248,8 @@ impl Sampler {
         sample
     }
 
-    /// Returns the data that arrived again, which counts, too (§2.2, C.delivered). A receiver cannot report more of it
-    /// than was sent twice.
+    /// Returns the number of bytes that arrived a second time, which also count as delivered (§2.2, C.delivered). A
+    /// receiver cannot report more such bytes than were retransmitted.
     fn delivered_again(&mut self, ack: &AckFacts<'_>) -> u64 {
         let Some((start, end)) = ack.dsack else {
             return 0;

@@ -1,19 +1,19 @@
-//! A fixed window: no congestion control at all.
+//! Fixed window: no congestion control.
 //!
-//! LE §3.3.2 fixes `cwnd` at 32 packets to exclude congestion control from the comparison: the differences that remain
-//! are those of the recoveries. §5.2.1 draws a fixed window of 10 as the upper line.
+//! LE §3.3.2 fixes `cwnd` at 32 packets to exclude congestion control from the comparison: the remaining differences
+//! are those of the recoveries. In §5.2.1, a fixed window of 10 gives the upper line of the figure.
 //!
 //! ```text
 //! cwnd = ssthresh = window, always
 //! ```
 //!
-//! Reading: in §3.3 this control never changes its window, and the cost of a timeout that §3.3.2 names is that nothing
-//! is sent while the sender waits for it. A timeout therefore leaves the window unchanged, too (`timeout = keep`). With
-//! `timeout = restart` the window falls to one segment and slow start raises it again, which is the cost of a timeout
+//! Reading: in §3.3 this control never changes its window, and the cost of a timeout in §3.3.2 is that nothing is sent
+//! while the sender waits for it. A timeout therefore leaves the window unchanged, too (`timeout = keep`). With
+//! `timeout = restart`, the window falls to one segment and slow start raises it again, which is the cost of a timeout
 //! for every other control.
 //!
 //! A limit set by a recovery (NewReno's full ACK, Tahoe's restart) is undone on the same ACK. The connection opens with
-//! the fixed window, whatever the initial window is, and an idle period leaves it unchanged.
+//! the fixed window, regardless of the initial window, and an idle period leaves the window unchanged.
 
 use alloc::boxed::Box;
 
@@ -28,11 +28,11 @@ use crate::catalog::{Choice, Context, Entry, Parameters};
 pub enum AtTimeout {
     /// none
     Keep,
-    /// one segment, from which slow start raises it again
+    /// one segment; slow start raises the window again
     Restart,
 }
 
-/// The fixed window's parameters.
+/// Parameters of the fixed window.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct FixedParameters {
     /// congestion window
@@ -58,14 +58,14 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         .build(|parameters, context| Box::new(Fixed::new(parameters, context)))
 }
 
-/// `Returning` while the window grows again after a timeout.
+/// State after a timeout: `Returning` while the window grows again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Steady,
     Returning,
 }
 
-/// The control.
+/// Congestion control with a fixed window.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     smss: f64,

@@ -1,29 +1,29 @@
-//! H-TCP: the longer the time without a loss, the faster the window grows; the emptier the queue, the smaller the
-//! reduction.
+//! H-TCP: the window grows faster with the time since the last loss, and the reduction is smaller if the queue is
+//! short.
 //!
 //! D. Leith, R. Shorten, "H-TCP: TCP for high-speed and long-distance networks", PFLDnet 2004, and
 //! draft-leith-tcp-htcp. The source of this file is the kernel, `net/ipv4/tcp_htcp.c`, not these texts. Δ is the time
-//! since the last congestion event ended, in seconds; B the throughput of a round trip.
+//! since the last congestion event ended, in seconds; B is the throughput of a round trip.
 //!
 //! ```text
 //! f(Δ)      = 1 for Δ ≤ 1 s,  1 + 10·(Δ − 1) + ((Δ − 1)/2)²  beyond
 //! α         = 2·(1 − β) · max(f(Δ) · RTTmin/100 ms, 1),  the ratio of times within 1/10 to 2   (rtt_scaling)
 //! per ACK   W ← W + α/W, a segment at most
 //! loss      W ← β·W,  β = RTTmin/RTTmax within 0.5 to 0.8
-//!           but 0.5 if the greatest B has changed by more than a fifth since the loss before
+//!           but 0.5 if the maximum B has changed by more than a fifth since the previous loss
 //!                                                                             (bandwidth_switch)
 //! slow start, timeout  as Reno; the timeout's ssthresh by β
 //! ```
 //!
-//! Below a second it is Reno, so that it takes no more than Reno where Reno does well. CUBIC counts the time since a
-//! loss, too, but aims at the window of that loss; H-TCP has no such target. [`illinois`](super::illinois) takes both
-//! factors from the queueing delay of the last round trip.
+//! During the first second H-TCP grows as Reno does, so it takes no more than Reno where Reno performs well. CUBIC also
+//! uses the time since a loss, but aims at the window of that loss; H-TCP has no such target.
+//! [`illinois`](super::illinois) derives both factors from the queueing delay of the last round trip.
 //!
 //! Readings:
 //! - Times are exact, not in ticks, and f is a real number, while the kernel truncates it to whole numbers.
-//! - RTTmax is the longest sample of an undisturbed connection (nothing sacked or lost); one more than
-//!   20 ms above the longest is an outlier. After each loss it comes 5 % nearer to RTTmin.
-//! - The first loss, and any loss after the switch, has β = 0.5: the delays before it were not those of
+//! - RTTmax is the longest sample of an undisturbed connection (nothing sacked or lost); a sample more than
+//!   20 ms above RTTmax is ignored as an outlier. After each loss, RTTmax is moved 5 % closer to RTTmin.
+//! - β is 0.5 for the first loss, and for any loss after the throughput changed: the earlier delays did not belong to
 //!   one level of throughput.
 //! - A congestion event ends when everything outstanding at its beginning is acknowledged.
 
@@ -45,28 +45,28 @@ use crate::catalog::{Entry, InLinux, Parameters, Switch};
 /// H-TCP's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct HtcpParameters {
-    /// time after a congestion event in which it grows as Reno does (Δ_L)
+    /// time after a congestion event in which the window grows as in Reno (Δ_L)
     #[parameter(basic, source = "Linux, htcp_alpha_update: HZ", default = Duration::from_secs(1))]
     delta_low: Duration,
-    /// least share of the window that remains after a loss
+    /// minimum fraction of the window that remains after a loss
     #[parameter(basic, source = "Linux, tcp_htcp: BETA_MIN", range = 0.0..=1.0, default = 0.5)]
     beta_min: f64,
-    /// greatest share of the window that remains after a loss
+    /// maximum fraction of the window that remains after a loss
     #[parameter(basic, source = "Linux, tcp_htcp: BETA_MAX, 102/128", range = 0.0..=1.0, default = 0.796_875)]
     beta_max: f64,
-    /// growth in proportion to the least round-trip time: unscaled at 100 ms, from a tenth to twice
+    /// growth in proportion to the minimum round-trip time: factor 1 at 100 ms, limited to 0.1 to 2
     #[parameter(basic, source = "Linux, tcp_htcp: use_rtt_scaling", default = Switch::On)]
     rtt_scaling: Switch,
-    /// halving after a loss if the throughput has changed since the one before
+    /// halving after a loss if the throughput has changed since the previous loss
     #[parameter(source = "Linux, tcp_htcp: use_bandwidth_switch", default = Switch::On)]
     bandwidth_switch: Switch,
-    /// share by which the throughput may change
+    /// fraction by which the throughput may change
     #[parameter(source = "Linux, htcp_beta_update: 4/5 to 6/5", range = 0.0..=1.0, default = 0.2)]
     bandwidth_change: f64,
-    /// least round-trip time above which delays say something about the queue
+    /// minimum round-trip time above which delays indicate a queue
     #[parameter(source = "Linux, htcp_beta_update", default = Duration::from_millis(10))]
     rtt_least: Duration,
-    // Congestion avoidance is H-TCP's own.
+    // H-TCP has its own congestion avoidance.
     #[embed(fix(increase.increase = 1.0, decrease.decrease = beta_min))]
     aimd: AimdParameters,
 }
@@ -97,31 +97,31 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// Longest step by which the longest round-trip time grows.
+/// Maximum increase of the maximum round-trip time by one sample.
 const RTT_STEP: Duration = Duration::from_millis(20);
 
-/// Share of the queueing delay that the longest round-trip time keeps after a loss.
+/// Fraction of the queueing delay that the maximum round-trip time keeps after a loss.
 const RTT_MEMORY: f64 = 0.95;
 
-/// Round-trip time at which the growth is not scaled, in seconds, and the limits of the ratio.
+/// Round-trip time at which growth is not scaled, in seconds, and the limits of the ratio.
 const SCALE_RTT: f64 = 0.1;
 const SCALE_LEAST: f64 = 0.1;
 const SCALE_MOST: f64 = 2.0;
 
-/// Number of round trips after a loss whose throughput is used unfiltered.
+/// Number of round trips after a loss in which the throughput is used unfiltered.
 const FRESH_ROUNDS: f64 = 3.0;
 
 /// State that a loss event changes.
 #[derive(Clone, Copy, Debug)]
 struct Memory {
     beta: f64,
-    /// `On` if β follows the delays from the next loss on.
+    /// `On` if β depends on the delays from the next loss on.
     adapts: Switch,
-    /// Time when the last congestion event ended, or began if it has not ended.
+    /// Time at which the last congestion event ended, or at which the current one began.
     since: Instant,
-    /// Round-trip times in seconds; 0 before there are samples.
+    /// Maximum round-trip time in seconds; 0 before there are samples.
     rtt_max: f64,
-    /// Greatest throughput before the last loss, in bytes per second.
+    /// Maximum throughput before the last loss, in bytes per second.
     old_max: f64,
 }
 
@@ -134,7 +134,7 @@ struct Throughput {
     max: f64,
 }
 
-/// The control.
+/// H-TCP's congestion control.
 #[derive(Debug)]
 struct Htcp {
     parameters: HtcpParameters,
@@ -142,8 +142,8 @@ struct Htcp {
     throughput: Throughput,
     /// Minimum round-trip time in seconds.
     rtt_min: Option<f64>,
-    /// Offset whose acknowledgment ends the congestion event; the inner value is `None` until an ACK shows how much had
-    /// been sent.
+    /// Offset that ends the congestion event when the data before it is acknowledged. The inner value is `None` until
+    /// the next ACK, which shows how much data was sent.
     event: Option<Option<u64>>,
     remembered: Option<Box<Memory>>,
 }
@@ -183,7 +183,7 @@ impl Htcp {
         2.0 * (1.0 - self.memory.beta) * factor
     }
 
-    /// Returns the memory after a loss event now.
+    /// Returns the state after a loss event at the current time.
     fn after_event(&self) -> Memory {
         let (parameters, memory) = (&self.parameters, &self.memory);
         let mut next = Memory {
@@ -221,7 +221,7 @@ impl Htcp {
         self.event = Some(None);
     }
 
-    /// Returns `true` if a congestion event is in progress. At its end Δ begins.
+    /// Returns `true` if a congestion event is in progress. Δ starts at the end of the event.
     fn is_in_event(&mut self, ack: &AckFacts<'_>, nxt: u64) -> bool {
         let Some(point) = self.event else {
             return false;
@@ -247,7 +247,7 @@ impl Htcp {
         }
     }
 
-    /// Takes the acknowledgment of `acked` bytes, at a window of `cwnd`.
+    /// Updates the throughput with `acked` acknowledged bytes, at a window of `cwnd` bytes.
     fn measure_throughput(&mut self, now: Instant, acked: u64, cwnd: f64, smss: f64) {
         self.throughput.delivered += acked as f64;
         let Some(rtt) = self.rtt_min.filter(|rtt| *rtt > 0.0) else {

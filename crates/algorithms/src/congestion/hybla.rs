@@ -1,25 +1,26 @@
-//! Hybla: growth that does not depend on the round-trip time. Each flow grows as one with a short reference time does.
+//! Hybla: growth that does not depend on the round-trip time. Each flow grows like a flow with a short reference
+//! round-trip time.
 //!
 //! C. Caini, R. Firrincieli, "TCP Hybla: a TCP enhancement for heterogeneous networks", International Journal of
 //! Satellite Communications and Networking 22(5), 2004. The source of this file is the kernel, `net/ipv4/tcp_hybla.c`,
 //! not the paper. W counts segments, RTT₀ = 25 ms.
 //!
 //! ```text
-//! ρ          = max(RTT/RTT₀, 1), of the least smoothed round-trip time
+//! ρ          = max(RTT/RTT₀, 1), of the minimum smoothed round-trip time
 //! opening    W = ⌊ρ⌋
 //! slow start W ← W + 2^ρ − 1 per ACK, up to ssthresh      W(t) ≈ ρ · 2^(t/RTT₀)
 //! avoidance  W ← W + ρ²/W per ACK                         ρ² segments a round trip, ρ/RTT₀ a second
 //! loss       as Reno, half;   timeout: as Reno, and Reno's growth until what was outstanding is acknowledged
 //! ```
 //!
-//! Reno adds a segment per round trip, and so its *rate* grows by 1/RTT² a second: a satellite's flow of 600 ms gains
-//! 576 times less than one of 25 ms. Here W/RTT grows by 1/RTT₀², whatever RTT is. CUBIC makes growth independent of
-//! RTT by counting time, Hybla by weighting each ACK. Unlike both Reno and CUBIC, Hybla begins with a larger window on
-//! a long path, and fills it within the reference's few round trips.
+//! Reno adds one segment per round trip, so its *rate* grows by 1/RTT² per second: a satellite flow with 600 ms grows
+//! 576 times more slowly than a flow with 25 ms. In Hybla, W/RTT grows by 1/RTT₀² for every RTT. CUBIC makes growth
+//! independent of the RTT by using time, Hybla by weighting each ACK. Unlike both Reno and CUBIC, Hybla begins with a
+//! larger window on a long path, and fills the path within a few round trips of the reference flow.
 //!
-//! Readings: ACKs are counted, as in the paper and the kernel, so that delayed ACKs halve the growth (`count`). If no
-//! handshake gives a round-trip time, the connection opens with the configured window. The kernel has ρ in eighths and
-//! takes 2^ρ from a table; here both are real numbers.
+//! Readings: ACKs are counted, as in the paper and the kernel, so delayed ACKs halve the growth (`count`). If no
+//! handshake gives a round-trip time, the connection opens with the configured window. The kernel stores ρ in eighths
+//! and takes 2^ρ from a table; here both are real numbers.
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossFacts, View};
@@ -38,10 +39,10 @@ pub struct HyblaParameters {
     /// round-trip time of the reference flow (RTT₀)
     #[parameter(basic, source = "Linux, tcp_hybla: rtt0", range = 1.0..=10_000.0, unit = "ms", default = 25.0)]
     rtt0: f64,
-    /// largest window
+    /// maximum window
     #[parameter(source = "Linux, hybla_init: snd_cwnd_clamp", range = 1..=1 << 30, unit = "segments", default = 65_535)]
     window_max: u64,
-    // Congestion avoidance is Hybla's own.
+    // Hybla has its own congestion avoidance.
     #[embed(
         change(increase.count(
             source = "Linux, hybla_cong_avoid: each ACK alike",
@@ -82,23 +83,24 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// The control.
+/// Hybla's congestion control.
 #[derive(Debug)]
 struct Hybla {
     /// Reference round-trip time in nanoseconds.
     rtt0: f64,
-    /// Largest window in segments.
+    /// Maximum window in segments.
     window_max: f64,
     /// Minimum smoothed round-trip time.
     rtt_min: Option<Duration>,
     after_timeout: AfterTimeout,
 }
 
-/// Repair of the losses of a timeout, while growth is Reno's.
+/// Recovery from the losses of a timeout, in which growth is Reno's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterTimeout {
     No,
-    /// Until this offset is acknowledged; `None` until the next ACK shows how much had been sent.
+    /// Recovery lasts until the data before this offset is acknowledged; `None` until the next ACK shows how much was
+    /// sent.
     Until(Option<u64>),
 }
 
@@ -122,7 +124,7 @@ impl Hybla {
         self.rtt_min = Some(self.rtt_min.map_or(srtt, |least| least.min(srtt)));
     }
 
-    /// Returns `true` if the losses of a timeout are still being repaired.
+    /// Returns `true` if the recovery from a timeout is still in progress.
     fn is_repairing(&mut self, ack: &AckFacts<'_>, nxt: u64) -> bool {
         let AfterTimeout::Until(point) = self.after_timeout else {
             return false;
@@ -204,7 +206,7 @@ mod tests {
     use crate::recovery::sack;
     use crate::testing::{Setup, ack};
 
-    /// Returns a bench whose control has seen a handshake of `rtt` milliseconds.
+    /// Returns a bench whose control has completed a handshake of `rtt` milliseconds.
     fn bench(rtt: u64, cwnd: f64, ssthresh: f64) -> Bench {
         let mut b = Bench::new(entry(), Dialect::Rfc, &[], cwnd, ssthresh);
         let opening = b.window;
@@ -225,22 +227,22 @@ mod tests {
                 .on_handshake(Duration::from_millis(rtt), opening)
                 .cwnd
         };
-        // 600/25 = 24, 60/25 = 2.4, and no less than one.
+        // 600/25 = 24, 60/25 = 2.4, and at least one.
         assert_eq!([600, 60, 10].map(opens), [24_000.0, 2000.0, 1000.0]);
     }
 
     #[test]
     fn slow_start_adds_two_to_the_rho_less_one() {
-        // ρ = 2: three segments an ACK.
+        // ρ = 2: three segments per ACK.
         let mut b = bench(50, 2.0, 64.0);
         b.ack(1);
         assert_eq!(b.cwnd(), 5.0);
-        // ρ = 1.6: 2^1.6 − 1 segments.
+        // ρ = 1.6: 2^1.6 − 1 segments per ACK.
         let mut b = bench(40, 2.0, 64.0);
         b.ack(1);
         let wanted = 2.0 + libm::exp2(1.6) - 1.0;
         assert!((b.cwnd() - wanted).abs() < 1e-9, "{}", b.cwnd());
-        // Not beyond ssthresh, and as Reno with a short round trip.
+        // The window does not exceed ssthresh. With a short round-trip time, it grows as in Reno.
         let mut b = bench(600, 24.0, 40.0);
         b.ack(1);
         assert_eq!(b.cwnd(), 40.0);
@@ -253,14 +255,15 @@ mod tests {
     fn avoidance_adds_rho_squared_over_the_window() {
         let mut b = bench(100, 20.0, 10.0);
         b.ack(1);
-        // 16/20.
+        // The increase is ρ²/W = 16/20.
         assert!((b.cwnd() - 20.8).abs() < 1e-9, "{}", b.cwnd());
     }
 
     #[test]
     fn the_rate_grows_alike_whatever_the_round_trip_time() {
-        // In one second of avoidance W/RTT gains 1/RTT₀², 1600 segments/s²: the paper's claim, by the ACKs of each
-        // round trip. Windows are long enough that the sum of 1/W is about one per round trip.
+        // In one second of congestion avoidance, W/RTT gains 1/RTT₀² = 1600 segments/s². This is the paper's claim,
+        // tested with the ACKs of each round trip. The windows are large enough for the sum of 1/W to be about one per
+        // round trip.
         let gain = |rtt: u64| {
             let mut b = bench(rtt, 20_000.0, 10.0);
             for _ in 0..1000 / rtt {
@@ -277,7 +280,7 @@ mod tests {
     #[test]
     fn no_window_is_larger_than_the_largest() {
         let mut b = bench(1000, 40.0, f64::INFINITY);
-        // 2^40 segments.
+        // The ACK would add 2^40 segments.
         b.ack(1);
         assert_eq!(b.cwnd(), 65_535.0);
     }
@@ -286,14 +289,14 @@ mod tests {
     fn a_timeout_is_repaired_at_renos_pace() {
         let setup = Setup::new(sack::entry()).controlled_by(entry());
         let mut t = setup.window(8.0).ssthresh(100.0).start(1000);
-        // The first round trip takes 100 ms: ρ = 4, and 15 segments for the ACK.
+        // The first round trip takes 100 ms, so ρ = 4, and the ACK adds 15 segments.
         t.receive(100, ack(1));
         assert_eq!(t.cwnd(), 23.0);
         t.wait(5000);
         assert_eq!(t.cwnd(), 1.0);
         t.receive(5100, ack(2));
         assert_eq!(t.cwnd(), 2.0, "Reno adds one");
-        // Everything outstanding arrives: it is Hybla again.
+        // When everything outstanding is acknowledged, the growth is Hybla's again.
         t.receive(5200, ack(24));
         let before = t.cwnd();
         t.receive(5300, ack(25));

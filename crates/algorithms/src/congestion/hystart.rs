@@ -5,24 +5,24 @@
 //!
 //! ```text
 //! ACK train   ACKs no more than 2 ms apart, since the round began, for longer than
-//!             (D + d) / 2      D: least round-trip time,  d: min(1 ms, 4 · 64 KiB / pacing rate)
-//! delay       the least of the round's samples, from the 9th on, is above
+//!             (D + d) / 2      D: minimum round-trip time,  d: min(1 ms, 4 · 64 KiB / pacing rate)
+//! delay       the minimum of the round's samples, from the 9th on, is above
 //!             D + max(4 ms, min(D / 8, 16 ms))
 //! ```
 //!
-//! A train as long as half the round-trip time means that the data of one round occupies the bottleneck for that time,
-//! and the next round, twice as much, would fill the path.
+//! A train as long as half the round-trip time means that the data of one round occupies the bottleneck for that time.
+//! The next round has twice as much data and would fill the path.
 //!
-//! Unlike its neighbour HyStart++ it does not recover from a false alarm, it compares with the minimum of all round
-//! trips and not with the last round, and it works in every slow start.
+//! Unlike HyStart++, HyStart does not recover from a false alarm. It compares with the minimum of all round trips and
+//! not with the last round, and it is active in every slow start.
 //!
 //! Readings:
-//! - A round ends with the first ACK beyond the data sent when it began. Below 16 segments
+//! - A round ends with the first ACK beyond the data sent when the round began. Below 16 segments
 //!   nothing is examined, not even the end of a round.
-//! - If Linux paces, it takes the train's bound without the division by two, as `pacing = on` does here. The
-//!   pacing rate in `d` is Linux's pace in slow start, two windows per smoothed
+//! - If Linux paces, the train's threshold is not divided by two. `pacing = on` has the same effect here. The
+//!   pacing rate in `d` is Linux's pacing rate in slow start, two windows per smoothed
 //!   round-trip time.
-//! - After a timeout D is measured anew.
+//! - After a timeout, D is measured again.
 
 use dupack_tcp::facts::{AckFacts, View};
 use dupack_tcp::time::{Duration, Instant};
@@ -30,11 +30,11 @@ use dupack_tcp::time::{Duration, Instant};
 use super::slow_start::{Detect, SlowStartParameters};
 use crate::catalog::{Context, Switch};
 
-/// Greatest allowance for segments that are sent and received in bursts.
+/// Maximum tolerance for segments that are sent and received in bursts.
 const BUNCH_MAX: Duration = Duration::from_millis(1);
 
-/// Size of the bursts that are allowed for: four of the largest that Linux passes to a device (`hystart_ack_delay`,
-/// GSO_MAX_SIZE), in bytes.
+/// Total size of the tolerated bursts in bytes: four of the largest bursts that Linux passes to a device
+/// (`hystart_ack_delay`, GSO_MAX_SIZE).
 const BUNCHES: f64 = 4.0 * 65_536.0;
 
 /// State of HyStart.
@@ -42,30 +42,30 @@ const BUNCHES: f64 = 4.0 * 65_536.0;
 pub struct Hystart {
     parameters: SlowStartParameters,
     paced: Switch,
-    /// Least window in bytes.
+    /// Minimum window, in bytes, at which HyStart examines ACKs.
     low_window: f64,
     /// Minimum round-trip time (`delay_min`).
     least: Option<Duration>,
     round: Round,
-    /// `true` if an exit was found, and there was no timeout since.
+    /// `true` if an exit was found, and there was no timeout since then.
     found: bool,
 }
 
-/// Present round.
+/// Current round.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     began: Instant,
-    /// Offset whose acknowledgment is still part of the round.
+    /// Offset that ends the round when data beyond it is acknowledged.
     end: u64,
-    /// The last ACK of the train.
+    /// Time of the last ACK of the train.
     train: Instant,
     samples: u64,
-    /// Minimum of the samples.
+    /// Minimum round-trip time of the round.
     least: Option<Duration>,
 }
 
 impl Hystart {
-    /// Returns HyStart with these parameters.
+    /// Creates HyStart with these parameters.
     #[must_use]
     pub fn new(parameters: &SlowStartParameters, paced: Switch, context: &Context) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Hystart {
         self.low_window = self.parameters.hystart_low_window as f64 * f64::from(to);
     }
 
-    /// Takes an ACK; returns `true` if slow start is to end.
+    /// Examines an ACK. Returns `true` if slow start ends now.
     pub(super) fn finds_exit(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> bool {
         let Some(rtt) = ack.rtt else { return false };
         let least = self.least.map_or(rtt, |least| least.min(rtt));
@@ -100,7 +100,7 @@ impl Hystart {
                 least: None,
             };
         }
-        // Both are evaluated, as both take note of the ACK.
+        // Both are evaluated because both record the ACK.
         let train = self.is_long_train(ack.now, least, view);
         let delay = self.is_late(rtt, least);
         self.found = match self.parameters.hystart_detect {
@@ -138,7 +138,7 @@ impl Hystart {
         round_least > least + self.parameters.rtt_thresh(least)
     }
 
-    /// Restarts after a timeout, with the round that the next ACK begins.
+    /// Restarts the search after a timeout. The next ACK begins a round.
     pub(super) fn after_timeout(&mut self) {
         self.least = None;
         self.found = false;
@@ -156,7 +156,7 @@ mod tests {
     use crate::catalog::{Dialect, Needs, Value, dialect, typed};
     use crate::congestion::bench::{CONTEXT, SMSS};
 
-    /// HyStart, and the connection that it sees. Windows and offsets are in segments.
+    /// HyStart and the state of a connection. Windows and offsets are in segments.
     struct Watch {
         hystart: Hystart,
         rtt: RttEstimator,
@@ -177,8 +177,8 @@ mod tests {
             }
         }
 
-        /// Passes an ACK `after` the one before it, of everything before segment `una` when everything before `nxt` has
-        /// been sent, with a sample of `rtt` milliseconds.
+        /// Passes an ACK, `after` the previous one, of everything before segment `una`, while everything before `nxt`
+        /// has been sent. The ACK has a sample of `rtt` milliseconds.
         fn ack(&mut self, after: Duration, una: u64, nxt: u64, rtt: u64) -> bool {
             self.now += after;
             let mut facts = testing::ack_facts(Instant::ZERO + self.now);
@@ -198,7 +198,8 @@ mod tests {
 
     #[test]
     fn the_ninth_late_sample_of_a_round_ends_slow_start() {
-        // D = 100 ms: a rise of 12.5 ms is a sign, so 112 ms is none and 113 ms is one.
+        // D = 100 ms, and a rise of 12.5 ms is a sign of a queue: 112 ms is below the threshold, and 113 ms is above
+        // it.
         for (rtt, exit) in [(112, false), (113, true)] {
             let mut w = Watch::new(&[]);
             assert!(!w.ack(APART, 1, 20, 100));
@@ -206,7 +207,7 @@ mod tests {
                 assert!(!w.ack(APART, una, 40, rtt), "{una}");
             }
             assert_eq!(w.ack(APART, 29, 40, rtt), exit);
-            // It ends only once.
+            // Slow start ends only once.
             assert!(!w.ack(APART, 30, 40, 200));
         }
     }
@@ -235,7 +236,7 @@ mod tests {
             let rtt = if una == 29 { 105 } else { 150 };
             assert!(!w.ack(APART, una, 40, rtt), "{una}");
         }
-        // The next round has none.
+        // The next round has no early sample.
         let found: Vec<_> = (41..50).map(|una| w.ack(APART, una, 80, 150)).collect();
         assert_eq!(found.iter().position(|&found| found), Some(8));
     }
@@ -252,12 +253,12 @@ mod tests {
 
     #[test]
     fn a_train_of_half_a_round_trip_ends_slow_start() {
-        // D = 100 ms, srtt is unknown and so D: 2 · 20 segments in 100 ms are 400 kB/s. Four bursts take 655 ms at this
-        // rate, and 1 ms is the most that counts. 50.5 ms.
+        // D = 100 ms, and srtt is unknown, so D is used for it: 2 · 20 segments in 100 ms are 400 kB/s. Four bursts
+        // take 655 ms at this rate, but at most 1 ms counts. The threshold is 50.5 ms.
         let mut w = Watch::new(&[("hystart_detect", Value::word("ack-train"))]);
         w.ack(APART, 1, 20, 100);
         let step = Duration::from_millis(2);
-        // The round begins with the first of these.
+        // The round begins with the first of these ACKs.
         let found: Vec<_> = (21..60).map(|una| w.ack(step, una, 60, 100)).collect();
         assert_eq!(found.iter().position(|&found| found), Some(26));
     }
@@ -274,8 +275,8 @@ mod tests {
 
     #[test]
     fn a_fast_sender_has_its_bunches_received_sooner() {
-        // 1000 segments in 100 ms, paced twice as fast: four bursts of 64 KiB take 13 ms, and one millisecond is
-        // allowed. Twenty thousand: they take 655 µs. A million: 13 µs.
+        // With 1000 segments in 100 ms, paced at twice this rate, four bursts of 64 KiB take 13 ms, but at most 1 ms
+        // counts. With 20,000 segments they take 655 µs, and with a million 13 µs.
         for (cwnd, end) in [(1e3, 506), (2e4, 504), (1e6, 501)] {
             let mut w = Watch::new(&[("hystart_detect", Value::word("ack-train"))]);
             w.cwnd = cwnd;
@@ -334,7 +335,7 @@ mod tests {
         }
         assert!(w.hystart.found);
         w.hystart.after_timeout();
-        // The minimum round-trip time is measured anew: 150 ms is no sign now, 170 ms is.
+        // The minimum round-trip time is measured again: now 150 ms is no sign of a queue, but 170 ms is.
         w.ack(APART, 40, 60, 150);
         for una in 61..80 {
             assert!(!w.ack(APART, una, 80, 150));

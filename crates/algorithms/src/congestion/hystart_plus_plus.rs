@@ -4,26 +4,26 @@
 //!
 //! ```text
 //! slow start   cwnd += min(N, L · SMSS) per ACK of N bytes                         (§4.2, L = 8)
-//!              the round's least RTT ≥ the last round's + T, T = max(4 ms, min(last / 8, 16 ms)):
-//!              baseline = the round's least RTT, on to CSS
+//!              the round's minimum RTT ≥ the last round's + T, T = max(4 ms, min(last / 8, 16 ms)):
+//!              baseline = the round's minimum RTT, on to CSS
 //! CSS          cwnd += min(N, L · SMSS) / 4 per ACK                     conservative slow start
-//!              the round's least RTT < baseline: it was a false alarm, back to slow start
+//!              the round's minimum RTT < baseline: it was a false alarm, back to slow start
 //!              after 5 rounds: ssthresh = cwnd, congestion avoidance
 //! ```
 //!
-//! A round counts once it has 8 samples. A loss ends all of it, as it ends slow start.
+//! A round is evaluated once it has 8 samples. A loss ends HyStart++, because it ends slow start.
 //!
-//! Unlike its neighbour HyStart it does not trust a single round: jitter may end HyStart's slow start early, and only
-//! costs HyStart++ three quarters of the growth for a few rounds.
+//! Unlike HyStart, HyStart++ does not rely on a single round. Jitter may end HyStart's slow start early; in HyStart++
+//! it only reduces the growth to a quarter for a few rounds.
 //!
 //! Readings:
-//! - "Used for the initial slow start only" (§4.3) means: as long as `ssthresh` is infinite, as at the
+//! - "Used for the initial slow start only" (§4.3) means: while `ssthresh` is infinite, as at the
 //!   beginning.
-//! - An ACK of exactly the data of a round gives that round its last sample; one beyond gives the next round
-//!   its first. So the very first ACK begins the first round: SND.NXT was 0 before.
-//! - The limit of the window makes no difference to the samples (§4.2 does not mention it);
+//! - An ACK of exactly the data of a round gives that round its last sample; an ACK beyond it gives the next round
+//!   its first. The very first ACK therefore begins the first round: SND.NXT was 0 before.
+//! - Samples are also used if the sender was not limited by the window (§4.2 does not mention it);
 //!   the control decides whether the window may grow.
-//! - L is RFC 9406's for senders without pacing. It replaces the control's own L until
+//! - L is the value of RFC 9406 for senders without pacing. It replaces the control's own L until
 //!   slow start ends.
 
 use dupack_tcp::facts::{AckFacts, View};
@@ -40,7 +40,7 @@ pub struct HystartPlusPlus {
     /// L in bytes.
     limit: f64,
     phase: Phase,
-    /// Offset whose acknowledgment ends the round (`windowEnd`).
+    /// Offset that ends the round when the data before it is acknowledged (`windowEnd`).
     window_end: u64,
     /// `lastRoundMinRTT`.
     last_least: Option<Duration>,
@@ -54,7 +54,7 @@ pub struct HystartPlusPlus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     SlowStart,
-    /// CSS, which began when the least round-trip time had risen to `baseline`.
+    /// CSS, which began when the minimum round-trip time had risen to `baseline`.
     Conservative {
         baseline: Duration,
         rounds: u64,
@@ -63,7 +63,7 @@ enum Phase {
 }
 
 impl HystartPlusPlus {
-    /// Returns HyStart++ with these parameters.
+    /// Creates HyStart++ with these parameters.
     #[must_use]
     pub fn new(parameters: &SlowStartParameters, paced: Switch, context: &Context) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl HystartPlusPlus {
         self.limit = self.parameters.css_limit as f64 * f64::from(to);
     }
 
-    /// Takes an ACK, and sets the speed of slow start in `increase`; returns `true` if slow start is to end.
+    /// Examines an ACK, and sets the speed of slow start in `increase`. Returns `true` if slow start ends now.
     pub(super) fn finds_exit(
         &mut self,
         ack: &AckFacts<'_>,
@@ -152,8 +152,8 @@ impl HystartPlusPlus {
         }
     }
 
-    /// Ends a round; the next lasts until `nxt` is acknowledged. Returns `true` if CSS has had its rounds; one that
-    /// began in the middle of a round counts that round.
+    /// Ends a round; the next round lasts until `nxt` is acknowledged. Returns `true` if CSS has had its number of
+    /// rounds. If CSS began in the middle of a round, that round counts.
     fn end_round(&mut self, nxt: u64) -> bool {
         self.window_end = nxt;
         self.last_least = self.least.take();
@@ -204,11 +204,11 @@ mod tests {
             let mut b = bench(entry(), 10.0);
             round(&mut b, 100);
             assert_eq!(b.cwnd(), 20.0);
-            // 18 segments had followed by the last ACK. 112 ms is no sign: the minimum of the last round was 100 ms,
-            // and a rise of 12.5 ms is one.
+            // 18 segments have been sent by the last ACK. 112 ms is no sign of a queue: the minimum of the last round
+            // was 100 ms, and the threshold is a rise of 12.5 ms.
             round(&mut b, 112);
             assert_eq!(b.cwnd(), 38.0);
-            // 112 + 14 ms is one, but seven ACKs are not enough to judge a round.
+            // 112 + 14 ms is a sign of a queue, but seven ACKs are not enough to judge a round.
             acks(&mut b, 126, 7);
             assert_eq!(b.cwnd(), 45.0);
             acks(&mut b, 126, 1);
@@ -216,7 +216,7 @@ mod tests {
             let left = b.left_of_round();
             acks(&mut b, 126, left);
             assert_eq!(b.cwnd(), 45.25 + left as f64 / 4.0);
-            // That was the first of five rounds. The last ACK of the fifth ends slow start.
+            // This was the first of five rounds. The last ACK of the fifth round ends slow start.
             for _ in 2..5 {
                 round(&mut b, 126);
                 assert!(b.window.ssthresh.is_infinite());
@@ -235,7 +235,7 @@ mod tests {
     fn a_rise_that_was_jitter_is_taken_back() {
         let mut b = bench(reno::entry(), 10.0);
         round(&mut b, 100);
-        // Seven ACKs of slow start, eleven of CSS.
+        // Seven ACKs are in slow start, and eleven in CSS.
         round(&mut b, 130);
         assert_eq!(b.cwnd(), 27.0 + 11.0 / 4.0);
         // The next round's minimum is below the baseline, as its eighth sample shows.
@@ -263,7 +263,7 @@ mod tests {
         let mut b = bench(reno::entry(), 20.0);
         b.ack(12);
         assert_eq!(b.cwnd(), 28.0);
-        // A loss ends it, and the control's own L, 1, counts from then on.
+        // A loss ends HyStart++, and the control's own L of 1 is used from then on.
         b.loss(12, 28);
         assert_eq!((b.cwnd(), b.ssthresh()), (14.0, 14.0));
         b.window.cwnd = 5000.0;

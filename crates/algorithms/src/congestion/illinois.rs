@@ -1,9 +1,8 @@
-//! Illinois: growth and reduction depend on the queueing delay; otherwise it is additive increase and multiplicative
-//! decrease.
+//! Illinois: additive increase and multiplicative decrease, where both factors depend on the queueing delay.
 //!
 //! S. Liu, T. Başar, R. Srikant, "TCP-Illinois: A loss- and delay-based congestion control algorithm for high-speed
 //! networks", Performance Evaluation 65 (2008). The source of this file is the kernel, `net/ipv4/tcp_illinois.c`, and
-//! the paper's abstract. d_a is the mean queueing delay of a round trip, d_m the longest of the connection; d₁ =
+//! the paper's abstract. d_a is the mean queueing delay of a round trip, and d_m the maximum of the connection; d₁ =
 //! d_m/100, d₂ = d_m/10, d₃ = 8 d_m/10.
 //!
 //! ```text
@@ -16,18 +15,18 @@
 //! per ACK  W ← W + α/W;   loss  W ← (1 − β) W;   below win_thresh = 15 segments α = 1, β = 1/2
 //! ```
 //!
-//! Loss decides *when* to reduce, and delay by how much. A window far from filling the queue grows ten times as fast as
-//! Reno's and loses an eighth for a random loss; one that fills the queue is more cautious than Reno. The window grows
-//! along a concave curve. [`htcp`](super::htcp) counts the time since the last loss, while Illinois needs no clock;
-//! unlike in [`vegas`](super::vegas), delay alone never reduces the window.
+//! Loss determines *when* the window is reduced, and delay by how much. A window that is far from filling the queue
+//! grows ten times as fast as Reno's and is reduced by an eighth after a random loss; a window that fills the queue is
+//! more cautious than Reno. The window grows along a concave curve. [`htcp`](super::htcp) uses the time since the last
+//! loss, while Illinois needs no clock; unlike in [`vegas`](super::vegas), delay alone never reduces the window.
 //!
 //! Readings:
-//! - Both are set once a round trip, when more is acknowledged than had been sent at the last time.
-//! - Once the delay has exceeded d₁, α returns to α_max after `theta` round trips below it, not necessarily in a
-//!   row.
-//! - The module's parameters `win_thresh` and `theta` can be set only when it is loaded: the catalog
+//! - α and β are set once per round trip, when data beyond SND.NXT at the last update is acknowledged.
+//! - Once the delay has exceeded d₁, α returns to α_max after `theta` round trips with a delay below d₁, which need not
+//!   be consecutive.
+//! - The module's parameters `win_thresh` and `theta` can be set only when the module is loaded: the catalog
 //!   has no command for that.
-//! - A timeout sets α = 1 and β = 1/2, until the next round trip is measured.
+//! - A timeout sets α = 1 and β = 1/2 until the next round trip is measured.
 
 #[cfg(test)]
 mod tests;
@@ -46,22 +45,22 @@ pub struct IllinoisParameters {
     /// growth per round trip without a queue (α_max)
     #[parameter(basic, source = "Linux, tcp_illinois: ALPHA_MAX", range = 1.0..=1000.0, unit = "segments", default = 10.0)]
     alpha_max: f64,
-    /// growth per round trip at the longest queue (α_min)
+    /// growth per round trip with the longest queue (α_min)
     #[parameter(basic, source = "Linux, tcp_illinois: ALPHA_MIN, 38/128", range = 0.001..=1.0, unit = "segments", default = 0.296_875)]
     alpha_min: f64,
-    /// share of the window that a loss removes without a queue (β_min)
+    /// fraction by which a loss reduces the window without a queue (β_min)
     #[parameter(basic, source = "Linux, tcp_illinois: BETA_MIN", range = 0.0..=1.0, default = 0.125)]
     beta_min: f64,
-    /// share of the window that a loss removes at a long queue (β_max)
+    /// fraction by which a loss reduces the window with a long queue (β_max)
     #[parameter(basic, source = "Linux, tcp_illinois: BETA_MAX", range = 0.0..=1.0, default = 0.5)]
     beta_max: f64,
-    /// window below which growth and reduction are Reno's
+    /// window below which growth and reduction are as in Reno
     #[parameter(source = "Linux, tcp_illinois: win_thresh", range = 0.0..=1e9, unit = "segments", default = 15.0)]
     win_thresh: f64,
     /// round trips without a queue after which growth returns to its maximum
     #[parameter(source = "Linux, tcp_illinois: theta", range = 1..=255, unit = "round trips", default = 5)]
     theta: u64,
-    // Congestion avoidance is Illinois's own.
+    // Illinois has its own congestion avoidance.
     #[embed(fix(increase.increase = 1.0, decrease.decrease = 1.0 - beta_max))]
     aimd: AimdParameters,
 }
@@ -92,23 +91,23 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// Round trip being measured. Times are in seconds.
+/// Round trip that is being measured. Times are in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// SND.NXT when it began.
+    /// SND.NXT when the round trip began.
     end: u64,
     sum: f64,
     samples: u64,
 }
 
-/// `Seen` if the delay has exceeded d₁, with the number of round trips below it since.
+/// `Seen` if the delay has exceeded d₁, with the number of later round trips below d₁.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Queue {
     Never,
     Seen { low: u64 },
 }
 
-/// The control.
+/// Congestion control of Illinois.
 #[derive(Debug)]
 struct Illinois {
     parameters: IllinoisParameters,
@@ -142,7 +141,7 @@ impl Illinois {
         self.round.samples += 1;
     }
 
-    /// Ends a round trip, at a window of `cwnd` segments; `nxt` has been sent.
+    /// Ends a round trip, at a window of `cwnd` segments; `nxt` is SND.NXT.
     fn update(&mut self, cwnd: f64, nxt: u64) {
         if cwnd < self.parameters.win_thresh {
             (self.alpha, self.beta) = (1.0, self.parameters.beta_max);
@@ -162,7 +161,7 @@ impl Illinois {
         };
     }
 
-    /// Returns α for a mean delay d_a and a longest delay d_m.
+    /// Returns α for a mean delay `delay` (d_a) and a maximum delay `most` (d_m).
     fn alpha_at(&mut self, delay: f64, most: f64) -> f64 {
         let (max, min) = (self.parameters.alpha_max, self.parameters.alpha_min);
         let low = most / 100.0;
@@ -171,7 +170,7 @@ impl Illinois {
                 Queue::Never => Queue::Seen { low: 0 },
                 seen @ Queue::Seen { .. } => seen,
             };
-            // κ₁/(κ₂ + d_a), reduced by the common factor.
+            // κ₁/(κ₂ + d_a), with the common factor cancelled.
             let (most, delay) = (most - low, delay - low);
             return most * max / (most + delay * (max - min) / min);
         }

@@ -1,27 +1,27 @@
-//! Windowed maximum filter of both versions of BBR.
+//! Windowed maximum filter for both versions of BBR.
 //!
-//! It keeps the values that can still become the maximum: falling in value, rising in time. Each value is inserted once
-//! and removed once, so an update is amortised O(1); values of the same time are kept as one, so no more than the
-//! window's length are kept.
+//! The filter keeps the values that can still become the maximum. Their values decrease and their times increase. Each
+//! value is inserted once and removed once, so an update is amortised O(1). Only one value is kept for each time, so
+//! the number of values does not exceed the window's length.
 
 use alloc::collections::VecDeque;
 
-/// Value and the (virtual) time at which it was taken.
+/// Value, and the (virtual) time at which it was inserted.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     value: f64,
     time: u64,
 }
 
-/// Maximum filter. Its maximum is 0 while it is empty.
+/// Maximum filter. The maximum of an empty filter is 0.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MaxFilter {
     falling: VecDeque<Taken>,
 }
 
 impl MaxFilter {
-    /// Takes `value`, and forgets values that are `window` or more units older than `time`. Time does not run
-    /// backwards.
+    /// Inserts `value`, and removes values that are `window` or more units older than `time`. `time` must not decrease
+    /// between calls.
     pub(super) fn update(&mut self, value: f64, time: u64, window: u64) {
         while self.falling.back().is_some_and(|t| t.value <= value) {
             self.falling.pop_back();
@@ -38,7 +38,7 @@ impl MaxFilter {
         }
     }
 
-    /// Returns the greatest value in the window, as of the last update.
+    /// Returns the maximum in the window at the last update.
     pub(super) fn max(&self) -> f64 {
         self.falling.front().map_or(0.0, |t| t.value)
     }
@@ -58,7 +58,7 @@ mod tests {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             let value = (state >> 40) as f64;
-            // Several values at some times, none at others.
+            // Some times have several values, others have none.
             let time = step / 3 + (step / 50) * 4;
             all.push((value, time));
             filter.update(value, time, 5);

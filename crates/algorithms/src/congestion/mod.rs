@@ -1,18 +1,19 @@
-//! The second axis: the growth of the window, and its reduction after a congestion loss.
+//! Second axis: growth of the window, and its reduction after a congestion loss.
 //!
-//! There is one control per file. Most of them are AIMD with a few differences: their file holds the differences, and
-//! [`aimd_control`] the rest, which is made of these parts:
+//! There is one control per file. Most controls are AIMD with a few differences: their file contains the differences,
+//! and [`aimd_control`] the common part, which is built from these modules:
 //!
 //! | module | part |
 //! | --- | --- |
 //! | [`aimd`] | additive increase and multiplicative decrease |
 //! | [`slow_start`] | early end of slow start: HyStart, HyStart++ |
 //! | [`undo`] | signs of a spurious reduction |
-//! | [`pacing`] | a window spread over the round-trip time |
+//! | [`pacing`] | pacing of a window over the round-trip time |
 //! | [`window_validation`] | congestion window validation (RFC 7661) |
 //! | [`backlog`] | the estimate that Vegas and Veno share |
 //!
-//! The two versions of BBR each have a folder beside their file, and share `delivery_rate`, `max_filter` and `chance`.
+//! Each of the two versions of BBR has a folder next to its file. They share `delivery_rate`, `max_filter` and
+//! `chance`.
 
 pub mod aimd;
 pub mod aimd_control;

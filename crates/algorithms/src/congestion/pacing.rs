@@ -1,10 +1,10 @@
-//! Spreading of a window over the round-trip time, instead of bursts: a group of parameters.
+//! Pacing of a window over the round-trip time: a group of parameters.
 //!
-//! A control that embeds the group keeps a [`Pace`] and answers `CongestionControl::pacing` by [`Pace::rule`]; the
-//! sender computes the pace itself (`dupack_tcp::congestion::WindowPacing`). BBR sets its own pace.
+//! A control that embeds the group contains a [`Pace`] and returns [`Pace::rule`] from `CongestionControl::pacing`; the
+//! sender computes the pacing rate (`dupack_tcp::congestion::WindowPacing`). BBR sets its own pacing rate.
 //!
-//! Off in every dialect: the RFCs leave it open, ns-2 has none, and Linux paces such a control only on an interface
-//! with the queueing discipline fq, or if the application asks for it.
+//! Pacing is off in every dialect: the RFCs leave it open, ns-2 has none, and Linux paces such a control only on an
+//! interface with the queueing discipline fq, or if the application requests it.
 
 use alloc::boxed::Box;
 
@@ -13,7 +13,7 @@ use dupack_tcp::congestion::{Pacing, WindowPacing};
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Parameters, Switch};
 
-/// Spreading of a window over the round-trip time.
+/// Parameters of pacing.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct PacingParameters {
     /// pacing of the window over the round-trip time
@@ -23,21 +23,21 @@ pub struct PacingParameters {
         default = Switch::Off,
     )]
     pub pacing: Switch,
-    /// pace in slow start, in windows per round-trip time
+    /// pacing rate in slow start, in windows per round-trip time
     #[parameter(
         source = "linux: sysctl tcp_pacing_ss_ratio",
         range = 0.1..=10.0,
         default = 2.0,
     )]
     pub pacing_slow_start: f64,
-    /// pace from half of ssthresh on, in windows per round-trip time
+    /// pacing rate from half of ssthresh on, in windows per round-trip time
     #[parameter(
         source = "linux: sysctl tcp_pacing_ca_ratio",
         range = 0.1..=10.0,
         default = 1.2,
     )]
     pub pacing_avoidance: f64,
-    /// segments that leave together, if the window permits as many
+    /// segments that are sent together, if the window permits it
     #[parameter(
         source = "linux: sysctl tcp_min_tso_segs",
         range = 1..=64,
@@ -45,7 +45,7 @@ pub struct PacingParameters {
         default = 2,
     )]
     pub pacing_burst: u64,
-    /// segments of a connection that leave before the first gap
+    /// number of segments at the start of a connection that are not paced
     #[parameter(
         source = "linux: tcp_update_skb_after_send, TCP_INIT_CWND",
         range = 0..=65_535,
@@ -70,12 +70,12 @@ pub fn knobs() -> [Knob; 4] {
     ]
 }
 
-/// State of a control for the group: nothing, if it does not pace.
+/// Pacing of a control; empty if the control does not pace.
 #[derive(Clone, Debug)]
 pub struct Pace(Option<Box<WindowPacing>>);
 
 impl Pace {
-    /// Returns the pace with these parameters.
+    /// Creates the pacing with these parameters.
     #[must_use]
     pub fn new(parameters: &PacingParameters) -> Self {
         let rule = || {
@@ -101,7 +101,7 @@ impl Pace {
         }
     }
 
-    /// Returns the rule for the sender.
+    /// Returns the pacing rule for the sender.
     #[must_use]
     pub fn rule(&self) -> Pacing {
         self.0

@@ -1,27 +1,27 @@
-//! Prague: a reduction by the share of marked packets, for L4S.
+//! Prague: a reduction in proportion to the fraction of marked packets, for L4S.
 //!
 //! De Schepper, Tilmans, Briscoe, Goel, draft-briscoe-iccrg-prague-congestion-control-04 (July 2024), after DCTCP (RFC
 //! 8257). RFC 9331 §4 has the requirements for a sender of ECT(1).
 //!
 //! ```text
-//! R_v    = max(SRTT, rtt_virt)                          the round trip that it acts by
+//! R_v    = max(SRTT, rtt_virt)                          the round-trip time that it uses
 //! alpha ← alpha + gain · (marked / delivered − alpha)   once per R_v, from the first mark on
 //! mark     cwnd ← cwnd · (1 − alpha/2), ssthresh = cwnd, at most once per R_v
 //! growth   slow start until the first mark or loss; then increase · (SRTT/R_v)² segments a round trip
 //! loss     as Reno, half
 //! ```
 //!
-//! Other controls have one answer to a mark, and so leave the queue empty or full. Prague answers few marks by a small
-//! reduction: in equilibrium there are two marks per R_v, whatever the rate. This needs a receiver that counts marks:
-//! with Accurate ECN ([`MarkAnswer::ByShare`]) new data leaves with ECT(1), and a mark does not hold back the growth by
-//! unmarked packets. With classic ECN, or none, this is Reno.
+//! Other controls respond to every mark with the same reduction, and so leave the queue empty or full. Prague responds
+//! to few marks with a small reduction: in equilibrium there are two marks per R_v at any rate. This needs a receiver
+//! that counts marks: with Accurate ECN ([`MarkAnswer::ByShare`]) new data is sent with ECT(1), and a mark does not
+//! prevent unmarked packets from increasing the window. With classic ECN, or without ECN, this is Reno.
 //!
-//! A flow whose round trip is shorter than `rtt_virt` gets the rate of a flow with `rtt_virt`: it reduces as rarely,
-//! and grows in a round trip by (SRTT/rtt_virt)², so its rate grows by one segment per rtt_virt².
+//! A flow whose round-trip time is shorter than `rtt_virt` gets the rate of a flow with `rtt_virt`: it reduces at most
+//! once per `rtt_virt`, and grows by (SRTT/rtt_virt)² per round trip, so its rate grows by one segment per rtt_virt².
 //!
-//! Readings: a share is taken when everything outstanding at the last time is acknowledged, but not sooner than R_v
-//! after it. A round without marks lowers alpha in the same way. RFC 9331 §4.3 asks a sender to detect a queue that
-//! marks and is no L4S queue, and to act as Reno there: this is omitted.
+//! Readings: the fraction of marks is computed when everything outstanding at the last computation is acknowledged, but
+//! not sooner than R_v after it. A round without marks lowers alpha in the same way. RFC 9331 §4.3 asks a sender to
+//! detect a queue that marks but is not an L4S queue, and to act as Reno there: this is omitted.
 
 use dupack_tcp::congestion::{CongestionControl, Credit, MarkAnswer};
 use dupack_tcp::facts::{AckFacts, LimitedBy, LossFacts, LossRule, View};
@@ -37,13 +37,13 @@ use crate::catalog::{Entry, Linux, Needs, Parameters, Switch};
 /// Prague's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct PragueParameters {
-    /// weight of the newest share of marks in alpha
+    /// weight of the latest fraction of marks in alpha
     #[parameter(basic, source = "the draft: 1/16, as RFC 8257 §4.2", range = 0.001..=1.0, default = 0.0625)]
     pub gain: f64,
-    /// alpha before the first share
+    /// alpha before the first fraction is computed
     #[parameter(source = "the draft, RFC 8257 §4.2: the first mark halves, as a loss does", range = 0.0..=1.0, default = 1.0)]
     pub alpha: f64,
-    /// round trip that a flow with a shorter one assumes; 0: its own
+    /// round-trip time that a flow with a shorter one assumes; 0: the flow's own
     #[parameter(basic, source = "the draft: RTT_virt, 25 ms", range = 0.0..=1000.0, unit = "ms", default = 25.0)]
     pub rtt_virt: f64,
     /// pacing with one window per round trip
@@ -83,7 +83,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// The control.
+/// Prague's congestion control.
 #[derive(Debug)]
 struct Prague {
     gain: f64,
@@ -91,12 +91,12 @@ struct Prague {
     rtt_virt: Duration,
     alpha: f64,
     share: Share,
-    /// Time when a mark was last answered.
+    /// Time of the last reduction for a mark.
     reduced: Option<Instant>,
     marks: Marks,
 }
 
-/// Marks that the receiver has counted.
+/// Reports of marks by the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Marks {
     Uncounted,
@@ -104,7 +104,7 @@ enum Marks {
     Seen,
 }
 
-/// Delivery and marks of a round.
+/// Delivered data and marks of a round.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     /// Delivered bytes.
@@ -112,7 +112,7 @@ struct Share {
     /// Marked packets.
     marked: u64,
     since: Instant,
-    /// SND.NXT when it began.
+    /// SND.NXT when the round began.
     end: u64,
 }
 
@@ -134,7 +134,7 @@ impl Prague {
         srtt.unwrap_or(Duration::ZERO).max(self.rtt_virt)
     }
 
-    /// Takes the share of marks of a round that ends with this ACK.
+    /// Counts the marks of an ACK, and updates alpha if the ACK ends a round.
     fn count(&mut self, ack: &AckFacts<'_>, view: &View<'_>, smss: f64) {
         let Some(marked) = ack.marked_packets else {
             return;
@@ -171,7 +171,7 @@ impl Prague {
         ratio * ratio
     }
 
-    /// Returns `true` if this round has had its answer already.
+    /// Returns `true` if the window has already been reduced in this round.
     fn has_answered(&self, loss: &LossFacts) -> bool {
         let round = self.round(loss.srtt);
         self.reduced.is_some_and(|at| loss.now.since(at) < round)
@@ -198,7 +198,7 @@ impl AimdVariant for Prague {
         if window.in_slow_start() {
             (window, credit) = aimd.increase.slow_start(window, credit);
         }
-        // Marked packets do not let the window grow.
+        // Marked packets do not increase the window.
         let packets = ack.delivered_bytes as f64 / aimd.smss;
         let marked = ack.marked_packets.unwrap_or(0) as f64;
         let unmarked = if marked > 0.0 {
@@ -246,7 +246,7 @@ mod tests {
     use crate::catalog::{Dialect, Value};
     use crate::congestion::bench::{CONTEXT, built, values};
 
-    /// Control with a round trip of `rtt` milliseconds.
+    /// Control with a round-trip time of `rtt`.
     struct Road {
         control: Box<dyn CongestionControl>,
         rtt: Duration,
@@ -274,7 +274,7 @@ mod tests {
             self.window.cwnd / f64::from(SMSS)
         }
 
-        /// Passes, a round trip later, an ACK for `segments` segments, of which `marked` were marked; nothing else is
+        /// Passes an ACK for `segments` segments one round trip later; `marked` of them were marked. Nothing else is
         /// outstanding.
         fn round(&mut self, segments: u64, marked: u64) {
             self.now += self.rtt;
@@ -285,7 +285,7 @@ mod tests {
             ack.marked_packets = Some(marked);
             ack.rtt = Some(self.rtt);
             let board = Scoreboard::new(SMSS);
-            // Without samples, so that the ACK's own counts.
+            // The estimator has no samples, so the sample of the ACK is used.
             let rtt = RttEstimator::new(sender_config(Dialect::Rfc, SMSS, &Needs::NONE).rtt);
             let view = testing::view(self.now, &board, self.window, &rtt);
             let credit = Credit::new(1, segments * u64::from(SMSS));
@@ -306,17 +306,18 @@ mod tests {
     fn marks_reduce_by_half_their_share() {
         let start = [("alpha", Value::Real(0.25))];
         let mut road = Road::new(50, &start, 100.0);
-        // 10 of 100: alpha = 0.25 + (0.1 − 0.25)/16 = 0.240625. 90 unmarked of a window of 100: + 0.9.
+        // 10 of 100 segments are marked: alpha = 0.25 + (0.1 − 0.25)/16 = 0.240625. 90 unmarked segments at a window of
+        // 100 add 0.9.
         road.round(100, 10);
         assert!((road.cwnd() - 100.9).abs() < 1e-9, "{}", road.cwnd());
         road.answer(LossRule::MARK);
         assert!((road.cwnd() - 100.9 * (1.0 - 0.240_625 / 2.0)).abs() < 1e-9);
         assert_eq!(road.window.ssthresh, road.window.cwnd);
-        // Once a round trip.
+        // The window is reduced once per round trip.
         let before = road.cwnd();
         road.answer(LossRule::MARK);
         assert_eq!(road.cwnd(), before);
-        // A round without marks lowers alpha, too: 0.240625·15/16.
+        // A round without marks also lowers alpha, to 0.240625·15/16.
         road.round(80, 0);
         let before = road.cwnd();
         road.answer(LossRule::MARK);
@@ -346,11 +347,11 @@ mod tests {
 
     #[test]
     fn a_short_round_trip_grows_and_falls_as_one_of_25_ms() {
-        // 5 ms: (5/25)² of a segment per round trip.
+        // With 5 ms, the window grows by (5/25)² of a segment per round trip.
         let mut road = Road::new(5, &[("alpha", Value::Real(0.5))], 50.0);
         road.round(50, 0);
         assert!((road.cwnd() - 50.04).abs() < 1e-9, "{}", road.cwnd());
-        // A mark is answered at 10 ms; the next at 35 ms and not before.
+        // A mark reduces the window at 10 ms. The next reduction is at 35 ms, not earlier.
         road.round(50, 1);
         road.answer(LossRule::MARK);
         for n in 0..5 {

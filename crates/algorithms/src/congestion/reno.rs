@@ -9,14 +9,14 @@
 //! timeout           the same ssthresh, cwnd = 1 segment
 //! ```
 //!
-//! The baseline on this axis: Westwood grows in the same way and reduces to its bandwidth estimate, CUBIC grows by the
-//! time since the last loss, the fixed window does neither. Fast recovery's inflation of the window belongs to the
-//! recoveries. The whole control is [`Increase`](super::aimd::Increase) and [`Decrease`](super::aimd::Decrease); the
-//! readings are described there.
+//! Reno is the baseline of this axis: Westwood grows in the same way and reduces to its bandwidth estimate, CUBIC grows
+//! with the time since the last loss, and the fixed window does neither. The window inflation of fast recovery belongs
+//! to the recoveries. The control consists of [`Increase`](super::aimd::Increase) and
+//! [`Decrease`](super::aimd::Decrease); the readings are described there.
 //!
-//! By dialect: `rfc` halves FlightSize and counts bytes; `linux` halves `cwnd`, counts bytes without limit; `ns2`
-//! halves `cwnd`, counts ACKs, does not check whether the window was used, keeps `cwnd` real (the sender truncates
-//! `ssthresh` to whole segments), and recomputes `ssthresh` at every timeout. Slow start may end early with
+//! By dialect: `rfc` halves FlightSize and counts bytes; `linux` halves `cwnd` and counts bytes without limit; `ns2`
+//! halves `cwnd`, counts ACKs, does not check whether the window was used, keeps `cwnd` as a real number (the sender
+//! truncates `ssthresh` to whole segments), and recomputes `ssthresh` at every timeout. Slow start may end early with
 //! `slow_start` (HyStart++, RFC 9406).
 
 use dupack_tcp::congestion::CongestionControl;
@@ -61,7 +61,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// The control: AIMD without differences.
+/// Reno's congestion control: AIMD without differences.
 #[derive(Debug)]
 struct Reno;
 
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn growth_is_in_segments_of_the_size_that_the_path_carries_now() {
-        // Ten segments of 1000 bytes are then twenty of 500; ACKs of the bench are for 1000 bytes.
+        // Ten segments of 1000 bytes become twenty of 500 bytes; the ACKs of the bench are for 1000 bytes.
         let grown = |ssthresh, changes: &[(&str, Value)]| {
             let mut b = bench(changes, 10.0, ssthresh);
             b.control().on_segment_size(SMSS, SMSS / 2);
@@ -109,21 +109,21 @@ mod tests {
             b.round(1);
             b.window.cwnd - before
         };
-        // Slow start with L = 1: 500 bytes for each of ten ACKs. With L = 2, all bytes.
+        // Slow start with L = 1 adds 500 bytes for each of ten ACKs. With L = 2, it adds all acknowledged bytes.
         let two = ("limit", Value::Integer(2));
         assert_eq!(grown(64.0, &[BYTES]), 5000.0);
         assert_eq!(grown(64.0, &[BYTES, two]), 10_000.0);
-        // Congestion avoidance: one segment in a round trip.
+        // Congestion avoidance adds one segment per round trip.
         assert_eq!(grown(2.0, &[BYTES]), 500.0);
     }
 
     #[test]
     fn slow_start_with_delayed_acks_grows_by_half_or_by_all_with_a_limit_of_two() {
-        // 4 segments, 2 ACKs: +1 each.
+        // 2 ACKs for 4 segments add one segment each.
         let mut b = bench(&[ACKS], 4.0, 64.0);
         b.round(2);
         assert_eq!(b.cwnd(), 6.0);
-        // Bytes with L = 1 are no better: each ACK adds at most one segment.
+        // Counting bytes with L = 1 gives the same result: each ACK adds at most one segment.
         let mut b = bench(&[BYTES], 4.0, 64.0);
         b.round(2);
         assert_eq!(b.cwnd(), 6.0);
@@ -137,7 +137,7 @@ mod tests {
         let mut b = bench(&[BYTES, ("limit", Value::Integer(2))], 8.0, 64.0);
         b.timeout(0, 8);
         assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 4.0));
-        // +1, +1, +1 reach ssthresh; an ordinary slow start would have taken two ACKs.
+        // Three ACKs add one segment each and reach ssthresh. An ordinary slow start would need only two ACKs.
         b.ack(2);
         assert_eq!(b.cwnd(), 2.0);
         b.ack(2);
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn slow_start_by_bytes_stops_at_ssthresh_and_the_rest_counts_for_avoidance() {
         let mut b = bench(&[BYTES, ("limit", Value::Integer(4))], 8.0, 9.0);
-        // 4 segments: 1 to reach 9, 3 towards the 9 that congestion avoidance wants.
+        // Of 4 segments, 1 raises the window to 9, and 3 count towards the 9 that congestion avoidance requires.
         b.ack(4);
         assert_eq!(b.cwnd(), 9.0);
         b.ack(5);
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn avoidance_adds_a_segment_per_round_trip() {
-        // Bytes: one segment per cwnd of data, delayed ACKs or not.
+        // By bytes: one segment per cwnd of data, with or without delayed ACKs.
         for per_ack in [1, 2] {
             let mut b = bench(&[BYTES], 10.0, 10.0);
             b.round(per_ack);
@@ -170,13 +170,13 @@ mod tests {
             b.round(per_ack);
             assert_eq!(b.cwnd(), 12.0);
         }
-        // ACKs: 1/cwnd each. 4 + 1/4 + 1/4.25 + …
+        // By ACKs: 1/cwnd for each ACK, so 4 + 1/4 + 1/4.25 + …
         let mut b = bench(&[ACKS], 4.0, 4.0);
         b.ack(1);
         assert_eq!(b.cwnd(), 4.25);
         b.ack(1);
         assert!((b.cwnd() - (4.25 + 1.0 / 4.25)).abs() < 1e-12);
-        // Half as many ACKs, half the growth.
+        // Half as many ACKs give half the growth.
         let mut b = bench(&[ACKS], 4.0, 4.0);
         b.round(2);
         assert!((b.cwnd() - (4.25 + 1.0 / 4.25)).abs() < 1e-12);
@@ -187,7 +187,7 @@ mod tests {
         let mut b = bench(&[], 20.0, 10.0);
         b.loss(0, 15);
         assert_eq!((b.cwnd(), b.ssthresh()), (7.5, 7.5));
-        // Beyond cwnd, FlightSize says nothing about the data in the network.
+        // The part of FlightSize beyond cwnd shows nothing about the data in the network.
         b.loss(1, 40);
         assert_eq!(b.cwnd(), 3.75);
         b.loss(2, 3);
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 8.0));
         b.timeout(0, 16);
         assert_eq!((b.cwnd(), b.ssthresh()), (1.0, 8.0));
-        // A timeout of another segment recomputes it.
+        // A timeout of a different segment recomputes ssthresh.
         b.window.cwnd = 12_000.0;
         b.timeout(4, 12);
         assert_eq!(b.ssthresh(), 6.0);
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_mark_counts_as_a_loss_or_has_a_factor_of_its_own() {
-        // RFC 3168 §6.1.2: half. RFC 8511 §3.1: 0.8 of 20 segments.
+        // RFC 3168 §6.1.2: half of 20 segments. RFC 8511 §3.1: 0.8 of 20 segments.
         for (changes, left) in [
             (&[][..], 10.0),
             (&[("mark_decrease", Value::Real(0.8))][..], 16.0),
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(b.cwnd(), 12.0);
         b.ack(1);
         assert_eq!(b.cwnd(), 12.0);
-        // In congestion avoidance it grows only if the window was filled.
+        // In congestion avoidance, the window grows only if it was filled.
         let mut b = Bench::new(entry(), Dialect::Linux, &[], 10.0, 10.0);
         b.limited_by = LimitedBy::Application;
         b.window_use = WindowUse::Partly { flight_max: 9000 };
@@ -294,8 +294,8 @@ mod tests {
 
     #[test]
     fn a_reduction_is_its_own_if_window_and_threshold_are() {
-        // Half a window has been counted when a loss of the link's leaves a window of 5: the other half opens it,
-        // unless the answer was exactly the control's.
+        // Half a window has been counted when a wireless loss leaves a window of 5 segments. The other half then
+        // increases the window, unless the chosen window was exactly the control's own reduction.
         let grown = |ssthresh: f64| {
             let mut b = bench(&[BYTES], 10.0, 2.0);
             b.ack(5);

@@ -9,14 +9,15 @@
 //! timer            RTO' = factor · RTO, at least SRTT + min, at most RTO
 //! ```
 //!
-//! Growth and timeout are [`reno`](super::reno)'s. Except for the timer it is Reno with response 1 and a
-//! differentiation that takes every loss but a timeout for the link's. The timer expires earlier because a sender that
-//! reacts to timeouts alone has to react sooner, or it takes the bandwidth of senders that react to losses.
+//! Growth and timeout are those of [`reno`](super::reno). Except for the timer, TCP-RR is Reno with response 1 and a
+//! differentiation that classifies every loss except a timeout as a wireless loss. The timer expires earlier because a
+//! sender that responds only to timeouts has to respond sooner; otherwise it takes bandwidth from senders that respond
+//! to losses.
 //!
-//! Readings: LE gives no number for the earlier timeout. `factor` halves it. `min` keeps it from expiring before the
-//! ACKs can arrive: SRTT, and the 40 ms by which Linux's receivers, LE's testbed, delay an ACK at least. The factor
-//! applies to the timeout in force, its dialect's minimum and backoff included, and everything that depends on the
-//! timeout uses the earlier one. A loss does not end slow start, either.
+//! Readings: LE gives no number for the earlier timeout. `factor` halves it. `min` prevents the timer from expiring
+//! before the ACKs can arrive: the time is SRTT, plus the minimum delay of an ACK by Linux's receivers (LE's testbed),
+//! 40 ms. The factor applies to the current timeout, including its dialect's minimum and its backoff, and everything
+//! that depends on the timeout uses the earlier one. A loss does not end slow start.
 
 use dupack_tcp::congestion::CongestionControl;
 use dupack_tcp::facts::LossFacts;
@@ -31,7 +32,7 @@ use crate::catalog::{Entry, Parameters};
 /// TCP-RR's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct TcpRrParameters {
-    /// share of the retransmission timeout that remains
+    /// fraction of the retransmission timeout that remains
     #[parameter(
         basic,
         source = "LE §5.2.2 (a smaller value); a half is our reading",
@@ -39,14 +40,14 @@ pub struct TcpRrParameters {
         default = 0.5,
     )]
     factor: f64,
-    /// least time from SRTT to the shortened timeout
+    /// minimum time between SRTT and the shortened timeout
     #[parameter(
         basic,
         source = "our reading: above Linux's shortest delay of an ACK (TCP_DELACK_MIN, 40 ms)",
         default = Duration::from_millis(50),
     )]
     min: Duration,
-    // It reduces at timeouts only, where the window is one segment whatever the floor.
+    // The window is reduced only at timeouts, where it is one segment with every floor.
     #[embed(fix(decrease.floor = Floor::Both))]
     aimd: AimdParameters,
 }
@@ -67,7 +68,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// The control.
+/// Congestion control of TCP-RR.
 #[derive(Debug)]
 struct TcpRr {
     shortening: RtoShortening,
@@ -119,8 +120,8 @@ mod tests {
 
     #[test]
     fn the_timeout_comes_earlier() {
-        // One sample of 100 ms: SRTT + 4 · RTTVAR = 300 ms, at least 1 s; counted from 100 ms this is 1100 ms. Half of
-        // it is 600 ms, later than SRTT + 50 ms.
+        // One sample of 100 ms: SRTT + 4 · RTTVAR = 300 ms, but at least 1 s, so the timer expires at 1100 ms. Half of
+        // the timeout is 500 ms, which is later than SRTT + 50 ms, so the shortened timer expires at 600 ms.
         let rto_at = |entry| {
             let mut t = Setup::new(sack::entry()).controlled_by(entry).start(40);
             assert_eq!(t.rto_at(), Some(1000));

@@ -1,14 +1,14 @@
 //! Early end of slow start: none, HyStart, or HyStart++.
 //!
-//! Slow start doubles the window until a loss, and then up to half a window is lost at once. Both algorithms look for
-//! an earlier end: rising round-trip times show that a queue builds up.
+//! Slow start doubles the window until a loss, and then up to half a window is lost at once. Both algorithms try to
+//! find an earlier end: rising round-trip times show that a queue builds up.
 //!
-//! | | examines | on a sign | used |
+//! | | examines | if it finds a queue | used |
 //! | --- | --- | --- | --- |
 //! | [`Hystart`] | round-trip times, ACKs in a train | ends slow start | by Linux's CUBIC, in every slow start |
 //! | [`HystartPlusPlus`] | round-trip times | grows more slowly for some rounds, and returns to slow start after a false alarm | RFC 9406, in the first slow start |
 //!
-//! A control that offers the choice embeds [`SlowStartParameters`] and calls [`EarlyExit`] on each ACK, before the
+//! A control that offers this choice embeds [`SlowStartParameters`] and calls [`EarlyExit`] on each ACK, before the
 //! window grows.
 
 use dupack_tcp::facts::{AckFacts, View};
@@ -25,9 +25,9 @@ use crate::catalog::{Choice, Context, Parameters, Switch};
 pub enum SlowStartRule {
     /// none (RFC 5681)
     Standard,
-    /// HyStart: a rise of the round-trip time, or ACKs in a train as long as half of it
+    /// HyStart: the round-trip time rises, or a train of ACKs is as long as half of it
     Hystart,
-    /// HyStart++: slower growth when the round-trip time rises, then the end (RFC 9406)
+    /// HyStart++: slow start grows more slowly when the round-trip time rises, and then ends (RFC 9406)
     #[choice("hystart++")]
     HystartPlusPlus,
 }
@@ -53,26 +53,26 @@ pub struct SlowStartParameters {
         default = SlowStartRule::Standard,
     )]
     pub slow_start: SlowStartRule,
-    /// least rise of the round-trip time that is a sign (MIN_RTT_THRESH)
+    /// minimum rise of the round-trip time that counts as a sign of a queue (MIN_RTT_THRESH)
     #[parameter(
         source = "RFC 9406 §4.3; linux: HYSTART_DELAY_MIN",
         default = Duration::from_millis(4),
     )]
     pub min_rtt_thresh: Duration,
-    /// rise of the round-trip time that is a sign in any case (MAX_RTT_THRESH)
+    /// rise of the round-trip time that always counts as a sign of a queue (MAX_RTT_THRESH)
     #[parameter(
         source = "RFC 9406 §4.3; linux: HYSTART_DELAY_MAX",
         default = Duration::from_millis(16),
     )]
     pub max_rtt_thresh: Duration,
-    /// divisor of the round-trip time for the rise in between that is a sign (MIN_RTT_DIVISOR)
+    /// divisor of the round-trip time for the threshold between these two (MIN_RTT_DIVISOR)
     #[parameter(
         source = "RFC 9406 §4.3; linux: hystart_update, delay_min >> 3",
         range = 1..=1000,
         default = 8,
     )]
     pub min_rtt_divisor: u64,
-    /// round-trip samples of a round that are needed to judge it (N_RTT_SAMPLE)
+    /// number of round-trip time samples that are needed to judge a round (N_RTT_SAMPLE)
     #[parameter(
         source = "RFC 9406 §4.3; linux: HYSTART_MIN_SAMPLES",
         range = 1..=1000,
@@ -83,7 +83,7 @@ pub struct SlowStartParameters {
     /// HyStart: signs by which it ends slow start
     #[parameter(source = "linux: hystart_detect = 3", default = Detect::Both)]
     pub hystart_detect: Detect,
-    /// HyStart: window above which it looks for signs
+    /// HyStart: minimum window at which it looks for signs
     #[parameter(
         source = "linux: hystart_low_window",
         range = 1..=65_535,
@@ -91,13 +91,13 @@ pub struct SlowStartParameters {
         default = 16,
     )]
     pub hystart_low_window: u64,
-    /// HyStart: greatest distance of the ACKs of one train
+    /// HyStart: maximum interval between two ACKs of a train
     #[parameter(
         source = "linux: hystart_ack_delta_us",
         default = Duration::from_millis(2),
     )]
     pub hystart_ack_delta: Duration,
-    /// HyStart++: segments that one ACK may add (L), unless the window is paced
+    /// HyStart++: maximum number of segments that one ACK may add (L), unless the window is paced
     #[parameter(
         source = "RFC 9406 §4.3: 8 without pacing, no limit with it",
         range = 1..=65_535,
@@ -119,7 +119,7 @@ pub struct SlowStartParameters {
 }
 
 impl SlowStartParameters {
-    /// Returns the rise above `rtt` that is a sign of a queue: `max(MIN_RTT_THRESH, min(rtt / MIN_RTT_DIVISOR,
+    /// Returns the rise above `rtt` that counts as a sign of a queue: `max(MIN_RTT_THRESH, min(rtt / MIN_RTT_DIVISOR,
     /// MAX_RTT_THRESH))` (RFC 9406 §4.2).
     #[must_use]
     pub fn rtt_thresh(&self, rtt: Duration) -> Duration {
@@ -139,7 +139,7 @@ pub enum EarlyExit {
 }
 
 impl EarlyExit {
-    /// Returns the search with these parameters; `None` if only a loss ends slow start. Both algorithms need to know
+    /// Creates the search with these parameters; `None` if only a loss ends slow start. Both algorithms need to know
     /// whether the window is paced.
     #[must_use]
     pub fn new(parameters: &SlowStartParameters, paced: Switch, context: &Context) -> Option<Self> {
@@ -160,8 +160,8 @@ impl EarlyExit {
         }
     }
 
-    /// Takes an ACK, on which the window has not grown yet. Returns the window in force: `ssthresh` is `cwnd` if slow
-    /// start is to end now. The speed of slow start is set in `increase`.
+    /// Examines an ACK, before the window grows on it. Returns the current window; its `ssthresh` is `cwnd` if slow
+    /// start ends now. Sets the speed of slow start in `increase`.
     #[inline(never)]
     pub fn on_ack(
         &mut self,
@@ -180,7 +180,7 @@ impl EarlyExit {
         }
     }
 
-    /// Restarts after a timeout.
+    /// Restarts the search after a timeout.
     pub fn after_timeout(&mut self) {
         if let Self::Hystart(hystart) = self {
             hystart.after_timeout();

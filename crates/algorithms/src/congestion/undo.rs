@@ -1,28 +1,28 @@
 //! Signs that a reduction was spurious and is undone: a group of parameters.
 //!
-//! `dupack_tcp::undo` describes the signs and the search for them. A control that embeds the group answers
-//! `CongestionControl::undo` by [`UndoParameters::rules`], and returns to the window before the reduction; it keeps a
-//! copy of the other state that the reduction changed.
+//! `dupack_tcp::undo` describes the signs and their detection. A control that embeds the group returns
+//! [`UndoParameters::rules`] from `CongestionControl::undo`, and restores the window from before the reduction. The
+//! control also saves a copy of the other state that the reduction changes.
 //!
-//! By dialect: `linux` has all three, each in Linux's way. `rfc` has none, as the RFCs only permit them (RFC 3522 §3.2,
-//! RFC 5682 §3.1, RFC 4015 §3.1, RFC 9438 §4.9 say MAY); RFC 3522 is `undo_eifel = first-ack` and RFC 5682 is
-//! `undo_frto = second-ack`. ns-2 has none.
+//! By dialect: `linux` has all three signs, each in Linux's variant. `rfc` has none because the RFCs only permit them
+//! (RFC 3522 §3.2, RFC 5682 §3.1, RFC 4015 §3.1, RFC 9438 §4.9 say MAY); RFC 3522 is `undo_eifel = first-ack` and RFC
+//! 5682 is `undo_frto = second-ack`. ns-2 has none.
 //!
-//! A spurious reduction is undone even if a response to a loss of the link's chose it.
+//! A spurious reduction is undone even if it was the response to a loss classified as wireless.
 
 use dupack_tcp::undo::{DsackRule, EifelRule, FrtoRule, PriorThreshold, UndoRules};
 
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Parameters, Switch};
 
-/// ACKs whose timestamps may show that a reduction was spurious.
+/// ACKs whose timestamps may show that a reduction was spurious (Eifel detection).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Eifel {
     /// none
     Off,
-    /// the first after the first retransmission (RFC 3522)
+    /// the first ACK after the first retransmission (RFC 3522)
     FirstAck,
-    /// any until the loss event is over (Linux)
+    /// any ACK until the loss event is over (Linux)
     AnyAck,
 }
 
@@ -31,7 +31,7 @@ pub enum Eifel {
 pub enum Frto {
     /// none
     Off,
-    /// the ACK after the one that releases new data (RFC 5682)
+    /// the ACK after the one that permits new data (RFC 5682)
     SecondAck,
     /// any ACK (Linux)
     AnyAck,
@@ -40,9 +40,9 @@ pub enum Frto {
 /// Slow start threshold after an undone reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Threshold {
-    /// the threshold before
+    /// the threshold before the reduction
     Before,
-    /// the threshold before, but at least three quarters of the window before
+    /// the threshold before the reduction, but at least three quarters of the window before it
     ThreeQuarters,
 }
 
@@ -61,7 +61,7 @@ pub struct UndoParameters {
         default(rfc = Eifel::Off, linux = Eifel::AnyAck, ns2 = Eifel::Off),
     )]
     pub undo_eifel: Eifel,
-    /// undo of a reduction by DSACKs for everything that was retransmitted
+    /// undo of a reduction when DSACKs report all retransmitted data
     #[parameter(
         source = "rfc: RFC 9438 §4.9 (MAY), RFC 3708 §3; linux: tcp_try_undo_dsack",
         default(rfc = Switch::Off, linux = Switch::On, ns2 = Switch::Off),
@@ -73,7 +73,7 @@ pub struct UndoParameters {
         default(rfc = Frto::Off, linux = Frto::AnyAck, ns2 = Frto::Off),
     )]
     pub undo_frto: Frto,
-    /// least slow start threshold after an undone reduction
+    /// minimum slow start threshold after an undone reduction
     #[parameter(
         source = "rfc: RFC 9438 §4.9; linux: tcp_current_ssthresh",
         default(

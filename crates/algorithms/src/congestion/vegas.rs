@@ -1,8 +1,8 @@
-//! Vegas: keep a small number of segments in the queue.
+//! Vegas: keeps a small number of segments in the queue.
 //!
 //! L. S. Brakmo, L. L. Peterson, "TCP Vegas: end to end congestion avoidance on a global internet", IEEE JSAC 13(8),
-//! 1995. Once per round trip the rate that the window would have without a queue is compared with the actual rate; the
-//! difference, times the minimum round-trip time, is N, the segments in the queue ([`backlog`]).
+//! 1995. Once per round trip, the rate that the window would have without a queue is compared with the actual rate; the
+//! difference, times the minimum round-trip time, is N, the number of segments in the queue ([`backlog`]).
 //!
 //! ```text
 //! slow start   doubles every other round trip; after one in between, N > γ ends it     (γ = 1)
@@ -10,19 +10,19 @@
 //! loss         as Reno;  timeout  as Reno
 //! ```
 //!
-//! Vegas is the only control here that slows down before a queue is full, and so the first to yield beside Reno.
-//! [`veno`](super::veno) has the same N and never shrinks its window because of it.
+//! Vegas is the only control here that slows down before a queue is full, so it is the first to yield next to Reno.
+//! [`veno`](super::veno) computes the same N and never shrinks its window because of it.
 //!
 //! There is a parameter for each difference between implementations: the round-trip time of a round (`sample`), the
 //! frequency of doubling in slow start (`doubling`), and the window after slow start (`leave`). Linux also divides by
-//! the minimum round-trip time where the paper's N has the present one; this is not modelled. Nor are Vegas's own rules
-//! for retransmission, which belong to the recovery.
+//! the minimum round-trip time where the paper's N has the current one; this is not modelled. Vegas's own rules for
+//! retransmission belong to the recovery and are not modelled either.
 //!
 //! Readings:
-//! - The actual rate is `cwnd` over the round's RTT, and the change is made at once, when the
+//! - The actual rate is `cwnd` over the round's RTT, and the window changes as soon as the
 //!   round ends.
 //! - A round ends when everything outstanding at its beginning is acknowledged. A round is ignored if it has
-//!   a loss or no sample, or if it ends while the recovery holds the window.
+//!   a loss or no sample, or if it ends while the recovery controls the window.
 //! - The window does not fall below 2 segments, and does not grow unless it was used (`validate`).
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
@@ -35,7 +35,7 @@ use super::backlog::backlog;
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Context, Entry, InLinux, Parameters};
 
-/// Round-trip time of a round.
+/// Definition of the round-trip time of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Sample {
     /// time of the segment whose ACK ends the round
@@ -46,12 +46,12 @@ pub enum Sample {
     Mean,
 }
 
-/// Round trips in which slow start doubles.
+/// Round trips in which slow start doubles the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Doubling {
-    /// every other one; the ones in between measure
+    /// every other round trip; the others measure
     EveryOther,
-    /// every one, and every one measures
+    /// every round trip; each also measures
     Every,
 }
 
@@ -62,7 +62,7 @@ pub enum Leave {
     Keep,
     /// the window that fills the path without a queue, plus 1 segment
     Target,
-    /// an eighth less
+    /// reduced by an eighth
     Eighth,
 }
 
@@ -137,7 +137,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// Returns the state in Linux. Its parameters can be set once its module is loaded.
+/// Returns the availability in Linux. The parameters can be set once the module is loaded.
 fn linux() -> InLinux {
     let own = |parameter: &'static str| {
         let place = Place::module("tcp_vegas", parameter);
@@ -160,10 +160,10 @@ enum Purpose {
     Measure,
 }
 
-/// Round trip.
+/// Round trip and its round-trip time samples.
 #[derive(Clone, Copy, Debug)]
 struct Round {
-    /// Offset whose acknowledgment ends the round.
+    /// Offset that ends the round when the data before it is acknowledged.
     end: u64,
     purpose: Purpose,
     last: Option<Duration>,
@@ -200,18 +200,18 @@ impl Round {
     }
 }
 
-/// The control.
+/// Congestion control of Vegas.
 #[derive(Debug)]
 struct Vegas {
     alpha: f64,
     beta: f64,
     gamma: f64,
-    /// Bytes by which the window changes at the end of a round.
+    /// Change of the window at the end of a round, in bytes.
     step: f64,
     sample: Sample,
     doubling: Doubling,
     leave: Leave,
-    /// Present round; `None` after a loss, until the next ACK.
+    /// Current round; `None` after a loss, until the next ACK.
     round: Option<Round>,
 }
 
@@ -229,7 +229,7 @@ impl Vegas {
         }
     }
 
-    /// Returns the round in progress, and the one that ended with this ACK.
+    /// Returns the round in progress, and the round that ended with this ACK, if any.
     fn turn(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> (Round, Option<Round>) {
         let nxt = view.scoreboard.nxt();
         let Some(mut round) = self.round else {
@@ -265,11 +265,11 @@ impl Vegas {
         }
     }
 
-    /// Returns the window in congestion avoidance, at the end of a round with a backlog of `n`.
+    /// Returns the window in congestion avoidance, at the end of a round with a backlog of `n` segments.
     fn steered(&self, ack: &AckFacts<'_>, window: Window, n: f64, aimd: &Aimd) -> Window {
         if n > self.beta {
             let cwnd = (window.cwnd - self.step).max(2.0 * aimd.smss);
-            // Below `ssthresh` slow start would begin.
+            // A window below `ssthresh` would begin slow start.
             Window {
                 cwnd,
                 ssthresh: window.ssthresh.min(cwnd),
@@ -299,7 +299,7 @@ impl AimdVariant for Vegas {
         if credit.acks == 0 && credit.bytes == 0 {
             return window;
         }
-        // RTT and backlog of the round that ended.
+        // Purpose, round-trip time and backlog of the round that ended.
         let told = ended.and_then(|ended| {
             let rtt = ended.rtt(self.sample)?;
             let n = backlog(window.cwnd / aimd.smss, Some(rtt), view.rtt.min())?;
@@ -314,7 +314,7 @@ impl AimdVariant for Vegas {
                 return self.leave_slow_start(window.cwnd, rtt, rtt_min, aimd.smss);
             }
         }
-        // The ACK that ends a round belongs to it.
+        // The ACK that ends a round belongs to that round.
         let purpose = ended.map_or(round.purpose, |ended| ended.purpose);
         if purpose == Purpose::Double && aimd.increase.permits(ack, window) {
             aimd.increase.slow_start(window, credit).0

@@ -1,4 +1,4 @@
-//! Veno: Reno that slows down, and halves, only if there is a backlog.
+//! Veno: Reno that grows more slowly, and halves its window, only if there is a backlog.
 //!
 //! C. P. Fu, S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks", IEEE JSAC 21(2),
 //! 2003. N is Vegas's backlog ([`backlog`]), β = 3.
@@ -10,12 +10,13 @@
 //! timeout           as Reno
 //! ```
 //!
-//! [`vegas`](super::vegas) shrinks its window at a backlog; Veno only grows more slowly, so it keeps its share beside
-//! Reno. The differentiation of the same name is only Veno's judgement of a loss, for any control and response. This
-//! control contains that judgement and its answer, and needs neither.
+//! [`vegas`](super::vegas) shrinks its window at a backlog; Veno only grows more slowly, so it keeps its share next to
+//! Reno. The differentiation of the same name is only Veno's classification of a loss, for any control and response.
+//! This control contains this classification and its reduction, and needs neither a differentiation nor a response.
 //!
-//! Readings: RTT is the smoothed one (`rtt = latest` takes the last sample), RTTmin the minimum of the connection.
-//! Before there are samples it is Reno. When bytes are counted, the bytes of every other ACK are ignored.
+//! Readings: RTT is the smoothed round-trip time (`rtt = latest` uses the last sample), RTTmin the minimum of the
+//! connection. Before there are samples, Veno is Reno. When bytes are counted, the bytes of every other ACK are
+//! ignored.
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, LossFacts, View};
@@ -39,13 +40,13 @@ pub enum Delay {
 /// Veno's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct VenoParameters {
-    /// backlog N above which there is congestion
+    /// backlog N from which there is congestion
     #[parameter(basic, source = "Fu, Liew 2003", range = 0.0..=1e6, unit = "segments", default = 3.0)]
     beta: f64,
-    /// round-trip time that is compared with the least
+    /// round-trip time that is compared with the minimum
     #[parameter(source = "Fu, Liew 2003 (smoothed)", default = Delay::Smoothed)]
     rtt: Delay,
-    /// share of the window that remains after a loss without congestion
+    /// fraction of the window that remains after a loss without congestion
     #[parameter(basic, source = "Fu, Liew 2003 (4/5)", range = 0.0..=1.0, default = 0.8)]
     random_decrease: f64,
     #[embed]
@@ -86,14 +87,14 @@ impl Delay {
     }
 }
 
-/// Effect of the next ACK at a backlog.
+/// Use of the next ACK while there is a backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Grow,
     Rest,
 }
 
-/// The control.
+/// Congestion control of Veno.
 #[derive(Debug)]
 struct Veno {
     beta: f64,
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn a_loss_costs_a_fifth_or_a_half() {
         let mut b = Bench::new(entry(), Dialect::Rfc, &[], 20.0, 10.0);
-        // N = 20 · 10/110 = 1.8 < 3.
+        // N = 20 · 10/110 = 1.8 is below 3.
         assert_eq!(loss(&mut b, 110, 100).cwnd, 16_000.0);
         // N = 20 · 25/125 = 4.
         assert_eq!(loss(&mut b, 125, 100).cwnd, 10_000.0);
@@ -193,17 +194,17 @@ mod tests {
         let latest = [("rtt", Value::word("latest"))];
         let mut b = Bench::new(entry(), Dialect::Rfc, &latest, 20.0, 10.0);
         assert_eq!(loss(&mut b, 125, 100).cwnd, 16_000.0);
-        // No samples: Reno.
+        // Without samples, Veno is Reno.
         assert_eq!(b.loss(0, 20).cwnd, 10_000.0);
         assert_eq!(b.timeout(1, 10).cwnd, 1000.0);
         assert_eq!(b.ssthresh(), 5.0);
     }
 
-    /// Returns the window after `acks` ACKs of one segment each, up to ten at a time and `rtt` ms apart, from 10
-    /// segments on in congestion avoidance. The minimum RTT is 100 ms.
+    /// Returns the window after `acks` ACKs of one segment each, in congestion avoidance from a window of 10 segments.
+    /// The ACKs arrive in groups of up to ten, `rtt` ms apart. The minimum RTT is 100 ms.
     fn after(acks: u32, rtt: u64) -> f64 {
         let setup = Setup::new(sack::entry()).controlled_by(entry());
-        // A single segment, and an idle sender.
+        // A single segment is sent first, and then the sender is idle.
         let mut t = setup.ssthresh(10.0).start(1);
         t.receive(100, ack(1));
         t.wait(10_000);
@@ -217,10 +218,10 @@ mod tests {
 
     #[test]
     fn growth_is_half_as_fast_at_a_backlog() {
-        // Counting bytes: 10 acknowledged segments make one more.
+        // Bytes are counted: 10 acknowledged segments add one segment.
         assert_eq!((after(9, 100), after(10, 100)), (10.0, 11.0));
-        // SRTT is 7/8 · 100 + 1/8 · 300 = 125 ms with the first ACK (N = 10 · 25/125 = 2), then 146.9 ms (N = 3.2) and
-        // more: from there on every other ACK counts, so the tenth that counts is the 18th.
+        // SRTT is 7/8 · 100 + 1/8 · 300 = 125 ms after the first ACK (N = 10 · 25/125 = 2), then 146.9 ms (N = 3.2) and
+        // more. From then on every other ACK counts, so the tenth ACK that counts is the 18th.
         assert_eq!((after(17, 300), after(18, 300)), (10.0, 11.0));
     }
 

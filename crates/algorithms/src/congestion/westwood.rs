@@ -13,8 +13,8 @@
 //!             a: +1 up to 4 in slow start, 1 in congestion avoidance
 //! ```
 //!
-//! Between losses it grows as Reno does. §III's general form has one function of x = BWE · RTTmin for each phase at
-//! each event:
+//! Between losses, the window grows as in Reno. The general form in §III has one function of x = BWE · RTTmin for each
+//! phase at each event:
 //!
 //! ```text
 //!                    congestion avoidance       slow start
@@ -23,33 +23,33 @@
 //!                    cwnd = f4(x)               cwnd = f6(x)     (1 if ssthresh is below 2)
 //! ```
 //!
-//! §IV chooses f1(x) = f3(x) = x, f2(x) = f5(x) = x/a, f4 = f6 = 1, the defaults of the parameters `f1` to `f6`; each
-//! is one of `pipe` (x), `reduced` (x/a) and `segment` (1), times its gain.
+//! §IV chooses f1(x) = f3(x) = x, f2(x) = f5(x) = x/a, f4 = f6 = 1, which are the defaults of the parameters `f1` to
+//! `f6`. Each function is one of `pipe` (x), `reduced` (x/a) and `segment` (1), times its gain.
 //!
 //! Readings:
 //! - §IV.B's listing raises `ssthresh` to 2 if it is *above* 2; §III.B has the correct comparison.
-//! - Both values start at zero, as a filter's do. The first ACK opens the first interval.
+//! - Both values of the filter start at zero. The first ACK begins the first interval.
 //! - ACKs at the same instant have no rate: they count with the next ACK at a later time.
-//! - `cwnd = ssthresh` is neither phase: `a` does not change, and the functions are those of slow start, as in
-//!   §IV's single formula. §III has no answer to such a loss.
-//! - After 3 duplicate ACKs §III.A sets `cwnd` to `ssthresh` in congestion avoidance, upwards,
-//!   too; §IV.A only lowers it, and this is the default (`cwnd`).
+//! - If `cwnd = ssthresh`, the sender is in neither phase: `a` does not change, and the functions are those of slow
+//!   start, as in §IV's single formula. §III does not cover such a loss.
+//! - After 3 duplicate ACKs in congestion avoidance, §III.A sets `cwnd` to `ssthresh`, even if this increases
+//!   `cwnd`; §IV.A only lowers it, and this is the default (`cwnd`).
 //! - The count of an ACK (`acked`): §II.A's procedure as printed counts 35 of the 30 segments of
 //!   its own example. The authors' module for ns-2 (tcp-westwood.cc, 2002) subtracts one less, and
-//!   counts 30. This is the default, except in the dialect `linux`, which has it as printed, as Linux does.
-//! - The same module has more that the paper does not have, and each is a parameter: an ACK counts for at most 2
-//!   segments (`acked_limit`); RTTmin is in ticks of the timer (`rtt_tick`); 2 segments are the
-//!   least threshold after 3 duplicate ACKs, too (`dup_ack_min_ssthresh`), which do not divide by a
+//!   counts 30. This is the default, except in the dialect `linux`, which follows the printed procedure, as Linux does.
+//! - The same module has features that the paper does not have, and each is a parameter: an ACK counts for at most 2
+//!   segments (`acked_limit`); RTTmin is in ticks of the timer (`rtt_tick`); 2 segments are also the
+//!   minimum threshold after 3 duplicate ACKs (`dup_ack_min_ssthresh`); there the pipe is not divided by a
 //!   (`f2=pipe`); and duplicate ACKs do not inflate the window (`inflation` of the recovery `reno`).
-//! - The paper names a filter that knows the time between ACKs as further work (footnote 2);
-//!   `sampling=time` is that of the authors' module.
-//! - It also names raising `ssthresh` while the path is idle (§IV.B); `raise=idle` is our reading of it.
-//! - A duplicate ACK counts for one segment. An ACK that the sender does not take for a duplicate ACK
-//!   and that acknowledges nothing (a window update) counts for none, and ends no interval.
-//! - `a` changes when the reduction is Westwood's own. A loss that a response answered in another
-//!   way says nothing about BWE.
-//! - Before there is an estimate, a loss halves FlightSize (RFC 5681), as the paper's formula
-//!   would leave an empty window.
+//! - The paper names a filter that uses the time between ACKs as future work (footnote 2);
+//!   `sampling=time` is the filter of the authors' module.
+//! - The paper also suggests raising `ssthresh` while the path is idle (§IV.B); `raise=idle` is our reading of it.
+//! - A duplicate ACK counts for one segment. An ACK that acknowledges nothing and is not a duplicate ACK
+//!   for the sender (a window update) counts for none, and ends no interval.
+//! - `a` changes only when the reduction is Westwood's own. A loss for which a response chose another window
+//!   shows nothing about BWE.
+//! - Before there is an estimate, a loss halves FlightSize (RFC 5681), because the paper's formula
+//!   would give an empty window.
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, AckKind, LossFacts, View};
@@ -92,7 +92,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// The control.
+/// Congestion control of Westwood.
 #[derive(Debug)]
 struct Westwood {
     acked: AckedCount,
@@ -102,11 +102,11 @@ struct Westwood {
     reduction: Reduction,
     functions: Functions,
     cwnd_rule: CwndRule,
-    /// Least `ssthresh` after 3 duplicate ACKs, in bytes.
+    /// Minimum `ssthresh` after 3 duplicate ACKs, in bytes.
     dup_ack_min_ssthresh: f64,
     raise: Raise,
     raise_rtt: f64,
-    /// Minimum of the round-trip times that `raise` has seen.
+    /// Minimum of the round-trip times that `raise` has examined.
     least_rtt: Option<Duration>,
     /// Reduction factor before the last loss event.
     remembered: Option<f64>,
@@ -149,7 +149,7 @@ impl Westwood {
         self.filter.estimate() * rtt_min
     }
 
-    /// Returns `window` with the threshold that the estimate raises, if the path is idle (§IV.B).
+    /// Returns `window`, with `ssthresh` raised to the estimate if the path is idle (§IV.B).
     fn raised(&mut self, ack: &AckFacts<'_>, window: Window) -> Window {
         let Some(rtt) = ack.rtt else {
             return window;
@@ -165,7 +165,7 @@ impl Westwood {
         }
     }
 
-    /// Returns the capacity of the path, BWE · RTTmin, in bytes; FlightSize / 2 without an estimate.
+    /// Returns the capacity of the path, BWE · RTTmin, in bytes; without an estimate, half of FlightSize.
     fn pipe(&self, loss: &LossFacts, aimd: &Aimd) -> f64 {
         let pipe = self.measured_pipe(loss.rtt_min);
         if pipe > 0.0 {
@@ -278,7 +278,7 @@ struct Reduction {
 }
 
 impl Reduction {
-    /// Returns a after a loss at this window.
+    /// Returns the factor `a` after a loss at this window.
     fn after(&self, window: Window, step: f64) -> f64 {
         match Phase::of(window) {
             Phase::SlowStart => (self.a + step).min(self.a_max),

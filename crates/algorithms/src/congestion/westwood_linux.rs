@@ -1,27 +1,28 @@
 //! TCP Westwood+ as in Linux 2.6.17, the kernel of LE's testbed (§4, §5.1).
 //!
 //! Linux 2.6.17, `net/ipv4/tcp_westwood.c`; A. Dell'Aera, L. A. Grieco, S. Mascolo, "Linux 2.4 implementation of
-//! Westwood+ TCP with rate-halving", ICC 2004. It shares its idea with [`westwood`](super::westwood), and little else:
+//! Westwood+ TCP with rate-halving", ICC 2004. It has the same idea as [`westwood`](super::westwood), but differs in
+//! most details:
 //!
 //! ```text
-//! sample     bk / time, once in max(SRTT, window = 50 ms), bk being what ACKs counted for since  [+]
-//! filter     ns = 7/8 · ns + 1/8 · sample,  BWE = 7/8 · BWE + 1/8 · ns,  both from zero on
-//! RTTmin     the least *smoothed* round-trip time
-//! 3 dup ACKs cwnd = ssthresh = max(BWE · RTTmin, 2 segments), rounded down; upwards, too
+//! sample     bk / time, once in max(SRTT, window = 50 ms); bk: bytes that ACKs counted for since the last sample  [+]
+//! filter     ns = 7/8 · ns + 1/8 · sample,  BWE = 7/8 · BWE + 1/8 · ns,  both start at zero
+//! RTTmin     the minimum *smoothed* round-trip time
+//! 3 dup ACKs cwnd = ssthresh = max(BWE · RTTmin, 2 segments), rounded down; may also increase cwnd
 //! timeout    as Reno: half the window, one segment
 //! ```
 //!
 //! A sample per ACK contains the bursts of ACKs, a sample per round trip [+] does not: the estimate is lower, and
-//! closer to the delivered rate. Between losses it grows as Reno does.
+//! closer to the delivered rate. Between losses, the window grows as in Reno.
 //!
 //! A duplicate ACK counts for a segment. An ACK that acknowledges more than a segment counts for the part that no
-//! duplicate ACK before it counted for, at least a segment.
+//! earlier duplicate ACK counted for, and for at least a segment.
 //!
 //! Readings:
 //! - The kernel reaches this window at the end of a recovery, by rate halving. A control of this
-//!   project answers at its beginning, and LE's recovery has no end.
+//!   project sets the window at the beginning of a recovery, and LE's recovery has no end.
 //! - Times are exact, not in ticks; rates are not truncated to whole bytes per tick.
-//! - Before there is an estimate the formula gives two segments, which are used.
+//! - Before there is an estimate, the formula gives two segments, which are used.
 
 use dupack_tcp::congestion::{CongestionControl, Credit};
 use dupack_tcp::facts::{AckFacts, AckKind, LossFacts, View};
@@ -31,20 +32,20 @@ use dupack_tcp::window::Window;
 use super::aimd_control::{self, Aimd, AimdParameters, AimdVariant};
 use crate::catalog::{Entry, InLinux, Parameters};
 
-/// Least window in the kernel, in segments.
+/// Minimum window in the kernel, in segments.
 const LEAST_WINDOW: f64 = 2.0;
 
 /// Parameters of the kernel's Westwood+.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct WestwoodLinuxParameters {
-    /// least time over which a sample is taken
+    /// minimum duration of a sample
     #[parameter(
         basic,
         source = "Linux 2.6.17, TCP_WESTWOOD_RTT_MIN",
         default = Duration::from_millis(50),
     )]
     window: Duration,
-    /// share of the old value that a filter keeps
+    /// weight of the old value in each filter
     #[parameter(
         basic,
         source = "Linux 2.6.17, westwood_do_filter",
@@ -80,7 +81,7 @@ pub fn entry() -> Entry<dyn CongestionControl> {
         })
 }
 
-/// The control.
+/// Congestion control of the kernel's Westwood+.
 #[derive(Debug)]
 struct WestwoodLinux {
     sampling: Sampling,
@@ -104,7 +105,7 @@ impl WestwoodLinux {
         }
     }
 
-    /// Returns the window according to the estimate, in bytes.
+    /// Returns the window that corresponds to the estimate, in bytes.
     fn pipe(&self, smss: f64) -> f64 {
         let segments = self.sampling.estimate * self.rtt_min.unwrap_or(0.0) / smss;
         libm::floor(segments).max(LEAST_WINDOW) * smss
@@ -148,11 +149,11 @@ impl AimdVariant for WestwoodLinux {
 struct Sampling {
     least: Duration,
     keep: f64,
-    /// Start of the sample in progress.
+    /// Start of the current sample.
     begun: Option<Instant>,
-    /// Bytes that ACKs have counted for since then.
+    /// Bytes that ACKs have counted for since the start of the sample.
     counted: f64,
-    /// Bytes that duplicate ACKs counted for, and an advance is yet to cover.
+    /// Bytes that duplicate ACKs have counted for, and that no cumulative ACK has covered yet.
     accounted: f64,
     /// Estimate after the first filter.
     nearly: f64,
@@ -160,7 +161,7 @@ struct Sampling {
 }
 
 impl Sampling {
-    /// Takes the sample if it is old enough.
+    /// Computes a sample if enough time has passed since the last one.
     fn look(&mut self, now: Instant, srtt: Duration) {
         let begun = *self.begun.get_or_insert(now);
         let age = now.since(begun);
@@ -175,7 +176,7 @@ impl Sampling {
         self.begun = Some(now);
     }
 
-    /// Counts an ACK that advances by `acked` bytes; a duplicate ACK advances by none.
+    /// Counts an ACK of `acked` new bytes; a duplicate ACK has none.
     fn count(&mut self, acked: f64, segment: f64) {
         self.counted += if acked <= 0.0 {
             self.accounted += segment;
@@ -222,7 +223,7 @@ mod tests {
             s.look(at(ms), srtt);
             s.count(1000.0, 1000.0);
         }
-        // Six ACKs of 1000 B counted between 0 and 60 ms: `look` runs before the seventh is counted.
+        // Six ACKs of 1000 B have been counted between 0 and 60 ms, because `look` runs before the seventh is counted.
         let sample = 6000.0 / 0.060;
         assert!((s.nearly - sample / 8.0).abs() < 1e-6);
         assert!((s.estimate - sample / 64.0).abs() < 1e-6);
@@ -237,7 +238,8 @@ mod tests {
         }
         s.count(30.0, 1.0);
         assert_eq!((s.counted, s.accounted), (30.0, 0.0));
-        // More duplicate ACKs than the advance covers: it counts for one segment, and the rest waits.
+        // There are more duplicate ACKs than the advance covers: the ACK counts for one segment, and one announced
+        // segment remains.
         s.count(0.0, 1.0);
         s.count(0.0, 1.0);
         s.count(0.0, 1.0);
@@ -258,7 +260,7 @@ mod tests {
     #[test]
     fn after_a_loss_the_counting_of_acks_begins_anew() {
         let mut b = Bench::new(entry(), Dialect::Rfc, &[], 16.0, 8.0);
-        // Congestion avoidance: 12 of the 16 segments that are needed for one more.
+        // In congestion avoidance, 12 of the 16 segments that are needed for an increase are acknowledged.
         b.ack(12);
         assert_eq!(b.cwnd(), 16.0);
         b.loss(0, 16);
@@ -285,8 +287,8 @@ mod tests {
         }
         let estimate = t.sender().stack().control.bandwidth_estimate();
         assert!(estimate.is_some_and(|bytes| (90_000.0..100_000.0).contains(&bytes)));
-        // One segment in 10 ms; the minimum of the smoothed round trips was the first, 100 ms. The filters approach ten
-        // segments from below, and the window is rounded down.
+        // One segment is acknowledged every 10 ms; the minimum smoothed round-trip time is the first, 100 ms. The
+        // filters approach ten segments from below, and the window is rounded down.
         assert_eq!((t.cwnd(), t.ssthresh()), (9.0, 9.0));
     }
 }

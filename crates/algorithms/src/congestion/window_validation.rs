@@ -1,30 +1,30 @@
-//! Congestion window validation (RFC 7661, "new CWV"), around any control that governs by its window.
+//! Congestion window validation (RFC 7661, "new CWV"), as a wrapper for any window-based control.
 //!
-//! An application that writes less than the window admits leaves a window that says nothing about the present path. RFC
-//! 2861 and RFC 5681 §4.1 reduce it; RFC 7661 keeps it, and monitors its use.
+//! If an application writes less than the window permits, the size of the window shows nothing about the current path.
+//! RFC 2861 and RFC 5681 §4.1 reduce the window; RFC 7661 keeps it, and monitors its use.
 //!
 //! ```text
-//! pipeACK     the most that was acknowledged in a round trip, of the last max(3 RTT, 1 s);
+//! pipeACK     the maximum data acknowledged in a round trip, in the last max(3 RTT, 1 s);
 //!             undefined at first, and after a recovery
-//! validated   pipeACK >= cwnd/2, or undefined: everything as the control has it      (§4.3)
-//! otherwise   no growth unless the window stops the sender; what leaves is paced     (§4.4, §4.4.2)
+//! validated   pipeACK >= cwnd/2, or undefined: everything as in the wrapped control  (§4.3)
+//! otherwise   no growth unless the window limits the sender; transmissions are paced (§4.4, §4.4.2)
 //!             loss: cwnd = max(pipeACK, FlightSize)/2, and at the end of the recovery,
 //!             of which R bytes were retransmissions, (max(pipeACK, FlightSize) − R)/2 (§4.4.1)
 //!             every 5 min: ssthresh = max(ssthresh, 3/4 cwnd), cwnd = max(cwnd/2, IW) (§4.4.3)
 //! ```
 //!
-//! The wrapped control is told that the window was used, or that it was not, depending on the phase. Its reaction to an
-//! ACK, to a loss in the validated phase and to a timeout is its own. `cwv` is a parameter of the controls that grow by
-//! [`Increase`](super::aimd::Increase), off by default: it is an experiment, and Linux has RFC 2861's way
-//! (`tcp_cwnd_validate`, `tcp_slow_start_after_idle`).
+//! The wrapper tells the control that the window was used, or that it was not, depending on the phase. The control
+//! itself responds to an ACK, to a loss in the validated phase and to a timeout. `cwv` is a parameter of the controls
+//! that grow by [`Increase`](super::aimd::Increase). It is off by default because it is experimental, and Linux follows
+//! RFC 2861 (`tcp_cwnd_validate`, `tcp_slow_start_after_idle`).
 //!
 //! Readings:
 //! - A round trip of acknowledged data ends when SND.NXT of its beginning is acknowledged.
 //!   Sacked data counts when it is sacked, as §4.2 permits.
 //! - The maximum is taken over five spans of the period, as §4.5.1 proposes.
-//! - A mark of congestion is answered as a loss is; it loses nothing, so R is zero.
-//! - A time without transmissions and ACKs counts for the five minutes from the moment when pipeACK fell
-//!   below half the window by age (§4.5.2).
+//! - A congestion mark is handled like a loss; nothing is retransmitted, so R is zero.
+//! - A time without transmissions and ACKs counts for the five minutes from the moment at which pipeACK became
+//!   smaller than half the window because of its age (§4.5.2).
 
 use alloc::boxed::Box;
 
@@ -39,14 +39,14 @@ use dupack_tcp::window::Window;
 
 use crate::catalog::Switch;
 
-/// Least pipeACK Sampling Period (§4.2), and its length in round trips.
+/// Minimum pipeACK Sampling Period (§4.2), and its length in round trips.
 const PERIOD_MIN: Duration = Duration::from_secs(1);
 const PERIOD_ROUND_TRIPS: u64 = 3;
 
 /// Number of spans of the period, each with a maximum (§4.5.1).
 const SPANS: usize = 5;
 
-/// Least pipeACK of a validated window, as a share of the window (§4.3).
+/// Minimum pipeACK of a validated window, as a fraction of the window (§4.3).
 const VALIDATED_SHARE: f64 = 0.5;
 
 /// Non-validated period (§4.4: SHOULD NOT exceed five minutes).
@@ -55,7 +55,7 @@ const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
 /// Segments of the initial window (RFC 6928 §2).
 const INITIAL_SEGMENTS: f64 = 10.0;
 
-/// Returns `control` with its window validated if `cwv` is on. A full segment has `smss` bytes.
+/// Returns `control`, with window validation if `cwv` is on. A full segment has `smss` bytes.
 #[must_use]
 pub fn validating(
     control: Box<dyn CongestionControl>,
@@ -68,14 +68,14 @@ pub fn validating(
     }
 }
 
-/// Data acknowledged in round trips (§4.2).
+/// Data acknowledged per round trip (§4.2).
 #[derive(Clone, Copy, Debug, Default)]
 struct PipeAck {
     /// Bytes reported since the round trip began.
     reported: u64,
     /// End of the round trip, as a stream offset.
     round_end: u64,
-    /// Beginning and largest sample of each span of time.
+    /// Start and maximum sample of each time span.
     spans: [Option<(Instant, f64)>; SPANS],
     /// Time of the last sample; `None` if pipeACK is undefined.
     sampled_at: Option<Instant>,
@@ -88,7 +88,7 @@ impl PipeAck {
         round_trips.map_or(PERIOD_MIN, |time| time.max(PERIOD_MIN))
     }
 
-    /// Takes an ACK, when `nxt` is SND.NXT.
+    /// Processes an ACK; `nxt` is SND.NXT.
     fn take(&mut self, ack: &AckFacts<'_>, nxt: u64, srtt: Option<Duration>) {
         self.reported += ack.delivered_bytes;
         if ack.una < self.round_end {
@@ -114,7 +114,7 @@ impl PipeAck {
         self.spans[0] = Some((now, sample));
     }
 
-    /// Returns the largest sample of the period, in bytes; `None` if it is undefined.
+    /// Returns the maximum sample of the period, in bytes, or `None` if pipeACK is undefined.
     fn value(&self, now: Instant, srtt: Option<Duration>) -> Option<f64> {
         self.sampled_at?;
         let period = Self::period(srtt);
@@ -123,7 +123,7 @@ impl PipeAck {
         Some(fresh.fold(0.0, |most, (_, sample)| f64::max(most, *sample)))
     }
 
-    /// Makes it undefined until there is a new sample.
+    /// Makes pipeACK undefined until there is a new sample.
     fn forget(&mut self, nxt: u64) {
         *self = Self {
             round_end: nxt,
@@ -132,12 +132,12 @@ impl PipeAck {
     }
 }
 
-/// Loss event that is not over.
+/// Loss event that is in progress.
 #[derive(Clone, Copy, Debug)]
 struct Recovery {
     /// Basis of the reduction, if the window was not validated: max(pipeACK, LossFlightSize).
     basis: Option<f64>,
-    /// SND.NXT at the beginning, as soon as it is known.
+    /// SND.NXT at the beginning; `None` until it is known.
     point: Option<u64>,
     /// Bytes that arrived as retransmissions (R).
     retransmitted: u64,
@@ -152,10 +152,10 @@ struct Validating {
     /// Window after the last event; `None` before the first.
     cwnd: Option<f64>,
     srtt: Option<Duration>,
-    /// Beginning of the non-validated phase; `None` in the validated phase.
+    /// Start of the non-validated phase; `None` in the validated phase.
     since: Option<Instant>,
     recovery: Option<Recovery>,
-    /// Slow start threshold after the end of an idle period.
+    /// Slow start threshold to be set at the next ACK, after an idle period.
     ssthresh_due: Option<f64>,
 }
 
@@ -179,7 +179,8 @@ impl Validating {
         self.recovery.is_none() && pipe.is_some_and(|pipe| pipe < VALIDATED_SHARE * cwnd)
     }
 
-    /// Notes the phase with `cwnd`. A non-validated phase that was found by age began when that age was reached.
+    /// Updates the phase for a window of `cwnd` bytes. If pipeACK became too small by age, the non-validated phase
+    /// began when that age was reached.
     fn enter(&mut self, now: Instant, cwnd: f64) {
         if !self.is_unvalidated(now, cwnd) {
             self.since = None;
@@ -190,7 +191,7 @@ impl Validating {
         }
     }
 
-    /// Returns the window after all non-validated periods that have passed (§4.4.3, §4.5.2).
+    /// Returns the window after all non-validated periods that have ended (§4.4.3, §4.5.2).
     fn aged(&mut self, now: Instant, mut window: Window) -> Window {
         let initial = INITIAL_SEGMENTS * self.smss;
         while let Some(since) = self.since
@@ -207,7 +208,7 @@ impl Validating {
         window
     }
 
-    /// Returns the window at the end of the loss event, if the ACK ends it (§4.4.1).
+    /// Returns the window at the end of the loss event if the ACK ends it (§4.4.1).
     fn recover(&mut self, ack: &AckFacts<'_>, nxt: u64, window: Window) -> Option<Window> {
         let recovery = self.recovery.as_mut()?;
         let point = *recovery.point.get_or_insert(nxt);
@@ -232,7 +233,7 @@ impl Validating {
         })
     }
 
-    /// Returns the window after a loss, if it was not validated, and the basis of which it is half.
+    /// Returns the window after a loss in the non-validated phase, and the basis, of which the window is half.
     fn safe(&self, loss: &LossFacts) -> Option<(Window, f64)> {
         if !self.is_unvalidated(loss.now, loss.window.cwnd) {
             return None;
@@ -319,7 +320,7 @@ impl CongestionControl for Validating {
         {
             basis = Some(from);
             if chosen == window {
-                // The wrapped control takes it for its own answer.
+                // With the control's own reduction, the control regards the window as its own choice.
                 told = self.inner.reduction(loss);
             }
         }
@@ -335,7 +336,7 @@ impl CongestionControl for Validating {
 
     fn on_timeout(&mut self, loss: &LossFacts) -> Window {
         let window = self.inner.on_timeout(loss);
-        // The standard answer, and then as after any recovery (§4.4).
+        // The window is the control's; the validation state is reset as after any recovery (§4.4).
         self.recovery = None;
         self.since = None;
         self.pipe.forget(0);
@@ -375,7 +376,8 @@ impl CongestionControl for Validating {
         }
     }
 
-    /// A control that paces its window does so in both phases.
+    /// If the control paces its window, it does so in both phases; otherwise the wrapper paces in the non-validated
+    /// phase.
     fn pacing(&self) -> Pacing {
         match self.inner.pacing() {
             Pacing::Off => Pacing::Rate,
@@ -399,7 +401,7 @@ impl CongestionControl for Validating {
 
     fn on_segment_size(&mut self, from: u32, to: u32) {
         self.smss = f64::from(to);
-        // The used part of the window shrinks with it.
+        // The window is scaled only if the segment size decreases.
         let ratio = (f64::from(to) / f64::from(from)).min(1.0);
         self.cwnd = self.cwnd.map(|cwnd| cwnd * ratio);
         self.inner.on_segment_size(from, to);
@@ -417,7 +419,7 @@ mod tests {
     use crate::recovery::sack;
     use crate::testing::Setup;
 
-    /// Returns Reno with a validated window, after a flight of 20 segments that filled a window of 20; every later ACK
+    /// Returns Reno with window validation, after a flight of 20 segments that filled a window of 20. Every later ACK
     /// is for a whole flight.
     fn bench() -> Bench {
         let on = [("cwv", Value::word("on"))];
@@ -436,7 +438,7 @@ mod tests {
     fn an_unused_window_stays_as_it_is() {
         let mut b = bench();
         b.limited_by = LimitedBy::Application;
-        // The flight of 20 counts for a second: the window is validated, and grows as usual.
+        // The flight of 20 segments counts for a second: the window is validated, and grows as usual.
         later(&mut b, 500);
         b.ack(20);
         assert_eq!(b.cwnd(), 21.0);
@@ -444,11 +446,11 @@ mod tests {
             later(&mut b, 500);
             b.ack(3);
         }
-        // 3 < 21/2.
+        // 3 is less than half of 21.
         let preserved = b.cwnd();
         b.ack(3);
         assert_eq!(b.cwnd(), preserved);
-        // The window stops the sender: it may grow (§4.4).
+        // The window limits the sender, so it may grow (§4.4).
         b.limited_by = LimitedBy::Congestion;
         for _ in 0..8 {
             b.ack(3);
@@ -461,7 +463,7 @@ mod tests {
         let mut b = bench();
         later(&mut b, 2000);
         b.ack(3);
-        // max(3, 4)/2 segments; for a validated window it would have been 4/2 or 20/2.
+        // The window is max(3, 4)/2 segments. For a validated window it would be 4/2 or 20/2.
         b.loss(0, 4);
         assert_eq!((b.cwnd(), b.ssthresh()), (2.0, 2.0));
         let mut b = bench();
@@ -469,7 +471,7 @@ mod tests {
         b.ack(9);
         b.loss(0, 4);
         assert_eq!(b.cwnd(), 4.5);
-        // The ACK that ends the recovery: in the bench nothing was retransmitted.
+        // This ACK ends the recovery. In the bench nothing was retransmitted.
         b.ack(1);
         assert_eq!((b.cwnd(), b.ssthresh()), (4.5, 4.5));
     }
@@ -485,7 +487,7 @@ mod tests {
     #[test]
     fn bytes_counted_before_a_spurious_reduction_count_after_it() {
         let mut b = bench();
-        // Half a window, and the other half after a spurious loss.
+        // Half a window is acknowledged first, and the other half after a spurious loss.
         b.ack(10);
         let prior = Prior::new(b.window);
         b.control().remember();
@@ -502,11 +504,11 @@ mod tests {
         let control = built(&reno::entry(), Dialect::Rfc, &on);
         let setup = Setup::new(sack::entry()).window(20.0).prepared();
         let mut t = setup.control(control).start(20);
-        // A flight that fills the window, and much later one of ten segments of which two are lost.
+        // One flight fills the window. Much later, a flight of ten segments loses two.
         t.receive(100, ack(20));
         t.wait(3000);
         t.write(3);
-        // Transmissions are paced: a window takes a round trip.
+        // Transmissions are paced: a window takes one round trip.
         t.wait(3050);
         t.receive(3100, ack(23));
         t.wait(6000);
@@ -515,11 +517,11 @@ mod tests {
         t.receive(6100, ack(23).sack(25, 26));
         t.receive(6101, ack(23).sack(25, 27));
         t.receive(6102, ack(23).sack(25, 28));
-        // max(pipeACK, 10)/2.
+        // The window is max(pipeACK, 10)/2.
         assert_eq!((t.cwnd(), t.ssthresh()), (5.0, 5.0));
         t.receive(6103, ack(23).sack(25, 33));
         t.receive(6200, ack(33));
-        // (10 − 2)/2.
+        // The window is (10 − 2)/2.
         assert_eq!((t.cwnd(), t.ssthresh()), (4.0, 4.0));
     }
 
@@ -550,7 +552,7 @@ mod tests {
             cwnd: 10_000.0,
             ssthresh: f64::INFINITY,
         };
-        // 20 segments and the growth by the first flight.
+        // The window is 20 segments plus the growth after the first flight.
         assert_eq!(b.control().opening(configured).cwnd, 21_000.0);
         later(&mut b, 300_000);
         let now = b.now;
@@ -560,7 +562,7 @@ mod tests {
 
     #[test]
     fn the_five_minutes_begin_when_the_last_sample_is_too_old() {
-        // A sample at 0, which counts for a second (§4.5.2).
+        // The sample at time 0 is valid for a second (§4.5.2).
         let mut b = bench();
         let kept = |b: &mut Bench, ms| {
             let now = Instant::ZERO + Duration::from_millis(ms);

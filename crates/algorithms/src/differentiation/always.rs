@@ -1,9 +1,9 @@
-//! Always: every loss is the link's.
+//! Always: every loss is wireless.
 //!
-//! The opposite of [`none`](super::none): it is right about every wireless loss and wrong about every congestion loss,
-//! A_w = 100 %, A_c = 0 %. Park et al. §4.2 compare responses in this way: the method under test answers every FR/FR,
-//! both in the W group, where all losses are wireless, and in the C group, where none is. It is not asked about
-//! timeouts, which stay congestion.
+//! It is the opposite of [`none`](super::none): right about every wireless loss and wrong about every congestion loss,
+//! A_w = 100 %, A_c = 0 %. Park et al. §4.2 compare responses in this way: the method under test responds to every
+//! FR/FR, both in the W group, where all losses are wireless, and in the C group, where none is. Timeouts are not
+//! classified and stay congestion.
 
 use alloc::boxed::Box;
 
@@ -21,7 +21,7 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .build(|(), _| Box::new(Always))
 }
 
-/// The algorithm.
+/// Differentiation that classifies every loss as wireless.
 #[derive(Clone, Copy, Debug)]
 pub struct Always;
 

@@ -12,7 +12,7 @@ use crate::catalog::dialect;
 use crate::catalog::{Dialect, Entry, Needs, Value};
 use crate::congestion::bench::{SMSS, ack_facts, built, loss_facts};
 
-/// Differentiation with the clock and the samples of its tests, in milliseconds.
+/// Differentiation with the clock and the round-trip time samples of its tests.
 pub(super) struct Bench {
     lda: Box<dyn Differentiation>,
     scoreboard: Scoreboard,
@@ -20,12 +20,12 @@ pub(super) struct Bench {
     now_ms: u64,
     latest: Option<Duration>,
     least: Option<Duration>,
-    /// Facts that every loss reports in addition to the round-trip times.
+    /// Facts of every loss, except for its time and its round-trip times.
     pub(super) loss: LossFacts,
 }
 
 impl Bench {
-    /// Returns a bench for `entry` with `changes`; losses report a window of 10 segments.
+    /// Returns a bench for `entry` with `changes`. Losses report a window of 10 segments.
     pub(super) fn new(entry: Entry<dyn Differentiation>, changes: &[(&str, Value)]) -> Self {
         Self {
             lda: built(&entry, Dialect::Rfc, changes),
@@ -38,12 +38,13 @@ impl Bench {
         }
     }
 
-    /// Passes the ACK at `now_ms` of one segment that was sent `rtt_ms` earlier.
+    /// Passes an ACK at `now_ms` of one segment that was sent `rtt_ms` earlier.
     pub(super) fn ack(&mut self, now_ms: u64, rtt_ms: u64) {
         self.acks(now_ms, 1, Some(rtt_ms));
     }
 
-    /// Passes an ACK at `now_ms` of `segments`, 0 for a duplicate ACK, and its sample if there is one.
+    /// Passes an ACK of `segments` at `now_ms` (0 segments for a duplicate ACK), with a round-trip time sample if
+    /// given.
     pub(super) fn acks(&mut self, now_ms: u64, segments: u64, rtt_ms: Option<u64>) {
         self.now_ms = now_ms;
         let sample = rtt_ms.map(Duration::from_millis);
@@ -57,14 +58,14 @@ impl Bench {
             .on_ack(&ack, &view(now, &self.scoreboard, &self.rtt));
     }
 
-    /// Passes samples a millisecond apart.
+    /// Passes ACKs with these samples, one millisecond apart.
     pub(super) fn samples(&mut self, rtts_ms: &[u64]) {
         for &rtt_ms in rtts_ms {
             self.ack(self.now_ms + 1, rtt_ms);
         }
     }
 
-    /// Returns the judgement of a loss found now. SRTT is the last sample.
+    /// Returns the classification of a loss that is detected now. SRTT is the last sample.
     pub(super) fn judge(&mut self) -> LossCause {
         let mut loss = self.loss;
         loss.now = at(self.now_ms);
@@ -74,7 +75,7 @@ impl Bench {
         self.lda.judge(&loss)
     }
 
-    /// Returns the judgement of a loss after these samples.
+    /// Returns the classification of a loss after these samples.
     pub(super) fn judge_after(&mut self, rtts_ms: &[u64]) -> LossCause {
         self.samples(rtts_ms);
         self.judge()

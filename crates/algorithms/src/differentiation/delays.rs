@@ -7,14 +7,14 @@ use dupack_tcp::time::Duration;
 pub(super) struct Delays(Option<(Duration, Duration)>);
 
 impl Delays {
-    /// Takes a sample.
+    /// Records a sample.
     pub(super) fn observe(&mut self, rtt: Duration) {
         let (least, greatest) = self.0.unwrap_or((rtt, rtt));
         self.0 = Some((least.min(rtt), greatest.max(rtt)));
     }
 
-    /// Returns the position of `rtt` between them: 0 at RTTmin, 1 at RTTmax, 0 as long as they are equal. `None`
-    /// without a sample.
+    /// Returns the position of `rtt` between RTTmin and RTTmax: 0 at RTTmin, 1 at RTTmax, and 0 if both are equal.
+    /// Returns `None` without a sample.
     pub(super) fn position(&self, rtt: Duration) -> Option<f64> {
         let (least, greatest) = self.0?;
         if greatest == least {

@@ -9,22 +9,23 @@
 //! congestion  ⇔  more than one RTT since the last reduction, and Jr > k/cwnd,   k = 1
 //! ```
 //!
-//! Jr is the share of the round trip by which the queue grew: Jr · cwnd segments. The neighbours measure the length of
-//! the queue; JTCP measures its growth. It therefore needs no RTTmin or RTTmax, and does not take a queue that stays
-//! full for congestion. It often mistakes congestion losses for the link's: Reno's own growth, one segment per round
-//! trip, is just at the threshold. (J.-M. Chen et al., EURASIP JWCN 2011:103027, report the same of the original.)
+//! Jr is the growth of the queue as a fraction of the round trip, so the queue grew by Jr · cwnd segments. The other
+//! differentiations measure the length of the queue; JTCP measures its growth. It therefore needs no RTTmin or RTTmax,
+//! and does not regard a queue that stays full as congestion. It often classifies congestion losses as wireless: Reno's
+//! own growth, one segment per round trip, is exactly at the threshold. (J.-M. Chen et al., EURASIP JWCN 2011:103027,
+//! report the same of the original.)
 //!
 //! Readings; the paper was available only through other texts (Park et al.; the ratio and the k/cwnd also in US patent
 //! 9 432 297):
 //!
-//! - The sender has no arrival times at the receiver. R is the arrival of the ACK and S the time when the newest segment that
-//!   it reports was sent, so D(i) = RTT(i) − RTT(i−1), without timestamps. Jitter of the reverse path and of delayed ACKs is
-//!   included.
-//! - D keeps its sign, and a queue that grows and drains within the round trip cancels out; `jitter = absolute` sums |D| as
-//!   RFC 3550 does.
-//! - A round trip ends with the ACK of a segment sent after it began; Jr is that of the last complete one.
-//! - The last reduction is one for congestion, timeouts included. RTT in this rule is the smoothed one. As the rule says,
-//!   every further loss within one RTT of the reduction counts as the link's.
+//! - The sender has no arrival times at the receiver. R is the arrival time of the ACK and S the time at which the
+//!   newest segment that it reports was sent, so D(i) = RTT(i) − RTT(i−1), without timestamps. Jitter of the reverse
+//!   path and of delayed ACKs is included.
+//! - D keeps its sign, so a queue that grows and drains within the round trip gives 0; `jitter = absolute` sums |D| as
+//!   in RFC 3550.
+//! - A round trip ends with the ACK of a segment sent after it began; Jr is the value of the last complete one.
+//! - The last reduction is one for congestion, including timeouts. RTT in this rule is the smoothed round-trip time.
+//!   According to the rule, every further loss within one RTT of the reduction counts as wireless.
 //! - Until a round trip is complete, a loss is congestion.
 
 use alloc::boxed::Box;
@@ -35,10 +36,10 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::catalog::{Choice, Context, Entry, Parameters};
 
-/// Sum of the jitter of a round trip.
+/// Method to sum the jitter of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Jitter {
-    /// D: growth less draining
+    /// D: growth minus draining
     Signed,
     /// |D|: any change (RFC 3550 §6.4.1)
     Absolute,
@@ -55,7 +56,7 @@ pub struct JtcpParameters {
         default = 1.0,
     )]
     queued: f64,
-    /// time since the last reduction up to which a loss is the link's
+    /// time since the last reduction up to which a loss is wireless
     #[parameter(
         source = "Wu, Chen 2004; Park et al. §2 (one RTT)",
         range = 0.0..=1000.0,
@@ -63,7 +64,7 @@ pub struct JtcpParameters {
         default = 1.0,
     )]
     interval: f64,
-    /// sum of the jitter of a round trip
+    /// method to sum the jitter of a round trip
     #[parameter(
         source = "our reading: Jr measures growth, so the sign counts",
         default = Jitter::Signed,
@@ -86,11 +87,11 @@ struct Round {
     start: Instant,
     /// Σ D so far, in nanoseconds.
     sum_ns: f64,
-    /// The last sample.
+    /// Last sample.
     rtt: Duration,
 }
 
-/// The algorithm.
+/// Differentiation of JTCP.
 #[derive(Clone, Debug)]
 pub struct Jtcp {
     smss: f64,
@@ -177,8 +178,8 @@ mod tests {
     use crate::catalog::Value;
     use crate::differentiation::bench::{Bench, at};
 
-    /// Returns a bench after a round trip that starts at 100 ms, in which the delay grows from 100 to 112 ms. It ends
-    /// at 212 ms with the ACK of a segment sent at 100 ms: Jr = 12/112 = 0.107.
+    /// Returns a bench after a round trip that starts at 100 ms, in which the delay grows from 100 to 112 ms. The round
+    /// trip ends at 212 ms with the ACK of a segment sent at 100 ms: Jr = 12/112 = 0.107.
     fn growing(changes: &[(&str, Value)]) -> Bench {
         let mut bench = Bench::new(entry(), changes);
         for (now, rtt) in [(100, 100), (150, 104), (200, 110), (212, 112)] {
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn a_long_queue_that_does_not_grow_is_no_congestion() {
         let mut bench = growing(&[]);
-        // The next round trip, from 212 to 325 ms, begins and ends at 112 ms.
+        // The next round trip, from 212 to 325 ms, begins and ends with a delay of 112 ms.
         for now in [250, 300, 325] {
             bench.ack(now, 112);
         }
@@ -215,16 +216,16 @@ mod tests {
             assert_eq!(bench.judge(), LossCause::Congestion, "none is complete");
         }
         bench.ack(212, 100);
-        // Complete: the queue has drained again, Jr = 0.
+        // The round trip is complete, and the queue has drained again: Jr = 0.
         assert_eq!(bench.judge(), LossCause::Wireless);
-        // The one after it has just begun.
+        // The next round trip has just begun.
         bench.ack(214, 150);
         assert_eq!(bench.judge(), LossCause::Wireless);
     }
 
     #[test]
     fn within_one_rtt_of_a_reduction_a_loss_is_wireless() {
-        // RTT is 112 ms, and the loss is found at 212 ms.
+        // The RTT is 112 ms, and the loss is detected at 212 ms.
         let judged = |changes: &[(&str, Value)], reduced| {
             let mut bench = growing(changes);
             bench.loss.reduced_at = Some(at(reduced));
@@ -233,7 +234,7 @@ mod tests {
         assert_eq!(judged(&[], 110), LossCause::Wireless);
         assert_eq!(judged(&[], 100), LossCause::Wireless);
         assert_eq!(judged(&[], 99), LossCause::Congestion);
-        // 212 − 110 = 102 ms are more than half an RTT.
+        // 212 − 110 = 102 ms is more than half an RTT.
         let half = [("interval", Value::Real(0.5))];
         assert_eq!(judged(&half, 110), LossCause::Congestion);
     }
@@ -243,7 +244,7 @@ mod tests {
         // 0.107 < 2/10.
         let mut two = growing(&[("queued", Value::Real(2.0))]);
         assert_eq!(two.judge(), LossCause::Wireless);
-        // Up by 20 ms and down again in 120 ms: Jr is 0, or 40/120 = 0.33.
+        // The delay rises by 20 ms and falls again in 120 ms: Jr is 0, or 40/120 = 0.33 with absolute values.
         let zigzag = |changes: &[(&str, Value)]| {
             let mut bench = Bench::new(entry(), changes);
             for (now, rtt) in [(100, 100), (160, 120), (220, 100)] {

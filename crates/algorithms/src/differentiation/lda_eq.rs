@@ -1,4 +1,4 @@
-//! LDA_EQ: a loss is the link's if only a small part of the queue is used.
+//! LDA_EQ: a loss is wireless if only a small part of the queue is used.
 //!
 //! M. Park, S. Chung, P. Sreekumari, "End-to-end loss differentiation algorithm based on estimation of queue usage in
 //! multi-hop wireless networks", IEICE Trans. Inf. & Syst. E92-D(10), 2009; Park et al. §3.
@@ -8,13 +8,13 @@
 //! usage < threshold  →  wireless
 //! ```
 //!
-//! RTTmax − RTTmin stands for the whole queue. The neighbours: [`spike`](super::spike) compares the same ratio with two
+//! RTTmax − RTTmin represents the whole queue. For comparison: [`spike`](super::spike) compares the same ratio with two
 //! thresholds and keeps its state between them; [`veno`](super::veno) counts segments of its own window instead, and
 //! needs no RTTmax.
 //!
-//! Readings: RTT is the last sample, RTTmin and RTTmax are of the connection. The threshold, half the queue, is ours:
-//! Park et al. speak of a certain threshold and give no number, and we could not read the cited work. As long as all
-//! samples are equal, no queue has been seen and usage is 0. Without a sample, a loss is congestion.
+//! Readings: RTT is the last sample, RTTmin and RTTmax are those of the connection. The threshold, half of the queue,
+//! is our choice: Park et al. mention a certain threshold without a number, and the cited work was not available. While
+//! all samples are equal, no queue has been seen and the usage is 0. Without a sample, a loss is congestion.
 
 use alloc::boxed::Box;
 
@@ -45,7 +45,7 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .build(|parameters, _| Box::new(LdaEq::new(parameters)))
 }
 
-/// The algorithm.
+/// Differentiation of LDA_EQ.
 #[derive(Clone, Debug)]
 pub struct LdaEq {
     threshold: f64,
@@ -93,7 +93,7 @@ mod tests {
         // (150 − 100) / 100 = 0.5 is not below 0.5.
         assert_eq!(bench.judge_after(&[150]), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[200]), LossCause::Congestion);
-        // A longer queue was seen, so the same delay is a smaller part of it: 50 / 200 = 0.25.
+        // A longer queue was seen, so the same delay is a smaller fraction of it: 50 / 200 = 0.25.
         assert_eq!(bench.judge_after(&[300, 150]), LossCause::Wireless);
     }
 

@@ -1,4 +1,4 @@
-//! The third axis: the cause of a loss, congestion or the link. One algorithm per file.
+//! Third axis: classification of a loss as congestion or wireless. There is one algorithm per file.
 
 pub mod always;
 #[cfg(test)]

@@ -1,33 +1,33 @@
-//! NCPLD: a loss is the link's if the delay is below the knee of the load curve.
+//! NCPLD: a loss is wireless if the delay is below the knee of the load curve.
 //!
 //! N. K. G. Samaraweera, "Non-congestion packet loss detection for TCP error recovery using wireless links", IEE
 //! Proceedings Communications 146(4), 1999; Park et al. §2.
 //!
-//! At low load, throughput grows with the load and the delay is constant; beyond the knee the delay grows and
+//! At low load, throughput grows with the load and the delay is constant; beyond the knee, the delay grows and
 //! throughput is constant. A full queue cannot cause a loss below the knee:
 //!
 //! ```text
 //! RTT < threshold  →  wireless
 //! ```
 //!
-//! **Our reading** of the threshold, as the paper's own calculation was not available, is the textbook's definition of
-//! the knee: the point of maximum power, throughput / delay (R. Jain, "A delay-based approach for congestion
-//! avoidance", ACM CCR 19(5), 1989). The connection measures its own curve, a point per round trip:
+//! **Our reading** of the threshold is the textbook definition of the knee, because the paper's own calculation was not
+//! available: the point of maximum power, throughput / delay (R. Jain, "A delay-based approach for congestion
+//! avoidance", ACM CCR 19(5), 1989). The connection measures its own curve, one point per round trip:
 //!
 //! ```text
 //! throughput = bytes delivered in the round trip / its length
 //! delay      = mean RTT of its samples
-//! knee       = delay of the round trip with the greatest throughput / delay so far
+//! knee       = delay of the round trip with the maximum throughput / delay so far
 //! threshold  = (1 + m) · knee,   m = 0.1
 //! ```
 //!
-//! m keeps the noise of the samples out of the decision: on a path without a queue, the samples scatter around the
-//! knee. RTT is the last sample. A round trip ends with the ACK of a segment sent after it began; one with a duplicate
-//! ACK, or with an ACK that gives no sample, is not a point of the curve, as a recovery is in progress. Until there is
-//! a knee, a loss is congestion.
+//! The margin m prevents the noise of the samples from affecting the decision: on a path without a queue, the samples
+//! scatter around the knee. RTT is the last sample. A round trip ends with the ACK of a segment sent after it began. A
+//! round trip with a duplicate ACK, or with an ACK of new data without a sample, is not a point of the curve, because a
+//! recovery is in progress. Until there is a knee, a loss is congestion.
 //!
-//! The neighbours [`lda_eq`](super::lda_eq) and [`spike`](super::spike) must have seen a full queue to recognize a long
-//! delay; NCPLD only needs to have filled the path once.
+//! For comparison: [`lda_eq`](super::lda_eq) and [`spike`](super::spike) must have seen a full queue to recognize a
+//! long delay; for NCPLD it is enough that the path has been filled once.
 
 use alloc::boxed::Box;
 
@@ -40,7 +40,7 @@ use crate::catalog::{Entry, Parameters};
 /// NCPLD's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct NcpldParameters {
-    /// distance of the threshold above the delay at the knee, as a share of that delay (m)
+    /// distance of the threshold above the delay at the knee, as a fraction of that delay (m)
     #[parameter(
         source = "our reading: a tenth, for the noise of a sample",
         range = 0.0..=100.0,
@@ -60,7 +60,7 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .build(|parameters, _| Box::new(Ncpld::new(parameters)))
 }
 
-/// Use of a round trip as a point of the load curve.
+/// State of a round trip as a point of the load curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Point {
     Valid,
@@ -78,7 +78,7 @@ struct Round {
     point: Point,
 }
 
-/// Maximum power so far.
+/// Point of the maximum power so far.
 #[derive(Clone, Copy, Debug)]
 struct Knee {
     /// Throughput / delay, in bytes per second squared.
@@ -87,7 +87,7 @@ struct Knee {
     delay: f64,
 }
 
-/// The algorithm.
+/// Differentiation of NCPLD.
 #[derive(Clone, Debug)]
 pub struct Ncpld {
     margin: f64,
@@ -125,7 +125,7 @@ impl Ncpld {
         });
     }
 
-    /// Ends a round trip: it is the knee if its power is the greatest so far.
+    /// Ends a round trip. It becomes the knee if its power is the maximum so far.
     fn close(&mut self, now: Instant, round: &Round) {
         let length = now.since(round.start).as_secs_f64();
         let delay = round.delays / f64::from(round.samples.max(1));
@@ -167,10 +167,10 @@ mod tests {
     use crate::catalog::Value;
     use crate::differentiation::bench::Bench;
 
-    /// Returns a bench with the curve of a path that carries 8 segments in 100 ms. One ACK per round trip:
-    /// - from 100 to 200 ms: 4 segments at 100 ms, power 4/0.1/0.1 = 400 segments/s²;
-    /// - to 300 ms: 8 at 100 ms, 800;
-    /// - to 500 ms: 16 at 200 ms, 16/0.2/0.2 = 400.
+    /// Returns a bench with the curve of a path that carries 8 segments in 100 ms. There is one ACK per round trip:
+    /// - from 100 to 200 ms: 4 segments with a delay of 100 ms, power 4/0.1/0.1 = 400 segments/s²;
+    /// - to 300 ms: 8 segments with 100 ms, power 800;
+    /// - to 500 ms: 16 segments with 200 ms, power 16/0.2/0.2 = 400.
     fn curve(changes: &[(&str, Value)]) -> Bench {
         let mut bench = Bench::new(entry(), changes);
         for (now, segments, rtt) in [(100, 2, 100), (200, 4, 100), (300, 8, 100), (500, 16, 200)] {
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_loss_below_the_knee_is_wireless() {
-        // The knee is at 100 ms, the threshold at 110 ms.
+        // The knee is at 100 ms, so the threshold is 110 ms.
         assert_eq!(curve(&[]).judge(), LossCause::Congestion);
         assert_eq!(curve(&[]).judge_after(&[109]), LossCause::Wireless);
         assert_eq!(curve(&[]).judge_after(&[111]), LossCause::Congestion);
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn the_knee_moves_to_the_greatest_power() {
         let mut bench = curve(&[]);
-        // A faster path: 40 segments in 200 ms at 200 ms, power 1000. The threshold is 220 ms.
+        // The path becomes faster: 40 segments in 200 ms with a delay of 200 ms, power 1000. The threshold is 220 ms.
         bench.acks(700, 40, Some(200));
         assert_eq!(bench.judge_after(&[219]), LossCause::Wireless);
         assert_eq!(bench.judge_after(&[221]), LossCause::Congestion);
@@ -200,7 +200,7 @@ mod tests {
     fn the_delay_of_a_point_is_the_mean_of_its_samples() {
         let mut bench = Bench::new(entry(), &[]);
         bench.ack(100, 100);
-        // 120 and 140 ms: 130 ms, threshold 143 ms.
+        // The mean of 120 and 140 ms is 130 ms, so the threshold is 143 ms.
         bench.ack(150, 120);
         bench.ack(240, 140);
         assert_eq!(bench.judge_after(&[142]), LossCause::Wireless);
@@ -209,13 +209,13 @@ mod tests {
 
     #[test]
     fn recoveries_are_no_points_of_the_curve() {
-        // The power would be 40/0.2/0.2 again, without the duplicate ACK or the ACK without a sample.
+        // Without the duplicate ACK, or the ACK without a sample, the power would be 40/0.2/0.2 again.
         for (segments, rtt) in [(0, Some(200)), (1, None)] {
             let mut bench = curve(&[]);
             bench.acks(600, segments, rtt);
             bench.acks(700, 40, Some(200));
             assert_eq!(bench.judge(), LossCause::Congestion, "{segments}");
-            // The round trip after it counts again.
+            // The next round trip counts again.
             bench.acks(900, 40, Some(200));
             assert_eq!(bench.judge(), LossCause::Wireless, "{segments}");
         }

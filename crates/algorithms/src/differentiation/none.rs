@@ -1,7 +1,7 @@
 //! No differentiation: every loss is congestion, as in TCP (RFC 5681).
 //!
-//! The null object of this axis. In the terms of Park et al. §3 it is right about every congestion loss and wrong about
-//! every wireless loss: A_c = 100 %, A_w = 0 %.
+//! This is the algorithm of this axis that does nothing. In the terms of Park et al. §3, it is right about every
+//! congestion loss and wrong about every wireless loss: A_c = 100 %, A_w = 0 %.
 
 use alloc::boxed::Box;
 
@@ -26,7 +26,7 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .build(|(), _| Box::new(NoDifferentiation))
 }
 
-/// The algorithm.
+/// Differentiation that classifies every loss as congestion.
 #[derive(Clone, Copy, Debug)]
 pub struct NoDifferentiation;
 

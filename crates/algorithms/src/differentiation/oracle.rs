@@ -1,8 +1,8 @@
-//! The oracle: it knows why the segment was lost.
+//! Oracle: it knows the true cause of a loss.
 //!
-//! Only a simulation has this information. Where it is missing (on real packets, or when the segment was not lost at
-//! all), a loss counts as congestion, as without differentiation. The oracle serves to compare responses under a
-//! differentiation without mistakes (Park et al. §4: all wireless losses detected).
+//! Only a simulation has this information. Without it (on real packets, or when the segment was not lost at all), a
+//! loss counts as congestion, as without differentiation. The oracle serves to compare responses under a
+//! differentiation without errors (Park et al. §4: all wireless losses detected).
 
 use alloc::boxed::Box;
 
@@ -21,7 +21,7 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .build(|(), _| Box::new(Oracle))
 }
 
-/// The algorithm.
+/// Differentiation by the true cause.
 #[derive(Clone, Copy, Debug)]
 pub struct Oracle;
 

@@ -1,10 +1,10 @@
-//! RELDS: a loss is the link's if the delay is below a moving threshold.
+//! RELDS: a loss is wireless if the delay is below a moving threshold.
 //!
 //! C.-H. Lim, J.-W. Jang, "Robust end-to-end loss differentiation scheme for transport control protocol over
 //! wired/wireless networks", IET Communications 2(2), 2008; Park et al. §2.
 //!
 //! **Our reading.** Park et al. only say that the threshold is a function of the minimum and the sample RTT, and that
-//! it moves; we could not read the cited work. The simplest form that fits is a share of the way from the minimum to
+//! it moves; the cited work was not available. The simplest matching form is a fixed position between the minimum and
 //! the mean round-trip time, where the mean follows the samples.
 //!
 //! ```text
@@ -13,11 +13,12 @@
 //! RTT < threshold  →  wireless
 //! ```
 //!
-//! The recent delays thus define a long delay. [`lda_eq`](super::lda_eq) and [`spike`](super::spike) compare with the
-//! longest delay of the connection: one outlier spoils them for the rest of the connection, and RELDS for some tens of
-//! samples. The disadvantage: on a path whose delay hardly varies, a loss near the mean is congestion.
+//! A delay is therefore long relative to the recent delays. [`lda_eq`](super::lda_eq) and [`spike`](super::spike)
+//! compare with the maximum delay of the connection: one outlier affects them for the whole connection, but affects
+//! RELDS only for some tens of samples. The disadvantage: on a path whose delay hardly varies, a loss near the mean is
+//! congestion.
 //!
-//! RTT is the last sample, RTTmin of the connection. Without a sample, a loss is congestion.
+//! RTT is the last sample, and RTTmin that of the connection. Without a sample, a loss is congestion.
 
 use alloc::boxed::Box;
 
@@ -36,7 +37,7 @@ pub struct ReldsParameters {
         default = 0.125,
     )]
     gain: f64,
-    /// position of the threshold between the least (0) and the mean round-trip time (1)
+    /// position of the threshold between the minimum (0) and the mean (1) round-trip time
     #[parameter(source = "our reading: half-way", range = 0.0..=10.0, default = 0.5)]
     weight: f64,
 }
@@ -53,7 +54,7 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .build(|parameters, _| Box::new(Relds::new(parameters)))
 }
 
-/// The algorithm.
+/// Differentiation of RELDS.
 #[derive(Clone, Debug)]
 pub struct Relds {
     gain: f64,
@@ -73,7 +74,7 @@ impl Relds {
         }
     }
 
-    /// Returns the threshold in seconds, given RTTmin.
+    /// Returns the threshold in seconds; `least` is RTTmin.
     fn threshold(&self, least: f64) -> Option<f64> {
         Some(least + self.weight * (self.mean? - least))
     }
@@ -105,18 +106,18 @@ mod tests {
 
     #[test]
     fn the_threshold_by_hand() {
-        // The mean is 100, then 100 + (260 − 100)/8 = 120, then 120 + (108 − 120)/8 = 118.5 ms:
-        // the threshold is 100 + 18.5/2 = 109.25 ms.
+        // The mean is 100, then 100 + (260 − 100)/8 = 120, then 120 + (108 − 120)/8 = 118.5 ms, so the threshold is 100
+        // + 18.5/2 = 109.25 ms.
         let mut bench = Bench::new(entry(), &[]);
         assert_eq!(bench.judge_after(&[100, 260]), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[108]), LossCause::Wireless);
-        // Mean 118.5 − 8.5/8 = 117.4, threshold 108.7 < 110 ms.
+        // The mean is 118.5 − 8.5/8 = 117.4 ms, so the threshold is 108.7 ms, which is below 110 ms.
         assert_eq!(bench.judge_after(&[110]), LossCause::Congestion);
     }
 
     #[test]
     fn the_threshold_moves_with_the_samples() {
-        // Near 200 ms for long, the threshold is near 150 ms; near 120 ms for long, 110 ms.
+        // After many samples of 200 ms, the threshold is near 150 ms; after many of 120 ms, it is near 110 ms.
         let mut bench = Bench::new(entry(), &[]);
         bench.samples(&[100]);
         bench.samples(&[200; 100]);
@@ -127,8 +128,8 @@ mod tests {
 
     #[test]
     fn its_constants_are_parameters() {
-        // Mean 120, then 118.75 ms: at 1.5 times the distance the threshold is 128.125 ms; at
-        // half of it, as above, 109.375 ms.
+        // The mean is 120, then 118.75 ms. With a weight of 1.5 the threshold is 128.125 ms; with a weight of 0.5, as
+        // above, it is 109.375 ms.
         let far = ("weight", Value::Real(1.5));
         let mut bench = Bench::new(entry(), &[far]);
         assert_eq!(bench.judge_after(&[100, 260, 110]), LossCause::Wireless);
@@ -136,7 +137,7 @@ mod tests {
             Bench::new(entry(), &[]).judge_after(&[100, 260, 110]),
             LossCause::Congestion
         );
-        // With a gain of a half, the mean is 180, then 145 ms; threshold 122.5 ms.
+        // With a gain of one half, the mean is 180, then 145 ms, and the threshold is 122.5 ms.
         let mut quick = Bench::new(entry(), &[("gain", Value::Real(0.5))]);
         assert_eq!(quick.judge_after(&[100, 260, 110]), LossCause::Wireless);
     }

@@ -9,7 +9,7 @@
 //! in the spike  →  congestion, otherwise  →  wireless
 //! ```
 //!
-//! Two entries, one algorithm:
+//! Two entries use this algorithm:
 //!
 //! | entry | α | β | from |
 //! | --- | --- | --- | --- |
@@ -17,12 +17,12 @@
 //! | `spike-bulk-repeat` | 0.4 | 0.05 | Yang et al., TCPW Bulk Repeat, 2005; Park et al.'s "West" |
 //!
 //! Between the thresholds the state does not change. [`lda_eq`](super::lda_eq) has no such hysteresis. With the second
-//! set of thresholds, a spike rarely ends before the queue is empty.
+//! pair of thresholds, a spike rarely ends before the queue is empty.
 //!
-//! Readings: the original measures relative one-way trip times at a receiver. Here it is the round-trip time at the
-//! sender, as in TCPW and Park et al., so a queue on the reverse path counts too. RTTmin and RTTmax are of the
-//! connection. A sample at a threshold changes nothing. β > α is allowed and has no hysteresis: between them each
-//! sample flips the state. Without a sample, a loss is congestion.
+//! Readings: the original measures relative one-way trip times at a receiver. Here the round-trip time at the sender is
+//! used, as in TCPW and Park et al., so a queue on the reverse path counts, too. RTTmin and RTTmax are those of the
+//! connection. A sample exactly at a threshold changes nothing. β > α is permitted and gives no hysteresis: each sample
+//! between the thresholds changes the state. Without a sample, a loss is congestion.
 
 use alloc::boxed::Box;
 
@@ -38,10 +38,10 @@ const BULK_REPEAT: &str = "Yang et al., TCPW Bulk Repeat, 2005";
 /// Spike's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct SpikeParameters {
-    /// share of the delays' range above which the spike begins
+    /// fraction of the range of delays above which the spike begins
     #[parameter(source = ORIGINAL, range = 0.0..=1.0, default = 0.5)]
     alpha: f64,
-    /// share of the delays' range below which the spike ends
+    /// fraction of the range of delays below which the spike ends
     #[parameter(source = ORIGINAL, range = 0.0..=1.0, default = 1.0 / 3.0)]
     beta: f64,
 }
@@ -56,7 +56,7 @@ struct BulkRepeatParameters {
     spike: SpikeParameters,
 }
 
-/// Returns the entry with the original's thresholds.
+/// Returns the entry with the thresholds of the original.
 #[must_use]
 pub fn entry() -> Entry<dyn Differentiation> {
     Entry::differentiation("spike", file!())
@@ -88,7 +88,7 @@ enum State {
     Spike,
 }
 
-/// The algorithm.
+/// Differentiation of Spike.
 #[derive(Clone, Debug)]
 pub struct Spike {
     alpha: f64,
@@ -109,7 +109,7 @@ impl Spike {
         }
     }
 
-    /// Returns the state after a sample that lies at `position` in the range.
+    /// Returns the state after a sample at `position` in the range of delays.
     fn next(&self, position: f64) -> State {
         match self.state {
             State::Unknown | State::Calm if position > self.alpha => State::Spike,
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn between_the_thresholds_the_state_stays() {
-        // After 100 and 220 ms the range is 120 ms: the spike begins above 100 + 60 = 160 and
-        // ends below 100 + 40 = 140.
+        // After 100 and 220 ms the range is 120 ms: the spike begins above 100 + 60 = 160 ms and ends below 100 + 40 =
+        // 140 ms.
         let mut bench = Bench::new(entry(), &[]);
         assert_eq!(bench.judge_after(&[100, 220]), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[150]), LossCause::Congestion);
@@ -162,21 +162,21 @@ mod tests {
     fn the_thresholds_move_with_the_range() {
         let mut bench = Bench::new(entry(), &[]);
         assert_eq!(bench.judge_after(&[100, 220]), LossCause::Congestion);
-        // A range of 300 ms: the spike ends below 100 + 100 = 200.
+        // The range is now 300 ms: the spike ends below 100 + 100 = 200 ms.
         assert_eq!(bench.judge_after(&[400, 199]), LossCause::Wireless);
-        // It begins above 100 + 150 = 250.
+        // The spike begins above 100 + 150 = 250 ms.
         assert_eq!(bench.judge_after(&[220]), LossCause::Wireless);
     }
 
     #[test]
     fn bulk_repeat_begins_earlier_and_ends_later() {
-        // From 100 to 200 ms: begins above 140, ends below 105.
+        // With a range from 100 to 200 ms, the spike begins above 140 ms and ends below 105 ms.
         let mut bench = Bench::new(bulk_repeat_entry(), &[]);
         assert_eq!(bench.judge_after(&[100, 200, 106]), LossCause::Congestion);
         assert_eq!(bench.judge_after(&[104]), LossCause::Wireless);
         assert_eq!(bench.judge_after(&[139]), LossCause::Wireless);
         assert_eq!(bench.judge_after(&[141]), LossCause::Congestion);
-        // The original over the same samples: 106 < 133 ends it.
+        // With the original thresholds and the same samples, 106 ms ends the spike, because it is below 133 ms.
         let mut original = Bench::new(entry(), &[]);
         assert_eq!(original.judge_after(&[100, 200, 106]), LossCause::Wireless);
         assert_eq!(original.judge_after(&[141]), LossCause::Wireless);

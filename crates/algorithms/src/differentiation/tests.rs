@@ -1,5 +1,5 @@
-//! Facts of a loss that a sender passes to a differentiation: the length of the hole, and the time of the last
-//! reduction.
+//! Tests of two facts about a loss that a sender passes to a differentiation: the length of the hole, and the time of
+//! the last reduction.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,10 +17,10 @@ use crate::recovery::{newreno, sack};
 use crate::response::tcp::Tcp;
 use crate::testing::{AckIn, ack};
 
-/// Hole and last reduction that one loss reported.
+/// Length of the hole and time of the last reduction, as reported for one loss.
 type Told = (u32, Option<Instant>);
 
-/// Differentiation that records the holes and the last reductions it receives, and always gives the same answer.
+/// Differentiation that records these facts of each loss, and always gives the same classification.
 #[derive(Debug)]
 struct Recorder {
     says: LossCause,
@@ -43,7 +43,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Returns a connection that has sent segments 0 to 9 at time 0 and has more to send.
+    /// Returns a connection that has sent segments 0 to 9 at time 0 and has more data to send.
     fn new(recovery: &Entry<dyn Recovery>, says: LossCause) -> Self {
         fn built<P: ?Sized>(entry: &Entry<P>) -> (Box<P>, Needs) {
             let values = entry.defaults(Dialect::Rfc);
@@ -77,14 +77,14 @@ impl Connection {
         self.send(at(ms));
     }
 
-    /// Loses segments `first..end`; three later ones arrive from `ms` on.
+    /// Passes ACKs for the loss of segments `first..end`: three later segments arrive from `ms` on.
     fn lose(&mut self, ms: u64, first: u32, end: u32) {
         for n in 1..=3 {
             self.receive(ms + u64::from(n), ack(first).sack(end, end + n));
         }
     }
 
-    /// Acknowledges everything sent so far, and returns the number of segments.
+    /// Acknowledges everything sent so far. Returns the number of acknowledged segments.
     fn acknowledge_all(&mut self, ms: u64) -> u32 {
         let sent = (self.sender.scoreboard().nxt() / u64::from(SMSS)) as u32;
         self.receive(ms, ack(sent));
@@ -102,7 +102,7 @@ fn the_hole_is_as_long_as_sack_reports() {
     with.receive(100, ack(2));
     with.lose(100, 2, 5);
     assert_eq!(with.told(), [(3, None)]);
-    // Without SACK these are three duplicate ACKs and nothing else.
+    // Without SACK, these are plain duplicate ACKs.
     let mut without = Connection::new(&newreno::entry(), LossCause::Congestion);
     without.receive(100, ack(2));
     without.lose(100, 2, 5);
@@ -130,7 +130,7 @@ fn a_timeout_is_a_reduction() {
     connection.sender.handle_timeout(expired);
     connection.send(expired);
     assert_eq!(connection.sender.stats().timeouts, 1);
-    // The window is one segment: it takes some round trips until enough is in flight to lose one segment of it.
+    // The window is one segment, so it takes some round trips until enough segments are in flight for a loss.
     let mut next = connection.acknowledge_all(1100);
     for round in 12..15 {
         next = connection.acknowledge_all(round * 100);

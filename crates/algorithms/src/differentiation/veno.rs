@@ -1,4 +1,4 @@
-//! Veno: a loss is the link's if the backlog in the queue is small.
+//! Veno: a loss is wireless if the backlog in the queue is small.
 //!
 //! C. P. Fu, S. C. Liew, "TCP Veno: TCP enhancement for transmission over wireless access networks", IEEE JSAC 21(2),
 //! 2003, after Vegas; Park et al. §2.
@@ -9,12 +9,11 @@
 //! N < β  →  wireless,   β = 3
 //! ```
 //!
-//! Of its neighbours, LDA_EQ relates the same delay to the largest one seen and needs no window; NCPLD and Spike
-//! compare delays alone. The congestion control Veno also grows more slowly when N ≥ β; that belongs to the second
-//! axis.
+//! For comparison: LDA_EQ divides the same delay by the maximum delay and needs no window; NCPLD and Spike compare only
+//! delays. The congestion control Veno also grows more slowly when N ≥ β; that belongs to the second axis.
 //!
-//! Readings: RTT is the smoothed one (`rtt = latest` takes the last sample), RTTmin the minimum of the connection.
-//! Without a sample, a loss is congestion.
+//! Readings: RTT is the smoothed round-trip time (`rtt = latest` uses the last sample), RTTmin the minimum of the
+//! connection. Without a sample, a loss is congestion.
 
 use alloc::boxed::Box;
 
@@ -33,7 +32,7 @@ pub enum Delay {
     Latest,
 }
 
-/// Parameters of Veno's judgement.
+/// Parameters of Veno's classification.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct VenoParameters {
     /// backlog N from which a loss is congestion
@@ -44,7 +43,7 @@ pub struct VenoParameters {
         default = 3.0,
     )]
     beta: f64,
-    /// round-trip time at the loss that is compared with the least
+    /// round-trip time at the loss that is compared with the minimum
     #[parameter(source = "Fu, Liew 2003 (smoothed)", default = Delay::Smoothed)]
     rtt: Delay,
 }
@@ -61,7 +60,7 @@ pub fn entry() -> Entry<dyn Differentiation> {
         .build(|parameters, context| Box::new(Veno::new(parameters, context)))
 }
 
-/// The algorithm.
+/// Differentiation of Veno.
 #[derive(Clone, Debug)]
 pub struct Veno {
     smss: f64,
@@ -130,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_backlog_by_hand() {
-        // 20 segments, 125 ms of which 25 ms are queueing: N = 20 · 25/125 = 4.
+        // 20 segments, and 25 ms of the 125 ms are queueing delay: N = 20 · 25/125 = 4.
         assert_eq!(veno(&[]).backlog(&loss(20, 125, 100)), Some(4.0));
         assert_eq!(veno(&[]).judge(&loss(20, 125, 100)), LossCause::Congestion);
         // 14 segments: N = 2.8 < 3.

@@ -1,4 +1,4 @@
-//! ZigZag: the more segments are lost in a row, the longer may be the delay at a loss that is the link's.
+//! ZigZag: the delay up to which a loss is wireless depends on the number of consecutive lost segments.
 //!
 //! S. Cen, P. C. Cosman, G. M. Voelker, "End-to-end differentiation of congestion and wireless losses", IEEE/ACM Trans.
 //! Networking 11(5), 2003.
@@ -14,14 +14,14 @@
 //!   more                       mean − dev/2
 //! ```
 //!
-//! A burst on a wireless link is rarer than a single loss, and a burst that a queue drops comes with a delay well above
-//! the mean; therefore the threshold rises. No neighbour takes the number of losses into account;
-//! [`relds`](super::relds), too, follows the recent mean.
+//! A burst of losses on a wireless link is rarer than a single loss, and a burst that a queue drops comes with a delay
+//! well above the mean; therefore the threshold rises up to three losses. No other differentiation uses the number of
+//! losses; [`relds`](super::relds) also uses the recent mean.
 //!
 //! Readings: the original measures relative one-way trip times (ROTT) at a receiver, which contain the offset of the
-//! clocks. The sender uses the round-trip time instead, so a queue on the reverse path counts too. n is the length of
-//! the hole that the first lost segment begins; only SACK shows it, and without SACK it is 1. The delay at the loss is
-//! the last sample, which the mean already contains. The mean begins with the first sample and the deviation with 0;
+//! clocks. The sender uses the round-trip time instead, so a queue on the reverse path counts, too. n is the length of
+//! the hole that the first lost segment begins. Only SACK shows the length; without SACK, n is 1. The delay at the loss
+//! is the last sample, which the mean already contains. The mean begins with the first sample and the deviation with 0;
 //! the deviation is from the updated mean. Without a sample, a loss is congestion.
 
 use alloc::boxed::Box;
@@ -42,16 +42,16 @@ pub struct ZigZagParameters {
     /// weight of a new sample in the mean deviation
     #[parameter(source = SOURCE, range = 0.001..=1.0, default = 1.0 / 16.0)]
     deviation_gain: f64,
-    /// deviations by which the delay must be below the mean at one loss
+    /// number of deviations by which the delay must be below the mean for a single loss
     #[parameter(source = SOURCE, range = -10.0..=10.0, unit = "deviations", default = 1.0)]
     one: f64,
-    /// deviations by which the delay must be below the mean at two losses in a row
+    /// number of deviations by which the delay must be below the mean for two consecutive losses
     #[parameter(source = SOURCE, range = -10.0..=10.0, unit = "deviations", default = 0.5)]
     two: f64,
-    /// deviations by which the delay must be below the mean at three losses in a row
+    /// number of deviations by which the delay must be below the mean for three consecutive losses
     #[parameter(source = SOURCE, range = -10.0..=10.0, unit = "deviations", default = 0.0)]
     three: f64,
-    /// deviations by which the delay must be below the mean at more than three losses in a row
+    /// number of deviations by which the delay must be below the mean for more than three consecutive losses
     #[parameter(source = SOURCE, range = -10.0..=10.0, unit = "deviations", default = 0.5)]
     more: f64,
 }
@@ -74,12 +74,12 @@ struct Average {
     deviation: f64,
 }
 
-/// The algorithm.
+/// Differentiation of ZigZag.
 #[derive(Clone, Debug)]
 pub struct ZigZag {
     gain: f64,
     deviation_gain: f64,
-    /// Deviations below the mean, at 1, 2, 3 and more losses in a row.
+    /// Number of deviations below the mean for 1, 2, 3 and more consecutive losses.
     below: [f64; 4],
     average: Option<Average>,
 }
@@ -101,7 +101,7 @@ impl ZigZag {
         }
     }
 
-    /// Returns the delay in seconds below which `losses` in a row are the link's.
+    /// Returns the delay in seconds below which `losses` consecutive losses are wireless.
     fn threshold(&self, losses: u32) -> Option<f64> {
         let average = self.average?;
         let [one, two, three, more] = self.below;
@@ -149,7 +149,7 @@ mod tests {
 
     /// Returns a bench after samples of 100 and 164 ms, and then `last_ms`.
     ///
-    /// 164 ms: mean 100 + 64/32 = 102, deviation (164 − 102)/16 = 3.875 ms.
+    /// After 164 ms, the mean is 100 + 64/32 = 102 ms and the deviation (164 − 102)/16 = 3.875 ms.
     fn bench(changes: &[(&str, Value)], last_ms: u64) -> Bench {
         let mut bench = Bench::new(entry(), changes);
         bench.samples(&[100, 164, last_ms]);
@@ -166,15 +166,15 @@ mod tests {
     #[test]
     fn the_threshold_goes_up_and_down_with_the_losses() {
         use LossCause::{Congestion as C, Wireless as W};
-        // 97 ms: mean 102 − 5/32 = 101.84, deviation 3.875 + (4.84 − 3.875)/16 = 3.935. The
-        // thresholds are 97.91, 99.88, 101.84, 99.88.
+        // 97 ms: the mean is 102 − 5/32 = 101.84 ms, and the deviation 3.875 + (4.84 − 3.875)/16 = 3.935 ms. The
+        // thresholds are 97.91, 99.88, 101.84 and 99.88 ms.
         assert_eq!(judged(bench(&[], 97), [1, 2, 3, 4]), [W, W, W, W]);
-        // 99 ms: mean 101.91, deviation 3.815: 98.09, 100.00, 101.91, 100.00.
+        // 99 ms: the mean is 101.91, the deviation 3.815, and the thresholds are 98.09, 100.00, 101.91 and 100.00 ms.
         assert_eq!(judged(bench(&[], 99), [1, 2, 3, 4]), [C, W, W, W]);
-        // 101 ms: mean 101.97, deviation 3.693: 98.28, 100.12, 101.97, 100.12.
+        // 101 ms: the mean is 101.97, the deviation 3.693, and the thresholds are 98.28, 100.12, 101.97 and 100.12 ms.
         assert_eq!(judged(bench(&[], 101), [1, 2, 3, 4]), [C, C, W, C]);
         assert_eq!(judged(bench(&[], 101), [3, 4, 5, 100]), [W, C, C, C]);
-        // 103 ms: mean 102.03.
+        // 103 ms: the mean is 102.03 ms.
         assert_eq!(judged(bench(&[], 103), [1, 2, 3, 4]), [C, C, C, C]);
     }
 
@@ -189,10 +189,11 @@ mod tests {
         assert_eq!(with("two", 1.0, 99), [C, C, W, W]);
         assert_eq!(with("three", 1.0, 99), [C, W, C, W]);
         assert_eq!(with("more", 1.0, 99), [C, W, W, C]);
-        // Mean 100 + 32 = 132, then 132 − 29/2 = 117.5; deviation (164 − 132)/16 = 2, then
-        // 2 + (14.5 − 2)/16 = 2.78.
+        // The mean is 100 + 32 = 132, then 132 − 29/2 = 117.5 ms; the deviation is (164 − 132)/16 = 2, then 2 + (14.5 −
+        // 2)/16 = 2.78 ms.
         assert_eq!(with("gain", 0.5, 103), [W, W, W, W]);
-        // Deviation 62/2 = 31, then 31 + (4.84 − 31)/2 = 17.9: 83.9, 92.9, 101.84, 92.9.
+        // The deviation is 62/2 = 31, then 31 + (4.84 − 31)/2 = 17.9 ms. The thresholds are 83.9, 92.9, 101.84 and 92.9
+        // ms.
         assert_eq!(with("deviation_gain", 0.5, 97), [C, C, W, C]);
     }
 
@@ -202,7 +203,7 @@ mod tests {
         bench.loss.hole = 3;
         bench.acks(1, 1, None);
         assert_eq!(bench.judge(), LossCause::Congestion);
-        // The mean is the one sample, which is not below it.
+        // The mean equals the only sample, so the sample is not below it.
         assert_eq!(bench.judge_after(&[100]), LossCause::Congestion);
     }
 }

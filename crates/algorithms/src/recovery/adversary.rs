@@ -1,6 +1,6 @@
 //! Hostile network for property tests: it loses, delays, reorders and duplicates segments and ACKs, acknowledges parts
-//! of segments, and makes the receiver renege. After a while it calms down, and then every transfer must end.
-//! Everything follows from a seed, which a failing test prints.
+//! of segments, and makes the receiver renege. After some time this stops, and then every transfer must end. Everything
+//! depends only on a seed, which a failing test prints.
 
 use std::collections::BinaryHeap;
 
@@ -15,7 +15,7 @@ use dupack_tcp::{Receiver, ReceiverConfig};
 use crate::catalog::{Entry, Value};
 use crate::testing::{AckIn, SMSS, Setup, Timeline, at};
 
-/// Vigna's SplitMix64.
+/// Random number generator (Vigna's SplitMix64).
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub(crate) u64);
 
@@ -33,18 +33,18 @@ impl Random {
         self.next() % bound.max(1)
     }
 
-    /// Returns `true` once in `n` times; never if `n` is 0.
+    /// Returns `true` with probability 1/`n`; always `false` if `n` is 0.
     fn once_in(&mut self, n: u64) -> bool {
         n > 0 && self.below(n) == 0
     }
 
-    /// Returns one of several choices.
+    /// Returns a random element of `choices`.
     pub(crate) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }
 }
 
-/// Prints the seed if the test that holds it panics.
+/// Prints the seed if the test panics while this value exists.
 struct Replay(u64);
 
 impl Drop for Replay {
@@ -55,7 +55,7 @@ impl Drop for Replay {
     }
 }
 
-/// Probabilities of what happens to packets: once in this number of times; 0 is never.
+/// Probabilities of events: each is 1 divided by this number; 0 means never.
 #[derive(Clone, Copy, Debug)]
 struct Dangers {
     data_lost: u64,
@@ -63,7 +63,7 @@ struct Dangers {
     repeated: u64,
     partial_ack: u64,
     reneging: u64,
-    /// Greatest extra delay of segments and ACKs, in milliseconds.
+    /// Maximum extra delay of segments and ACKs, in milliseconds.
     data_jitter_ms: u64,
     ack_jitter_ms: u64,
 }
@@ -98,7 +98,7 @@ enum Packet {
     Ack(Ack),
 }
 
-/// Packet in transit; the heap yields the earliest, ties in order of sending.
+/// Packet in transit. The heap returns the earliest packet first, and equal times in the order of sending.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     due_ms: u64,
@@ -124,9 +124,9 @@ impl Ord for UnderWay {
 }
 
 const DELAY_MS: u64 = 20;
-/// Time at which the network calms down.
+/// Time at which the disturbances stop.
 const STORM_MS: u64 = 4_000;
-/// Time for at least six backed-off timeouts.
+/// Time limit, which allows at least six backed-off timeouts.
 const END_MS: u64 = 600_000;
 
 struct Network {
@@ -139,7 +139,7 @@ struct Network {
     number: u64,
 }
 
-/// Carries about 30 segments with `entry` under everything that `seed` draws.
+/// Runs a transfer of 10 to 49 segments with `entry`, in a network that `seed` determines.
 pub(crate) fn transfer(
     entry: Entry<dyn Recovery>,
     seed: u64,
@@ -242,7 +242,7 @@ impl Network {
         }
     }
 
-    /// Puts on the network what the last step sent.
+    /// Passes the segments of the last step to the network.
     fn launch(&mut self) {
         let segments: Vec<_> = self
             .timeline
@@ -277,7 +277,7 @@ fn round_up_ms(instant: dupack_tcp::time::Instant) -> u64 {
     instant.as_nanos().div_ceil(1_000_000)
 }
 
-/// Sets timestamps of any kind: those that the recovery asks for, unique ones, or ones shared by all segments sent
+/// Chooses timestamps at random: those that the recovery requests, unique ones, or ones shared by all segments sent
 /// within 300 ms, which is several round trips.
 pub(crate) fn any_timestamps(setup: Setup, random: &mut Random) -> Setup {
     match random.below(3) {
@@ -297,7 +297,7 @@ pub(crate) fn any_timestamps(setup: Setup, random: &mut Random) -> Setup {
     }
 }
 
-/// Sets a `dup_threshold` between 1 and 8, mostly 3.
+/// Sets a random `dup_threshold` between 1 and 8, most often 3.
 pub(crate) fn any_threshold(setup: Setup, random: &mut Random) -> Setup {
     setup.set_value(
         "dup_threshold",

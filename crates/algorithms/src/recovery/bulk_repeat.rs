@@ -1,45 +1,45 @@
-//! Bulk Repeat: after a loss that is the link's, the whole window is retransmitted at full speed.
+//! Bulk Repeat: after a wireless loss, the whole window is retransmitted at full speed.
 //!
 //! G. Yang, R. Wang, M. Gerla, M. Y. Sanadidi, "TCPW with bulk repeat in next generation wireless networks", ICC 2003;
-//! "TCP bulk repeat", Computer Communications 28(5), 2005; after Hwang, Yoo, Yoo (Momentary) §2. It is made for links
-//! that lose so much that retransmissions are lost, too. As long as a loss differentiation says that a loss is the
-//! link's, three things differ from NewReno:
+//! "TCP bulk repeat", Computer Communications 28(5), 2005; after Hwang, Yoo, Yoo (Momentary) §2. It is designed for
+//! links with so many losses that retransmissions are lost, too. If a loss differentiation classifies a loss as
+//! wireless, three things differ from NewReno:
 //!
 //! ```text
 //! bulk retransmission    everything outstanding is retransmitted, from SND.UNA on, and not just the
 //!                        first segment: in flight = cursor − SND.UNA   (see `go_back_n`)
-//! fixed timeout          the differentiation judges timeouts, too; if one is the link's,
+//! fixed timeout          the differentiation also classifies timeouts; after a wireless one,
 //!                        the timeout is not doubled                    (`TimeoutRule::Judged`)
 //! fixed window           cwnd stays unchanged in spite of the loss     (response `1`)
 //! ```
 //!
-//! A loss that is judged congestion is handled as in NewReno, with all its parameters. The paper's whole algorithm
-//! touches all four axes. In this catalog it is the stack
+//! A congestion loss is handled as in NewReno, with all its parameters. The paper's whole algorithm covers all four
+//! axes. In this catalog it is the stack
 //!
 //! ```text
 //! bulk-repeat/westwood/spike(alpha=0.4,beta=0.05)/1
 //! ```
 //!
-//! as its differentiation is Spike with those two constants and its control is Westwood's. This file is the first axis
-//! only: it receives the judgement through `Recovery::on_judged`.
+//! because its differentiation is Spike with those two constants and its control is Westwood. This file is only the
+//! first axis: it receives the classification in `Recovery::on_judged`.
 //!
-//! The neighbours: NewReno repairs one loss per round trip, SACK and LE retransmit only what is missing. Bulk Repeat
-//! needs no SACKs, and its speed does not depend on how many segments of a window are missing; the price is a window of
-//! duplicates for a single loss. If the differentiation is wrong, those meet a full queue (the criticism in Momentary
-//! §2).
+//! For comparison: NewReno repairs one loss per round trip, and SACK and LE retransmit only the missing segments. Bulk
+//! Repeat needs no SACKs, and its speed does not depend on the number of missing segments in a window; the price is a
+//! window of duplicates for a single loss. If the differentiation is wrong, these duplicates arrive at a full queue
+//! (the criticism in Momentary §2).
 //!
-//! Readings (the available descriptions say no more than the above):
-//! - The bulk lasts until everything outstanding at the loss is cumulatively acknowledged. The
-//!   window does not grow meanwhile, either: it is *fixed*. A timeout judged the link's begins a
-//!   bulk as three duplicate ACKs do.
-//! - The duplicate ACKs of retransmissions within a bulk say nothing, so they neither inflate the
-//!   window nor begin a loss event. A retransmission that is lost waits for the timer; this is the
+//! Readings (the available descriptions contain no more than the above):
+//! - The bulk lasts until everything outstanding at the loss is cumulatively acknowledged. During this time the
+//!   window does not grow either: it is *fixed*. A timeout classified as wireless begins a
+//!   bulk just as three duplicate ACKs do.
+//! - Duplicate ACKs that retransmissions cause within a bulk are ignored: they neither inflate the
+//!   window nor begin a loss event. A lost retransmission is detected by the timer; this is the
 //!   purpose of the fixed timeout.
-//! - The fixed timeout is the one in force, RFC 6298's without another doubling. `timeout =
-//!   backoff` leaves timeouts to RFC 6298, without a judgement.
-//! - From the ninth on, timeouts in a row without an ACK of new data are congestion
-//!   (`fixed_timeouts`). With a timeout shorter than the round trip, a whole window at each, and no
-//!   sample that could lengthen it (Karn), any queue fills faster than it drains, permanently.
+//! - The fixed timeout is the current timeout of RFC 6298, without another doubling. With `timeout =
+//!   backoff`, RFC 6298 applies to timeouts, without a classification.
+//! - From the ninth on, consecutive timeouts without an ACK of new data are congestion
+//!   (`fixed_timeouts`). Otherwise, if the timeout is shorter than the round-trip time, a whole window is sent at each
+//!   timeout, and no sample can lengthen the timeout (Karn). A queue would then permanently fill faster than it drains.
 //!
 //! Cost: a cursor that only moves forward; a bulk sends a window once per loss event. O(1).
 
@@ -59,10 +59,10 @@ use crate::catalog::{Axis, Choice, Context, Entry, Linux, Opponent, Parameters};
 /// Bulk Repeat's recovery. See the [module](self).
 #[derive(Debug)]
 struct BulkRepeat {
-    /// Recovery for losses that are congestion, and for everything between losses.
+    /// Recovery for congestion losses, and for the time between losses.
     newreno: NewReno,
     timeout_rule: TimeoutRule,
-    /// Greatest number of timeouts, without an ACK of new data, that may be taken for the link's.
+    /// Maximum number of timeouts without an ACK of new data that may be classified as wireless.
     fixed_timeouts: u64,
     /// Number of timeouts since the last ACK of new data.
     timeouts: u64,
@@ -72,9 +72,9 @@ struct BulkRepeat {
 /// Retransmission of everything outstanding.
 #[derive(Clone, Copy, Debug)]
 struct Bulk {
-    /// End of the bulk as a stream offset.
+    /// Stream offset at which the bulk ends.
     until: u64,
-    /// Exit that its end reports to the sender: a bulk that a timeout began was never counted as a recovery.
+    /// Exit that is reported to the sender at the end. A bulk that a timeout began does not count as a recovery.
     exit: Exit,
 }
 
@@ -113,7 +113,7 @@ impl Recovery for BulkRepeat {
         if ack.una < bulk.until {
             return Outcome {
                 rto,
-                // As with NewReno's partial ACKs, the segment may have waited for the repetition.
+                // As with NewReno's partial ACKs, the segment may have waited for the retransmission.
                 timing: Timing::Discard,
                 ..Outcome::default()
             };
@@ -191,7 +191,7 @@ impl Recovery for BulkRepeat {
 /// Meaning of a retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum TimeoutIs {
-    /// judged by the differentiation; no backoff if it is the link's
+    /// classified by the differentiation; no backoff if it is wireless
     Fixed,
     /// congestion, with exponential backoff
     Backoff,
@@ -209,7 +209,7 @@ struct BulkRepeatParameters {
         default = TimeoutIs::Fixed,
     )]
     timeout: TimeoutIs,
-    /// timeouts in a row that may be taken for the link's (timeout = fixed)
+    /// maximum number of consecutive timeouts that may be classified as wireless (timeout = fixed)
     #[parameter(
         source = "our reading: without a bound a sender may congest a path permanently",
         range = 1..=1000,

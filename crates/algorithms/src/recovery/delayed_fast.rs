@@ -1,29 +1,29 @@
-//! Delayed Fast Recovery: the first loss of a window is taken for random, the second for congestion.
+//! Delayed Fast Recovery: the first loss of a window counts as random, the second as congestion.
 //!
 //! R. K. Kothari, D. Dasgupta, "Delayed fast recovery", 2006, and R. Kothari, J. Gambhava, D. Dasgupta, "Adaptive flow
 //! control", 2007, as Hwang, Yoo, Yoo (Momentary) §2 describe them. The reasoning is that congestion drops several
-//! segments of a window, and a noisy link one. So one loss is repaired at once, but the window is cut only when another
-//! follows:
+//! segments of a window, and a noisy link only one. A single loss is therefore retransmitted at once, but the window is
+//! reduced only when another loss follows:
 //!
 //! ```text
 //! first loss     retransmitted at once; cwnd unchanged; no loss event for the sender
-//! second loss    the loss event: the control, or the response, cuts the window, and fast
+//! second loss    the loss event: the control, or the response, reduces the window, and fast
 //!                recovery lasts until everything outstanding now is acknowledged
 //! none follows   no loss event: the window grows as outside a recovery
 //! ```
 //!
-//! Lost segments, bytes in flight and the next transmission are RFC 6675's (`sack`), to the letter. The two differ only
-//! in the time when the window is cut. This is also the weakness: fast retransmit was made for single losses, and a
-//! flow that does not answer them takes the bandwidth of flows that do (Momentary §2).
+//! Lost segments, bytes in flight and the next transmission are exactly those of RFC 6675 (`sack`). The two recoveries
+//! differ only in the time at which the window is reduced. This is also the weakness: fast retransmit was designed for
+//! single losses, and a flow that does not respond to them takes bandwidth from flows that do (Momentary §2).
 //!
-//! A loss differentiation judges a loss by delay; this recovery counts losses. The two may be combined: the
-//! differentiation judges the second loss as any other.
+//! A loss differentiation classifies a loss by delay; this recovery counts losses. The two may be combined: the
+//! differentiation classifies the second loss like any other.
 //!
-//! Readings (the papers' own text was not available):
-//! - A second loss is another segment that RFC 6675 takes for lost before everything is
-//!   acknowledged that was outstanding at the first (`second_loss = window`); or before the
-//!   retransmission of the first is acknowledged (`repair`), after which the next is a first one.
-//! - A retransmission that is lost waits for the timer, and a timeout is congestion.
+//! Readings (the text of the papers was not available):
+//! - A second loss is another segment that RFC 6675 considers lost before everything that was outstanding
+//!   at the first loss is acknowledged (`second_loss = window`); or before the
+//!   retransmission of the first is acknowledged (`repair`), after which the next loss is a first one.
+//! - A lost retransmission is detected by the timer, and a timeout is congestion.
 //!
 //! Cost: one more cursor that only moves forward; amortised O(1).
 
@@ -42,33 +42,33 @@ use crate::catalog::{Choice, Context, Entry, Linux, Needs, Parameters};
 /// Delayed Fast Recovery. See the [module](self).
 #[derive(Debug)]
 struct DelayedFast {
-    /// Recovery that repairs losses, and would cut the window at the first.
+    /// Recovery that retransmits lost segments; on its own, it would reduce the window at the first loss.
     sack: Rfc6675,
     second_loss: SecondLoss,
     state: State,
 }
 
-/// Period in which another loss is the second.
+/// Period in which another loss counts as the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum SecondLoss {
-    /// until everything outstanding at the first is acknowledged
+    /// until everything outstanding at the first loss is acknowledged
     Window,
-    /// until the first is repaired
+    /// until the first loss is repaired
     Repair,
 }
 
-/// Loss events that the sender knows of.
+/// Loss events from the sender's point of view.
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// No loss is being repaired, or the last event was a timeout.
     Open,
-    /// One loss is being repaired, of which the sender was not told.
+    /// One loss is being repaired, and has not been reported to the sender.
     Delayed {
         first: SegmentId,
-        /// Next hole above the first.
+        /// Next hole above the first loss.
         second: HoleCursor,
     },
-    /// Fast recovery: the window was cut.
+    /// Fast recovery: the window has been reduced.
     Cut,
 }
 
@@ -81,8 +81,8 @@ impl DelayedFast {
         }
     }
 
-    /// Updates the state with an ACK for which `sack` returned `outcome`, and returns the loss event to report to the
-    /// sender.
+    /// Updates the state with an ACK for which `sack` returned `outcome`. Returns the loss event to report to the
+    /// sender, if any.
     fn advance(
         &mut self,
         outcome: &Outcome,
@@ -178,7 +178,7 @@ impl Recovery for DelayedFast {
 struct DelayedFastParameters {
     #[embed]
     sack: Rfc6675Parameters,
-    /// period in which another loss is the second, which cuts the window
+    /// period in which another loss is the second loss, which reduces the window
     #[parameter(basic, source = "our reading of Momentary §2", default = SecondLoss::Window)]
     second_loss: SecondLoss,
 }

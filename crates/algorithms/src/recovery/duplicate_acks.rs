@@ -1,12 +1,12 @@
 //! Loss detection by duplicate ACKs, which Tahoe, Reno and NewReno have in common.
 //!
-//! - The third duplicate ACK in a row (`dup_threshold`) points at a lost segment (RFC 5681 §3.2).
-//! - The first two release one new segment each, beyond the window: limited transmit
-//!   (RFC 3042 §2). They take one SMSS each off the bytes in flight; cwnd is unchanged.
-//! - `recover` keeps duplicate ACKs from counting that the sender's own retransmissions caused: it
-//!   holds SND.NXT as of the last fast retransmit or timeout, and below it there is no second
-//!   fast retransmit (RFC 6582 §3.2 steps 2 and 4; `bugFix_` in ns-2). Its three readings are
-//!   the parameter `careful`.
+//! - The third consecutive duplicate ACK (`dup_threshold`) shows that a segment is lost (RFC 5681 §3.2).
+//! - Each of the first two permits one new segment beyond the window: limited transmit
+//!   (RFC 3042 §2). They reduce the bytes in flight by one SMSS each; cwnd is unchanged.
+//! - `recover` prevents duplicate ACKs from counting if the sender's own retransmissions caused them: it
+//!   is SND.NXT at the last fast retransmit or timeout, and below it there is no second
+//!   fast retransmit (RFC 6582 §3.2 steps 2 and 4; `bugFix_` in ns-2). The parameter `careful` has
+//!   three readings of this rule.
 
 use dupack_tcp::facts::{AckFacts, AckKind, LossRule, RuleWords, SendReason, View};
 use dupack_tcp::recovery::{Clearance, Next};
@@ -21,7 +21,7 @@ pub const DUPLICATE_ACKS: LossRule = LossRule::new(&RuleWords {
     meaning: "three duplicate ACKs",
 });
 
-/// Limited transmit applies to the first two duplicate ACKs, whatever the threshold (RFC 3042 §2).
+/// Limited transmit applies to the first two duplicate ACKs, for every threshold (RFC 3042 §2).
 const LIMITED_TRANSMIT_SEGMENTS: u32 = 2;
 
 /// Duplicate ACKs that may start a fast retransmit.
@@ -35,12 +35,12 @@ pub enum Careful {
     Off,
 }
 
-/// Segments that limited transmit releases.
+/// Segments that limited transmit permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum LimitedTransmitOf {
-    /// new data, and nothing while there is something to retransmit after a timeout
+    /// new data, but nothing while segments are to be retransmitted after a timeout
     NewData,
-    /// the next segment, be it new or to be retransmitted
+    /// the next segment, either new or a retransmission
     Anything,
 }
 
@@ -51,7 +51,7 @@ pub struct DuplicateAckParameters {
     pub(super) counting: DupThreshold,
     #[embed]
     pub(super) limited_transmit: LimitedTransmit,
-    /// segments that limited transmit releases (limited_transmit = on)
+    /// segments that limited transmit permits (limited_transmit = on)
     #[parameter(
         source = "RFC 3042 §2; ns-2.35",
         default(
@@ -66,7 +66,7 @@ pub struct DuplicateAckParameters {
     pub(super) careful: Careful,
 }
 
-/// Number of duplicate ACKs, and its meaning.
+/// Counter of duplicate ACKs, and the rules for evaluating it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DuplicateAcks {
     threshold: u32,
@@ -80,7 +80,7 @@ pub(super) struct DuplicateAcks {
 }
 
 impl DuplicateAcks {
-    /// Takes its parameters from those of the recovery that uses it.
+    /// Creates a counter with the parameters of the recovery that uses it.
     pub(super) fn new(parameters: &DuplicateAckParameters, context: &Context) -> Self {
         let limited = parameters.limited_transmit.limited_transmit;
         Self {
@@ -93,10 +93,10 @@ impl DuplicateAcks {
         }
     }
 
-    /// Notes an ACK; returns `true` if it is the duplicate ACK that reveals a loss.
+    /// Records an ACK. Returns `true` if it is the duplicate ACK that reveals a loss.
     pub(super) fn reveal_loss(&mut self, ack: &AckFacts<'_>) -> bool {
         self.in_a_row = ack.dup_acks;
-        // A window update in between keeps the count: only the duplicate itself acts.
+        // An intervening window update does not change the count: only the duplicate ACK itself has an effect.
         ack.kind == AckKind::Duplicate && self.in_a_row == self.threshold && self.is_fresh(ack.una)
     }
 
@@ -108,20 +108,20 @@ impl DuplicateAcks {
         })
     }
 
-    /// Begins a loss event with a fast retransmit or a timeout: what is outstanding now belongs to it.
+    /// Begins a loss event with a fast retransmit or a timeout. Everything outstanding now belongs to the event.
     pub(super) fn begin_event(&mut self, view: &View<'_>) {
         self.recover = Some(view.scoreboard.nxt());
     }
 
-    /// Forgets the last loss event, which was spurious. After a timeout everything that was retransmitted has been
-    /// acknowledged meanwhile, so there is nothing to be careful of (RFC 4015 §4, RFC 5682 §2.1 step 3).
+    /// Forgets the last loss event, which was spurious. After a timeout, everything that was retransmitted has been
+    /// acknowledged by now, so `recover` is no longer needed (RFC 4015 §4, RFC 5682 §2.1 step 3).
     pub(super) fn forget_event(&mut self, spurious: &Spurious) {
         if spurious.after == Reduction::Timeout {
             self.recover = None;
         }
     }
 
-    /// Begins a loss event with a timeout; the count starts over.
+    /// Begins a loss event with a timeout, and resets the count.
     pub(super) fn on_rto(&mut self, view: &View<'_>) {
         self.begin_event(view);
         self.in_a_row = 0;
@@ -132,33 +132,33 @@ impl DuplicateAcks {
         self.smss = u64::from(smss);
     }
 
-    /// Returns `true` if `una` covers everything that was outstanding when the loss event began.
+    /// Returns `true` if `una` covers all data that was outstanding when the loss event began.
     pub(super) fn covers_event(&self, una: u64) -> bool {
         self.recover.is_none_or(|recover| una >= recover)
     }
 
-    /// Returns the bytes that are known to have left the network when a fast retransmit begins: a segment for each
+    /// Returns the bytes that are known to have left the network when a fast retransmit begins: one segment for each
     /// duplicate ACK (RFC 5681 §3.2 step 3).
     pub(super) fn departed_bytes(&self) -> u64 {
         u64::from(self.threshold) * self.smss
     }
 
-    /// Returns the bytes that limited transmit releases beyond the window now; `resending` after a timeout.
+    /// Returns the bytes that limited transmit permits beyond the window now. `resending` is `true` after a timeout.
     pub(super) fn limited_transmit_bytes(&self, resending: bool) -> u64 {
         let applies = match self.limited_transmit {
             None => false,
             Some(LimitedTransmitOf::NewData) => !resending,
             Some(LimitedTransmitOf::Anything) => true,
         };
-        // From the threshold on, this is the recovery's decision.
+        // From the threshold on, the recovery decides.
         if !applies || self.in_a_row >= self.threshold {
             return 0;
         }
         u64::from(self.in_a_row.min(LIMITED_TRANSMIT_SEGMENTS)) * self.smss
     }
 
-    /// Returns new data, named limited transmit if it goes beyond the window. `flight` is the bytes in flight before
-    /// limited transmit takes anything off.
+    /// Returns new data as the next transmission; the reason is limited transmit if the data exceeds the window.
+    /// `flight` is the number of bytes in flight without the reduction by limited transmit.
     pub(super) fn new_data(&self, flight: u64, view: &View<'_>) -> Next {
         let beyond = || flight + u64::from(view.new_len) > view.window.whole_bytes();
         let why = if self.limited_transmit_bytes(false) > 0 && beyond() {

@@ -1,8 +1,8 @@
-//! FACK: everything below the highest SACK that is not sacked has left the network.
+//! FACK: every segment below the highest SACK that is not sacked has left the network.
 //!
 //! M. Mathis and J. Mahdavi, Forward Acknowledgment: Refining TCP Congestion Control, SIGCOMM
-//! 1996. With `snd.fack`, the byte after the highest one known to have arrived, the bytes in flight
-//! need no scoreboard walk, and one SACK is enough to detect a loss if it is far enough ahead:
+//! 1996. `snd.fack` is the byte after the highest one known to have arrived. With it, the bytes in flight can be
+//! computed without a scan of the scoreboard, and one SACK is enough to detect a loss if it is far enough ahead:
 //!
 //! ```text
 //! awnd    = snd.nxt − snd.fack + retran_data        in flight; sends while awnd < cwnd
@@ -13,21 +13,22 @@
 //!
 //! `retran_data` is the data that has been retransmitted and is neither acknowledged nor sacked. Losses among segments
 //! first sent after the trigger belong to the next event. While SACKs arrive before the trigger, nothing is sent
-//! (`limited_transmit = on` sends what `awnd` leaves room for), and so a loss with fewer than four segments outstanding
-//! is left to the timer. Under heavy random loss most of FACK's timeouts have this cause (the Momentary paper §4.1 has
-//! the case).
+//! (`limited_transmit = on` sends what `awnd` permits). A loss with fewer than four segments outstanding is therefore
+//! detected only by the timer. Under heavy random loss, this is the cause of most of FACK's timeouts (the Momentary
+//! paper, §4.1, describes the case).
 //!
-//! The neighbours: SACK (RFC 6675) takes a hole for lost only if three segments above it are sacked, and counts it as
-//! in flight until then; FACK is faster in bursts, and reordering misleads it. Momentary uses the same forward ACK, but
-//! waits for three duplicate ACKs and lets the window grow all the while. A lost retransmission is found by the timer.
+//! For comparison: SACK (RFC 6675) considers a hole lost only if three segments above it are sacked, and counts it as
+//! in flight until then; FACK is faster if losses come in bursts, but reordering misleads it. Momentary uses the same
+//! forward ACK, but waits for three duplicate ACKs and lets the window grow all the time. The timer detects a lost
+//! retransmission.
 //!
-//! ns-2.35's FACK, the dialect `ns2`, differs much from the paper. The window falls to *one segment* at the trigger,
-//! and slow-starts to `ssthresh` on every ACK in recovery (`entry = restart`). Recovery lasts until something sent
+//! FACK in ns-2.35, the dialect `ns2`, differs considerably from the paper. The window falls to *one segment* at the
+//! trigger, and slow-starts to `ssthresh` on every ACK in recovery (`entry = restart`). Recovery lasts until data sent
 //! after the trigger is acknowledged and nothing is sacked (`exit = beyond`), and continues through a timeout
-//! (`after_rto = resume`). Once it sees that a retransmission was lost, it stops and waits for the timer
+//! (`after_rto = resume`). When it detects that a retransmission was lost, it stops and waits for the timer
 //! (`lost_retransmission = wait`). Duplicate ACKs restart the timer (`rto_timer = every-ack`). An ACK that advances
-//! does not open the window while something is sacked (`past_holes = freeze`). A timeout begins go-back-N (`resend`),
-//! as earlier SACKs are not remembered.
+//! does not increase the window while something is sacked (`past_holes = freeze`). A timeout begins go-back-N
+//! (`resend`), because earlier SACKs are not remembered.
 //!
 //! Cost: one cursor over the holes, which only moves forward (`hole_cursor`); amortised O(1).
 
@@ -56,7 +57,7 @@ pub const FORWARD_ACK: LossRule = LossRule::new(&RuleWords {
     meaning: "forward ACK far ahead",
 });
 
-/// Forward acknowledgment.
+/// Recovery of FACK. See the [module](self).
 #[derive(Debug)]
 struct Fack {
     smss: u32,
@@ -67,16 +68,16 @@ struct Fack {
     after_rto: AfterRto,
     lost_retransmission: LostRetransmission,
     rto_timer: RtoPolicy,
-    /// Growth on an ACK that advances while something is sacked, outside recovery.
+    /// Growth on an ACK that advances outside recovery, while something is sacked.
     growth_past_holes: Growth,
     phase: Phase,
-    /// Next hole: the missing bytes below it are `retran_data`.
+    /// Next hole; the missing bytes below it are `retran_data`.
     holes: HoleCursor,
-    /// With `after_rto = resume`, the rest of what a timeout retransmits in order.
+    /// With `after_rto = resume`, the remaining segments that a timeout retransmits in order.
     resend: GoBackN,
-    /// With `after_rto = suspend`, the end of what was outstanding at the last timeout; it is all lost.
+    /// With `after_rto = suspend`, the end of the data that was outstanding at the last timeout; all of it is lost.
     rto_edge: u64,
-    /// Latest transmission known to have arrived of a segment sent once.
+    /// Order of the latest transmission that is known to have arrived, among segments sent only once.
     newest_order: u64,
     /// Segment whose retransmission was lost, while the sender waits for the timer.
     waiting: Option<SegmentId>,
@@ -85,9 +86,9 @@ struct Fack {
 /// Window when a recovery begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum EntryRule {
-    /// the control's reduction, and frozen
+    /// the control's reduction; the window is then frozen
     Half,
-    /// one segment, growing on every ACK until it is over
+    /// one segment; the window grows on every ACK until the recovery is over
     Restart,
 }
 
@@ -96,7 +97,7 @@ enum EntryRule {
 enum ExitRule {
     /// when everything outstanding at its beginning is acknowledged
     Covered,
-    /// when more than that is acknowledged, and nothing is sacked
+    /// when data beyond that is acknowledged, and nothing is sacked
     Beyond,
 }
 
@@ -106,23 +107,23 @@ enum AfterRto {
     // RFC 6675 §5.1.
     /// no recovery until everything outstanding is acknowledged
     Suspend,
-    /// a recovery goes on, and a new one may begin at once
+    /// a recovery continues, and a new one may begin at once
     Resume,
 }
 
 /// Reaction to a lost retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum LostRetransmission {
-    /// sending goes on, and the timer finds it
+    /// sending continues, and the timer detects the loss
     Ignore,
     /// sending stops until the timer expires
     Wait,
 }
 
-/// Effect on the window of an ACK that advances, outside recovery, while something is sacked.
+/// Effect of an ACK that advances outside recovery on the window, while something is sacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum PastHoles {
-    /// it opens the window, as any ACK that advances
+    /// it increases the window, like any ACK that advances
     Open,
     /// none: an ACK with SACK blocks is a sign of loss, not of progress
     Freeze,
@@ -158,7 +159,7 @@ struct FackParameters {
         default(rfc = AfterRto::Suspend, linux = AfterRto::Suspend, ns2 = AfterRto::Resume),
     )]
     after_rto: AfterRto,
-    /// reaction when a retransmission is seen to be lost
+    /// reaction when the loss of a retransmission is detected
     #[parameter(
         source = "ns-2.35",
         default(
@@ -174,7 +175,7 @@ struct FackParameters {
         ns2 = RtoPolicy::EveryAck,
     ))))]
     timer: RtoTimerParameters,
-    /// effect on the window of an ACK that advances outside recovery while something is sacked
+    /// effect of an ACK that advances outside recovery on the window, while something is sacked
     #[parameter(
         source = "Mathis and Mahdavi 1996; ns-2.35",
         default(rfc = PastHoles::Open, linux = PastHoles::Open, ns2 = PastHoles::Freeze),
@@ -188,7 +189,7 @@ enum Phase {
     Recovery { until: u64, head: Head },
 }
 
-/// Fast retransmit, which needs no room in the window.
+/// Fast retransmit, which does not depend on the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Head {
     Due(LossRule),
@@ -219,7 +220,7 @@ impl Fack {
         }
     }
 
-    /// Returns the offset below which nothing is in flight, unless retransmitted.
+    /// Returns the offset below which only retransmissions are in flight.
     fn edge(&self, board: &Scoreboard) -> u64 {
         board.forward_ack().max(self.rto_edge)
     }
@@ -250,7 +251,7 @@ impl Fack {
         }
     }
 
-    /// Begins a recovery, outside of one, if the forward ACK is far enough ahead.
+    /// Begins a recovery if the forward ACK is far enough ahead. It is called outside of a recovery.
     fn trigger(&mut self, dup_acks: u32, view: &View<'_>) -> Option<LossEvent> {
         let board = view.scoreboard;
         if self.after_rto == AfterRto::Suspend && board.una() < self.rto_edge {
@@ -264,7 +265,7 @@ impl Fack {
         } else {
             return None;
         };
-        // There is no hole below a SACK: the receiver sends no SACKs, or withdrew them. The timer handles the loss.
+        // Without a hole below a SACK, the receiver sends no SACKs, or has withdrawn them. The timer handles the loss.
         self.holes.rewind_below(board, board.forward_ack())?;
         self.phase = Phase::Recovery {
             until: self.resend.offset(view),
@@ -273,10 +274,10 @@ impl Fack {
         Some(LossEvent::of(self.holes.id(), rule))
     }
 
-    /// Finds a lost retransmission. If a segment first sent after the oldest retransmission has arrived, and the
-    /// retransmission has not, it was lost. Retransmissions leave in sequence order, so the oldest is the first
-    /// outstanding segment if that lies below the cursor. A segment beyond the cursor is yet to be retransmitted,
-    /// whatever happened to its retransmission before a timeout.
+    /// Detects a lost retransmission. If a segment first sent after the oldest retransmission has arrived, but the
+    /// retransmission has not, then the retransmission was lost. Retransmissions are sent in sequence order, so the
+    /// oldest is the first outstanding segment if that lies below the cursor. A segment at or above the cursor has not
+    /// been retransmitted yet in this recovery.
     fn look_for_lost_retransmission(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         let once = ack
             .delivered
@@ -284,7 +285,7 @@ impl Fack {
             .filter(|d| d.by == DeliveredBy::Sack && d.segment.transmissions == 1);
         let newest = once.map(|d| d.segment.order).max().unwrap_or(0);
         self.newest_order = self.newest_order.max(newest);
-        // Only while it is missing: if it was delayed only, the wait would never end.
+        // The sender waits only while the segment is missing. If it was only delayed, the wait would never end.
         let is_missing = |id| {
             board
                 .get(id)
@@ -311,8 +312,8 @@ impl Fack {
         }
     }
 
-    /// Returns the use of an ACK for round-trip timing. ns-2 takes the echoed timestamp whenever an ACK is not a plain
-    /// one outside recovery.
+    /// Returns the use of an ACK for round-trip timing. ns-2 uses the echoed timestamp, except for plain ACKs outside
+    /// recovery.
     fn timing(&self, ack: &AckFacts<'_>, board: &Scoreboard) -> Timing {
         let plain = ack.acked_bytes > 0 && board.sacked_segments() == 0;
         if self.phase == Phase::Open && plain {
@@ -387,7 +388,7 @@ impl Recovery for Fack {
                 self.rto_edge = 0;
                 self.resend.begin(view, LossRule::TIMEOUT);
             }
-            // The SACKs are still known, and the sacked segments need not be retransmitted.
+            // The SACKs are still known, so the sacked segments need not be retransmitted.
             AfterRto::Resume | AfterRto::Suspend => self.rto_edge = board.nxt(),
         }
         self.waiting = None;
@@ -398,8 +399,8 @@ impl Recovery for Fack {
         }
     }
 
-    /// The forward ACK does not change, so what is below it has still left the network, and may trigger again. What a
-    /// timeout took for lost beyond it is in flight.
+    /// The forward ACK does not change, so the holes below it are still considered to have left the network, and may
+    /// trigger again. Data beyond it that a timeout considered lost is in flight.
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         if spurious.after == Reduction::Timeout {
             self.rto_edge = 0;

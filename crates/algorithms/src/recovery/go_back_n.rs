@@ -1,9 +1,9 @@
-//! Go-back-N: the action of every recovery without SACK after a retransmission timeout, and of Tahoe after three
-//! duplicate ACKs as well.
+//! Go-back-N: the action of every recovery without SACK after a retransmission timeout, and of Tahoe also after three
+//! duplicate ACKs.
 //!
-//! Cumulative ACKs name at most one missing segment. Without the ACK clock the sender cannot know what else arrived, so
-//! it takes everything outstanding for lost and retransmits it in order, in slow start (RFC 5681 §3.1, RFC 6298 §5.4;
-//! Jacobson 1988). A cursor marks the progress:
+//! Cumulative ACKs name at most one missing segment. Without the ACK clock the sender cannot know which other segments
+//! arrived, so it considers everything outstanding lost and retransmits it in order, in slow start (RFC 5681 §3.1, RFC
+//! 6298 §5.4; Jacobson 1988). A cursor marks the progress:
 //!
 //! ```text
 //!      una          cursor            end = SND.NXT when it began
@@ -11,27 +11,28 @@
 //!       in flight = cursor − una
 //! ```
 //!
-//! With each ACK the window moves the cursor on. An ACK may cover segments beyond the cursor, because the receiver had
-//! kept them: then the cursor jumps to its end, and they are not retransmitted. When the cursor reaches the end, the
-//! sender is back to normal and the bytes in flight are FlightSize.
+//! With each ACK, the window moves the cursor forward. An ACK may cover segments beyond the cursor because the receiver
+//! had stored them: then the cursor jumps to the end of the acknowledged data, and these segments are not
+//! retransmitted. When the cursor reaches the end, the sender is back in its normal state and the bytes in flight are
+//! FlightSize.
 //!
-//! The recoveries with SACK know what arrived and need no cursor.
+//! Recoveries with SACK know which segments arrived and need no cursor.
 
 use dupack_tcp::facts::{LossRule, SendReason, Sent, View};
 use dupack_tcp::recovery::{Clearance, Next};
 use dupack_tcp::scoreboard::SegmentId;
 
-/// Cursor, while there is something to retransmit.
+/// Cursor of go-back-N; empty if there is nothing to retransmit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GoBackN {
     span: Option<Span>,
     /// SND.UNA after the last ACK.
     una: u64,
-    /// `true` if that ACK repeated the one before: something sent beyond the end arrived.
+    /// `true` if that ACK repeated the previous one: data sent beyond the end has arrived.
     repeats: bool,
 }
 
-/// Range that is still to be retransmitted: `cursor..end`, never empty.
+/// Range that remains to be retransmitted: `cursor..end`, never empty.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     cursor: SegmentId,
@@ -40,13 +41,13 @@ struct Span {
 }
 
 impl GoBackN {
-    /// Takes everything outstanding for lost, by `rule`, and retransmits it from SND.UNA on.
+    /// Considers everything outstanding lost, by `rule`, and retransmits it from SND.UNA on.
     pub(super) fn begin(&mut self, view: &View<'_>, rule: LossRule) {
         (self.una, self.repeats) = (view.scoreboard.una(), false);
         self.set(view.scoreboard.first(), view.scoreboard.end(), rule);
     }
 
-    /// Stops: the segments that were taken for lost are in flight.
+    /// Stops the retransmission: the segments that were considered lost are in flight.
     pub(super) fn stop(&mut self) {
         self.span = None;
     }
@@ -55,7 +56,7 @@ impl GoBackN {
         self.span = (cursor < end).then_some(Span { cursor, end, rule });
     }
 
-    /// Moves the cursor over what an ACK has covered.
+    /// Moves the cursor past the data that an ACK acknowledged.
     pub(super) fn on_ack(&mut self, view: &View<'_>) {
         let una = view.scoreboard.una();
         self.repeats = una == self.una;
@@ -65,7 +66,7 @@ impl GoBackN {
         }
     }
 
-    /// Moves the cursor over what was sent. A fast retransmit behind the cursor leaves it alone.
+    /// Moves the cursor past the segment that was sent. A fast retransmit behind the cursor does not move it.
     pub(super) fn on_sent(&mut self, sent: &Sent) {
         if let Some(Span { cursor, end, rule }) = self.span
             && sent.id == cursor
@@ -74,32 +75,32 @@ impl GoBackN {
         }
     }
 
-    /// Moves the cursor on to `id`, if it is not there yet: the segments before it have arrived, or others retransmit
-    /// them.
+    /// Moves the cursor forward to `id`, if it is not beyond it: the segments before `id` have arrived, or are
+    /// retransmitted by other means.
     pub(super) fn skip_to(&mut self, id: SegmentId) {
         if let Some(Span { cursor, end, rule }) = self.span {
             self.set(cursor.max(id), end, rule);
         }
     }
 
-    /// Returns the offset of the next transmission: the cursor if there is one, else SND.NXT.
+    /// Returns the offset of the next transmission: the cursor if there is one, otherwise SND.NXT.
     pub(super) fn offset(&self, view: &View<'_>) -> u64 {
         let cursor = self.span.and_then(|span| view.scoreboard.get(span.cursor));
         cursor.map_or_else(|| view.scoreboard.nxt(), |segment| segment.start)
     }
 
-    /// Returns `true` if the cursor stands on `id`.
+    /// Returns `true` if the cursor is at `id`.
     pub(super) fn is_at(&self, id: SegmentId) -> bool {
         self.span.is_some_and(|span| span.cursor == id)
     }
 
-    /// Returns `true` if there is something left to retransmit.
+    /// Returns `true` if segments remain to be retransmitted.
     pub(super) fn is_active(&self) -> bool {
         self.span.is_some()
     }
 
-    /// Returns the bytes in flight. With a cursor: the bytes up to it, and what was sent beyond the end, as F-RTO does,
-    /// until duplicate ACKs say that it arrives. Without a cursor: FlightSize.
+    /// Returns the bytes in flight. With a cursor, these are the bytes up to the cursor, and the data sent beyond the
+    /// end (as F-RTO does) until a duplicate ACK shows that it arrives. Without a cursor: FlightSize.
     pub(super) fn flight_size(&self, view: &View<'_>) -> u64 {
         let board = view.scoreboard;
         let Some((span, cursor)) = self.span.and_then(|s| Some((s, board.get(s.cursor)?))) else {
@@ -109,7 +110,7 @@ impl GoBackN {
         cursor.start - board.una() + beyond.map_or(0, |s| board.nxt() - s.start)
     }
 
-    /// Returns the next segment to retransmit, when the window has room for it.
+    /// Returns the next segment to retransmit when the window permits it.
     pub(super) fn next(&self) -> Option<Next> {
         self.span.map(|span| Next::Retransmit {
             id: span.cursor,
@@ -125,7 +126,7 @@ mod tests {
     use crate::catalog::Dialect;
     use crate::testing::{Setup, ack, coin};
 
-    /// Returns a timeline with six segments in flight and all answers lost: the timer expires at 1000 ms.
+    /// Returns a timeline with six segments in flight and all ACKs lost: the timer expires at 1000 ms.
     fn after_the_timeout() -> crate::testing::Timeline {
         let mut t = Setup::new(reno::entry()).window(6.0).start(100);
         assert_eq!(t.sent(), "new:0 new:1 new:2 new:3 new:4 new:5");
@@ -140,7 +141,7 @@ mod tests {
         assert_eq!(t.receive(1100, ack(1)), "rto:1 rto:2");
         assert_eq!(t.in_flight(), 2.0);
         assert_eq!(t.receive(1200, ack(2)), "rto:3 rto:4");
-        // From ssthresh = 3 on, in congestion avoidance: this ACK releases no third segment.
+        // ssthresh = 3 is reached, and congestion avoidance begins: this ACK does not permit a third segment.
         assert_eq!(t.receive(1201, ack(3)), "rto:5");
         // The cursor has reached the end: new data follows, and FlightSize counts again.
         assert_eq!(t.receive(1300, ack(4)), "new:6");
@@ -149,11 +150,11 @@ mod tests {
 
     #[test]
     fn the_cumulative_ack_jumps_over_the_cursor() {
-        // Only 0 was lost: its ACK covers everything that the receiver had kept.
+        // Only segment 0 was lost: the ACK of its retransmission covers everything that the receiver had stored.
         let mut t = after_the_timeout();
         assert_eq!(t.receive(1100, ack(6)), "new:6 new:7");
 
-        // 0 and 4 were lost: the cursor jumps from 1 to 4.
+        // Segments 0 and 4 were lost: the cursor jumps from 1 to 4.
         let mut t = after_the_timeout();
         assert_eq!(t.receive(1100, ack(4)), "rto:4 rto:5");
         assert_eq!(t.receive(1200, ack(6)), "new:6 new:7 new:8");

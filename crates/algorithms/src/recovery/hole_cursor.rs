@@ -1,16 +1,16 @@
-//! Position in the scoreboard that only moves forward, and the sacked bytes below it.
+//! Position in the scoreboard that only moves forward, and the number of sacked bytes below it.
 //!
-//! SACK's `HighRxt`, FACK's `retran_data` and Momentary's `retransmit` are all such a cursor: it stands on the next
-//! hole to retransmit, so the missing bytes below it are those that have been retransmitted and not yet reported.
+//! SACK's `HighRxt`, FACK's `retran_data` and Momentary's `retransmit` all correspond to such a cursor. It is at the
+//! next hole to retransmit, so the missing bytes below it have been retransmitted and are not yet reported.
 
 use dupack_tcp::facts::AckFacts;
 use dupack_tcp::scoreboard::{DeliveredBy, Reported, Scoreboard, Segment, SegmentId};
 
-/// Cursor over outstanding segments that knows how many bytes below it are sacked.
+/// Cursor over outstanding segments that stores the number of sacked bytes below it.
 ///
-/// It is amortised O(1): it passes each segment once between two `rewind`s, and those come once per loss event. The
-/// number of sacked bytes below it is kept by difference, as the scoreboard does not report sacked segments again when
-/// they are cumulatively acknowledged.
+/// Its cost is amortised O(1): it passes each segment once between two calls of `rewind`, which happen once per loss
+/// event. The number of sacked bytes below the cursor is updated by differences, because the scoreboard does not report
+/// sacked segments again when they are cumulatively acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HoleCursor {
     id: SegmentId,
@@ -29,8 +29,8 @@ impl HoleCursor {
         self.skip_sacked(board);
     }
 
-    /// Moves back to the first hole, and returns it, if it begins before `limit`. Otherwise the cursor stays:
-    /// retransmitted segments are not retransmitted again for an ACK that points at nothing.
+    /// Moves back to the first hole and returns it, if the hole begins before `limit`. Otherwise the cursor does not
+    /// move: segments that have been retransmitted are not retransmitted again for an ACK that reveals no hole.
     pub(super) fn rewind_below<'a>(
         &mut self,
         board: &'a Scoreboard,
@@ -43,14 +43,14 @@ impl HoleCursor {
         Some(hole)
     }
 
-    /// Moves to the position of the next new segment.
+    /// Moves to the end of the outstanding segments, where the next new segment will be.
     pub(super) fn leap_to_end(&mut self, board: &Scoreboard) {
         self.id = board.end();
         self.sacked_below = board.sacked_bytes();
         self.sacked_total = self.sacked_below;
     }
 
-    /// Takes an ACK. The cursor stays, or moves to the first outstanding segment if the cumulative ACK went past it.
+    /// Processes an ACK. The cursor moves only if the cumulative ACK went past it, to the first outstanding segment.
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         // Sacked bytes that the cumulative ACK has passed.
         let departed = (self.sacked_total + ack.sacked_bytes).saturating_sub(board.sacked_bytes());
@@ -69,7 +69,7 @@ impl HoleCursor {
         }
     }
 
-    /// Moves past the segment on which it stands, sacked or not.
+    /// Moves past the current segment, sacked or not.
     pub(super) fn step(&mut self, board: &Scoreboard) {
         if let Some(segment) = board.get(self.id) {
             if segment.reported == Reported::Sacked {
@@ -100,38 +100,38 @@ impl HoleCursor {
         self.skip_sacked(board);
     }
 
-    /// Returns the segment on which it stands; the end of what is outstanding if there is none.
+    /// Returns the current segment, or the end of the outstanding segments if there is none.
     pub(super) const fn id(&self) -> SegmentId {
         self.id
     }
 
-    /// Returns the segment on which it stands, if that is a hole that begins before `limit`.
+    /// Returns the current segment if it is a hole that begins before `limit`.
     pub(super) fn hole<'a>(&self, board: &'a Scoreboard, limit: u64) -> Option<&'a Segment> {
         board
             .get(self.id)
             .filter(|s| s.reported == Reported::Missing && s.start < limit)
     }
 
-    /// Returns the offset at which it stands.
+    /// Returns the offset of the current segment.
     pub(super) fn offset(&self, board: &Scoreboard) -> u64 {
         if self.id == board.first() {
-            // It stands there as long as nothing is lost, and this is cheaper.
+            // This is the case while nothing is lost, and it is cheaper.
             return board.una();
         }
         board.get(self.id).map_or(board.nxt(), |s| s.start)
     }
 
-    /// Returns the number of sacked bytes at and above it.
+    /// Returns the number of sacked bytes at and above the cursor.
     pub(super) fn sacked_above(&self, board: &Scoreboard) -> u64 {
         board.sacked_bytes() - self.sacked_below
     }
 
-    /// Returns the number of bytes below it that are outstanding and not sacked.
+    /// Returns the number of bytes below the cursor that are outstanding and not sacked.
     pub(super) fn missing_below(&self, board: &Scoreboard) -> u64 {
         self.offset(board) - board.una() - self.sacked_below
     }
 
-    /// Returns the number of bytes at and above it that are outstanding and not sacked.
+    /// Returns the number of bytes at and above the cursor that are outstanding and not sacked.
     pub(super) fn missing_above(&self, board: &Scoreboard) -> u64 {
         board.nxt() - self.offset(board) - self.sacked_above(board)
     }

@@ -2,8 +2,8 @@
 //!
 //! Kang, Park, Mo, "Implementation and evaluation of a new TCP loss recovery architecture", EURASIP JWCN 2012:149.
 //!
-//! WAITLIST holds the segments in flight in the order in which they were sent, RTXLIST the segments known to be lost;
-//! see `two_lists.rs`. An ACK belongs to the transmission X that caused it, and counts once against every
+//! WAITLIST contains the segments in flight in the order in which they were sent, RTXLIST the segments known to be
+//! lost; see `two_lists.rs`. An ACK is attributed to the transmission X that caused it, and counts once against every
 //! unacknowledged transmission that is not newer than X:
 //!
 //! ```text
@@ -14,15 +14,14 @@
 //! RTO:     set by a transmission into an empty pipe, reset by an advance of the cumulative ACK
 //! ```
 //!
-//! The neighbours: SACK and FACK count segments *above* a hole, so they never find a lost retransmission. LE and
-//! RACK-TLP count segments sent *later*, so they do. RACK waits for a time to pass, LE for a number of ACKs. Neither
-//! Momentary nor LE freezes the window, but Momentary still has one loss episode at a time; LE has none. The count of
-//! bytes in flight is exact even when most of a window is lost, so the ACK clock continues: this is the main point of
-//! LE.
+//! For comparison: SACK and FACK count segments *above* a hole, so they never detect a lost retransmission. LE and
+//! RACK-TLP count segments sent *later*, so they do. RACK waits for a time, LE for a number of ACKs. Neither Momentary
+//! nor LE freezes the window, but Momentary still has one loss episode at a time; LE has none. The number of bytes in
+//! flight is exact even when most of a window is lost, so the ACK clock continues: this is the main point of LE.
 //!
 //! # Why there is no scan
 //!
-//! The rule as written scans WAITLIST on every ACK. This is not necessary. Number the ACKs that count. Stamp a
+//! The rule in the paper scans WAITLIST on every ACK. This is not necessary. Number the ACKs that count. Stamp a
 //! transmission with *(its value, ACKs counted before it)*, where the value is its TSval or its order, and ACK number n
 //! with *(value of its X, n)*. Values never decrease with the order of sending.
 //!
@@ -30,37 +29,38 @@
 //! where k is `dup_threshold`. Proof: an ACK raises e's dupCnt if and only if e was on WAITLIST when it came and
 //! value(X) ≥ value(e). If value(X) > value(e), X was sent after e, so e had been sent when the ACK came: the first
 //! component decides, correctly. If the values are equal, e had been sent if and only if n > ACKs counted before e: the
-//! second component decides, correctly. So dupCnt(e) is the number of ACK stamps above e's stamp, and that is at least
-//! k if and only if the k-th largest is above it. (An acknowledged transmission never comes back, so an e that is still
-//! unacknowledged was unacknowledged at every ACK.) ∎
+//! second component decides, correctly. So dupCnt(e) is the number of ACK stamps above e's stamp, and this number is at
+//! least k if and only if the k-th largest is above it. (An acknowledged transmission never comes back, so an e that is
+//! still unacknowledged was unacknowledged at every ACK.) ∎
 //!
-//! Stamps never decrease along WAITLIST, so the lost transmissions are always a prefix of it: take from its head until
-//! one is not lost. ACK stamps mostly arrive in ascending order; a late one is inserted from the back among the k that
-//! are kept. With that, everything is amortised O(1).
+//! Stamps never decrease along WAITLIST, so the lost transmissions are always a prefix of it: they are removed from its
+//! head until one is not lost. ACK stamps mostly arrive in ascending order; a late one is inserted from the back among
+//! the k stamps that are kept. Everything is therefore amortised O(1).
 //!
-//! The argument does not need a constant k: dupCnt(e) depends on stamps alone, and the rule holds at every ACK with the
-//! k of the moment, *the k-th newest transmission acknowledged*. So `threshold = adaptive`, which raises k with the
-//! reordering seen (§2.3.4's future work, `le/reordering.rs`), costs the same: the number of stamps kept is the
-//! greatest k allowed. What was judged lost before k rose stays lost; k falls only when a timeout has emptied WAITLIST.
+//! The argument does not need a constant k: dupCnt(e) depends only on stamps, and the rule holds at every ACK with the
+//! current k, *the k-th newest transmission acknowledged*. Therefore `threshold = adaptive`, which raises k with the
+//! observed reordering (§2.3.4's future work, `le/reordering.rs`), has the same cost: the number of stamps kept is the
+//! maximum of k. Transmissions that were judged lost before k was raised stay lost; k is lowered only when a timeout
+//! has emptied WAITLIST.
 //!
 //! # Readings
-//! - Every acknowledged entry leaves WAITLIST, older than X or not (§4.3 rather than §2.2.1).
+//! - Every acknowledged entry is removed from WAITLIST, older than X or not (§4.3 rather than §2.2.1).
 //! - `first_retransmit`: §2.2.2 sends while in flight < cwnd. The proof of the observation
-//!   in §2.2.4 needs more: the third duplicate ACK sends the head of RTXLIST *while* it cuts
-//!   the window. Without that, three survivors in the middle of a window leave the bytes in flight above
-//!   the new window, nothing is sent, no ACK comes, and only the timer helps.
-//! - `opening`: §3.3.1 replaces the loss recovery of Reno and nothing else, so the window opens
-//!   as Reno's does, with ACKs that advance the cumulative acknowledgment. Since there is no
-//!   separate period for recovery (§2.2.3), one can also read that every ACK that delivers something
-//!   opens it: `delivery`. The ACK that begins a loss event does not.
+//!   in §2.2.4 needs more: the third duplicate ACK sends the head of RTXLIST *while* it reduces
+//!   the window. Otherwise, if three segments in the middle of a window survive, the bytes in flight stay above
+//!   the new window, nothing is sent, no ACK arrives, and only the timer helps.
+//! - `opening`: §3.3.1 replaces the loss recovery of Reno and nothing else, so the window grows
+//!   as in Reno, on ACKs that advance the cumulative acknowledgment. Since there is no
+//!   separate period for recovery (§2.2.3), another reading is that every ACK that delivers something
+//!   increases the window: `delivery`. The ACK that begins a loss event does not.
 //! - `dup_count`: §2.2.1 counts by the order of transmission, the kernel code of §4.3 by the
 //!   sequence number (`sequence`, `le/by_sequence.rs`). There the echoed order (§4.2) is used to time
-//!   segments and not to judge them.
+//!   segments and not to detect losses.
 //! - `rto_timer`: §2.2.4 restarts the timer when the cumulative ACK advances, and at no other time
-//!   while something is in flight. As LE sends on while a segment is repaired, that may take several
-//!   round trips; a timer that a retransmission of the first segment restarts is an option.
-//! - "An RTT" is the smoothed one. A timeout is a reduction too.
-//! - For a peer that declines SACK, LE is a different algorithm, which counts duplicate ACKs (§4.3):
+//!   while something is in flight. LE continues to send while a segment is being repaired, so this may take several
+//!   round trips. Optionally, a retransmission of the first segment restarts the timer.
+//! - "An RTT" is the smoothed round-trip time. A timeout is a reduction, too.
+//! - For a peer that does not permit SACK, LE is a different algorithm, which counts duplicate ACKs (§4.3):
 //!   `le/without_sack.rs`.
 
 use alloc::boxed::Box;
@@ -99,32 +99,32 @@ pub const TRANSMISSION_ORDER: LossRule = LossRule::new(&RuleWords {
 /// Method to find the transmission that caused an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Cause {
-    // §4.2's alternative: the last sent of those it reports.
-    /// from what the ACK reports for the first time
+    // The alternative of §4.2: the latest of the transmissions that the ACK reports.
+    /// from the segments that the ACK reports for the first time
     Inferred,
     // §2.2.1.
-    /// by a fine timestamp, echoed by the ACK
+    /// by a timestamp of fine resolution, which the ACK echoes
     Timestamp,
     // §4.2.
-    /// by the transmission order, echoed by the ACK
+    /// by the transmission order, which the ACK echoes
     OrderEcho,
 }
 
 /// Condition for the first retransmission of a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum FirstRetransmit {
-    /// none: it leaves as the window is cut
+    /// none: the segment is sent when the window is reduced
     Immediate,
-    /// room in the window
+    /// the window permits it
     Window,
 }
 
-/// ACKs that open the window.
+/// ACKs that increase the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Opening {
-    /// all that deliver something, duplicate or not
+    /// all ACKs that deliver something, duplicate or not
     Delivery,
-    /// those that advance the cumulative acknowledgment
+    /// ACKs that advance the cumulative acknowledgment
     Advance,
 }
 
@@ -138,23 +138,24 @@ impl Opening {
     }
 }
 
-/// Point in the order of sending, or the point up to which an ACK reaches; compared in this order.
+/// Position in the order of sending, or the position up to which an ACK counts. Stamps are compared by `value`, then by
+/// `acks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stamp {
     /// TSval (unwrapped) or order of the transmission.
     value: u64,
-    /// ACKs counted before the transmission, or up to and including the ACK.
+    /// Number of ACKs counted before the transmission, or up to and including the ACK.
     acks: u64,
 }
 
-/// Tag of a segment's last transmission.
+/// State of a segment's last transmission.
 #[derive(Clone, Copy, Debug)]
 struct Tag {
     stamp: Stamp,
     timestamp: Option<u32>,
 }
 
-/// Largest stamps of ACKs so far, ascending.
+/// Largest stamps of ACKs so far, in ascending order.
 #[derive(Clone, Debug)]
 struct LargestStamps {
     stamps: VecDeque<Stamp>,
@@ -162,7 +163,7 @@ struct LargestStamps {
 }
 
 impl LargestStamps {
-    /// Keeps the `kept` largest: the greatest threshold that will be used.
+    /// Keeps the `kept` largest stamps. `kept` must be the maximum threshold that will be used.
     fn new(kept: usize) -> Self {
         Self {
             stamps: VecDeque::new(),
@@ -178,12 +179,12 @@ impl LargestStamps {
         }
     }
 
-    /// Returns how many of the kept stamps are larger than `stamp`.
+    /// Returns the number of kept stamps that are larger than `stamp`.
     fn above(&self, stamp: Stamp) -> usize {
         self.stamps.len() - self.stamps.partition_point(|&s| s <= stamp)
     }
 
-    /// Returns the `k`-th largest, if there were as many.
+    /// Returns the `k`-th largest stamp, if there are that many.
     fn kth(&self, k: usize) -> Option<Stamp> {
         let index = self.stamps.len().checked_sub(k)?;
         self.stamps.get(index).copied()
@@ -197,11 +198,11 @@ pub struct Le {
     first_retransmit: FirstRetransmit,
     opening: Opening,
     rto_timer: RtoPolicy,
-    /// Threshold in force.
+    /// Current threshold.
     dup_threshold: usize,
-    /// Count by sequence number, if it is not by the order of transmission.
+    /// Count by sequence number; `None` if the count is by the order of transmission.
     by_sequence: Option<Box<BySequence>>,
-    /// Reordering seen, if the threshold adapts.
+    /// Observed reordering, if the threshold is adaptive.
     reordering: Option<Box<Reordering>>,
     lists: TwoLists<Tag>,
     largest: LargestStamps,
@@ -211,7 +212,7 @@ pub struct Le {
     /// Value of the last ACK's X.
     last_cause: Option<u64>,
     last_loss_time: Option<Instant>,
-    /// The next retransmission leaves whatever the window says.
+    /// The next retransmission is sent even if the window does not permit it.
     fast_retransmit: bool,
 }
 
@@ -247,7 +248,7 @@ impl Le {
         }
     }
 
-    /// Returns the value of a transmission: it never decreases.
+    /// Returns the value of a transmission. Values never decrease.
     fn value(&self, sent: &Sent) -> u64 {
         match (self.cause, sent.timestamp) {
             (Cause::Timestamp, Some(timestamp)) => match self.last_value {
@@ -286,8 +287,8 @@ impl Le {
         last.checked_sub(u64::from(behind))
     }
 
-    /// Returns the value of the last sent of the transmissions that the ACK reports for the first time: one of them, or
-    /// a later one, caused it.
+    /// Returns the value of the latest transmission among those that the ACK reports for the first time. This
+    /// transmission caused the ACK, unless a later one did.
     fn inferred_value(&self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<u64> {
         let values = ack.delivered.iter().filter_map(|delivered| {
             let tag = self.lists.tag(delivered.id)?;
@@ -297,7 +298,7 @@ impl Le {
         values.max()
     }
 
-    /// Raises the threshold, if it adapts, by the reordering that the ACK shows. Must be called before the ACK is
+    /// Raises the threshold, if it is adaptive, by the reordering that the ACK shows. Must be called before the ACK is
     /// counted.
     fn adapt(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         let Some(reordering) = &mut self.reordering else {
@@ -310,12 +311,12 @@ impl Le {
         });
         self.dup_threshold = self.dup_threshold.max(least);
         if view.scoreboard.is_empty() {
-            // All later transmissions are newer than these.
+            // All later transmissions are newer than these stamps.
             self.largest.stamps.clear();
         }
     }
 
-    /// Returns the rule by which it judges.
+    /// Returns the rule of loss detection.
     const fn rule(&self) -> LossRule {
         match self.by_sequence {
             None => TRANSMISSION_ORDER,
@@ -353,7 +354,7 @@ impl Le {
         found
     }
 
-    /// Returns `true` if a loss found now begins a loss event (§2.2.3).
+    /// Returns `true` if a loss detected now begins a loss event (§2.2.3).
     fn begins_event(&self, view: &View<'_>) -> bool {
         let rtt = view.rtt.srtt().unwrap_or_default();
         self.last_loss_time
@@ -423,7 +424,8 @@ impl Recovery for Le {
         }
     }
 
-    /// No echo names the segments that were cut: they are all lost, and their stamps are those of future transmissions.
+    /// After a change of the segment size, all segments are lost: no echo names them. Their new stamps do not matter,
+    /// because they will be retransmitted.
     fn on_cut(&mut self, view: &View<'_>) {
         let unsent = Tag {
             stamp: Stamp {
@@ -451,8 +453,8 @@ impl Recovery for Le {
         self.fast_retransmit = false;
     }
 
-    /// The segments that a timeout took for lost are in flight again. The judgement by the order of transmission stays, as the ACKs
-    /// have not changed: there is no recovery to leave.
+    /// The segments that a timeout considered lost are in flight again. Losses detected by the order of transmission
+    /// remain, because the ACKs have not changed. There is no recovery to leave.
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         if spurious.after == Reduction::Timeout {
             let by_timer = |rule| rule == LossRule::TIMEOUT;
@@ -462,7 +464,7 @@ impl Recovery for Le {
         Reversal::Done(None)
     }
 
-    // `allowance` calls it for each segment.
+    // `allowance` calls this for each segment.
     #[inline(always)]
     fn lost_bytes(&self) -> Option<u64> {
         Some(self.lists.judged_bytes())
@@ -515,7 +517,7 @@ struct LeParameters {
         default = FirstRetransmit::Immediate,
     )]
     first_retransmit: FirstRetransmit,
-    /// ACKs that open the window
+    /// ACKs that increase the window
     #[parameter(
         source = "LE §3.3.1 replaces Reno's loss recovery and nothing else, and Reno's window opens \
                   with new ACKs",
@@ -527,14 +529,14 @@ struct LeParameters {
         default = RtoPolicy::Advance,
     )))]
     timer: RtoTimerParameters,
-    /// use of `dup_threshold`: fixed, or a start value (dup_count = order)
+    /// use of `dup_threshold`: fixed threshold, or initial value (dup_count = order)
     #[parameter(
         basic,
         source = "LE §2.2.1; §2.3.4 proposes a variable one",
         default = ThresholdRule::Fixed,
     )]
     threshold: ThresholdRule,
-    /// greatest value of an adaptive threshold (threshold = adaptive)
+    /// maximum of an adaptive threshold (threshold = adaptive)
     #[parameter(
         source = "Linux, sysctl tcp_max_reordering",
         range = 1..=1000,
@@ -542,7 +544,7 @@ struct LeParameters {
         default = 300,
     )]
     threshold_max: u32,
-    /// event that returns the threshold to `dup_threshold` (threshold = adaptive)
+    /// event that resets the threshold to `dup_threshold` (threshold = adaptive)
     #[parameter(source = "Linux, tcp_enter_loss", default = Decay::Timeout)]
     threshold_decay: Decay,
 }

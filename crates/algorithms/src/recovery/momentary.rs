@@ -1,36 +1,36 @@
-//! Momentary: no recovery phase; halve once, and continue with additive increase.
+//! Momentary: no recovery phase; the window is halved once, and additive increase continues.
 //!
 //! J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm: A New Look at the Traditional Problem of TCP, IEICE
 //! Trans. Commun. E92-B(12), 2009, algorithms 1 and 2. Loss detection and the window are decoupled: after three
-//! duplicate ACKs the holes below the forward ACK are lost, the window is halved, and from then on it slides and grows
-//! as if they had arrived.
+//! duplicate ACKs the holes below the forward ACK are lost and the window is halved. From then on the window slides and
+//! grows as if the lost segments had arrived.
 //!
 //! ```text
 //! moment_ack  normal mode: the cumulative ACK;   recovery mode: the forward ACK
 //! may send    (moment_ack, moment_ack + cwnd − retransmit]
 //!             here: in flight = snd.nxt − moment_ack + retransmit
 //! order       holes first, lowest first; then new data
-//! growth      in recovery mode every ACK, duplicate or not, is worth one increase
+//! growth      in recovery mode, every ACK, duplicate or not, causes one increase
 //! ends        when everything outstanding at the loss is cumulatively acknowledged
 //! ```
 //!
 //! `retransmit` is the data that has been retransmitted and is neither acknowledged nor sacked. There is no fast
 //! retransmit beyond the window: the third duplicate ACK moves `moment_ack` to the forward ACK at once (the example of
-//! figure 2 needs it), and then the halved window decides what is sent. In normal mode the first two duplicate ACKs
-//! release one new segment each (figure 3(d): "2 + 3").
+//! figure 2 requires it), and then the halved window determines what is sent. In normal mode, each of the first two
+//! duplicate ACKs permits one new segment (figure 3(d): "2 + 3").
 //!
-//! Readings of what the paper leaves open:
-//! - A segment first sent after the loss was detected may be lost, too, before recovery mode ends.
-//!   It is a new loss event, found as the first was, by three ACKs that report something above it,
-//!   and halves the window again. As the report takes a round trip, there is at most one in each
-//!   (`new_loss = halve`). `new_loss = ignore` retransmits it and leaves the window unchanged.
-//! - A lost retransmission is found by the timer only.
+//! Readings where the paper is not specific:
+//! - A segment first sent after the loss was detected may also be lost, before recovery mode ends.
+//!   This is a new loss event. It is detected like the first one, by three ACKs that report something above the
+//!   segment, and halves the window again. The report takes a round trip, so there is at most one event per round trip
+//!   (`new_loss = halve`). `new_loss = ignore` retransmits the segment and leaves the window unchanged.
+//! - A lost retransmission is detected only by the timer.
 //! - After a timeout everything outstanding is lost, recovery mode ends, sacked segments are not
-//!   retransmitted, and no loss event begins before all of it is acknowledged.
+//!   retransmitted, and no loss event begins before all of this data is acknowledged.
 //!
-//! The neighbours: FACK slides its window by the same forward ACK, but does not wait for three duplicate ACKs, sends
-//! nothing before the loss is detected, and does not let the window grow before the end. SACK takes a hole for lost
-//! only if enough above it is sacked.
+//! For comparison: FACK slides its window by the same forward ACK, but does not wait for three duplicate ACKs, sends
+//! nothing before the loss is detected, and does not let the window grow before the end. SACK considers a hole lost
+//! only if enough data above it is sacked.
 //!
 //! Cost: two cursors that only move forward (`hole_cursor`); amortised O(1).
 
@@ -55,7 +55,7 @@ pub const HOLE_BELOW_FORWARD_ACK: LossRule = LossRule::new(&RuleWords {
     meaning: "hole below the forward ACK",
 });
 
-/// Momentary recovery.
+/// Momentary recovery. See the [module](self).
 #[derive(Debug)]
 struct Momentary {
     smss: u32,
@@ -64,23 +64,23 @@ struct Momentary {
     new_loss: NewLoss,
     rto_timer: RtoPolicy,
     mode: Mode,
-    /// Next hole to retransmit: the missing bytes below it are `retransmit`.
+    /// Next hole to retransmit; the missing bytes below it are `retransmit`.
     holes: HoleCursor,
     /// First segment that is not sacked and belongs to no loss event yet.
     fresh: HoleCursor,
-    /// Number of ACKs that reported something above `fresh` at its present position: in normal mode, the duplicate
-    /// ACKs.
+    /// Number of ACKs that reported something above the current position of `fresh`. In normal mode, these are the
+    /// duplicate ACKs.
     reports: u32,
-    /// End of what was outstanding at the last timeout; it is all lost.
+    /// End of the data that was outstanding at the last timeout; all of it is lost.
     rto_edge: u64,
 }
 
-/// Meaning of a loss among segments first sent after the loss event.
+/// Treatment of a loss among segments first sent after the loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum NewLoss {
     /// a new loss event, at most one per round trip
     Halve,
-    /// part of the same event: retransmitted, and the window unchanged
+    /// part of the same event: the segment is retransmitted, and the window is unchanged
     Ignore,
 }
 
@@ -88,7 +88,7 @@ enum NewLoss {
 enum Mode {
     Normal,
     Recovery {
-        /// End of what was outstanding at the loss event.
+        /// End of the data that was outstanding at the loss event.
         until: u64,
     },
 }
@@ -178,7 +178,7 @@ impl Recovery for Momentary {
         if sent.segment.transmissions > 1 {
             self.holes.pass(sent.id, view.scoreboard);
             if let Mode::Recovery { until } = &mut self.mode {
-                // Only `ignore` retransmits beyond it: the mode lasts until that is repaired, too.
+                // Only `ignore` retransmits beyond `until`. The mode then lasts until that segment is repaired, too.
                 *until = (*until).max(sent.segment.end());
             }
         }
@@ -194,7 +194,7 @@ impl Recovery for Momentary {
             rto: self.rto_timer.on_ack(ack),
             ..Outcome::default()
         };
-        // Algorithm 1: in recovery mode the increase comes first, so the last ACK has it, too.
+        // Algorithm 1: in recovery mode the increase comes first, so the last ACK also causes one.
         outcome.growth = match self.mode {
             Mode::Recovery { .. } if ack.kind != AckKind::Other => Growth::EveryAck,
             Mode::Normal if ack.acked_bytes > 0 => Growth::Acked,
@@ -222,7 +222,7 @@ impl Recovery for Momentary {
         self.reports = 0;
     }
 
-    /// Recovery mode ends, and a loss among the segments that a timeout took for lost is a new one.
+    /// Recovery mode ends. A loss among the segments that a timeout considered lost is a new loss event.
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         let board = view.scoreboard;
         self.mode = Mode::Normal;
@@ -278,7 +278,7 @@ struct MomentaryParameters {
     counting: DupThreshold,
     #[embed]
     limited_transmit: LimitedTransmit,
-    /// meaning of a loss among segments first sent after a loss event
+    /// treatment of a loss among segments first sent after a loss event
     #[parameter(basic, source = "left open by the paper; our reading", default = NewLoss::Halve)]
     new_loss: NewLoss,
     #[embed(change(rto_timer(default(

@@ -1,8 +1,8 @@
 //! NewReno: fast recovery that lasts until everything outstanding at the loss is acknowledged.
 //!
-//! RFC 6582 §3.2 (Hoe, SIGCOMM 1996). It begins as Reno does, with `recover` = SND.NXT. An ACK below `recover` is
-//! *partial*: it points at the next lost segment, which is retransmitted at once, one per round trip. An ACK of
-//! `recover` or more is *full* and ends the recovery.
+//! RFC 6582 §3.2 (Hoe, SIGCOMM 1996). It begins as in Reno, with `recover` = SND.NXT. An ACK below `recover` is
+//! *partial*: it shows the next lost segment, which is retransmitted at once, so one is repaired per round trip. An ACK
+//! of `recover` or more is *full* and ends the recovery.
 //!
 //! ```text
 //! third duplicate ACK   inflation = 3 SMSS              in flight = FlightSize − inflation
@@ -10,21 +10,21 @@
 //! partial ACK           inflation −= acked              (may fall below zero)
 //!                       inflation += SMSS               if acked ≥ SMSS
 //! full ACK              inflation = 0, and cwnd = min(cwnd, …):
-//!   full_ack = alg1     FlightSize + SMSS,              then the same ACK opens the window
+//!   full_ack = alg1     FlightSize + SMSS,              then the same ACK increases the window
 //!              alg2     FlightSize + SMSS
 //!              alg3     max(FlightSize, SMSS) + SMSS    RFC 6582 §3.2 step 3
-//!              keep     cwnd,                           then the same ACK opens the window
+//!              keep     cwnd,                           then the same ACK increases the window
 //! ```
 //!
 //! FlightSize is the data outstanding after the ACK. If it is zero, alg2 leaves one segment, and a receiver that delays
-//! ACKs makes the sender wait for it: draft-nishida-newreno- modification §4 shows three ways to get there and proposes
-//! alg3, which RFC 6582 adopted. RFC and draft write ssthresh where this file has cwnd. After a loss taken for
-//! congestion the two are equal, except for ns-2's arithmetic (`full_ack_from`). After any other loss the response may
-//! have set them to different values, and cwnd is the one that was inflated.
+//! ACKs makes the sender wait: draft-nishida-newreno-modification §4 shows three ways in which this happens and
+//! proposes alg3, which RFC 6582 adopted. The RFC and the draft use ssthresh where this file uses cwnd. After a
+//! congestion loss, the two are equal, except for ns-2's arithmetic (`full_ack_from`). After any other loss, the
+//! response may have set them to different values, and cwnd is the one that was inflated.
 //!
-//! The neighbours: Reno leaves fast recovery at the first new ACK. SACK recoveries see all holes at once and repair
-//! more than one per round trip. `variant` is the effect of partial ACKs on the timer: slow-but-steady continues
-//! however many round trips it takes, impatient gives up for slow start if many segments were lost (RFC 6582 §4).
+//! For comparison: Reno leaves fast recovery at the first new ACK. SACK recoveries see all holes at once and repair
+//! more than one per round trip. `variant` is the effect of partial ACKs on the timer: slow-but-steady continues for
+//! any number of round trips, impatient returns to slow start if many segments were lost (RFC 6582 §4).
 
 use alloc::boxed::Box;
 
@@ -40,7 +40,7 @@ use super::go_back_n::GoBackN;
 use super::reno::TimerParameters;
 use crate::catalog::{Choice, Context, Entry, Linux, Parameters};
 
-/// Rule of a partial acknowledgment that points at the segment (RFC 6582 §3.2).
+/// Rule of a partial acknowledgment that shows the loss of the segment (RFC 6582 §3.2).
 pub const PARTIAL_ACK: LossRule = LossRule::new(&RuleWords {
     name: "partial",
     meaning: "partial ACK",
@@ -53,7 +53,7 @@ pub(super) struct NewReno {
     dup_acks: DuplicateAcks,
     resend: GoBackN,
     recovery: Option<FastRecovery>,
-    /// Retransmission that is due at once, and its reason.
+    /// Retransmission to be sent at once, and its reason.
     retransmit: Option<(SegmentId, LossRule)>,
     smss: i64,
 }
@@ -61,7 +61,7 @@ pub(super) struct NewReno {
 /// State of fast recovery.
 #[derive(Clone, Copy, Debug)]
 struct FastRecovery {
-    /// Bytes by which the window is inflated; negative if partial ACKs deflated it further.
+    /// Bytes by which the window is inflated; negative if partial ACKs deflated it by more than the inflation.
     inflation: i64,
     partial_acks: u32,
     /// New segments sent since the last ACK.
@@ -70,14 +70,14 @@ struct FastRecovery {
     deflated_from: Option<f64>,
 }
 
-/// Parameters.
+/// NewReno's parameters, in the form in which the algorithm uses them.
 #[derive(Clone, Copy, Debug)]
 struct Policy {
     variant: Variant,
     full_ack: FullAck,
     full_ack_from: FullAckFrom,
     deflation: Deflation,
-    /// Greatest number of new segments per ACK in fast recovery.
+    /// Maximum number of new segments per ACK in fast recovery.
     burst_max: u64,
     at_fast_retransmit: RtoTimer,
 }
@@ -85,45 +85,45 @@ struct Policy {
 /// Partial ACKs that restart the retransmission timer (RFC 6582 §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Variant {
-    /// the first of a recovery
+    /// the first partial ACK of a recovery
     Impatient,
-    /// every one
+    /// every partial ACK
     SlowButSteady,
 }
 
 /// Window after a full ACK. See the [module](self).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum FullAck {
-    /// FlightSize + SMSS, and the same ACK opens it
+    /// FlightSize + SMSS, and the same ACK increases it
     Alg1,
     /// FlightSize + SMSS
     Alg2,
     /// max(FlightSize, SMSS) + SMSS
     Alg3,
-    /// unchanged, and the same ACK opens it
+    /// unchanged, and the same ACK increases it
     Keep,
 }
 
-/// Start value of a full ACK that sets the window anew.
+/// Initial value of cwnd for a full ACK that sets the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum FullAckFrom {
-    /// ssthresh as written: at least two segments, and deflation is reversed
+    /// ssthresh, as specified: at least two segments, and deflation is reversed
     Ssthresh,
-    /// cwnd as it is
+    /// the current cwnd
     Cwnd,
 }
 
-/// Quantity that shrinks when a partial ACK covers more than the inflation.
+/// Quantity that is reduced when a partial ACK covers more than the inflation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Deflation {
-    /// the inflation, below zero until the recovery ends
+    /// the inflation, which is below zero until the recovery ends
     Inflation,
     /// the window itself, permanently
     Window,
 }
 
 impl FullAck {
-    /// Returns the bound on cwnd in bytes, if there is one.
+    /// Returns the upper limit of cwnd in bytes, if there is one.
     fn limit(self, flight_size: u64, smss: u64) -> Option<f64> {
         let limit = match self {
             Self::Alg1 | Self::Alg2 => flight_size + smss,
@@ -133,10 +133,10 @@ impl FullAck {
         Some(limit as f64)
     }
 
-    /// Returns the least cwnd before that bound, in bytes, if the full ACK sets it anew.
+    /// Returns the minimum of cwnd before that limit is applied, in bytes, if the full ACK sets the window.
     ///
     /// The draft, and ns-2 with `exit_recovery_fix_`, start from ssthresh. In ns-2's arithmetic cwnd may have fallen
-    /// below it: by deflation, and because the minimum of two segments applies to ssthresh and not to cwnd, so that
+    /// below ssthresh: by deflation, and because the minimum of two segments applies to ssthresh and not to cwnd, so
     /// half of three is 2 and 1.5.
     fn restores(
         self,
@@ -152,7 +152,7 @@ impl FullAck {
         Some(recovery.deflated_from.map_or(least, |cwnd| cwnd.max(least)))
     }
 
-    /// Returns the growth on the same ACK.
+    /// Returns the growth on the full ACK.
     fn growth(self) -> Growth {
         match self {
             Self::Alg1 | Self::Keep => Growth::Acked,
@@ -162,7 +162,7 @@ impl FullAck {
 }
 
 impl NewReno {
-    /// Builds the algorithm with these parameters.
+    /// Creates the recovery with these parameters.
     pub(super) fn new(parameters: &NewRenoParameters, context: &Context) -> Self {
         Self {
             policy: Policy::new(parameters),
@@ -174,25 +174,25 @@ impl NewReno {
         }
     }
 
-    /// Begins to retransmit everything outstanding in order, in place of fast recovery (`bulk_repeat`).
+    /// Begins to retransmit everything outstanding in order, instead of fast recovery (`bulk_repeat`).
     pub(super) fn resend_all(&mut self, rule: LossRule, view: &View<'_>) {
         self.recovery = None;
         self.retransmit = None;
         self.resend.begin(view, rule);
     }
 
-    /// Notes an ACK while everything is retransmitted; it is no sign of a loss.
+    /// Records an ACK while everything is being retransmitted. Such an ACK is no sign of a loss.
     pub(super) fn note_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         self.resend.on_ack(view);
         self.dup_acks.reveal_loss(ack);
     }
 
-    /// Returns the bytes in flight while everything is retransmitted.
+    /// Returns the bytes in flight while everything is being retransmitted.
     pub(super) fn resent_bytes(&self, view: &View<'_>) -> u64 {
         self.resend.flight_size(view)
     }
 
-    /// Returns the next segment while everything is retransmitted, if that is not finished.
+    /// Returns the next segment while everything is being retransmitted, or `None` if the retransmission is complete.
     pub(super) fn next_resent(&self) -> Option<Next> {
         self.resend.next()
     }
@@ -311,7 +311,7 @@ impl Recovery for NewReno {
         }
     }
 
-    /// RFC 6582 §3.2 step 4.
+    /// Handles a timeout (RFC 6582 §3.2 step 4).
     fn on_rto(&mut self, view: &View<'_>) {
         self.dup_acks.on_rto(view);
         self.resend.begin(view, LossRule::TIMEOUT);
@@ -339,7 +339,7 @@ impl Recovery for NewReno {
         self.recovery.map_or(0, |recovery| recovery.inflation)
     }
 
-    // `allowance` calls it for each segment.
+    // `allowance` calls this for each segment.
     #[inline(always)]
     fn in_flight(&self, view: &View<'_>) -> u64 {
         let flight = self.resend.flight_size(view);
@@ -379,7 +379,7 @@ impl Recovery for NewReno {
     }
 }
 
-/// "No limit" is a number that no window reaches.
+/// Number that no burst reaches, for "no limit".
 const BURST_UNLIMITED: u64 = 1_000_000;
 
 /// NewReno's parameters.
@@ -409,14 +409,14 @@ pub struct NewRenoParameters {
         default(rfc = FullAck::Alg3, linux = FullAck::Keep, ns2 = FullAck::Keep),
     )]
     full_ack: FullAck,
-    /// start value of alg1, alg2 and alg3
+    /// initial value of alg1, alg2 and alg3
     #[parameter(
         source = "draft-nishida-newreno-modification §6 and ns-2 exit_recovery_fix_ (ssthresh); they differ in \
                   ns-2's arithmetic alone",
         default = FullAckFrom::Ssthresh,
     )]
     full_ack_from: FullAckFrom,
-    /// quantity that shrinks when a partial ACK covers more than the inflation
+    /// quantity that is reduced when a partial ACK covers more than the inflation
     #[parameter(
         source = "RFC 6582 §3.2 step 3; ns-2 partial window deflation",
         default(
@@ -426,7 +426,7 @@ pub struct NewRenoParameters {
         ),
     )]
     deflation: Deflation,
-    /// greatest number of new segments per ACK during the recovery
+    /// maximum number of new segments per ACK during the recovery
     #[parameter(
         source = "ns-2 allows 2; RFC 6582 does not limit them",
         range = 1..=BURST_UNLIMITED,

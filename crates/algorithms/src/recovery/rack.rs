@@ -1,7 +1,7 @@
-//! RACK-TLP: loss detection by the time of transmission, and a probe for tail loss. Today's standard.
+//! RACK-TLP: loss detection by the time of transmission, and a probe for tail loss. It is the current standard.
 //!
 //! Cheng, Cardwell, Dukkipati, Jha, "The RACK-TLP Loss Detection Algorithm for TCP", RFC 8985; the window in recovery
-//! is RFC 9937's, see [`prr`](super::prr).
+//! follows RFC 9937, see [`prr`](super::prr).
 //!
 //! Let RACK.segment be the most recently *sent* segment that is known to have arrived, and RACK.rtt its round-trip
 //! time. A segment sent before it that has not arrived is lost as soon as it is overdue by more than the reordering
@@ -10,28 +10,29 @@
 //! ```text
 //! lost:  sent before RACK.segment, and  sent_at + RACK.rtt + reo_wnd ≤ now
 //! timer: the last such deadline that has not passed
-//! RTO:   the first segment, and all whose deadline has passed, whatever arrived (§6.3)
+//! RTO:   the first segment, and all whose deadline has passed, regardless of deliveries (§6.3)
 //! ```
 //!
-//! The neighbours: SACK counts segments above a hole, LE counts ACKs of later transmissions, RACK needs one later
-//! transmission and some time. Like LE, and unlike SACK, it finds lost retransmissions; unlike LE it has a recovery
-//! phase, in which the window is cut once and frozen.
+//! For comparison: SACK counts segments above a hole, LE counts ACKs of later transmissions, RACK needs one later
+//! transmission and some time. Like LE, and unlike SACK, it detects lost retransmissions; unlike LE, it has a recovery
+//! phase, in which the window is reduced once and then frozen.
 //!
-//! **Cost.** The RFC scans all segments sent before RACK.segment. Here they are taken off the list of transmissions,
-//! once, into a queue of suspects in the same order; all wait equally long, so the front is lost first and the back
-//! determines the timer. Segments that have arrived meanwhile leave at both ends: amortised O(1) per ACK at any window.
+//! **Cost.** The RFC scans all segments sent before RACK.segment. Here each of them is moved once from the list of
+//! transmissions to a queue of suspects in the same order. All wait equally long, so the front is lost first and the
+//! back determines the timer. Segments that have arrived by then are removed at both ends: amortised O(1) per ACK for
+//! any window.
 //!
-//! Differences from the RFC's letter:
-//! - The engine numbers transmissions, so that number stands for the pair (xmit_ts, end_seq).
-//! - Of several segments that one ACK reports, RACK.rtt is that of the last sent, even if a segment
-//!   sent later had arrived before: the RFC examines them in the order in which they were sent, and
-//!   takes the last. Linux examines the sacked segments first and then the acknowledged ones,
-//!   each in the order of the stream, and takes the last (`rtt_of`).
+//! Differences from the text of the RFC:
+//! - The engine numbers transmissions, so this number replaces the pair (xmit_ts, end_seq).
+//! - If one ACK reports several segments, RACK.rtt is the time of the segment sent last, even if a segment
+//!   sent later had arrived earlier: the RFC examines them in the order in which they were sent, and
+//!   uses the last. Linux examines first the sacked segments and then the acknowledged ones,
+//!   each in the order of the stream, and uses the last (`rtt_of`).
 //! - Linux's timers count in ticks (`timer_tick`).
-//! - min_RTT is the connection's minimum sample, not a windowed one.
+//! - min_RTT is the connection's minimum sample, not a windowed minimum.
 //! - A probe is not scheduled when §7.3 would not send it, so it does not delay the RTO.
-//! - Lost segments are retransmitted in the order in which they were found; the RFC does not specify it.
-//! - Lost retransmissions do not cut the window again within a recovery (as in Linux).
+//! - Lost segments are retransmitted in the order in which they were detected; the RFC does not specify it.
+//! - Lost retransmissions do not reduce the window again within a recovery (as in Linux).
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -55,7 +56,7 @@ use super::two_lists::{Transmission, TwoLists};
 use crate::catalog::linux::{Knob, Place};
 use crate::catalog::{Choice, Context, Entry, InLinux, Needs, Parameters, Switch};
 
-/// Rule of a delivered segment that was sent sufficiently later (RFC 8985 §6.2).
+/// Rule of a segment that a sufficiently later transmission has overtaken (RFC 8985 §6.2).
 pub const OVERTAKEN: LossRule = LossRule::new(&RuleWords {
     name: "rack",
     meaning: "later segment delivered (RACK)",
@@ -68,7 +69,7 @@ mod tests;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// The window is being reduced for a mark of congestion, until SND.UNA goes beyond what was
+    /// The window is being reduced because of a congestion mark, until SND.UNA exceeds the end of the data that was
     /// outstanding (Linux's CWR).
     Reducing {
         point: u64,
@@ -77,7 +78,7 @@ enum Phase {
     Recovery {
         point: u64,
     },
-    /// After a timeout, until SND.UNA reaches what had been sent then.
+    /// State after a timeout, until SND.UNA reaches the end of the data sent by then.
     Loss {
         point: u64,
     },
@@ -91,7 +92,7 @@ struct MostRecent {
     rtt: Duration,
 }
 
-/// Result of a round of loss detection.
+/// Losses found by one run of loss detection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     first: Option<SegmentId>,
@@ -102,9 +103,9 @@ struct Found {
 #[derive(Debug)]
 pub struct RackTlp {
     smss: u32,
-    /// Segments in flight with the TSval of each, and lost segments.
+    /// Segments in flight, each with its TSval, and lost segments.
     lists: TwoLists<Option<u32>>,
-    /// Segments in flight, sent before RACK.segment, but not overdue yet; in order of transmission.
+    /// Segments in flight that were sent before RACK.segment and are not overdue yet, in order of transmission.
     suspects: VecDeque<Transmission>,
     most_recent: Option<MostRecent>,
     reordering: ReorderingWindow,
@@ -118,9 +119,9 @@ pub struct RackTlp {
     prr: Option<Prr>,
     /// `None` without probes.
     tlp: Option<Tlp>,
-    /// Loss that a probe repaired and that is not reported yet.
+    /// Loss that a probe repaired and that has not been reported yet.
     unanswered: Option<Tail>,
-    /// The next retransmission leaves whatever the window says.
+    /// The next retransmission is sent even if the window does not permit it.
     fast_retransmit: bool,
     /// Growth of the window on the ACK that ends a recovery.
     growth_at_exit: Growth,
@@ -171,7 +172,7 @@ impl RackTlp {
         }
     }
 
-    /// Returns `true` if nothing is being repaired.
+    /// Returns `true` if no loss is being repaired.
     const fn is_calm(&self) -> bool {
         matches!(self.phase, Phase::Open | Phase::Reducing { .. })
     }
@@ -198,7 +199,7 @@ impl RackTlp {
         });
     }
 
-    /// Finds lost segments and sets the reordering timer for those that may be lost (§6.2 step 5).
+    /// Detects lost segments, and sets the reordering timer for those that may be lost (§6.2 step 5).
     fn detect_losses(&mut self, view: &View<'_>) -> Found {
         self.reordering_timer = None;
         let mut found = Found::default();
@@ -235,7 +236,7 @@ impl RackTlp {
         found
     }
 
-    /// Begins a fast recovery if a loss was found outside of one.
+    /// Begins a fast recovery if a loss was detected outside of one.
     fn enter_recovery(
         &mut self,
         found: Found,
@@ -253,7 +254,7 @@ impl RackTlp {
         if let Some(tlp) = &mut self.tlp {
             tlp.reset();
         }
-        // RFC 9937 §6.2's RecoverFS: FlightSize before the ACK less what was sacked then.
+        // RecoverFS of RFC 9937 §6.2: FlightSize before the ACK minus the data that was sacked then.
         let recover_fs = board.flight_size() - board.sacked_bytes() + delivered;
         self.prr = self
             .bound
@@ -261,7 +262,7 @@ impl RackTlp {
         Some(LossEvent::of(segment, OVERTAKEN))
     }
 
-    /// Ends a recovery whose point SND.UNA has reached; returns the growth of the window on this ACK.
+    /// Ends a recovery whose end point SND.UNA has reached. Returns the growth of the window on this ACK.
     fn leave_recovery(&mut self, ack: &AckFacts<'_>) -> (Growth, Exit) {
         let (point, growth, exit) = match self.phase {
             Phase::Open => return (Growth::Acked, Exit::No),
@@ -285,8 +286,8 @@ impl RackTlp {
         }
     }
 
-    /// Returns the probe's outcome (RFC 8985 §7.4): a loss event if it repaired a loss unnoticed. The event waits until
-    /// something is outstanding: half of nothing is no window.
+    /// Evaluates the probe (RFC 8985 §7.4). Returns a loss event if the probe repaired a loss that nothing else shows.
+    /// The event waits until data is outstanding, because otherwise half of FlightSize would be zero.
     fn judge_probe(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Option<LossEvent> {
         let tlp = self.tlp.as_mut()?;
         if let ProbeReport::RepairedLoss(tail) = tlp.on_ack(ack) {
@@ -299,8 +300,8 @@ impl RackTlp {
         Some(LossEvent::repaired(id, segment, LossRule::PROBE))
     }
 
-    /// Sets or cancels the probe timer (§7.2): it is set anew if the retransmission timer, which expires at `rto_at`,
-    /// is restarted or new data has left.
+    /// Sets or cancels the probe timer (§7.2). The timer is restarted if the retransmission timer, which expires at
+    /// `rto_at`, is restarted, or if new data was sent.
     fn schedule_probe(&mut self, view: &View<'_>, rto_at: Option<Instant>) {
         let calm = self.is_calm();
         let Some(tlp) = &mut self.tlp else {
@@ -329,12 +330,12 @@ impl RackTlp {
     }
 }
 
-/// Returns the expiry of the retransmission timer if it is started now.
+/// Returns the expiry time of the retransmission timer if it is restarted now.
 fn restarted(view: &View<'_>) -> Instant {
     view.now + view.rtt.rto()
 }
 
-/// Returns `true` if a transmission should have been acknowledged by now, `wait` after it left.
+/// Returns `true` if at least `wait` has passed since the transmission.
 fn is_overdue(sent: Transmission, wait: Duration, view: &View<'_>) -> bool {
     let segment = view.scoreboard.get(sent.id);
     segment.is_some_and(|segment| segment.sent_at + wait <= view.now)
@@ -363,7 +364,7 @@ impl Recovery for RackTlp {
             return RtoTimer::Restart;
         }
         if !repeated {
-            // The timer does not run yet for the first outstanding segment.
+            // The retransmission timer is not running yet for the first outstanding segment.
             let rto_at = view.rto_at.unwrap_or_else(|| restarted(view));
             self.schedule_probe(view, Some(rto_at));
         }
@@ -422,7 +423,7 @@ impl Recovery for RackTlp {
         self.phase = Phase::Reducing { point: board.nxt() };
     }
 
-    /// A segment that is too long for the path does not arrive, whenever it was sent.
+    /// A segment that is too long for the path does not arrive, regardless of its time of transmission.
     fn on_cut(&mut self, view: &View<'_>) {
         self.lists.cut(view.scoreboard, None);
         self.on_rto(view);
@@ -432,7 +433,7 @@ impl Recovery for RackTlp {
         let board = view.scoreboard;
         let reo_wnd = self.reordering.now(Recovering::Yes, view);
         let wait = self.most_recent.map_or(reo_wnd, |r| r.rtt + reo_wnd);
-        // §6.3. Segments not overdue yet stay in flight: RACK or the next timeout finds them.
+        // §6.3: segments that are not overdue yet stay in flight. RACK or the next timeout detects their loss.
         self.lists.time_out(board, |id, segment| {
             id == board.first() || segment.sent_at + wait <= view.now
         });
@@ -447,9 +448,9 @@ impl Recovery for RackTlp {
         self.detect_losses(view);
     }
 
-    /// Segments that are in flight again are examined anew: if one is overdue after all, it begins a recovery of its
-    /// own, as in Linux, where an undone connection is open when losses are identified. A late segment that was taken
-    /// for lost is a sign of reordering (Linux, `tcp_try_undo_partial`).
+    /// Segments that are in flight again are examined once more. If one of them is overdue, it begins a separate
+    /// recovery, as in Linux, where an undone connection is in the open state when losses are identified. A late
+    /// segment that was considered lost is a sign of reordering (Linux, `tcp_try_undo_partial`).
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         if self.phase == Phase::Open {
             return Reversal::Done(None);
@@ -490,7 +491,7 @@ impl Recovery for RackTlp {
             let before = self.prr.is_some();
             expiry.loss = self.enter_recovery(found, 0, view);
             if let Some(prr) = self.prr.as_mut().filter(|_| before && found.bytes > 0) {
-                // No ACK will arrive for the lost segment: it counts as a segment delivered, as in Linux.
+                // No ACK will arrive for the lost segment, so it counts as one delivered segment, as in Linux.
                 prr.on_ack(u64::from(self.smss), Progress::Unsafe);
             }
         }
@@ -502,7 +503,7 @@ impl Recovery for RackTlp {
         expiry
     }
 
-    // `allowance` calls it for each segment.
+    // `allowance` calls this for each segment.
     #[inline(always)]
     fn lost_bytes(&self) -> Option<u64> {
         Some(self.lists.judged_bytes())
@@ -544,7 +545,7 @@ impl Recovery for RackTlp {
                 },
             };
         }
-        // New data that SACKs make room for is limited transmit: it does not count in FlightSize when the window is cut
+        // New data that SACKs permit is limited transmit: it does not count in FlightSize when the window is reduced
         // (RFC 5681 §3.2 step 2).
         let early = self.is_calm() && view.scoreboard.sacked_segments() > 0;
         Next::New {
@@ -562,17 +563,17 @@ impl Recovery for RackTlp {
     }
 }
 
-/// Segment whose time is RACK.rtt, if one ACK reports several.
+/// Segment that determines RACK.rtt, if one ACK reports several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum RttOf {
-    /// the one sent last
+    /// the segment sent last
     LastSent,
-    /// the last in the stream, of those acknowledged cumulatively if there are any
+    /// the last segment in the stream, among the cumulatively acknowledged ones if there are any
     LastInStream,
 }
 
 impl RttOf {
-    /// Returns `true` if `other` comes after `one`.
+    /// Returns `true` if `other` has priority over `one`.
     fn ranks(self, one: &Delivered, other: &Delivered) -> bool {
         let cumulative = |d: &Delivered| d.by == DeliveredBy::Cumulative;
         match self {
@@ -582,33 +583,33 @@ impl RttOf {
     }
 }
 
-/// Pacing of the window reduction, and its bound.
+/// Rate of the window reduction, and its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Reduction {
-    /// PRR; the bound is SSRB on a SafeACK, else CRB
+    /// PRR; the bound is SSRB on a SafeACK, otherwise CRB
     SafeAck,
     /// PRR with the conservative reduction bound
     Crb,
     /// PRR with the slow start reduction bound
     Ssrb,
-    /// none: the window is cut at once
+    /// none: the window is reduced at once
     Off,
 }
 
 /// RACK-TLP's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct RackParameters {
-    /// time by which an overtaken segment may still be late
+    /// time by which an overtaken segment may be late without being lost
     #[parameter(
         basic,
         source = "RFC 8985 §6.2 step 4; Linux sysctl tcp_recovery",
         default = Rule::Adaptive,
     )]
     reo_wnd: Rule,
-    /// step of the reordering window as a share of the least RTT
+    /// step of the reordering window, as a fraction of the minimum round-trip time
     #[parameter(source = "RFC 8985 §6.2 step 4", range = 0.0..=1.0, default = 0.25)]
     reo_wnd_share: f64,
-    /// recoveries without a DSACK after which the reordering window is one step again
+    /// recoveries without a DSACK after which the reordering window is reset to one step
     #[parameter(
         source = "RFC 8985 §6.2 step 4",
         range = 1..=1000,
@@ -618,13 +619,13 @@ struct RackParameters {
     reo_wnd_persist: u64,
     #[embed]
     counting: DupThreshold,
-    /// segment whose age is RACK.rtt, if an ACK reports several
+    /// segment that determines RACK.rtt, if an ACK reports several
     #[parameter(
         source = "RFC 8985 §6.2 step 2; linux: tcp_rack_advance",
         default(rfc = RttOf::LastSent, linux = RttOf::LastInStream, ns2 = RttOf::LastSent),
     )]
     rtt_of: RttOf,
-    /// tick of the reordering and probe timers, which are set in whole ticks plus two
+    /// tick of the reordering and probe timers, which are set to whole ticks plus two
     #[parameter(
         source = "RFC 8985 §6.2 step 5 and §7.2 have no ticks; \
                   linux: usecs_to_jiffies, TCP_TIMEOUT_MIN_US, HZ = 1000",
@@ -643,13 +644,13 @@ struct RackParameters {
         default(rfc = Switch::Off, linux = Switch::On, ns2 = Switch::Off),
     )]
     growth_at_exit: Switch,
-    /// pacing of the window reduction, and its bound
+    /// rate of the window reduction, and its bound
     #[parameter(basic, source = "RFC 9937 §6.2", default = Reduction::SafeAck)]
     prr: Reduction,
     /// tail loss probes
     #[parameter(basic, source = "RFC 8985 §7", default = Switch::On)]
     tlp: Switch,
-    /// time by which the receiver may delay the ACK of a lone segment
+    /// maximum delay of the ACK of a single segment by the receiver
     #[parameter(
         source = "RFC 8985 §7.2, which leaves the value open: RFC 9000 §18.2; \
                   Linux takes its minimum RTO",
@@ -662,8 +663,9 @@ struct RackParameters {
     max_ack_delay: Duration,
 }
 
-/// Returns the state in Linux: on every connection with SACK, RACK since 4.4, alone since 4.18; TLP since 3.10; PRR
-/// since 3.2. Since 6.17 it has no other recovery for them (`tcp_recovery` without 0x1 does nothing).
+/// Returns the availability in Linux: on every connection with SACK, RACK since 4.4, as the only recovery since 4.18;
+/// TLP since 3.10; PRR since 3.2. Since 6.17 these connections have no other recovery (`tcp_recovery` without 0x1 has
+/// no effect).
 fn linux() -> InLinux {
     let recovery = || Place::sysctl("net.ipv4.tcp_recovery");
     let probes = || Place::sysctl("net.ipv4.tcp_early_retrans");

@@ -1,8 +1,8 @@
 //! Reno: fast retransmit and fast recovery.
 //!
-//! RFC 5681 §3.2 (4.3BSD-Reno, 1990). On the third duplicate ACK the first unacknowledged segment is retransmitted and
-//! the window falls to `ssthresh`. From then on every duplicate ACK shows that one segment has left the network, and
-//! may be replaced; the first ACK that advances ends the recovery.
+//! RFC 5681 §3.2 (4.3BSD-Reno, 1990). On the third duplicate ACK, the first unacknowledged segment is retransmitted and
+//! the window is reduced to `ssthresh`. From then on every duplicate ACK shows that one segment has left the network
+//! and permits another one; the first ACK that advances ends the recovery.
 //!
 //! ```text
 //! RFC 5681                              here
@@ -13,19 +13,19 @@
 //! next new ACK: cwnd = ssthresh         inflation = 0
 //! ```
 //!
-//! It is the same arithmetic, but the window stays as the control set it.
+//! The arithmetic is the same, but the window stays as the control set it.
 //!
 //! The last line makes a difference if a response has set `cwnd` and `ssthresh` to different values (methods 1 and 11
-//! to 17 of Park et al.). `deflation = window` leaves the response's window; `threshold` sets `cwnd` to `ssthresh`, as
-//! the RFC says; `inflated` is 4.4BSD's way (`tcp_input.c`): the inflated window stays unless it is above `ssthresh`.
-//! After TCP's own response the three are equal.
+//! to 17 of Park et al.). `deflation = window` keeps the response's window; `threshold` sets `cwnd` to `ssthresh`, as
+//! in the RFC; `inflated` is the variant of 4.4BSD (`tcp_input.c`): the inflated window is kept unless it is above
+//! `ssthresh`. After TCP's own response the three are equal.
 //!
-//! The neighbours: Tahoe empties the pipe after each loss. NewReno stays in recovery until everything outstanding at
+//! For comparison: Tahoe empties the pipe after each loss. NewReno stays in recovery until everything outstanding at
 //! the loss is acknowledged. Reno leaves at the first new ACK, so a second loss in the same window needs three more
-//! duplicate ACKs, and halves the window again, or needs the timer. With `careful=on` (ns-2's default) it is always the
-//! timer.
+//! duplicate ACKs, and halves the window again, or needs the timer. With `careful=on` (ns-2's default) it always needs
+//! the timer.
 //!
-//! With `inflation=off` the bytes in flight are FlightSize: nothing new leaves until the retransmission is
+//! With `inflation=off` the bytes in flight are FlightSize: nothing new is sent until the retransmission is
 //! acknowledged.
 
 use alloc::boxed::Box;
@@ -46,9 +46,9 @@ struct Reno {
     resend: GoBackN,
     /// Bytes by which the window is inflated; `None` outside fast recovery.
     inflation: Option<u64>,
-    /// Fast retransmit that is due.
+    /// Fast retransmission that is to be sent.
     retransmit: Option<SegmentId>,
-    /// Bytes by which each duplicate ACK inflates it.
+    /// Bytes by which each duplicate ACK inflates the window.
     per_duplicate: u64,
     at_fast_retransmit: RtoTimer,
     at_exit: Growth,
@@ -72,8 +72,8 @@ impl Reno {
         }
     }
 
-    /// Handles an ACK of new data. If it ends the recovery, the window is deflated and nothing else is done (RFC 5681
-    /// §3.2 step 6).
+    /// Handles an ACK of new data. If the ACK ends the recovery, the window is deflated and nothing else happens (RFC
+    /// 5681 §3.2 step 6).
     fn advance(&mut self, view: &View<'_>) -> Outcome {
         self.retransmit = None;
         let rto = RtoTimer::Restart;
@@ -95,7 +95,7 @@ impl Reno {
         }
     }
 
-    /// Returns the window in bytes after a recovery, if it differs from the present one.
+    /// Returns the window in bytes after a recovery, if it differs from the current one.
     fn deflated(&self, inflation: u64, view: &View<'_>) -> Option<f64> {
         let window = view.window;
         match self.deflation {
@@ -178,9 +178,9 @@ impl Recovery for Reno {
 /// Effect of a fast retransmit on the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum FastRetransmitTimer {
-    /// none: it continues to run
+    /// none: the timer continues to run
     Keep,
-    /// it restarts
+    /// the timer restarts
     Restart,
 }
 
@@ -200,7 +200,7 @@ enum Deflation {
     Window,
     /// `ssthresh`
     Threshold,
-    /// the inflated window, or `ssthresh` if that is less
+    /// the inflated window, or `ssthresh` if that is smaller
     Inflated,
 }
 
@@ -235,7 +235,7 @@ struct RenoParameters {
         default(rfc = Switch::Off, linux = Switch::On, ns2 = Switch::On),
     )]
     exit_growth: Switch,
-    /// inflation of the window by duplicate ACKs: each releases a segment in place of the one that arrived
+    /// inflation of the window by duplicate ACKs: each permits one segment, because another has arrived
     #[parameter(
         source = "RFC 5681 §3.2 steps 3 and 4; the ns-2 module of Westwood's authors has none",
         default = Switch::On,
@@ -284,12 +284,13 @@ mod tests {
 
     #[test]
     fn one_loss_is_recovered_within_a_round_trip() {
-        // 0 of 8 is lost; seven duplicate ACKs for 1…7, and two for the segments of limited transmit.
+        // Segment 0 of 8 is lost. There are seven duplicate ACKs for 1 to 7, and two for the segments of limited
+        // transmit.
         let mut t = Setup::new(entry()).window(8.0).start(100);
         assert_eq!(t.receive(100, ack(0)), "limited:8");
         assert_eq!(t.receive(101, ack(0)), "limited:9");
         assert_eq!(t.receive(102, ack(0)), "dupacks:0");
-        // FlightSize 10, of which limited transmit 2: ssthresh 4; in flight 10 − 3.
+        // FlightSize is 10, including 2 of limited transmit: ssthresh is 4, and 10 − 3 are in flight.
         assert_eq!((t.cwnd(), t.ssthresh(), t.in_flight()), (4.0, 4.0, 7.0));
         for ms in 103..106 {
             assert_eq!(t.receive(ms, ack(0)), "", "in flight falls to 4");
@@ -297,7 +298,7 @@ mod tests {
         assert_eq!(t.receive(106, ack(0)), "new:10");
         assert_eq!(t.receive(200, ack(0)), "new:11");
         assert_eq!(t.receive(201, ack(0)), "new:12");
-        // The new ACK deflates the window: 10, 11 and 12 are in flight, one more fits into 4.
+        // The new ACK deflates the window: 10, 11 and 12 are in flight, and a window of 4 permits one more.
         assert_eq!(t.receive(202, ack(10)), "new:13");
         assert_eq!((t.cwnd(), t.in_flight()), (4.0, 4.0));
         assert_eq!(t.receive(206, ack(11)), "new:14");
@@ -335,7 +336,7 @@ mod tests {
 
     #[test]
     fn without_inflation_nothing_new_leaves_before_the_next_new_ack() {
-        // The same as above, without the segments that the duplicate ACKs release.
+        // The same as above, without the segments that the duplicate ACKs permit.
         let mut t = Setup::new(entry())
             .set("inflation", "off")
             .window(8.0)
@@ -347,14 +348,14 @@ mod tests {
         for ms in 103..109 {
             assert_eq!(t.receive(ms, ack(0)), "");
         }
-        // Everything is acknowledged: four leave at once.
+        // Everything is acknowledged, so four segments are sent at once.
         assert_eq!(t.receive(200, ack(10)), "new:10 new:11 new:12 new:13");
         assert_eq!((t.cwnd(), t.in_flight()), (4.0, 4.0));
     }
 
     #[test]
     fn two_losses_halve_twice_or_need_the_timer() {
-        // 0 and 2 of 12 are lost.
+        // Segments 0 and 2 of 12 are lost.
         let start = |careful| {
             let mut t = Setup::new(entry())
                 .set("careful", careful)
@@ -364,7 +365,7 @@ mod tests {
                 t.receive(ms, ack(0));
             }
             assert_eq!(t.cwnd(), 6.0);
-            // The partial ACK ends fast recovery, and the flight is larger than the window.
+            // The partial ACK ends fast recovery, and FlightSize is larger than the window.
             assert_eq!(t.receive(202, ack(2)), "");
             assert_eq!(t.receive(210, ack(2)), "");
             assert_eq!(t.receive(211, ack(2)), "");
@@ -373,8 +374,8 @@ mod tests {
         let mut t = start("off");
         assert_eq!(t.receive(212, ack(2)), "dupacks:2");
         assert_eq!(t.sender().stats().loss_events, 2);
-        // FlightSize is 16 with the segments that the inflation released: its half is more than the window was. RFC
-        // 5681 says so; ns-2 and Linux halve cwnd.
+        // FlightSize is 16 with the segments that the inflation permitted, and half of it is more than the previous
+        // window. This follows RFC 5681; ns-2 and Linux halve cwnd.
         assert_eq!(t.cwnd(), 8.0);
 
         let mut t = start("on");
@@ -397,7 +398,7 @@ mod tests {
 
         let mut t = Setup::new(entry()).window(4.0).start(100);
         assert_eq!(t.receive(100, ack(0)), "limited:4");
-        // A window update is no duplicate and releases nothing.
+        // A window update is not a duplicate ACK and permits nothing.
         assert_eq!(t.receive(101, ack(0).window(500)), "");
         assert_eq!(t.receive(102, ack(0).window(500)), "limited:5");
     }
@@ -408,8 +409,8 @@ mod tests {
         t.receive(100, ack(0));
         t.receive(101, ack(0));
         assert_eq!(t.receive(102, ack(0)), "dupacks:0");
-        // However many duplicate ACKs follow, 0 is not retransmitted before the timer; each releases a new segment
-        // instead.
+        // Segment 0 is not retransmitted before the timer expires, regardless of the number of duplicate ACKs. Each of
+        // them permits a new segment.
         for ms in 200..210 {
             assert!(!t.receive(ms, ack(0)).contains(":0"));
         }
@@ -418,8 +419,8 @@ mod tests {
         assert_eq!((t.cwnd(), t.in_flight()), (1.0, 1.0));
     }
 
-    /// 0 of 8 is lost, the response sets `cwnd` to one segment and `ssthresh` to 65,535 bytes, and nine duplicate ACKs
-    /// arrive before the ACK that advances.
+    /// Segment 0 of 8 is lost, the response sets `cwnd` to one segment and `ssthresh` to 65,535 bytes, and nine
+    /// duplicate ACKs arrive before the ACK that advances.
     #[test]
     fn the_deflation_sets_the_window_after_a_response() {
         for (deflation, left) in [("window", 1.0), ("inflated", 10.0), ("threshold", 65.535)] {

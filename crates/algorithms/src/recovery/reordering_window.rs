@@ -6,26 +6,26 @@
 //! ```
 //!
 //! A DSACK shows that a retransmission was spurious, so the multiplier grows by one, at most once per round trip; after
-//! 16 recoveries without one it falls back to 1.
+//! 16 recoveries without a DSACK it is reset to 1.
 
 use dupack_tcp::facts::{AckFacts, View};
 use dupack_tcp::time::Duration;
 
 use crate::catalog::Choice;
 
-/// Rule for the window.
+/// Rule for the size of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub(super) enum Rule {
-    /// a share of the least RTT, more after each DSACK
+    /// a fraction of the minimum round-trip time, increased after each DSACK
     Adaptive,
     // The multiplier stays 1 (0x2 in Linux's sysctl `tcp_recovery`).
-    /// a share of the least RTT
+    /// a fraction of the minimum round-trip time
     Static,
     /// zero
     None,
 }
 
-/// `Yes` if fast or RTO recovery is in progress.
+/// State of the connection: `Yes` if fast recovery or RTO recovery is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recovering {
     Yes,
@@ -36,18 +36,18 @@ pub(super) enum Recovering {
 #[derive(Clone, Debug)]
 pub(super) struct ReorderingWindow {
     pub(super) rule: Rule,
-    /// Share of the minimum round-trip time that the multiplier is applied to (1/4).
+    /// Fraction of the minimum round-trip time to which the multiplier is applied (1/4).
     pub(super) share: f64,
-    /// Sacked segments that make a loss while no reordering has been seen.
+    /// Number of sacked segments that shows a loss while no reordering has been seen.
     pub(super) dup_threshold: u64,
-    /// Number of recoveries without a DSACK after which the multiplier falls back.
+    /// Number of recoveries without a DSACK after which the multiplier is reset.
     pub(super) persist_recoveries: u64,
     seen: bool,
     /// RACK.fack: the byte after the highest one known to have arrived.
     fack: u64,
     multiplier: u64,
     persist: u64,
-    /// SND.NXT when the multiplier last grew.
+    /// SND.NXT at the last increase of the multiplier.
     dsack_round: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl ReorderingWindow {
         }
     }
 
-    /// Looks for reordering in the report of an ACK (step 3): a segment sent once, below one that had arrived before.
+    /// Detects reordering in the reports of an ACK (step 3): a segment sent once, below one that had arrived earlier.
     /// An ACK does not show the order in which its segments arrived, so they are compared with the reports of earlier
     /// ACKs, not with each other.
     pub(super) fn observe(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
@@ -78,7 +78,7 @@ impl ReorderingWindow {
         self.fack = self.fack.max(view.scoreboard.forward_ack());
     }
 
-    /// Notes that a segment taken for lost has arrived after others that were sent later.
+    /// Records that a segment that was considered lost has arrived after others that were sent later.
     pub(super) fn overtaken(&mut self) {
         self.seen = true;
     }
@@ -95,7 +95,7 @@ impl ReorderingWindow {
         }
     }
 
-    /// Notes that a fast or RTO recovery ended.
+    /// Records the end of a fast recovery or RTO recovery.
     pub(super) fn recovery_ended(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
@@ -103,7 +103,7 @@ impl ReorderingWindow {
         }
     }
 
-    /// Returns the window now (the second half of step 4).
+    /// Returns the current size of the window (the second half of step 4).
     pub(super) fn now(&self, recovering: Recovering, view: &View<'_>) -> Duration {
         let enough = view.scoreboard.sacked_segments() >= self.dup_threshold;
         let at_once = !self.seen && (recovering == Recovering::Yes || enough);
@@ -131,14 +131,15 @@ mod tests {
         ReorderingWindow::new(rule, 0.25, 3, 16)
     }
 
-    /// Returns a path of 100 ms on which 1 to 10 are outstanding, and nothing is left to send.
+    /// Returns a timeline with a round-trip time of 100 ms. Segments 1 to 10 are outstanding, and no data remains to be
+    /// sent.
     fn path() -> Timeline {
         let mut t = Setup::new(rack::entry()).window(11.0).start(11);
         t.receive(100, ack(1));
         t
     }
 
-    /// Returns the view of a plug-in on it.
+    /// Returns the view of `t` that a plug-in receives.
     fn shown(t: &Timeline) -> View<'_> {
         let sender = t.sender();
         view(at(200), sender.scoreboard(), sender.window(), sender.rtt())
@@ -165,14 +166,14 @@ mod tests {
         assert_eq!(millis(&w, Recovering::Yes), 25);
         adapt(&mut w, 1, DSACK);
         assert_eq!(millis(&w, Recovering::Yes), 50);
-        // SND.NXT was 11: until that is acknowledged it is the same round trip.
+        // SND.NXT was 11: until data up to there is acknowledged, it is the same round trip.
         adapt(&mut w, 10, DSACK);
         assert_eq!(millis(&w, Recovering::Yes), 50);
         adapt(&mut w, 11, None);
         assert_eq!(millis(&w, Recovering::Yes), 50);
         adapt(&mut w, 11, DSACK);
         assert_eq!(millis(&w, Recovering::Yes), 75);
-        // At most SRTT.
+        // The window is at most SRTT.
         for _ in 0..3 {
             adapt(&mut w, 11, DSACK);
         }
@@ -191,7 +192,7 @@ mod tests {
         adapt(&mut w, 1, DSACK);
         ended(&mut w, 15);
         assert_eq!(millis(&w, Recovering::No), 50);
-        // Another DSACK: the count starts over.
+        // After another DSACK the count starts again.
         adapt(&mut w, 11, DSACK);
         ended(&mut w, 15);
         assert_eq!(millis(&w, Recovering::No), 75);
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn reordering_is_a_segment_sent_once_below_an_earlier_arrival() {
-        // 5 had arrived before this segment does.
+        // Segment 5 has arrived before this segment.
         let seen = |number: u64, transmissions: u32| {
             let mut w = window(Rule::Adaptive);
             let mut t = path();

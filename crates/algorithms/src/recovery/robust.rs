@@ -1,11 +1,11 @@
-//! Robust Recovery: it counts duplicate ACKs by the round trip, and so detects without SACKs that more segments were
-//! lost during the repair.
+//! Robust Recovery: it counts duplicate ACKs per round trip, and so detects, without SACKs, that more segments were
+//! lost during the recovery.
 //!
 //! H. Wang, K. G. Shin, "Robust TCP congestion recovery", ICDCS 2001; Journal of High Speed Networks 13(2), 2004; after
-//! Hwang, Yoo, Yoo (Momentary) §2. A window with several losses costs NewReno a round trip for each, and in that time
-//! it depends on a window that it inflates and deflates by estimates. Robust Recovery depends on returning ACKs
-//! instead. `actnum` is the number of new segments in flight, and `ndup` the number of duplicate ACKs in this round
-//! trip; a round trip ends with the ACK of a retransmission.
+//! Hwang, Yoo, Yoo (Momentary) §2. A window with several losses costs NewReno a round trip for each loss, and in that
+//! time NewReno depends on a window that it inflates and deflates by estimates. Robust Recovery depends on returning
+//! ACKs instead. `actnum` is the number of new segments in flight, and `ndup` the number of duplicate ACKs in this
+//! round trip; a round trip ends with the ACK of a retransmission.
 //!
 //! ```text
 //! retreat   the first round trip: one new segment for every two duplicate ACKs
@@ -18,30 +18,30 @@
 //! exit      an ACK of everything up to the exit: cwnd = actnum, congestion avoidance
 //! ```
 //!
-//! The additional segment leaves with the partial ACK. A shortfall shrinks the window to the number of segments that
-//! arrived; it is not halved again, as the loss event is still the same one.
+//! The additional segment is sent at the partial ACK. A shortfall shrinks the window to the number of segments that
+//! arrived; the window is not halved again, because it is still the same loss event.
 //!
-//! The neighbours: NewReno has the same partial ACKs, but fixes the end of the recovery at its beginning, so a loss
-//! among new segments needs three more duplicate ACKs, or the timer. SACK and FACK see every hole and repair several
-//! per round trip. The weakness (Momentary §2): a lost ACK looks like a lost segment, and without an ACK no new segment
-//! is sent.
+//! For comparison: NewReno has the same partial ACKs, but determines the end of the recovery at its beginning, so a
+//! loss among new segments needs three more duplicate ACKs, or the timer. SACK and FACK see every hole and repair
+//! several per round trip. The weakness (Momentary §2): a lost ACK looks like a lost segment, and without an ACK no new
+//! segment is sent.
 //!
-//! Readings (the papers' own text was not available):
-//! - cwnd is set by the control at the loss, and bounds `actnum` throughout: the bytes in flight, as the
-//!   window admits them, are `actnum` − ndup + sent. What was outstanding at the loss does not
-//!   count in the first round trip; it is leaving the network.
-//! - The retreat halves because the window is halved. After a loss that leaves the window unchanged
-//!   (the link's, with response `1`; a fixed window) a segment is sent for each duplicate
+//! Readings (the text of the papers was not available):
+//! - cwnd is set by the control at the loss, and limits `actnum` all the time: the segments in flight, which the
+//!   window limits, are `actnum` − ndup + sent. Data that was outstanding at the loss does not
+//!   count in the first round trip because it is leaving the network.
+//! - The retreat sends one segment for two ACKs because the window is halved. After a loss that leaves the window
+//!   unchanged (a wireless loss with response `1`, or a fixed window), one segment is sent for each duplicate
 //!   ACK. Each segment sent by limited transmit has already used one duplicate ACK, and is subtracted.
 //! - In the probe sub-phase the window grows as in congestion avoidance, by the increase of the control
-//!   for an ACK, so that there is room for the additional segment. It does not grow while a
-//!   shortfall has left it below ssthresh: that would be slow start.
+//!   for an ACK, so that it permits the additional segment. It does not grow while a
+//!   shortfall has left it below ssthresh, because that would be slow start.
 //! - `actnum` at the exit and after a shortfall leaves cwnd at least two segments, as RFC 5681 §3.1
-//!   does: a single one would wait for a delayed ACK. ssthresh is the control's, so slow start up to it
+//!   does: a single one would wait for a delayed ACK. ssthresh is the control's, so slow start up to ssthresh
 //!   follows an exit below it, as after NewReno's full ACK.
-//! - Lost ACKs make a shortfall just as lost segments do; if the ACK that ends the round trip
-//!   covers everything that could have been missing, the two are told apart.
-//! - A timeout is answered as in NewReno; partial ACKs restart the timer.
+//! - Lost ACKs cause a shortfall just as lost segments do. If the ACK that ends the round trip
+//!   covers everything that could have been missing, the two cases can be distinguished.
+//! - A timeout is handled as in NewReno; partial ACKs restart the timer.
 //!
 //! Cost: counters, O(1).
 
@@ -61,7 +61,7 @@ use super::newreno::PARTIAL_ACK;
 use super::reno::TimerParameters;
 use crate::catalog::{Context, Entry, Linux, Parameters};
 
-/// Least window in segments (RFC 5681 §3.1).
+/// Minimum window in segments (RFC 5681 §3.1).
 const LEAST_WINDOW: u64 = 2;
 
 /// Robust Recovery. See the [module](self).
@@ -72,36 +72,36 @@ struct Robust {
     dup_acks: DuplicateAcks,
     resend: GoBackN,
     recovery: Option<Rounds>,
-    /// Retransmission that is due at once, and its reason.
+    /// Retransmission to be sent at once, and its reason.
     retransmit: Option<(SegmentId, LossRule)>,
 }
 
-/// Recovery in round trips. All counts are of segments.
+/// Progress of a recovery, by round trips. All counts are in segments.
 #[derive(Clone, Copy, Debug)]
 struct Rounds {
     phase: Phase,
-    /// Number of duplicate ACKs in this round trip.
+    /// Number of duplicate ACKs in the current round trip.
     ndup: u64,
-    /// Number of new segments sent in it.
+    /// Number of new segments sent in the current round trip.
     sent: u64,
-    /// The recovery ends when everything up to here is acknowledged.
+    /// Offset that ends the recovery when the data before it is acknowledged.
     exit: u64,
-    /// SND.NXT when the round trip began. The ACK that ends the round trip covers everything sent before, as far as it
-    /// was not lost.
+    /// SND.NXT when the round trip began. The ACK that ends the round trip covers all data sent before that was not
+    /// lost.
     edge: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The first round trip: this number of duplicate ACKs makes room for a segment.
+    /// The first round trip: `per_segment` duplicate ACKs permit one segment.
     Retreat { per_segment: u64 },
-    /// Any other: `actnum` at its beginning, and the number of segments that may be sent in addition to one for each
-    /// duplicate ACK.
+    /// Any other round trip: `actnum` at its beginning, and the number of segments that may be sent in addition to one
+    /// for each duplicate ACK.
     Probe { actnum: u64, bonus: u64 },
 }
 
 impl Rounds {
-    /// Returns `actnum` as it is now.
+    /// Returns the current `actnum`.
     fn in_flight(&self) -> u64 {
         match self.phase {
             Phase::Retreat { .. } => self.sent,
@@ -109,7 +109,7 @@ impl Rounds {
         }
     }
 
-    /// Returns the number of new segments that the ACKs of this round trip have yet to release.
+    /// Returns the number of new segments that the ACKs of this round trip permit and that have not been sent yet.
     fn credit(&self) -> u64 {
         let released = match self.phase {
             Phase::Retreat { per_segment } => self.ndup / per_segment,
@@ -118,7 +118,7 @@ impl Rounds {
         released.saturating_sub(self.sent)
     }
 
-    /// Returns the number of duplicate ACKs, if there were fewer than segments sent a round trip ago.
+    /// Returns the number of duplicate ACKs, if it is smaller than the number of segments sent one round trip earlier.
     fn shortfall(&self) -> Option<u64> {
         match self.phase {
             Phase::Probe { actnum, .. } if self.ndup < actnum => Some(self.ndup),
@@ -150,7 +150,7 @@ impl Robust {
         }
     }
 
-    /// Retransmits the first unacknowledged segment; returns its length.
+    /// Schedules the retransmission of the first unacknowledged segment.
     fn retransmit_first(&mut self, rule: LossRule, view: &View<'_>) {
         self.retransmit = Some((view.scoreboard.first(), rule));
     }
@@ -213,7 +213,7 @@ impl Robust {
         }
     }
 
-    /// Returns the window in bytes that `actnum` stands for.
+    /// Returns the window in bytes for `actnum` segments.
     fn window_of(&self, actnum: u64) -> f64 {
         (actnum.max(LEAST_WINDOW) * self.smss) as f64
     }
@@ -223,7 +223,7 @@ impl Recovery for Robust {
     fn on_sent(&mut self, sent: &Sent, _: &View<'_>) -> RtoTimer {
         self.resend.on_sent(sent);
         match &mut self.recovery {
-            // It replaces the lost segment.
+            // A retransmission does not count as a new segment.
             _ if self.retransmit.is_some_and(|(id, _)| id == sent.id) => self.retransmit = None,
             Some(rounds) => rounds.sent += 1,
             None => {}
@@ -268,7 +268,7 @@ impl Recovery for Robust {
 
     fn in_flight(&self, view: &View<'_>) -> u64 {
         match self.recovery {
-            // Segments may be short.
+            // Segments may be shorter than SMSS.
             Some(rounds) => (rounds.in_flight() * self.smss).min(view.flight_size()),
             None => self.resend.flight_size(view).saturating_sub(
                 self.dup_acks
@@ -277,7 +277,7 @@ impl Recovery for Robust {
         }
     }
 
-    /// In a recovery, whole segments only, as it counts no smaller units.
+    /// In a recovery, only whole segments are permitted, because the counts are in segments.
     fn allowance(&self, view: &View<'_>) -> u64 {
         let cwnd = view.window.whole_bytes();
         match self.recovery {

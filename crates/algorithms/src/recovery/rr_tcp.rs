@@ -1,28 +1,28 @@
-//! RR-TCP: SACK with a threshold that follows the reordering seen.
+//! RR-TCP: SACK with a threshold that adapts to the observed reordering.
 //!
 //! M. Zhang, B. Karp, S. Floyd, L. Peterson, "RR-TCP: a reordering-robust TCP with DSACK", ICNP 2003; LE §2.3.4 names
-//! it. Three duplicate ACKs are too few if packets overtake each other. RR-TCP keeps a histogram of how late segments
-//! arrived, and takes the percentile of it that avoids a given share of false alarms:
+//! it. Three duplicate ACKs are too few if packets overtake each other. RR-TCP keeps a histogram of the lateness of
+//! segments, and uses the percentile of it that avoids a given fraction of false alarms:
 //!
 //! ```text
 //! a segment is late by d segments:       histogram[d] + 1
-//! threshold = least k with  (lengths below k) / (all lengths) ≥ share,     3 ≤ k ≤ threshold_max
+//! threshold = minimum k with  (lengths below k) / (all lengths) ≥ share,     3 ≤ k ≤ threshold_max
 //! ```
 //!
-//! Lost segments, bytes in flight and the next transmission are RFC 6675's (`sack`), with that threshold instead of 3.
-//! Until it is reached each SACK releases a new segment, as far as the window has room.
+//! Lost segments, bytes in flight and the next transmission are those of RFC 6675 (`sack`), with this threshold instead
+//! of 3. Until the threshold is reached, each SACK permits a new segment if the window permits it.
 //!
-//! A segment was late if it is reported below data that was sacked before, and was sent once; or if it was
-//! retransmitted, and a DSACK shows that both transmissions arrived. The control restores the window that a false alarm
-//! has cost when a DSACK shows it: `undo_dsack = on`.
+//! A segment was late if it is reported below data that was sacked earlier, and was sent once; or if it was
+//! retransmitted, and a DSACK shows that both transmissions arrived. The control restores the window after a false
+//! alarm when a DSACK shows it: `undo_dsack = on`.
 //!
-//! LE with `threshold = adaptive` uses the longest delay and counts ACKs in the order of transmission; RR-TCP uses a
+//! LE with `threshold = adaptive` uses the maximum delay and counts ACKs in the order of transmission; RR-TCP uses a
 //! percentile and counts segments in the order of the data.
 //!
-//! Readings (the paper's own text was not available):
-//! - `d` is the distance in segments to the highest that was sacked before.
+//! Readings (the text of the paper was not available):
+//! - `d` is the distance in segments to the highest segment that was sacked earlier.
 //! - The threshold never exceeds the number of outstanding segments minus one: more duplicate ACKs cannot arrive.
-//! - Not built: the cost model that moves `share` by the timeouts and idle times it causes, and its
+//! - Not implemented: the cost model that adapts `share` to the timeouts and idle times that it causes, and its
 //!   sampling of round trips.
 //!
 //! Cost: amortised O(1) for an ACK; O(`threshold_max`) when a segment was late.
@@ -39,7 +39,7 @@ use dupack_tcp::undo::{Reversal, Spurious};
 use super::sack::{Rfc6675, Rfc6675Parameters};
 use crate::catalog::{Context, Entry, Linux, Needs, Parameters};
 
-/// Number of repaired segments that are remembered for a DSACK, as in `le/reordering.rs`.
+/// Number of repaired segments that are stored for a DSACK, as in `le/reordering.rs`.
 const REMEMBERED: usize = 16;
 
 /// RR-TCP. See the [module](self).
@@ -47,26 +47,26 @@ const REMEMBERED: usize = 16;
 struct RrTcp {
     sack: Rfc6675,
     lateness: Lateness,
-    /// Segments that were retransmitted and arrived: start, end, and the number of segments by which each was late
-    /// then.
+    /// Segments that were retransmitted and arrived: start, end, and the number of segments by which each was late when
+    /// it arrived.
     repaired: VecDeque<(u64, u64, usize)>,
-    /// Byte after the highest that was sacked, before the ACK.
+    /// Byte after the highest sacked byte, before the ACK.
     highest: u64,
 }
 
-/// Number of segments by which others were late, and the threshold that this asks for.
+/// Statistics of the lateness of segments, and the threshold that follows from them.
 #[derive(Debug)]
 struct Lateness {
     share: f64,
     least: u32,
     threshold: u32,
-    /// Number of segments by the number of segments by which they were late.
+    /// Number of segments for each lateness.
     histogram: Vec<u64>,
     lengths: u64,
 }
 
 impl Lateness {
-    /// Returns one with thresholds from `least` to `most`.
+    /// Creates empty statistics with thresholds from `least` to `most`.
     fn new(share: f64, least: u32, most: u32) -> Self {
         Self {
             share,
@@ -88,7 +88,7 @@ impl Lateness {
             below += count;
             below as f64 >= wanted
         });
-        // Lengths up to `enough` are below the next number.
+        // The threshold is the next number, so all lengths up to `enough` are below it.
         let threshold = enough.map_or(self.histogram.len(), |length| length + 1);
         self.threshold = self.least.max(threshold as u32);
     }
@@ -105,7 +105,7 @@ impl RrTcp {
         }
     }
 
-    /// Takes the reordering that an ACK shows.
+    /// Records the reordering that an ACK shows.
     fn observe(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         let board = view.scoreboard;
         let edge = board.id_at(self.highest);
@@ -183,7 +183,7 @@ impl Recovery for RrTcp {
 struct RrTcpParameters {
     #[embed]
     sack: Rfc6675Parameters,
-    /// share of the late segments seen that would have caused no false alarm
+    /// fraction of the observed late segments that would have caused no false alarm
     #[parameter(
         basic,
         source = "Zhang et al. 2003 use a percentile; the value is our choice",
@@ -191,7 +191,7 @@ struct RrTcpParameters {
         default = 0.9,
     )]
     share: f64,
-    /// greatest threshold
+    /// maximum threshold
     #[parameter(
         source = "Linux, sysctl tcp_max_reordering; the bound is ours",
         range = 1..=1000,

@@ -1,14 +1,14 @@
-//! Events that restart the retransmission timer, as a choice of the SACK-based recoveries.
+//! Events that restart the retransmission timer, as a parameter of the SACK-based recoveries.
 
 use dupack_tcp::facts::{AckFacts, Sent, View};
 use dupack_tcp::recovery::RtoTimer;
 
 use crate::catalog::{Choice, Parameters};
 
-/// Events that restart the retransmission timer. An advancing cumulative ACK always does (RFC 6298 §5.3).
+/// Events that restart the retransmission timer. An advancing cumulative ACK always restarts it (RFC 6298 §5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum RtoPolicy {
-    /// an advancing cumulative ACK only
+    /// only an advancing cumulative ACK
     Advance,
     /// also a retransmission of the first outstanding segment
     Head,
@@ -18,7 +18,7 @@ pub enum RtoPolicy {
     EveryAck,
 }
 
-/// Parameter of the SACK-based recoveries. Those whose original differs in ns-2 change the default.
+/// Parameter of the SACK-based recoveries. A recovery whose original differs in ns-2 changes the default.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct RtoTimerParameters {
     /// events that restart the retransmission timer

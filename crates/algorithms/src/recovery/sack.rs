@@ -1,8 +1,8 @@
 //! SACK: the standard's conservative recovery from selective acknowledgments.
 //!
 //! RFC 6675 (2012). The sender estimates the data in the network, its `pipe`, and sends whenever `cwnd − pipe ≥ 1
-//! SMSS`; `NextSeg` chooses the segment. With `lost(s)` for "[`DupThresh`](super::shared::DupThreshold) separate runs
-//! of sacked data, or more than `(DupThresh − 1) · SMSS` sacked bytes, lie above s" (`IsLost`, §4):
+//! SMSS`; `NextSeg` chooses the segment. Let `lost(s)` mean that "[`DupThresh`](super::shared::DupThreshold) separate
+//! runs of sacked data, or more than `(DupThresh − 1) · SMSS` sacked bytes, lie above s" (`IsLost`, §4):
 //!
 //! ```text
 //! pipe = Σ over s not sacked:  (1 if not lost(s))  +  (1 if s ≤ HighRxt)             SetPipe
@@ -13,19 +13,18 @@
 //!           4  once per recovery, the highest hole: a rescue, so that an ACK is returned
 //! ```
 //!
-//! A recovery begins when `DupThresh` ACKs in a row reported new sacked data, or when the first outstanding segment is
-//! lost. It halves the window, which then does not change until everything outstanding at the beginning
-//! (`RecoveryPoint`) is cumulatively acknowledged. Until a recovery begins, limited transmit needs no rule of its own,
-//! as every SACK makes room in `pipe`. After a timeout (§5.1) everything outstanding counts as lost, sacked segments
-//! are not retransmitted, and no recovery begins before all of it is acknowledged.
+//! A recovery begins when `DupThresh` consecutive ACKs have reported new sacked data, or when the first outstanding
+//! segment is lost. It halves the window, which then does not change until everything outstanding at the beginning
+//! (`RecoveryPoint`) is cumulatively acknowledged. Before a recovery, limited transmit needs no separate rule, because
+//! every SACK reduces `pipe`. After a timeout (§5.1) everything outstanding counts as lost, sacked segments are not
+//! retransmitted, and no recovery begins before all of this data is acknowledged.
 //!
-//! The neighbours: `fall-floyd` (`sack_fall_floyd`), its ancestor, counts `pipe` by ACKs and retransmits any hole at
-//! once. FACK takes every hole below the highest SACK for lost, and so needs no `pipe`. RACK judges by time instead of
-//! counting. As with FACK, lost retransmissions wait for the timer.
+//! For comparison: `fall-floyd` (`sack_fall_floyd`), the predecessor, counts `pipe` by ACKs and retransmits any hole at
+//! once. FACK considers every hole below the highest SACK lost, and so needs no `pipe`. RACK uses time instead of
+//! counts. As with FACK, lost retransmissions wait for the timer.
 //!
-//! Cost: `pipe` and `lost` are read off two cursors that only move forward (`hole_cursor`, `lost_below`): amortised
-//! O(1) per segment and ACK at any window. The definitions above, word for word, are the reference in this file's
-//! tests.
+//! Cost: `pipe` and `lost` are derived from two cursors that only move forward (`hole_cursor`, `lost_below`): amortised
+//! O(1) per segment and ACK for any window. The literal definitions above are the reference in this file's tests.
 
 mod lost_below;
 #[cfg(test)]
@@ -48,21 +47,21 @@ use super::sack_fall_floyd::{FallFloyd, FallFloydParameters};
 use super::shared::{DupThreshold, LimitedTransmit, SACKED_ABOVE};
 use crate::catalog::{Choice, Context, Entry, Linux, Needs, Parameters, Switch};
 
-/// Recovery of RFC 6675.
+/// Recovery of RFC 6675. See the [module](self).
 #[derive(Debug)]
 pub(super) struct Rfc6675 {
     smss: u32,
     dup_threshold: u32,
-    /// `On` if the first duplicate ACKs release new data (RFC 3042).
+    /// `On` if the first duplicate ACKs permit new data (RFC 3042).
     limited_transmit: Switch,
-    /// `On` if `NextSeg` has its rule 4.
+    /// `On` if `NextSeg` includes rule 4.
     rescue_allowed: Switch,
     rto_timer: RtoPolicy,
     phase: Phase,
-    /// DupAcks: number of ACKs in a row that reported new sacked data.
+    /// DupAcks: number of consecutive ACKs that reported new sacked data.
     dup_acks: u32,
     lost: LostBelow,
-    /// `HighRxt`: below the cursor every hole has been retransmitted.
+    /// `HighRxt`: every hole below the cursor has been retransmitted.
     high_rxt: HoleCursor,
     /// `RescueRxt`, as the offset after it: rule 4 applies once SND.UNA is beyond it.
     rescue_rxt: u64,
@@ -81,17 +80,17 @@ enum Phase {
     },
     /// After a timeout (§5.1).
     AfterRto {
-        /// End of what was outstanding at the timeout.
+        /// End of the data that was outstanding at the timeout.
         until: u64,
     },
 }
 
-/// Fast retransmit, which needs no room in `pipe`.
+/// Fast retransmit, which does not depend on `pipe`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Head {
-    /// It has yet to leave, for this reason.
+    /// It is still to be sent, for this reason.
     Due(LossRule),
-    /// It has left.
+    /// It has been sent.
     Sent,
 }
 
@@ -117,13 +116,13 @@ impl Rfc6675 {
         self.lost.contains(id)
     }
 
-    /// Sets the number of duplicate ACKs, or their equivalent, that make a loss. Segments that were lost stay lost.
+    /// Sets the number of duplicate ACKs, or their equivalent, that shows a loss. Segments that were lost stay lost.
     pub(super) fn set_dup_threshold(&mut self, dup_threshold: u32) {
         self.dup_threshold = dup_threshold;
         self.lost.set_threshold(dup_threshold, self.smss);
     }
 
-    /// Returns the end of what was outstanding when the recovery in progress began.
+    /// Returns the end of the data that was outstanding when the current recovery began.
     pub(super) fn recovery_point(&self) -> Option<u64> {
         match self.phase {
             Phase::Recovery { until, .. } => Some(until),
@@ -131,14 +130,14 @@ impl Rfc6675 {
         }
     }
 
-    /// Extends the recovery in progress until everything outstanding now is acknowledged.
+    /// Extends the current recovery until everything outstanding now is acknowledged.
     pub(super) fn extend_recovery(&mut self, board: &Scoreboard) {
         if let Phase::Recovery { until, .. } = &mut self.phase {
             *until = board.nxt();
         }
     }
 
-    /// Handles an ACK outside loss recovery (§5, before step 1). §2 counts every ACK with new sacked data as a
+    /// Handles an ACK outside loss recovery (§5, before step 1). In §2, every ACK with new sacked data counts as a
     /// duplicate, even one that advances SND.UNA.
     fn on_ack_open(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) -> Option<LossEvent> {
         if ack.sacked_bytes == 0 {
@@ -155,8 +154,8 @@ impl Rfc6675 {
         }
     }
 
-    /// Step 4: enters loss recovery, unless no hole lies below a SACK. This happens only with a receiver that withdraws
-    /// SACKs, and the timer handles it.
+    /// Step 4: enters loss recovery, unless there is no hole below a SACK. This case occurs only if a receiver
+    /// withdraws SACKs, and the timer handles it.
     fn enter(&mut self, rule: LossRule, board: &Scoreboard) -> Option<LossEvent> {
         let first = self.high_rxt.rewind_below(board, board.forward_ack())?;
         self.rescue_rxt = first.end();
@@ -191,8 +190,8 @@ impl Rfc6675 {
         self.rescue(view).unwrap_or(NEW_DATA)
     }
 
-    /// Rule 4. The search for the highest hole is not amortised by a cursor. It runs only if the hole can be sent, and
-    /// so once per recovery.
+    /// Rule 4. The search for the highest hole is not amortised by a cursor. It runs only if the hole can be sent, so
+    /// once per recovery.
     fn rescue(&self, view: &View<'_>) -> Option<Next> {
         let board = view.scoreboard;
         let allowed = self.rescue_allowed == Switch::On
@@ -226,7 +225,7 @@ impl Recovery for Rfc6675 {
     fn on_sent(&mut self, sent: &Sent, view: &View<'_>) -> RtoTimer {
         match sent.why {
             SendReason::Rescue => {
-                // A rescue leaves HighRxt alone, and there is no second one before RecoveryPoint.
+                // A rescue does not change HighRxt, and there is no second rescue before RecoveryPoint.
                 if let Phase::Recovery { until, .. } = self.phase {
                     self.rescue_rxt = until;
                 }
@@ -256,7 +255,7 @@ impl Recovery for Rfc6675 {
         }
         match self.phase {
             Phase::Recovery { until, .. } => {
-                // Step A. The window does not change on this ACK, either.
+                // Step A. The window does not change on this ACK.
                 if ack.una >= until {
                     self.phase = Phase::Open;
                     self.high_rxt.rewind(board);
@@ -287,8 +286,8 @@ impl Recovery for Rfc6675 {
         self.high_rxt.rewind(view.scoreboard);
     }
 
-    /// After a timeout everything is judged anew. A segment that is lost by `IsLost` stays lost, and begins a recovery
-    /// of its own if it is the first segment: otherwise it would not be retransmitted.
+    /// After a timeout, loss detection starts again for everything outstanding. A segment that is lost by `IsLost`
+    /// stays lost. If it is the first segment, it begins a new recovery; otherwise it would not be retransmitted.
     fn on_spurious(&mut self, spurious: &Spurious, view: &View<'_>) -> Reversal {
         if self.phase == Phase::Open {
             return Reversal::Done(None);
@@ -307,7 +306,7 @@ impl Recovery for Rfc6675 {
         }
     }
 
-    // `allowance` calls it for each segment.
+    // `allowance` calls this for each segment.
     #[inline(always)]
     fn in_flight(&self, view: &View<'_>) -> u64 {
         self.lost.not_lost_bytes(view.scoreboard) + self.high_rxt.missing_below(view.scoreboard)
@@ -349,17 +348,17 @@ impl Recovery for Rfc6675 {
     }
 }
 
-/// Count of the bytes in flight, and with it the whole recovery.
+/// Method to count the bytes in flight, which also selects the recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Pipe {
-    /// from the scoreboard, by SetPipe and IsLost
+    /// by the scoreboard, with SetPipe and IsLost
     #[choice("rfc6675")]
     Rfc6675,
-    /// up with each segment, down with each ACK
+    /// up with each segment sent, down with each ACK
     FallFloyd,
 }
 
-/// Parameters of RFC 6675's recovery, by itself or as a part.
+/// Parameters of RFC 6675's recovery, on its own or as a part of another recovery.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct Rfc6675Parameters {
     #[embed]
@@ -373,7 +372,7 @@ pub struct Rfc6675Parameters {
         default(rfc = Switch::On, linux = Switch::Off, ns2 = Switch::On),
     )]
     rescue: Switch,
-    // Fall and Floyd's has its own rules for the timer.
+    // The recovery of Fall and Floyd has its own rules for the timer.
     #[embed]
     timer: RtoTimerParameters,
 }
@@ -381,7 +380,7 @@ pub struct Rfc6675Parameters {
 /// SACK's parameters, for both of its recoveries.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct SackParameters {
-    /// count of the bytes in flight, and with it the whole recovery
+    /// method to count the bytes in flight, which also selects the recovery
     #[parameter(
         basic,
         source = "RFC 6675; ns-2.35's Sack1",

@@ -2,7 +2,7 @@
 //!
 //! K. Fall and S. Floyd, Simulation-based Comparisons of Tahoe, Reno and SACK TCP, CCR 26(3), 1996; details from the
 //! behaviour of ns-2.35. Outside recovery it is Reno. The third duplicate ACK halves the window and retransmits the
-//! first segment; from then on the sender keeps a count:
+//! first segment; from then on the sender counts the segments in the pipe:
 //!
 //! ```text
 //! at the third duplicate ACK   pipe = FlightSize − 3 SMSS
@@ -14,14 +14,14 @@
 //!                            else new data
 //! ```
 //!
-//! Unlike RFC 6675, its successor, a count by ACKs does not know that lost segments have left the network, so a burst
-//! of losses empties the ACK clock before `pipe` is down to the window, and the timer must help: seven losses out of
-//! eleven do that. On the other hand a hole is retransmitted as soon as one SACK lies above it, without waiting for
-//! three. A hole is retransmitted once per recovery; if that is lost, too, only the timer finds it.
+//! Unlike in RFC 6675, its successor, the count by ACKs does not include that lost segments have left the network. A
+//! burst of losses therefore stops the ACK clock before `pipe` has fallen to the window, and the timer must help: seven
+//! losses out of eleven are enough. On the other hand, a hole is retransmitted as soon as there is one SACK above it,
+//! without waiting for three. A hole is retransmitted once per recovery; if the retransmission is lost, only the timer
+//! detects it.
 //!
-//! After a timeout ns-2 forgets the SACKs and retransmits everything in order, go-back-N; `after_rto = holes` leaves
-//! out the sacked segments. No fast retransmit follows before more than what was outstanding at the timeout is
-//! acknowledged.
+//! After a timeout ns-2 forgets the SACKs and retransmits everything in order, go-back-N; `after_rto = holes` skips the
+//! sacked segments. No fast retransmit follows before data beyond the data outstanding at the timeout is acknowledged.
 //!
 //! Cost: a count and cursors that only move forward; amortised O(1).
 
@@ -39,7 +39,7 @@ use super::newreno;
 use super::shared::{self, DupThreshold, SACKED_ABOVE};
 use crate::catalog::{Choice, Context, Parameters};
 
-/// Recovery with a counted pipe.
+/// Recovery of Fall and Floyd, with a counted pipe. See the [module](self).
 #[derive(Debug)]
 pub(super) struct FallFloyd {
     smss: u64,
@@ -48,10 +48,10 @@ pub(super) struct FallFloyd {
     partial_ack: PartialAck,
     after_rto: AfterRto,
     phase: Phase,
-    /// Number of duplicate ACKs in a row that reported new sacked data.
+    /// Number of consecutive duplicate ACKs that reported new sacked data.
     dup_acks: u32,
     duplicates: Duplicates,
-    /// End of what was outstanding at the last timeout, until a recovery is over.
+    /// End of the data that was outstanding at the last timeout, until a recovery has ended.
     careful: Option<u64>,
     /// In recovery, the next hole to retransmit; after a timeout, the next segment.
     cursor: HoleCursor,
@@ -62,18 +62,18 @@ pub(super) struct FallFloyd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LimitedTransmit {
     Off,
-    /// No duplicate ACK is waiting to release a segment.
+    /// No duplicate ACK permits a segment.
     Idle,
-    /// A duplicate ACK is waiting to release a segment.
+    /// A duplicate ACK permits a segment that has not been sent yet.
     Due,
 }
 
 /// Effect of a partial ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum PartialAck {
-    /// two segments less in the pipe
+    /// reduction of the pipe by two segments
     Deflate,
-    /// retransmission of the next two segments not sacked, at once
+    /// immediate retransmission of the next two segments that are not sacked
     Resend,
 }
 
@@ -104,7 +104,7 @@ pub struct FallFloydParameters {
     after_rto: AfterRto,
 }
 
-/// Meaning of duplicate ACKs: they are ignored from a timeout to the next advance.
+/// Treatment of duplicate ACKs: they are ignored between a timeout and the next advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Duplicates {
     Counted,
@@ -115,14 +115,14 @@ enum Duplicates {
 enum Phase {
     Open,
     Recovery {
-        /// Ends when this much is acknowledged.
+        /// Offset that ends the recovery when the data before it is acknowledged.
         until: u64,
-        /// Bytes believed to be in flight; below zero if more ACKs arrived than that, which releases more than the
-        /// window (ns-2.35 `tcp-sack1.cc`, `recv`: `--pipe_`).
+        /// Bytes assumed to be in flight. The value is negative if more ACKs arrived than that, which permits more than
+        /// the window (ns-2.35 `tcp-sack1.cc`, `recv`: `--pipe_`).
         pipe: i64,
-        /// Segments that this ACK may release.
+        /// Segments that this ACK permits.
         turn: Turn,
-        /// `Seen` after the first partial ACK.
+        /// `Some` after the first partial ACK.
         partial: Partial,
     },
     /// Everything outstanding is being retransmitted; the cursor marks the progress.
@@ -131,13 +131,13 @@ enum Phase {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
-    /// Fast retransmit.
+    /// The fast retransmit.
     FastRetransmit,
-    /// Nothing more: the ACK that starts a recovery releases only the fast retransmit.
+    /// Nothing more: the ACK that begins a recovery permits only the fast retransmit.
     Over,
-    /// Number of segments at once, for a partial ACK.
+    /// This number of segments at once, for a partial ACK.
     Partial(u8),
-    /// Segments that the pipe has room for.
+    /// The segments that the pipe permits.
     Fill,
 }
 
@@ -208,7 +208,7 @@ impl FallFloyd {
         }
         let hole = self.cursor.rewind_below(board, board.forward_ack());
         if hole.is_none() {
-            // This happens only with a receiver that withdraws SACKs; the timer handles it.
+            // This case occurs only if a receiver withdraws SACKs; the timer handles it.
             return Outcome::default();
         }
         let departed = i64::from(self.dup_threshold) * self.smss as i64;
@@ -247,7 +247,7 @@ impl FallFloyd {
             outcome.exit = Exit::Recovery;
             return outcome;
         }
-        // Every ACK counts, also one without new information, such as that of a spurious retransmission (ns-2.35
+        // Every ACK counts, even one without new information, such as the ACK of a spurious retransmission (ns-2.35
         // tcp-sack1.cc, recv).
         *pipe -= smss;
         if *turn != Turn::FastRetransmit {
@@ -275,7 +275,7 @@ impl FallFloyd {
         outcome
     }
 
-    /// After a timeout, ends the retransmission if the cursor has reached its end.
+    /// After a timeout, ends the retransmission if the cursor has reached the end.
     fn end_resending(&mut self, board: &Scoreboard) {
         if self.phase != Phase::Resending {
             return;
@@ -311,7 +311,7 @@ impl FallFloyd {
         }
     }
 
-    /// Returns `true` if a duplicate ACK may release one segment: it must lie within the window enlarged by a segment
+    /// Returns `true` if a duplicate ACK may permit one segment. The segment must be within the window plus one segment
     /// per duplicate ACK (RFC 3042 §2).
     fn limited_transmit_fits(&self, view: &View<'_>) -> bool {
         let enlarged = view.window.whole_bytes() + u64::from(self.dup_acks) * self.smss;
@@ -380,7 +380,7 @@ impl Recovery for FallFloyd {
             self.limited_transmit = LimitedTransmit::Idle;
         }
         self.careful = Some(board.nxt());
-        // The first outstanding segment is not sacked, or the sender would have forgotten it.
+        // The first outstanding segment is not sacked; otherwise the sender would have removed it.
         self.cursor.rewind(board);
         self.partial_cursor = self.cursor;
     }
@@ -433,8 +433,8 @@ impl Recovery for FallFloyd {
                 why,
                 clearance,
             },
-            // ns-2.35 sends new data on a partial ACK whatever the pipe says, and sends it twice (tcp-sack1.cc,
-            // partial_ack_action). We do not follow this.
+            // ns-2.35 sends new data on a partial ACK regardless of the pipe, and sends it twice (tcp-sack1.cc,
+            // partial_ack_action). This is not reproduced.
             None => Next::New {
                 why: SendReason::NewData,
                 clearance: Clearance::Window,
@@ -459,14 +459,14 @@ mod tests {
         Setup::new(sack::entry()).set("pipe", "fall-floyd")
     }
 
-    /// Returns a timeline with ten segments in flight, of which 0 is lost; 1 to 3 have arrived, and limited transmit
-    /// has sent 10 and 11.
+    /// Returns a timeline with ten segments in flight, of which 0 is lost. Segments 1 to 3 have arrived, and limited
+    /// transmit has sent 10 and 11.
     fn entered(setup: Setup) -> Timeline {
         let mut t = setup.window(10.0).ssthresh(2.0).start(100);
         assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:10");
         assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:11");
         assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0");
-        // FlightSize of 12 less three. The timer restarts: 102 ms and a second.
+        // FlightSize is 12, minus three. The timer restarts: 102 ms plus one second.
         assert_eq!((t.cwnd(), t.in_flight()), (5.0, 9.0));
         assert_eq!(t.rto_at(), Some(1102));
         t
@@ -475,17 +475,17 @@ mod tests {
     #[test]
     fn every_ack_takes_a_segment_off_the_pipe() {
         let mut t = entered(fall_floyd());
-        // 9 less 4 leaves no room in a window of 5; the next ACK does.
+        // 9 minus 4 fills the window of 5; the next ACK permits a segment.
         for end in 5..=8 {
             assert_eq!(t.receive(98 + u64::from(end), ack(0).sack(1, end)), "");
         }
         assert_eq!(t.in_flight(), 5.0);
         assert_eq!(t.receive(107, ack(0).sack(1, 9)), "new:12");
         assert_eq!(t.receive(108, ack(0).sack(1, 10)), "new:13");
-        // This includes an ACK without new information.
+        // An ACK without new information also reduces the pipe.
         assert_eq!(t.receive(109, ack(0).sack(1, 10)), "new:14");
         assert_eq!(t.in_flight(), 5.0);
-        // Up to 11 everything is acknowledged: 12 to 14 are in flight, and the recovery is over.
+        // Everything up to 11 is acknowledged: 12 to 14 are in flight, and the recovery is over.
         assert_eq!(t.receive(203, ack(12)), "new:15 new:16");
         assert_eq!((t.cwnd(), t.in_flight()), (5.0, 5.0));
         assert_eq!(t.sender().stats().recoveries, 1);
@@ -511,7 +511,7 @@ mod tests {
         }
     }
 
-    /// Returns a timeline in which 5 is lost, too: 6 to 9 arrive, and the pipe has room for the hole.
+    /// Returns a timeline in which segment 5 is also lost: 6 to 9 arrive, and the pipe permits the hole.
     fn second_hole(setup: Setup) -> Timeline {
         let mut t = entered(setup);
         assert_eq!(t.receive(103, ack(0).sack(1, 5)), "");
@@ -528,7 +528,7 @@ mod tests {
     fn a_hole_below_a_sack_goes_before_new_data_and_once() {
         let mut t = second_hole(fall_floyd());
         assert_eq!(t.receive(200, ack(0).sack(6, 11).sack(1, 5)), "new:12");
-        // A partial ACK takes two off a pipe of 5, and the timer restarts.
+        // A partial ACK reduces the pipe of 5 by two segments, and the timer restarts.
         assert_eq!(t.receive(202, ack(5).sack(6, 11)), "new:13 new:14");
         assert_eq!(t.rto_at(), Some(1202));
         assert_eq!(t.sender().stats().retransmissions, 2);
@@ -538,7 +538,7 @@ mod tests {
     fn a_partial_ack_may_resend_two_at_once() {
         let mut t = second_hole(fall_floyd().set("partial_ack", "resend"));
         assert_eq!(t.receive(200, ack(0).sack(6, 11).sack(1, 5)), "new:12");
-        // 5 again, and 11, which is not sacked; the pipe does not change.
+        // Segment 5 is retransmitted, and 11, which is not sacked; the pipe does not change.
         let before = t.in_flight();
         let sent = t.receive(202, ack(5).sack(6, 11)).to_owned();
         let numbers: Vec<&str> = sent
@@ -549,7 +549,8 @@ mod tests {
         assert_eq!(t.in_flight(), before);
     }
 
-    /// Returns a timeline with six segments in flight, of which 2 is sacked; the timer expires, and 0 arrives.
+    /// Returns a timeline with six segments in flight, of which 2 is sacked. The timer expires, and segment 0 is
+    /// retransmitted.
     fn timed_out(setup: Setup) -> Timeline {
         let mut t = setup.window(6.0).ssthresh(2.0).start(100);
         t.receive(100, ack(0).sack(2, 3));
@@ -559,7 +560,7 @@ mod tests {
 
     #[test]
     fn after_a_timeout_sacked_segments_are_skipped_or_not() {
-        // 2 lies below the cursor, and so counts as in flight.
+        // Segment 2 is below the cursor, so it counts as in flight.
         let mut t = timed_out(fall_floyd());
         assert_eq!(t.receive(1200, ack(1).sack(2, 3)), "rto:1");
         assert_eq!(t.in_flight(), 2.0);
@@ -570,7 +571,7 @@ mod tests {
 
     #[test]
     fn no_recovery_begins_before_more_than_the_timed_out_data_is_acknowledged() {
-        // One SACK is enough here. 0 to 5 were outstanding at the timeout.
+        // One SACK is enough here. Segments 0 to 5 were outstanding at the timeout.
         let setup = fall_floyd().set_value("dup_threshold", Value::Integer(1));
         let mut t = timed_out(setup);
         let before = t.sender().stats().loss_events;

@@ -13,7 +13,7 @@ pub const SACKED_ABOVE: LossRule = LossRule::new(&RuleWords {
 /// Duplicate ACK threshold of the recoveries that count duplicate ACKs.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct DupThreshold {
-    /// duplicate ACKs (or their equivalent) that make a loss
+    /// number of duplicate ACKs (or their equivalent) that shows a loss
     #[parameter(basic, source = "RFC 5681 §3.2", range = 1..=1000, unit = "ACKs", default = 3)]
     pub dup_threshold: u32,
 }

@@ -1,5 +1,5 @@
-//! Random faults on a path and in a peer, with a check of every recovery's duties towards the sender; for the tests of
-//! the SACK-based recoveries.
+//! Random faults on a path and in a peer, for the tests of the SACK-based recoveries. Every transmission is checked
+//! against the duties of a recovery towards the sender.
 
 use dupack_tcp::differentiation::Differentiation;
 use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
@@ -49,7 +49,7 @@ pub(super) fn build(
     entry.build(&values, &Context::new(SMSS))
 }
 
-/// Returns a sender under ns-2's rules, except for the effect of `change`.
+/// Returns a sender that follows ns-2's rules, except for the effect of `change`.
 pub(super) fn sender(
     recovery: Box<dyn Recovery>,
     change: impl FnOnce(&mut SenderConfig),
@@ -77,7 +77,7 @@ pub(super) fn sender(
     Sender::new(config, stack)
 }
 
-/// Generator of deterministic chances (Vigna's SplitMix64).
+/// Generator of deterministic random numbers (Vigna's SplitMix64).
 #[derive(Debug)]
 pub(super) struct Chance(u64);
 
@@ -99,14 +99,14 @@ impl Chance {
         self.draw() % bound
     }
 
-    /// Returns `true` `percent` times in a hundred.
+    /// Returns `true` with a probability of `percent` percent.
     pub(super) fn happens(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 }
 
-/// Receiver with every fault: it forgets what it has sacked, takes and reports parts of segments, reports its blocks in
-/// any order, and closes its window.
+/// Receiver with every fault: it forgets data that it has sacked, accepts and reports parts of segments, reports its
+/// blocks in any order, and closes its window.
 #[derive(Debug)]
 struct Peer {
     received: Vec<bool>,
@@ -121,7 +121,7 @@ impl Peer {
             self.received[byte as usize] = true;
         }
         if chance.happens(1) {
-            // Reneging (RFC 2018 §8).
+            // The receiver reneges (RFC 2018 §8).
             self.received[self.next as usize..].fill(false);
         }
         while self.received.get(self.next as usize) == Some(&true) {
@@ -185,9 +185,9 @@ pub(super) enum SackedSegments {
     MayBeResent,
 }
 
-/// Carries some data over a path that loses, duplicates and reorders in both directions, to a faulty peer, with
-/// segments of all sizes. Checks that all of it arrives, that only outstanding segments are retransmitted, and sacked
-/// ones only if they may be.
+/// Transfers data over a path with losses, duplicates and reordering in both directions, to a faulty peer, with
+/// segments of all sizes. Checks that all data arrives, that only outstanding segments are retransmitted, and that
+/// sacked segments are retransmitted only if this is permitted.
 ///
 /// # Panics
 /// If a check fails, or if no event is left.
@@ -214,7 +214,7 @@ struct Storm {
     peer: Peer,
     now: Instant,
     written: u64,
-    /// Arrival time, start and length.
+    /// Arrival time, start and length of each segment in transit.
     data: Vec<(Instant, u64, u32)>,
     acks: Vec<(Instant, Ack)>,
 }
@@ -249,7 +249,7 @@ impl Storm {
         }
     }
 
-    /// Writes data for the application: sometimes, and always if the sender has nothing to do.
+    /// Writes data as the application: at random times, and always if the sender has nothing to do.
     fn write(&mut self) {
         let left = Self::BYTES - self.written;
         if left > 0 && (self.sender.is_done() || self.chance.happens(30)) {
@@ -273,7 +273,7 @@ impl Storm {
         }
     }
 
-    /// Returns 50 ms, and `percent` times in a hundred up to `late_ms` more.
+    /// Returns 50 ms; with a probability of `percent` percent, up to `late_ms` are added.
     fn delay(&mut self, percent: u64, late_ms: u64) -> Duration {
         let late = if self.chance.happens(percent) {
             self.chance.below(late_ms)

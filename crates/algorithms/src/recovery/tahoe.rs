@@ -1,17 +1,17 @@
 //! Tahoe: fast retransmit, then slow start from one segment.
 //!
-//! The first recovery that did not wait for the timer (4.3BSD-Tahoe; Jacobson, *Congestion Avoidance and Control*,
-//! SIGCOMM 1988; Fall & Floyd, *Simulation-based Comparisons of Tahoe, Reno, and SACK TCP*, CCR 1996, §2). On the third
-//! duplicate ACK:
+//! Tahoe was the first recovery that did not wait for the timer (4.3BSD-Tahoe; Jacobson, *Congestion Avoidance and
+//! Control*, SIGCOMM 1988; Fall & Floyd, *Simulation-based Comparisons of Tahoe, Reno, and SACK TCP*, CCR 1996, §2). On
+//! the third duplicate ACK:
 //!
 //! ```text
 //! ssthresh = the control's reduction,  cwnd = 1 SMSS
 //! everything outstanding is resent from SND.UNA as slow start permits (go-back-N)
 //! ```
 //!
-//! Several losses in a window cost it nothing extra, since it retransmits everything up to the point to which the
-//! cumulative ACK jumps; the price is an empty pipe after every loss. Reno differs after the fast retransmit: it keeps
-//! half the window and the ACK clock. Both treat a timeout in the same way.
+//! Several losses in a window have no additional cost, because Tahoe retransmits everything up to the point to which
+//! the cumulative ACK jumps; the price is an empty pipe after every loss. Reno differs after the fast retransmit: it
+//! keeps half the window and the ACK clock. Both handle a timeout in the same way.
 //!
 //! A response to wireless loss can choose Tahoe's `ssthresh`, but never its window.
 
@@ -34,15 +34,15 @@ struct Tahoe {
 }
 
 impl Tahoe {
-    /// Handles the third duplicate ACK. Everything outstanding counts as lost: nothing is in flight, so the window of
-    /// one segment admits the fast retransmit itself.
+    /// Handles the third duplicate ACK. Everything outstanding counts as lost, so nothing is in flight, and the window
+    /// of one segment permits the fast retransmit itself.
     fn restart(&mut self, view: &View<'_>) -> Outcome {
         self.dup_acks.begin_event(view);
         self.resend.begin(view, DUPLICATE_ACKS);
         Outcome {
             loss: Some(LossEvent::of(view.scoreboard.first(), DUPLICATE_ACKS)),
             limit: Some(f64::from(self.smss)),
-            // A timer set for the old flight would expire in the middle of the new one.
+            // A timer that was set for the previous flight would expire in the middle of the new one.
             rto: RtoTimer::Restart,
             ..Outcome::default()
         }
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(t.receive(100, ack(0)), "limited:8");
         assert_eq!(t.receive(101, ack(0)), "limited:9");
         assert_eq!(t.receive(102, ack(0)), "dupacks:0");
-        // FlightSize was 8 without limited transmit: ssthresh 4.
+        // FlightSize was 8 without limited transmit, so ssthresh is 4.
         assert_eq!((t.cwnd(), t.ssthresh(), t.in_flight()), (1.0, 4.0, 1.0));
         for ms in 103..109 {
             assert_eq!(t.receive(ms, ack(0)), "");
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn several_losses_are_resent_on_the_way_without_a_timeout() {
-        // 0, 3 and 6 are lost.
+        // Segments 0, 3 and 6 are lost.
         let mut t = Setup::new(entry()).window(8.0).start(100);
         t.receive(100, ack(0));
         t.receive(101, ack(0));
@@ -168,7 +168,7 @@ mod tests {
                 .start(100);
             assert_eq!(t.wait(1000), "rto:0");
             t.receive(1100, ack(4));
-            // The receiver had 4, 5 and 6 as well but its ACKs were late: three duplicate ACKs.
+            // The receiver already had segments 4, 5 and 6, but its ACKs were late: three duplicate ACKs.
             t.receive(1101, ack(7));
             t.receive(1102, ack(7));
             t.receive(1103, ack(7));

@@ -1,9 +1,9 @@
-//! TCP-DCR: the answer to a loss is delayed, so that a segment that is only late may arrive.
+//! TCP-DCR: the response to a loss is delayed, so that a segment that is only late may arrive.
 //!
 //! S. Bhandarkar, N. E. Sadry, A. L. N. Reddy, N. H. Vaidya, "TCP-DCR: a novel protocol for tolerating wireless channel
 //! errors", IEEE Transactions on Mobile Computing 4(5), 2005; LE §1 names it. The first duplicate ACK starts a delay of
-//! about one round trip. If the hole is filled meanwhile, by the link's own repair or by a packet that was overtaken,
-//! the delay ends and nothing was lost. Otherwise fast retransmit and recovery follow as usual, but later:
+//! about one round trip. If the hole is filled in this time, by a link-layer retransmission or by a packet that was
+//! overtaken, the delay ends and nothing was lost. Otherwise fast retransmit and recovery follow as usual, but later:
 //!
 //! ```text
 //! first SACK above a hole        wait until now + delay · SRTT
@@ -11,17 +11,18 @@
 //! the wait is over               RFC 6675's rules apply, with the counts so far
 //! ```
 //!
-//! Meanwhile every SACK releases a new segment, so that the ACK clock runs. Otherwise, lost segments, bytes in flight
-//! and the next transmission are RFC 6675's (`sack`).
+//! During the delay every SACK permits a new segment, so the ACK clock continues. Otherwise, lost segments, bytes in
+//! flight and the next transmission are those of RFC 6675 (`sack`).
 //!
-//! RR-TCP waits for as many segments as it has seen late; TCP-DCR waits for a time, and learns nothing. RACK waits for
-//! a time per segment; TCP-DCR waits four times as long, and answers the holes of a window together.
+//! For comparison: RR-TCP waits for a number of segments that depends on the observed lateness; TCP-DCR waits for a
+//! time, which does not adapt. RACK waits for a time per segment; TCP-DCR waits four times as long, and handles the
+//! holes of a window together.
 //!
-//! Readings (the paper's own text was not available):
-//! - The delay is checked when ACKs arrive. Without ACKs the retransmission timer decides.
-//! - It is counted from the first SACK above the first hole.
+//! Readings (the text of the paper was not available):
+//! - The delay is checked when ACKs arrive. Without ACKs, the retransmission timer decides.
+//! - The delay begins at the first SACK above the first hole.
 //!
-//! Cost: RFC 6675's; amortised O(1).
+//! Cost: that of RFC 6675; amortised O(1).
 
 use alloc::boxed::Box;
 
@@ -38,9 +39,9 @@ use crate::catalog::{Context, Entry, Linux, Needs, Parameters};
 struct TcpDcr {
     sack: Rfc6675,
     dup_threshold: u32,
-    /// Duration of the wait in smoothed round-trip times.
+    /// Duration of the delay, in smoothed round-trip times.
     delay: f64,
-    /// Time since which something is sacked above the first hole.
+    /// Time since which data above the first hole is sacked.
     since: Option<Instant>,
 }
 
@@ -54,7 +55,7 @@ impl TcpDcr {
         }
     }
 
-    /// Returns `true` if the wait for the first hole is over.
+    /// Returns `true` if the delay for the first hole is over.
     fn is_over(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> bool {
         if view.scoreboard.sacked_segments() == 0 {
             self.since = None;
@@ -75,7 +76,7 @@ impl Recovery for TcpDcr {
     }
 
     fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) -> Outcome {
-        // A recovery in progress continues by the usual rules.
+        // A recovery that is in progress continues by the usual rules.
         let usual = self.is_over(ack, view) || self.sack.recovery_point().is_some();
         self.sack
             .set_dup_threshold(if usual { self.dup_threshold } else { u32::MAX });
@@ -113,7 +114,7 @@ impl Recovery for TcpDcr {
 struct TcpDcrParameters {
     #[embed]
     sack: Rfc6675Parameters,
-    /// delay of the answer in smoothed round-trip times
+    /// delay of the response to a loss, in smoothed round-trip times
     #[parameter(
         basic,
         source = "Bhandarkar et al. 2005: about one round trip",

@@ -1,8 +1,8 @@
-//! TCP-PR: time alone, and no duplicate ACK, makes a loss.
+//! TCP-PR: losses are detected only by time, and not by duplicate ACKs.
 //!
 //! S. Bohacek, J. Hespanha, J. Lee, C. Lim, K. Obraczka, "TCP-PR: TCP for persistent packet reordering", ICDCS 2003; LE
-//! §1 names it. If packets overtake each other all the time, the order of ACKs says nothing. TCP-PR bounds the round
-//! trip from above instead, and takes a segment for lost that is in flight for longer:
+//! §1 names it. If packets overtake each other all the time, the order of ACKs has no meaning. TCP-PR computes an upper
+//! bound of the round-trip time instead, and considers a segment lost if it is in flight for longer:
 //!
 //! ```text
 //! ACK of a segment, after the time r:   ewrtt = max(α^(1/cwnd) · ewrtt, r)           cwnd in segments
@@ -10,18 +10,18 @@
 //! reduce: once for all that was in flight when a loss was found
 //! ```
 //!
-//! The bound follows the longest round trip at once and forgets it by α per window. The next transmission and the bytes
-//! in flight are LE's: two lists in the order of transmission (`two_lists`); the oldest transmission is due first, so
-//! one timer is enough.
+//! The bound follows the maximum round-trip time at once and decreases by the factor α per window. The next
+//! transmission and the bytes in flight are those of LE: two lists in the order of transmission (`two_lists`). The
+//! oldest transmission is overdue first, so one timer is enough.
 //!
-//! RACK-TLP waits for a quarter of the minimum round trip beyond the last one; TCP-PR waits for β of the longest and
-//! uses no other sign, and so repairs a loss late.
+//! For comparison: RACK-TLP waits for a quarter of the minimum round-trip time longer than the last one. TCP-PR waits
+//! for β times the maximum and uses no other sign, so it repairs a loss late.
 //!
-//! Readings (the paper's own text was not available):
-//! - SACK shows what has arrived; a cumulative ACK would leave everything above a hole in flight.
-//! - The paper's action when most of a window is lost is left to the retransmission timer, and so are
-//!   retransmissions: that timer backs off, while the bound would flood a peer that is gone.
-//! - Before there is a sample only that timer finds losses.
+//! Readings (the text of the paper was not available):
+//! - SACK shows which data has arrived; with cumulative ACKs alone, everything above a hole would stay in flight.
+//! - The retransmission timer replaces the paper's action when most of a window is lost. The timer also handles lost
+//!   retransmissions, because it backs off, while the bound would flood a peer that is unreachable.
+//! - Before there is a sample, only the retransmission timer detects losses.
 //!
 //! Cost: amortised O(1).
 
@@ -54,9 +54,9 @@ struct TcpPr {
     rto_timer: RtoPolicy,
     /// TSval of the last transmission of each segment.
     lists: TwoLists<Option<u32>>,
-    /// Bound on the round trip, in seconds.
+    /// Upper bound of the round-trip time, in seconds.
     ewrtt: Option<f64>,
-    /// Order of the last transmission so far.
+    /// Order of the last transmission.
     last_order: u64,
     /// Order up to which transmissions belong to the last loss event.
     event_order: u64,
@@ -78,7 +78,7 @@ impl TcpPr {
         }
     }
 
-    /// Takes the round-trip times that an ACK shows.
+    /// Updates the bound with the round-trip times that an ACK shows.
     fn sample(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         let segments = (view.window.cwnd / self.smss).max(1.0);
         for delivered in ack.delivered {
@@ -92,13 +92,15 @@ impl TcpPr {
         }
     }
 
-    /// Returns the time when the last transmission of `segment` is overdue; `None` for a retransmission.
+    /// Returns the time at which the last transmission of `segment` becomes overdue; `None` for a retransmission, or
+    /// before there is a sample.
     fn due(&self, segment: &Segment) -> Option<Instant> {
         let bound = Duration::from_secs_f64(self.ewrtt? * self.beta);
         (segment.transmissions == 1).then(|| segment.sent_at + bound)
     }
 
-    /// Moves everything overdue to RTXLIST, and sets the timer for the next one; returns the loss that begins an event.
+    /// Moves all overdue segments to RTXLIST, and sets the timer for the next one. Returns the loss that begins a loss
+    /// event, if any.
     fn find_lost(&mut self, view: &View<'_>) -> Option<SegmentId> {
         let mut event = None;
         self.timer = None;
@@ -204,10 +206,10 @@ impl Recovery for TcpPr {
 /// TCP-PR's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct TcpPrParameters {
-    /// share of the bound on the round trip that remains after a window
+    /// fraction of the round-trip time bound that remains after a window
     #[parameter(basic, source = "Bohacek et al. 2003", range = 0.0..=1.0, default = 0.995)]
     alpha: f64,
-    /// greatest time of a segment in flight, in such round trips
+    /// maximum time of a segment in flight, as a multiple of the round-trip time bound
     #[parameter(basic, source = "Bohacek et al. 2003", range = 1.0..=100.0, default = 3.0)]
     beta: f64,
     #[embed(change(rto_timer(

@@ -1,23 +1,23 @@
 //! TLP, the tail loss probe: it makes the receiver send an ACK when the last ACKs of a flight are missing (RFC 8985
 //! §7).
 //!
-//! When the tail of a flight is lost no ACK arrives, and RACK has no information until the retransmission timer
+//! When the tail of a flight is lost, no ACK arrives, and RACK has no information until the retransmission timer
 //! expires. The probe timer is shorter:
 //!
 //! ```text
 //! PTO = 2 · SRTT                     (1 s before there is an SRTT)
 //!       + max_ack_delay              if one segment is in flight, whose ACK may be delayed
-//!       at most what is left of the retransmission timer               (§7.2)
+//!       at most the remaining time of the retransmission timer           (§7.2)
 //! ```
 //!
-//! Linux's timers have ticks: 2 · SRTT is rounded up to whole ones, plus two if it does not wait for a delayed ACK.
+//! Linux's timers have ticks: 2 · SRTT is rounded up to whole ticks, plus two, unless a delayed ACK is expected.
 //!
-//! TLP then sends one segment beyond the window: new data, or else the last segment again (§7.3). The SACK or ACK that
-//! this elicits lets RACK find the losses. If the probe was a retransmission and the only loss was the one that it
-//! repaired, nothing else would show the loss, so §7.4 looks for the DSACK that a spurious probe would cause: without
-//! one the loss is answered as any other.
+//! TLP then sends one segment beyond the window: new data, or otherwise the last segment again (§7.3). The SACK or ACK
+//! in reply to the probe lets RACK detect the losses. If the probe was a retransmission and repaired the only loss,
+//! nothing else would show the loss. §7.4 therefore looks for the DSACK that a spurious probe would cause: without a
+//! DSACK, the loss is handled like any other.
 //!
-//! TLP is not a recovery but a part of RACK-TLP; see [`rack`](super::rack) for the rest.
+//! TLP is not a recovery but a part of RACK-TLP; see [`rack`](super::rack).
 
 use dupack_tcp::facts::{AckFacts, Sent, View};
 use dupack_tcp::scoreboard::{Segment, SegmentId};
@@ -26,41 +26,41 @@ use dupack_tcp::time::{Duration, Instant};
 /// Probe timeout before there is a round-trip sample (RFC 8985 §7.2).
 const PTO_WITHOUT_SRTT: Duration = Duration::from_secs(1);
 
-/// Segment as it was before it was retransmitted as a probe.
+/// Segment in its state before it was retransmitted as a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tail {
     pub(super) id: SegmentId,
     pub(super) segment: Segment,
 }
 
-/// Content of a probe.
+/// Kind of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProbeKind {
     /// New data.
     New,
-    /// The last segment again (TLP.is_retrans).
+    /// The last segment, retransmitted (TLP.is_retrans).
     Repeat(Tail),
 }
 
 /// Probe whose outcome is not known yet.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// SND.NXT after it (TLP.end_seq).
+    /// SND.NXT after the probe (TLP.end_seq).
     end: u64,
     kind: ProbeKind,
 }
 
-/// Report of an ACK on the probe.
+/// Information of an ACK about the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProbeReport {
     /// Nothing relevant.
     Nothing,
-    /// The probe repaired a loss of this segment that nothing else will show.
+    /// The probe repaired a loss of this segment, which nothing else will show.
     RepairedLoss(Tail),
 }
 
-/// Returns the time two ticks after the first tick that is no earlier than `at`, counted from `now`: the first one is
-/// not reliable, as the present tick may be nearly over (Linux's TCP_TIMEOUT_MIN_US).
+/// Returns `now` plus the time to `at`, rounded up to whole ticks, plus two ticks: the first tick is not reliable,
+/// because the current tick may be nearly over (Linux's TCP_TIMEOUT_MIN_US).
 pub(super) fn in_ticks(tick: Duration, now: Instant, at: Instant) -> Instant {
     let tick_nanos = tick.as_nanos();
     if tick_nanos == 0 {
@@ -70,19 +70,19 @@ pub(super) fn in_ticks(tick: Duration, now: Instant, at: Instant) -> Instant {
     now + tick.saturating_mul(ticks.saturating_add(2))
 }
 
-/// Probe timer and probe. See the [module](self).
+/// State of the probe timer and of the probe. See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Tlp {
     max_ack_delay: Duration,
     tick: Duration,
-    /// Time when the probe is due.
+    /// Time at which the probe is to be sent.
     pto_at: Option<Instant>,
-    /// The timer has expired and the probe has not left yet.
+    /// `true` if the timer has expired and the probe has not been sent yet.
     due: bool,
-    /// Last segment as it was when the timer expired.
+    /// Last segment in its state when the timer expired.
     tail: Option<Tail>,
     probe: Option<Probe>,
-    /// `true` if a round-trip sample was taken since the last probe: only then there is another (§7.3).
+    /// `true` if a round-trip sample was taken since the last probe. Another probe requires this (§7.3).
     sampled: bool,
 }
 
@@ -99,7 +99,7 @@ impl Tlp {
         }
     }
 
-    /// Sets the probe timer anew (§7.2). `rto_at` is the expiry of the retransmission timer.
+    /// Restarts the probe timer (§7.2). `rto_at` is the expiry of the retransmission timer.
     pub(super) fn schedule(&mut self, view: &View<'_>, rto_at: Instant) {
         self.cancel();
         if self.probe.is_some() || !self.sampled || view.scoreboard.is_empty() {
@@ -120,7 +120,7 @@ impl Tlp {
         self.due = false;
     }
 
-    /// Resets the state at the beginning of a recovery, which finds any loss (§7.1).
+    /// Resets the state at the beginning of a recovery, which detects all losses (§7.1).
     pub(super) fn reset(&mut self) {
         self.cancel();
         self.probe = None;
@@ -130,7 +130,7 @@ impl Tlp {
         self.pto_at
     }
 
-    /// Returns `true` if the timer has expired.
+    /// Returns `true` if the timer has expired, and marks the probe as due.
     pub(super) fn expire(&mut self, view: &View<'_>) -> bool {
         if self.pto_at.is_none_or(|at| at > view.now) {
             return false;
@@ -150,7 +150,7 @@ impl Tlp {
         self.due
     }
 
-    /// Notes that the probe left, and that SND.NXT is `nxt` after it.
+    /// Records that the probe was sent, and that SND.NXT is `nxt` after it.
     pub(super) fn sent(&mut self, sent: &Sent, nxt: u64) {
         self.cancel();
         let (id, segment) = (sent.id, sent.segment);
@@ -164,14 +164,14 @@ impl Tlp {
         self.sampled = false;
     }
 
-    /// Judges the probe by an ACK (§7.4).
+    /// Evaluates the probe with an ACK (§7.4).
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>) -> ProbeReport {
         self.sampled |= ack.rtt.is_some();
         let Some(probe) = self.probe.filter(|probe| ack.una >= probe.end) else {
             return ProbeReport::Nothing;
         };
         let both_arrived = ack.dsack.is_some_and(|(_, end)| end == probe.end)
-            // A receiver without DSACK answers the second copy with a bare duplicate ACK.
+            // A receiver without DSACK replies to the second copy with a plain duplicate ACK.
             || (ack.una == probe.end && ack.acked_bytes == 0 && ack.sacked_bytes == 0);
         match probe.kind {
             ProbeKind::Repeat(tail) if !both_arrived => {

@@ -1,18 +1,19 @@
 //! Two lists: the segments in flight, in order of transmission, and the lost segments, in order of detection (LE §2.1).
 //!
-//! A scoreboard in sequence order does not show which of two segments was sent later once one of them was sent twice.
-//! LE's two lists do: a transmission is appended to WAITLIST; when it is judged lost it moves to the end of RTXLIST; a
-//! retransmission goes to the end of WAITLIST again. RACK's time-ordered list (RFC 8985 §5.2) is the first of the two.
-//! The caller judges which segments are lost.
+//! A scoreboard in sequence order does not show which of two segments was sent later once one of them was
+//! retransmitted. LE's two lists do: a transmission is appended to WAITLIST; when it is judged lost, it moves to the
+//! end of RTXLIST; a retransmission is appended to WAITLIST again. RACK's time-ordered list (RFC 8985 §5.2) is the
+//! first of the two. The caller determines which segments are lost.
 //!
 //! ```text
 //! in flight = outstanding − sacked − lost            (bytes; exact, and O(1))
 //! ```
 //!
-//! **Cost.** Every operation is amortised O(1). Entries are deleted lazily: one of WAITLIST counts only while its
-//! segment is outstanding, unsacked, not lost, and was not retransmitted since. Dead entries are dropped when they
+//! **Cost.** Every operation is amortised O(1). Entries are deleted lazily: an entry of WAITLIST counts only while its
+//! segment is outstanding, unsacked, not lost, and has not been retransmitted since. Dead entries are removed when they
 //! reach the front. The lost segments are a prefix of WAITLIST, so behind its head there is at most one entry for each
-//! segment (two for one that was used as a probe): at most as many as are outstanding, and were when the head was sent.
+//! segment (two for a segment that was used as a probe). The number of entries is therefore at most the number of
+//! segments that are outstanding, or were outstanding when the head was sent.
 
 use alloc::collections::VecDeque;
 use core::fmt::Debug;
@@ -20,7 +21,7 @@ use core::fmt::Debug;
 use dupack_tcp::facts::{LossRule, Sent};
 use dupack_tcp::scoreboard::{Delivered, Reported, Scoreboard, Segment, SegmentId};
 
-/// Transmission.
+/// Transmission of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transmission {
     /// Segment.
@@ -29,7 +30,7 @@ pub(crate) struct Transmission {
     pub(crate) order: u64,
 }
 
-/// WAITLIST and RTXLIST, with a tag of the caller's on every outstanding segment's last transmission. See the
+/// WAITLIST and RTXLIST, with a tag of the caller on the last transmission of every outstanding segment. See the
 /// [module](self).
 #[derive(Clone, Debug)]
 pub(crate) struct TwoLists<T> {
@@ -37,11 +38,11 @@ pub(crate) struct TwoLists<T> {
     lost: VecDeque<SegmentId>,
     /// One slot for every outstanding segment, in sequence order.
     slots: VecDeque<Slot<T>>,
-    /// Number of the segment of the first slot.
+    /// Segment number of the first slot.
     first: u64,
     /// Bytes on RTXLIST.
     lost_bytes: u64,
-    /// Bytes that were ever put there.
+    /// Bytes that were ever added to RTXLIST.
     judged_bytes: u64,
 }
 
@@ -51,16 +52,16 @@ struct Slot<T> {
     lost: Option<Lost>,
 }
 
-/// Segment on RTXLIST.
+/// State of a segment on RTXLIST.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     rule: LossRule,
-    /// Length that is counted in `lost_bytes`.
+    /// Length of the segment that is counted in `lost_bytes`.
     len: u32,
 }
 
 impl<T: Copy + Debug> TwoLists<T> {
-    /// Returns two empty lists, for a connection that has sent nothing yet.
+    /// Creates two empty lists, for a connection that has not sent anything yet.
     pub(crate) fn new() -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -72,7 +73,7 @@ impl<T: Copy + Debug> TwoLists<T> {
         }
     }
 
-    /// Notes a transmission: it goes to the end of WAITLIST, and leaves RTXLIST if it was there.
+    /// Records a transmission: it is appended to WAITLIST, and removed from RTXLIST if it was there.
     pub(crate) fn sent(&mut self, sent: &Sent, tag: T, scoreboard: &Scoreboard) {
         let repeated = sent.segment.transmissions > 1;
         if repeated {
@@ -93,7 +94,7 @@ impl<T: Copy + Debug> TwoLists<T> {
         }
     }
 
-    /// Tags the last transmission of a segment, with slots for all up to it.
+    /// Tags the last transmission of a segment, and creates slots up to this segment if they are missing.
     fn set_tag(&mut self, id: SegmentId, tag: T) {
         while self.first + (self.slots.len() as u64) <= id.0 {
             self.slots.push_back(Slot { tag, lost: None });
@@ -121,7 +122,7 @@ impl<T: Copy + Debug> TwoLists<T> {
         self.tidy(scoreboard);
     }
 
-    /// Moves a segment to the end of RTXLIST; returns its length, 0 if it is not in flight.
+    /// Moves a segment to the end of RTXLIST. Returns its length, or 0 if it is not in flight.
     pub(crate) fn condemn(
         &mut self,
         id: SegmentId,
@@ -146,20 +147,20 @@ impl<T: Copy + Debug> TwoLists<T> {
         len
     }
 
-    /// Starts both lists over from the scoreboard, after what is outstanding was cut into other segments with other
-    /// ids: everything unsacked is lost. The last transmission of each has `tag`.
+    /// Rebuilds both lists from the scoreboard after the outstanding data was split into other segments with other ids:
+    /// everything unsacked is lost. The last transmission of each segment has `tag`.
     pub(crate) fn cut(&mut self, scoreboard: &Scoreboard, tag: T) {
         self.first = scoreboard.first().0;
         self.slots.clear();
-        // What was lost before is found again.
+        // Segments that were lost before are counted again below.
         self.judged_bytes -= self.lost_bytes;
         self.slots
             .resize(scoreboard.len(), Slot { tag, lost: None });
         self.time_out(scoreboard, |_, _| true);
     }
 
-    /// Starts both lists over from the scoreboard, after a timeout. All unsacked segments for which `is_lost` holds,
-    /// and all that were lost before, are lost now, in sequence order; the rest is in flight.
+    /// Rebuilds both lists from the scoreboard after a timeout. All unsacked segments for which `is_lost` returns
+    /// `true`, and all that were lost before, are lost now, in sequence order; the others are in flight.
     pub(crate) fn time_out(
         &mut self,
         scoreboard: &Scoreboard,
@@ -197,8 +198,8 @@ impl<T: Copy + Debug> TwoLists<T> {
             .sort_unstable_by_key(|t| t.order);
     }
 
-    /// Withdraws every judgement whose rule `is_acquitted` accepts: those segments are in flight again, and WAITLIST
-    /// starts over from the scoreboard.
+    /// Withdraws every loss whose rule `is_acquitted` accepts: these segments are in flight again, and WAITLIST is
+    /// rebuilt from the scoreboard.
     pub(crate) fn acquit(
         &mut self,
         scoreboard: &Scoreboard,
@@ -236,13 +237,13 @@ impl<T: Copy + Debug> TwoLists<T> {
         });
     }
 
-    /// Returns the bytes in flight: exactly those on WAITLIST.
+    /// Returns the bytes in flight, which are exactly those on WAITLIST.
     pub(crate) fn in_flight(&self, scoreboard: &Scoreboard) -> u64 {
         let outstanding = scoreboard.flight_size() - scoreboard.sacked_bytes();
         outstanding.saturating_sub(self.lost_bytes)
     }
 
-    /// Returns the bytes of transmissions ever judged lost, whether they are still on RTXLIST or not.
+    /// Returns the bytes of all transmissions that were ever judged lost, whether they are still on RTXLIST or not.
     pub(crate) const fn judged_bytes(&self) -> u64 {
         self.judged_bytes
     }
@@ -252,8 +253,8 @@ impl<T: Copy + Debug> TwoLists<T> {
         self.waiting.front().copied()
     }
 
-    /// Takes the oldest transmission off WAITLIST, without a judgement on it, if it precedes
-    /// the transmission `order`. It still counts as in flight.
+    /// Removes the oldest transmission from WAITLIST if it precedes the transmission `order`, without marking it as
+    /// lost. The transmission still counts as in flight.
     pub(crate) fn take_oldest_before(
         &mut self,
         order: u64,
@@ -277,7 +278,7 @@ impl<T: Copy + Debug> TwoLists<T> {
         self.slot(id).map(|slot| slot.tag)
     }
 
-    /// Returns `true` if a transmission is in flight: not acknowledged, not lost, and not repeated.
+    /// Returns `true` if a transmission is in flight: not acknowledged, not lost, and not retransmitted since.
     pub(crate) fn is_in_flight(&self, sent: Transmission, scoreboard: &Scoreboard) -> bool {
         let current = scoreboard
             .get(sent.id)
@@ -301,7 +302,7 @@ impl<T: Copy + Debug> TwoLists<T> {
         self.lost.iter().copied().filter(|&id| self.is_lost(id))
     }
 
-    /// Returns the number of entries, dead ones included.
+    /// Returns the number of entries of the longer list, including dead entries.
     #[cfg(test)]
     pub(crate) fn entries(&self) -> usize {
         self.waiting.len().max(self.lost.len())
@@ -323,7 +324,7 @@ impl<T: Copy + Debug> TwoLists<T> {
 
     #[inline]
     fn unmark(&mut self, id: SegmentId) {
-        // Most of the time nothing is lost, and the check can be skipped.
+        // Usually nothing is lost, and the check can be skipped.
         if self.lost_bytes > 0
             && let Some(lost) = self.slot_mut(id).and_then(|s| s.lost.take())
         {
@@ -331,7 +332,7 @@ impl<T: Copy + Debug> TwoLists<T> {
         }
     }
 
-    /// Drops dead entries from the front of both lists.
+    /// Removes dead entries from the front of both lists.
     fn tidy(&mut self, scoreboard: &Scoreboard) {
         while let Some(&oldest) = self.waiting.front()
             && !self.is_in_flight(oldest, scoreboard)
@@ -381,10 +382,10 @@ mod tests {
         }
         lists.condemn(SegmentId(1), LossRule::PROBE, &board);
         assert_eq!(lists.judged_bytes(), u64::from(SMSS));
-        // The timeout finds the other two.
+        // The timeout marks the other two as lost.
         lists.time_out(&board, |_, _| true);
         assert_eq!(lists.judged_bytes(), 3 * u64::from(SMSS));
-        // Another transmission of the first is lost, too; an acquittal does not count.
+        // Another transmission of the first segment is lost, too. An acquittal does not reduce the count.
         let mut again = *board.get(SegmentId(0)).expect("it is outstanding");
         again.transmissions = 2;
         lists.sent(
@@ -396,7 +397,7 @@ mod tests {
         assert_eq!(lists.judged_bytes(), 4 * u64::from(SMSS));
         lists.acquit(&board, |_| true);
         assert_eq!(lists.judged_bytes(), 4 * u64::from(SMSS));
-        // A cut judges all segments; those that were on RTXLIST count once.
+        // A cut marks all segments as lost; those that were on RTXLIST count only once.
         lists.condemn(SegmentId(2), LossRule::PROBE, &board);
         lists.cut(&board, ());
         assert_eq!(lists.judged_bytes(), 7 * u64::from(SMSS));

@@ -1,4 +1,4 @@
-//! Methods 21 to 27: a chosen window, and congestion avoidance from there.
+//! Methods 21 to 27: a chosen window, followed by congestion avoidance.
 //!
 //! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless networks", Table
 //! 1, second part, and §4.1.
@@ -7,16 +7,16 @@
 //! cwnd = one of seven (`window_choice`),  ssthresh = cwnd
 //! ```
 //!
-//! From there on the window grows by one segment per round trip, however small it is. Method 21, one segment, is the
-//! paper's best as losses become frequent, and does the least harm if the loss was congestion after all (§4.3).
+//! The window then grows by one segment per round trip, even if it is small. Method 21, one segment, is the paper's
+//! best method as losses become frequent, and does the least harm if the loss was congestion (§4.3).
 //! [`slow_start`](super::slow_start) has the same windows and doubles from them; method 23 differs from
 //! [`previous`](super::previous) in that it leaves slow start.
 //!
 //! Table 1 leaves the cells of `ssthresh` blank in this part. Reading: §4.1 says that method 21 sets both variables to
 //! one segment, and that methods 21 to 27 enter congestion avoidance, so all seven set both to the same value
-//! (`ssthresh = cwnd`). A blank cell can also mean that the method leaves `ssthresh` alone: then it is the value that
-//! TCP's own response has just set (`tcp`), or the value before the loss (`before`). Below either value, the window
-//! grows in slow start.
+//! (`ssthresh = cwnd`). A blank cell can also mean that the method does not change `ssthresh`: then it is the value
+//! that TCP's own response has just set (`tcp`), or the value before the loss (`before`). Below either value, the
+//! window grows in slow start.
 
 use alloc::boxed::Box;
 
@@ -33,7 +33,7 @@ use crate::catalog::{Choice, Entry, Parameters};
 /// Meaning of the blank cells of Table 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Threshold {
-    /// the chosen window: congestion avoidance begins at once
+    /// the chosen window, so congestion avoidance begins at once
     Cwnd,
     /// the threshold after TCP's own response
     Tcp,
@@ -41,7 +41,7 @@ enum Threshold {
     Before,
 }
 
-/// Parameters of a method: those of its choice, and one that all methods have.
+/// Parameters of a method: those of its window choice, and one that all methods have.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct AvoidanceParameters<M: Method> {
     #[embed]
@@ -129,7 +129,7 @@ pub fn method_27() -> Entry<dyn Response> {
     )
 }
 
-/// The response.
+/// Response of methods 21 to 27.
 #[derive(Clone, Debug)]
 struct Avoidance {
     choice: WindowChoice,

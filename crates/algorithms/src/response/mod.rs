@@ -1,7 +1,7 @@
-//! The fourth axis: the window after a loss that was not congestion.
+//! Fourth axis: the window after a wireless loss.
 //!
 //! These are the methods of Park et al., Table 1; the name of a method in a stack is its number there. Two families of
-//! seven methods share their choice of the window ([`window_choice`]).
+//! seven methods share their choice of the window ([`window_choice`]). [`dynamic`] is our own.
 
 pub mod avoidance;
 pub mod dynamic;

@@ -1,11 +1,11 @@
-//! Method 1: the window before the loss stays.
+//! Method 1: the window from before the loss is kept.
 //!
-//! Table 1 of M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless networks".
-//! The differentiation algorithms that the paper compares assume this response (§4.1), and it is the paper's best method
-//! over many hops.
+//! Table 1 of M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless
+//! networks". The differentiation algorithms that the paper compares assume this response (§4.1), and it is the paper's
+//! best method over many hops.
 //!
-//! `cwnd` and `ssthresh` are both restored: unlike method 13 it does not enter slow start, and unlike method 23 it does
-//! not set `ssthresh` to the window.
+//! `cwnd` and `ssthresh` are both restored: unlike method 13, it does not enter slow start, and unlike method 23, it
+//! does not set `ssthresh` to the window.
 
 use alloc::boxed::Box;
 
@@ -25,7 +25,7 @@ pub fn entry() -> Entry<dyn Response> {
         .build(|(), _| Box::new(Previous))
 }
 
-/// The response.
+/// Response that restores the window from before the loss.
 #[derive(Clone, Copy, Debug)]
 pub struct Previous;
 

@@ -1,4 +1,4 @@
-//! Methods 11 to 17: a chosen window, and slow start from there.
+//! Methods 11 to 17: a chosen window, followed by slow start.
 //!
 //! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless networks", Table
 //! 1, first part, and §4.1.
@@ -7,9 +7,10 @@
 //! ssthresh = 65535 bytes,  cwnd = one of seven (`window_choice`)
 //! ```
 //!
-//! The response ignores what the loss says about the path: the window doubles per round trip until it has passed the
-//! largest window that TCP can announce without scaling. In the paper all seven are worse than TCP's own response
-//! (§4.3). [`avoidance`](super::avoidance) has the same windows, and grows from them by one segment per round trip.
+//! The response ignores the information about the path that the loss contains: the window doubles per round trip until
+//! it exceeds the maximum window that TCP can announce without scaling. In the paper, all seven methods are worse than
+//! TCP's own response (§4.3). [`avoidance`](super::avoidance) has the same windows, and grows from them by one segment
+//! per round trip.
 //!
 //! Reading: 65535 is meant as "the max value", but is used as this number (`ssthresh`); a chosen window above it grows
 //! in congestion avoidance.
@@ -26,7 +27,7 @@ use super::window_choice::{
 };
 use crate::catalog::{Entry, Parameters};
 
-/// Parameters of a method: those of its choice, and one that all methods have.
+/// Parameters of a method: those of its window choice, and one that all methods have.
 #[derive(Clone, Copy, Debug, Parameters)]
 struct SlowStartParameters<M: Method> {
     #[embed]
@@ -116,7 +117,7 @@ pub fn method_17() -> Entry<dyn Response> {
     )
 }
 
-/// The response.
+/// Response of methods 11 to 17.
 #[derive(Clone, Debug)]
 struct SlowStart {
     choice: WindowChoice,

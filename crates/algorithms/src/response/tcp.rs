@@ -3,8 +3,8 @@
 //! M.-Y. Park et al., "A comparative study on responding methods for TCP's fast recovery in wireless networks", Table
 //! 1.
 //!
-//! The null object of this axis. Together with a loss differentiation, it measures how accurate the differentiation is
-//! while the sender behaves as without it.
+//! This is the algorithm of this axis that does nothing. Together with a loss differentiation, it measures the accuracy
+//! of the differentiation while the sender behaves as without it.
 
 use alloc::boxed::Box;
 
@@ -27,7 +27,7 @@ pub fn entry() -> Entry<dyn Response> {
         .build(|(), _| Box::new(Tcp))
 }
 
-/// The response.
+/// Response of TCP itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Tcp;
 

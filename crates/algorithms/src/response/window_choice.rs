@@ -1,4 +1,4 @@
-//! The seven windows that Park et al. try after a loss that was the link's (Table 1).
+//! Seven windows that Park et al. try after a wireless loss (Table 1).
 //!
 //! ```text
 //! x1  one segment                     x5  maximum of cwnd so far
@@ -8,16 +8,17 @@
 //! ```
 //!
 //! x is 1 in [`slow_start`](super::slow_start) and 2 in [`avoidance`](super::avoidance), which differ only in
-//! `ssthresh`. The sender bounds the chosen window by its own largest window, and the data that leaves by the peer's
+//! `ssthresh`. The sender limits the chosen window to its own maximum window, and the data that is sent to the peer's
 //! window.
 //!
-//! The paper names the seven and defines none. Readings:
-//! - The average is over the ACKs of the connection, each with the window in force when it arrived (`average = mean`): this is
-//!   the plain sense of the word, and simple to add up in a simulator. `average = ewma` forgets: every ACK counts for `gain`.
-//! - The maximum is over the whole connection, the first slow start included.
-//! - The buffer just admits the paper's largest window: 48 packets (§4.2).
-//! - The bandwidth comes from the ACKs, round by round (`Bandwidth`); the delay is the minimum round-trip time, so that the
-//!   product leaves the queue out. Before there is a sample, TCP's response is used.
+//! The paper names the seven windows and defines none of them. Readings:
+//! - The average is over the ACKs of the connection, each with the current window at its arrival (`average = mean`):
+//!   this is the usual meaning of the word, and simple to compute in a simulator. `average = ewma` is exponentially
+//!   weighted: every ACK has the weight `gain`.
+//! - The maximum is over the whole connection, including the first slow start.
+//! - The buffer is exactly as large as the paper's maximum window: 48 packets (§4.2).
+//! - The bandwidth is computed from the ACKs, round by round (`Bandwidth`); the delay is the minimum round-trip time,
+//!   so the product does not include the queue. Before there is a sample, TCP's response is used.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -28,9 +29,9 @@ use dupack_tcp::window::Window;
 
 use crate::catalog::{Choice, Context, Parameters};
 
-/// Choice of the window by a method: its parameters, and the choice that they make.
+/// Choice of the window by a method: the parameters of the method, and the resulting choice.
 pub(super) trait Method: Parameters {
-    /// Returns the choice, for a connection.
+    /// Returns the choice for a connection.
     fn choice(&self, context: &Context) -> WindowChoice;
 }
 
@@ -132,13 +133,13 @@ impl Method for SendersBuffer {
 /// Bandwidth-delay product (methods 17 and 27).
 #[derive(Clone, Copy, Debug, Parameters)]
 pub(super) struct BandwidthDelayProduct {
-    /// bandwidth, by the delivery rates of the last `rounds` round trips
+    /// bandwidth, from the delivery rates of the last `rounds` round trips
     #[parameter(
         source = "left open by Park et al.; our reading, after BBR (Cardwell et al. 2016)",
         default = Pick::Max,
     )]
     bandwidth: Pick,
-    /// round trips whose delivery rates count
+    /// number of round trips whose delivery rates are used
     #[parameter(
         source = "our reading, after BBR (Cardwell et al. 2016)",
         range = 1..=1000,
@@ -160,14 +161,14 @@ impl Method for BandwidthDelayProduct {
     }
 }
 
-/// Choice of the window, with its state. Windows in bytes.
+/// Choice of the window, with its state. Windows are in bytes.
 #[derive(Clone, Debug)]
 pub(super) enum WindowChoice {
     /// Number of bytes.
     Fixed(f64),
-    /// TCP's response.
+    /// The window after TCP's response.
     Tcp,
-    /// Window before the loss.
+    /// The window before the loss.
     Previous,
     /// Average so far.
     Average(Average),
@@ -187,7 +188,7 @@ impl WindowChoice {
         }
     }
 
-    /// Takes an ACK, and the window in force when it arrived.
+    /// Records an ACK, and the current window at its arrival.
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         match self {
             Self::Average(average) => average.take(view.window.cwnd),
@@ -221,7 +222,7 @@ impl WindowChoice {
     }
 }
 
-/// Average of the windows in force when ACKs arrived.
+/// Average of the windows at the arrival of ACKs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Average {
     Mean { sum: f64, acks: u64 },
@@ -254,38 +255,38 @@ impl Average {
 /// Delay by which the bandwidth is multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub(super) enum Delay {
-    /// the least round-trip time
+    /// the minimum round-trip time
     Min,
-    /// SRTT (RFC 6298), queueing included
+    /// SRTT (RFC 6298), including queueing
     Smoothed,
 }
 
-/// Rate that is taken for the bandwidth.
+/// Rate that is used as the bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 enum Pick {
-    /// the greatest rate: what the path could carry
+    /// the maximum rate: the rate that the path can carry
     Max,
-    /// the mean rate: what the path did carry
+    /// the mean rate: the rate that the path did carry
     Mean,
 }
 
 /// Bandwidth, from the data that ACKs report as delivered, in bytes per second.
 ///
-/// A round lasts at least one SRTT and ends with an ACK; its rate is the delivered data over its duration. Without SACK
-/// a duplicate ACK stands for one segment, which is subtracted from the advance that follows: data above a hole counts
-/// when it arrives, and not a second time, all at once, when the hole is filled.
+/// A round lasts at least one SRTT and ends with an ACK; its rate is the delivered data divided by its duration.
+/// Without SACK, a duplicate ACK counts as one segment, which is subtracted from the advance that follows: data above a
+/// hole counts when it arrives, and not again when the hole is filled.
 #[derive(Clone, Debug)]
 pub(super) struct Bandwidth {
     smss: u64,
     pick: Pick,
-    /// Rates of the last rounds, in a ring that is not yet full at first.
+    /// Rates of the last rounds, in a ring that is not full at first.
     rates: Vec<f64>,
     /// Number of rounds so far.
     finished: usize,
     begin: Option<Instant>,
     /// Bytes delivered in this round.
     delivered: u64,
-    /// Bytes that duplicate ACKs stood for and no advance has covered yet.
+    /// Bytes that duplicate ACKs have counted, and that no advance has covered yet.
     announced: u64,
 }
 
@@ -304,7 +305,7 @@ impl Bandwidth {
 
     fn take(&mut self, ack: &AckFacts<'_>, view: &View<'_>) {
         let Some(begin) = self.begin else {
-            // The first ACK opens the first round.
+            // The first ACK begins the first round.
             self.begin = Some(ack.now);
             return;
         };

@@ -1,8 +1,9 @@
-//! Comparison with ns-2.35, packet for packet.
+//! Comparison with ns-2.35, packet by packet.
 //!
-//! `validation/peers/ns2/oracle-momentary.csv` is the log of ns-2's own senders in the setting of figures 3 and 4 of *momentary*:
-//! 1 Mbit/s, 200 ms, `ssthresh` 10, the first transmissions of packets 24 to 30 lost. The sender here runs in the same
-//! setting, reduced to one link, and has to send the same packets in the same order with the same window.
+//! `validation/peers/ns2/oracle-momentary.csv` is the log of ns-2's own senders in the setting of figures 3 and 4 of
+//! *momentary*: 1 Mbit/s, 200 ms, `ssthresh` 10, and the first transmissions of packets 24 to 30 are lost. The sender
+//! here runs in the same setting, reduced to one link, and has to send the same packets in the same order with the same
+//! window.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,10 +17,10 @@ use dupack_tcp::window::WindowRounding;
 use super::{Aimd, SMSS, Setup};
 use crate::catalog::Dialect;
 
-/// Packet that was sent: its number, and the window at that time in packets.
+/// Packet that was sent: its number, and the current window in packets.
 type Sent = (u64, f64);
 
-/// Returns the packets that ns-2's `recovery` sent. Packet 0 is the SYN, and is left out.
+/// Returns the packets that ns-2's `recovery` sent. Packet 0 is the SYN and is omitted.
 fn log_of(recovery: &str) -> Vec<Sent> {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -59,7 +60,7 @@ fn replay(setup: Setup) -> Vec<Sent> {
             c.rtt.sampling = RttSampling::OnePerWindow;
         })
         .loopback(Path {
-            // The bottleneck's 98 ms, both access links, and the transmission times that they add per packet.
+            // The delay of the bottleneck is 98 ms; the access links and their transmission times per packet add 3 ms.
             delay: Duration::from_micros(101_000),
             // 1040 bytes at 1 Mbit/s.
             transmission: Duration::from_micros(8320),
@@ -75,15 +76,15 @@ fn replay(setup: Setup) -> Vec<Sent> {
     sent
 }
 
-/// Checks that `setup`, under ns-2's rules, sends what ns-2's `recovery` sent.
+/// Checks that `setup`, under ns-2's rules, sends the same packets as ns-2's `recovery`.
 ///
 /// # Panics
-/// If a packet differs: the message shows both logs around the first one.
+/// If a packet differs. The message shows both logs around the first difference.
 pub(crate) fn agrees_with_ns2(setup: Setup, recovery: &str) {
     let theirs = log_of(recovery);
     let ours = replay(setup);
     assert!(theirs.len() > 600, "no log of `{recovery}`");
-    // The two clocks differ by the SYN's round trip, so that one log is a little longer.
+    // The two clocks differ by the round trip of the SYN, so one log is slightly longer.
     let shorter = theirs.len().min(ours.len());
     assert!(theirs.len().abs_diff(ours.len()) < 50);
     // ns-2's log has six significant digits.

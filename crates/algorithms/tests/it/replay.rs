@@ -1,5 +1,5 @@
-//! A replay that is fed the packets of our own sender learns what the sender learned, whatever its stack; and no
-//! packet, however malformed, makes it panic.
+//! Tests of a replay: with the packets of our own sender, it determines the same facts as the sender, for every stack;
+//! and malformed packets never make it panic.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -22,8 +22,8 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
 
 const SMSS: u32 = 1000;
 
-/// Facts of an ACK, without those that only the sender can know (what limited it, and which of its segments were
-/// limited transmit).
+/// Facts of an ACK, without those that only the sender can know (the limit of its transmissions, and the segments sent
+/// by limited transmit).
 #[derive(Clone, Debug, PartialEq)]
 struct Learnt {
     una: u64,
@@ -60,10 +60,10 @@ impl Learnt {
     }
 }
 
-/// Loss event: its time, its rule, and the first byte that is lost.
+/// Loss event: its time, its rule, and the first lost byte.
 type Event = (Instant, LossRule, u64);
 
-/// Recorder of the facts that the sender's plug-ins receive.
+/// Differentiation that records the facts that the sender's plug-ins receive.
 #[derive(Debug)]
 struct Recorder {
     differentiation: Box<dyn Differentiation>,
@@ -92,7 +92,7 @@ impl Differentiation for Recorder {
     }
 }
 
-/// Packet that passes the sender's end of the path.
+/// Event at the sender's end of the path.
 #[derive(Clone, Debug)]
 enum Passed {
     Sent(DataSegment),
@@ -100,7 +100,7 @@ enum Passed {
     TimedOut,
 }
 
-/// Vigna's SplitMix64.
+/// Random number generator (Vigna's SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -113,8 +113,8 @@ impl Random {
     }
 }
 
-/// Returns the log of a transfer of 400 segments over a path that loses one packet in twenty, delays some and
-/// duplicates some, and its loss events.
+/// Returns the log of a transfer of 400 segments over a path that loses one packet in twenty, and delays and duplicates
+/// some, with the loss events of the sender.
 fn log(stack: &StackSpec, dialect: Dialect, seed: u64) -> (Vec<(Instant, Passed)>, Vec<Event>) {
     let needs = stack.needs(dialect);
     let mut built = stack.build(dialect, &Context::new(SMSS));
@@ -183,14 +183,14 @@ fn log(stack: &StackSpec, dialect: Dialect, seed: u64) -> (Vec<(Instant, Passed)
     (log, events)
 }
 
-/// Recovery that receives each event of a replay, and the losses that it finds.
+/// Recovery that receives each event of a replay, and the losses that it detects.
 #[derive(Debug)]
 struct Shadow {
     recovery: Box<dyn Recovery>,
     events: Vec<Event>,
 }
 
-/// Feeds the log to a replay and to a recovery in its shadow, and compares the facts.
+/// Passes the log to a replay and to a shadow recovery, and compares the facts.
 fn replay(
     config: SenderConfig,
     log: &[(Instant, Passed)],
@@ -252,7 +252,7 @@ fn a_replay_of_our_own_packets_learns_what_the_sender_learned() {
 
 #[test]
 fn a_recovery_in_its_shadow_calls_the_same_segments_lost() {
-    // Recoveries whose judgement depends on ACKs alone, and not on the window or on timers.
+    // These recoveries detect losses only by ACKs, and not by the window or by timers.
     let mut found = 0;
     for recovery in ["reno", "sack", "fack", "momentary", "le"] {
         let stack = StackSpec::parse(&format!("{recovery}/reno"), &CATALOG).expect("a stack");
@@ -338,7 +338,7 @@ fn no_packet_is_too_wild() {
     }
 }
 
-/// Returns a replay that begins at number 5000 of the stream, with SACK.
+/// Returns a replay with SACK that begins at sequence number 5000.
 fn from_the_middle() -> Replay {
     let stack = StackSpec::parse("sack/reno", &CATALOG).expect("a stack");
     let mut config = sender_config(Dialect::Rfc, SMSS, &stack.needs(Dialect::Rfc));
@@ -375,11 +375,11 @@ fn unseen_segments_are_reported_and_time_nothing() {
         (sending.kind, sending.unseen_bytes),
         (SendingKind::First, 2000)
     );
-    // Nor are 8000 to 8999, which are acknowledged.
+    // 8000 to 8999 are not in the capture either, and are acknowledged.
     let heard = replay.acknowledged(at(50), &ack(9000)).expect("usable");
     assert_eq!((heard.unseen_bytes, heard.facts.acked_bytes), (1000, 4000));
     assert_eq!(heard.facts.rtt, None);
-    // An ACK from before the beginning of the capture, and one of another stream.
+    // The first ACK is from before the beginning of the capture, and the segment belongs to another stream.
     assert_eq!(
         replay
             .acknowledged(at(51), &ack(4000))
@@ -402,7 +402,8 @@ fn a_large_segment_is_cut_up_and_repeated_in_parts() {
     let sending = replay.sent(at(0), &segment(5000, 3500)).expect("usable");
     let lens: Vec<u32> = sending.sent.iter().map(|s| s.segment.len).collect();
     assert_eq!(lens, [1000, 1000, 1000, 500]);
-    // Part of the third segment, and the fourth; then the rest of a segment that continues beyond it.
+    // The first range is part of the third segment, and the fourth. The second range is the fourth segment and new data
+    // beyond it.
     let again = replay.sent(at(10), &segment(7500, 1000)).expect("usable");
     let ids: Vec<u64> = again.sent.iter().map(|s| s.id.0).collect();
     assert_eq!((again.kind, ids), (SendingKind::Repeat, vec![2, 3]));
@@ -433,7 +434,7 @@ fn a_dsack_shows_which_retransmission_was_spurious() {
         (needless.start, needless.end, needless.sent_at),
         (0, 1000, at(300))
     );
-    // It is reported once.
+    // The spurious retransmission is reported once.
     assert!(
         replay
             .acknowledged(at(391), &dsack)
@@ -441,7 +442,7 @@ fn a_dsack_shows_which_retransmission_was_spurious() {
             .needless
             .is_none()
     );
-    // A retransmission of acknowledged data is spurious on the face of it.
+    // A retransmission of acknowledged data is always spurious.
     let kind = replay
         .sent(at(400), &segment(5000, 1000))
         .expect("usable")
@@ -463,7 +464,7 @@ fn data_sacked_beyond_the_seen_data_was_sent() {
         (heard.unseen_bytes, heard.facts.sacked_bytes)
     };
     assert_eq!(sacking(7000, 8000), (2000, 1000));
-    // No receiver sacks what it acknowledges, or an empty range.
+    // A SACK block that includes acknowledged data, or is empty, is ignored.
     assert_eq!(sacking(6000, 8000), (0, 0));
     assert_eq!(sacking(8000, 7000), (0, 0));
 }

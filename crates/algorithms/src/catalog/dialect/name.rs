@@ -9,9 +9,9 @@ use alloc::string::String;
 
 use crate::catalog::nearest::nearest;
 
-/// Named set of defaults over the same code.
+/// Named set of defaults for the endpoints and the algorithms.
 ///
-/// With the feature `serde` it is read from files and written to them by its name, and with `schemars` it has a JSON
+/// With the feature `serde`, it is read from files and written to them by its name, and with `schemars` it has a JSON
 /// Schema.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(
@@ -28,13 +28,13 @@ use crate::catalog::nearest::nearest;
     )
 )]
 pub enum Dialect {
-    /// Behaviour that the RFCs in force recommend.
+    /// Behaviour that the current RFCs recommend.
     Rfc,
-    /// Behaviour of Linux, where it differs.
+    /// Behaviour of Linux where it differs from the RFCs.
     #[default]
     #[cfg_attr(feature = "schemars", schemars(description = "As Linux does."))]
     Linux,
-    /// Behaviour of ns-2.35, whose results the papers report.
+    /// Behaviour of ns-2.35, with which the results in the papers were obtained.
     #[cfg_attr(feature = "schemars", schemars(description = "As ns-2.35 does."))]
     Ns2,
 }
@@ -55,7 +55,7 @@ impl Dialect {
 }
 
 impl Dialect {
-    /// Returns a description of the dialect, for a user who has to choose one.
+    /// Returns a description of the dialect for users who choose one.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Dialect {
     }
 }
 
-/// Error of a name that belongs to no dialect.
+/// Error: no dialect has this name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownDialect {
     /// Name that was given.

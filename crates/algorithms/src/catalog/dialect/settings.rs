@@ -1,6 +1,6 @@
 //! Table of the settings of a dialect with their sources, which helps to explain the result of a run.
 //!
-//! The values are read from the configuration itself, so that the table cannot disagree with it.
+//! The values are read from the configuration itself, so the table always agrees with it.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -25,7 +25,7 @@ use super::name::Dialect;
 use super::{Headers, connect_as, receiver_config, sender_config};
 use crate::catalog::needs::Needs;
 
-/// Line of the table of settings.
+/// Row of the table of settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Setting {
@@ -37,7 +37,7 @@ pub struct Setting {
     pub source: &'static str,
 }
 
-/// Returns everything that [`sender_config`], [`receiver_config`] and [`Headers`] set, with sources.
+/// Returns everything that [`sender_config`], [`receiver_config`], [`connect_as`] and [`Headers`] set, with sources.
 #[must_use]
 pub fn settings(dialect: Dialect, smss: u32, needs: &Needs) -> Vec<Setting> {
     let sender = sender_config(dialect, smss, needs);
@@ -66,7 +66,7 @@ struct Table {
 }
 
 impl Table {
-    /// Adds a line; `sources` are those of `rfc`, `linux` and `ns2`.
+    /// Adds a row; `sources` are those of `rfc`, `linux` and `ns2`.
     fn row(&mut self, name: &'static str, value: impl fmt::Display, sources: [&'static str; 3]) {
         let [rfc, linux, ns2] = sources;
         self.rows.push(Setting {

@@ -1,4 +1,4 @@
-//! Tests of deployment on Linux: the built-in catalog, and made-up catalogs.
+//! Tests of deployment on Linux, with the built-in catalog and with catalogs made for the test.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ fn deployable_stacks_of_the_catalog() {
 
 #[test]
 fn algorithms_that_share_a_name_with_linux_are_not_taken_for_its() {
-    // Linux's `bbr` is version 1, its `westwood` Westwood+; its recovery is RACK-TLP.
+    // Linux's `bbr` is version 1, its `westwood` is Westwood+, and its recovery is RACK-TLP.
     for stack in [
         "rack/bbr",
         "rack/westwood",
@@ -76,12 +76,12 @@ fn commands_turn_it_on() {
     assert!(route.ends_with(" congctl westwood"), "{route}");
     let call = "setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, \"westwood\", 8)";
     assert_eq!(westwood.socket_option().as_deref(), Some(call));
-    // Every kernel has `reno`, and `cubic` is usually built in: neither needs a module.
+    // Every kernel has `reno`, and `cubic` is usually built in, so neither needs a module.
     for stack in ["rack/reno", "rack/cubic"] {
         let commands = deployment(stack).commands();
         assert!(!commands[0].contains("modprobe"), "{commands:?}");
     }
-    // Nothing turns SACK off for one connection: the setting holds for the whole machine, in both directions.
+    // SACK cannot be disabled for a single connection: the setting applies to the whole machine, in both directions.
     assert!(obstacles("newreno/reno")[0].contains("SACK"));
 }
 
@@ -101,20 +101,20 @@ fn parameters_need_something_that_sets_them() {
     assert!(!commands.contains("tcp_recovery=1"), "{commands}");
     let checks = tuned.checks().join("\n");
     assert!(checks.contains("tc qdisc show"), "{checks}");
-    // Nothing sets C, and Linux has no PRR-CRB to choose.
+    // C cannot be set, and Linux does not offer PRR-CRB.
     let fixed = obstacles("rack(prr=crb)/cubic(c=0.5)");
     assert_eq!(fixed.len(), 2);
     assert!(fixed[1].contains("cubic(c=0.5)"), "{fixed:?}");
-    // Linux's own value is no obstacle, given or not.
+    // Linux's own value is no obstacle, whether it is given or not.
     assert!(deployment("rack(timer_tick=1ms)/cubic(slow_start=hystart)").is_possible());
-    // The value of another dialect is one.
+    // The value of another dialect is an obstacle.
     assert!(!deployment("rack(timer_tick=0s)/cubic").is_possible());
-    // Settings through the parameters of a module.
+    // These settings use the parameters of a module.
     let tuned = deployment("rack/hybla(rtt0=50)").commands().join("\n");
     let wanted = "echo 50 > /sys/module/tcp_hybla/parameters/rtt0";
     assert!(tuned.contains(wanted), "{tuned}");
     assert!(deployment("rack/htcp(rtt_scaling=off)").is_possible());
-    // These can be set only when the module is loaded.
+    // This parameter can be set only when the module is loaded.
     assert!(!deployment("rack/illinois(theta=3)").is_possible());
     let tuned = deployment("rack/dctcp(shift_g=5,alpha=0.5)")
         .commands()
@@ -127,7 +127,7 @@ fn parameters_need_something_that_sets_them() {
     ] {
         assert!(tuned.contains(wanted), "{tuned}");
     }
-    // Linux's Veno uses the last delay, and so does ours with `rtt=latest`.
+    // Linux's Veno uses the last delay, like ours with `rtt=latest`.
     assert!(deployment("rack/veno(rtt=latest)").is_possible());
     assert!(!deployment("rack/veno(rtt=smoothed)").is_possible());
 }
@@ -165,8 +165,8 @@ fn the_nearest_stack_can_be_enabled() {
     assert_eq!(near("reno/reno").as_deref(), Some("rack/reno"));
     assert_eq!(near("le/reno/veno/24").as_deref(), Some("rack/reno"));
     assert_eq!(near("rack/cubic(c=0.5)").as_deref(), Some("rack/cubic"));
-    // Version 1 is a different algorithm from BBRv3 and does not stand for it; a stack that can be enabled needs no
-    // substitute.
+    // Version 1 is a different algorithm from BBRv3 and does not replace it. A stack that can be enabled needs no
+    // replacement.
     assert_eq!(near("rack/bbr"), None);
     assert_eq!(near("rack/cubic"), None);
 }
@@ -210,8 +210,7 @@ fn words_are_known(kind: &Kind, knob: &Knob) {
     }
 }
 
-/// On a Linux that has what it needs, every file exists that a command of the catalog writes to, and each value that is
-/// said to be Linux's default is the default of a new network namespace or has been changed on this machine.
+/// Checks on this machine, if it runs Linux, that every file exists to which a command of the catalog writes.
 #[test]
 fn this_machines_kernel_has_the_settings() {
     if !Path::new("/proc/sys/net/ipv4/tcp_congestion_control").exists() {
@@ -240,7 +239,8 @@ fn this_machines_kernel_has_the_settings() {
     assert!(seen > 10, "{seen}");
 }
 
-/// A catalog of another program: one control in a module of its own, and two recoveries that disagree.
+/// Returns the catalog of another program: one control in a separate module, and two recoveries with conflicting
+/// settings.
 fn theirs() -> Catalog {
     let mut catalog = Catalog::empty();
     let sack = |value: &'static str| {
@@ -296,7 +296,7 @@ fn all_parts_must_be_there_together() {
         "sysctl -w net.ipv4.tcp_congestion_control=half",
     ];
     assert_eq!(deployment("with/half").commands(), commands);
-    // One wants SACK on, the other off.
+    // One part needs SACK enabled, the other needs it disabled.
     let clash = deployment("without/half");
     assert!(
         matches!(clash.obstacles.as_slice(), [Obstacle::Clash { .. }]),
@@ -304,7 +304,7 @@ fn all_parts_must_be_there_together() {
     );
     let text = clash.obstacles[0].to_string();
     assert!(text.contains("net.their.sack") && text.contains('0') && text.contains('1'));
-    // There is no control of a kernel to choose.
+    // There is no congestion control of the kernel to select.
     assert_eq!(deployment("with/plain").obstacles, [Obstacle::NoControl]);
     assert_eq!(deployment("paper/half").obstacles.len(), 1);
     let all: Vec<String> = catalog

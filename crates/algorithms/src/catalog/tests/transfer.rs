@@ -1,5 +1,5 @@
-//! Every stack completes a transfer over a lossy link in every dialect, and in the dialect `ns2` the catalog's stacks
-//! send the same packets as ns-2's senders.
+//! Tests that every stack completes a transfer over a lossy link in every dialect, and that in the dialect `ns2` the
+//! catalog's stacks send the same packets as ns-2's senders.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -22,19 +22,19 @@ const SMSS: u32 = 1000;
 /// Link and the transfer over it.
 #[derive(Clone, Copy)]
 struct Scene {
-    /// Time to put a segment on the link.
+    /// Transmission time of a segment.
     service: Duration,
-    /// Propagation delay each way.
+    /// Propagation delay in each direction.
     delay: Duration,
     segments: u64,
     ack_policy: AckPolicy,
     /// Initial slow start threshold in segments.
     ssthresh: f64,
-    /// End of the run, finished or not.
+    /// End of the run, even if the transfer is not complete.
     end: Instant,
 }
 
-/// A path that holds 21 segments; 2000 of them take 10 s.
+/// Path that holds 21 segments; 2000 segments take 10 s.
 const PLAIN: Scene = Scene {
     service: Duration::from_millis(5),
     delay: Duration::from_millis(50),
@@ -44,7 +44,7 @@ const PLAIN: Scene = Scene {
     end: Instant::FAR_FUTURE,
 };
 
-/// Differentiation that takes every loss for the link's and passes everything else on.
+/// Wrapper of a differentiation that reports every loss as truly wireless.
 #[derive(Debug)]
 struct Truth(Box<dyn Differentiation>);
 
@@ -60,7 +60,7 @@ impl Differentiation for Truth {
     }
 }
 
-/// Runs the transfer and returns the time that it took. `lost` sees every transmission with the window in force.
+/// Runs the transfer and returns its duration. `lost` receives every transmission and the current window.
 fn run(
     stack: &StackSpec,
     dialect: Dialect,
@@ -117,7 +117,7 @@ fn run(
     panic!("{stack} in {dialect} does not end: {sender:?}");
 }
 
-/// Returns the time that [`PLAIN`] takes with random loss.
+/// Returns the duration of [`PLAIN`] with random loss.
 fn transfer(stack: &StackSpec, dialect: Dialect, loss_rate: f64) -> Instant {
     let mut lost = coin(7, loss_rate);
     run(stack, dialect, &PLAIN, &mut |_, _| lost())
@@ -134,7 +134,7 @@ fn every_stack_completes_under_loss() {
 
 #[test]
 fn without_loss_every_stack_fills_the_path() {
-    // 10 s, and the cost of slow start and of the last round trip.
+    // The data takes 10 s, plus the cost of slow start and of the last round trip.
     for stack in CATALOG.stacks_by_pairs() {
         for dialect in Dialect::ALL {
             let taken = transfer(&stack, dialect, 0.0).as_secs_f64();
@@ -178,8 +178,8 @@ fn not_slowing_down_for_the_link_pays() {
     assert!(time("newreno/westwood") < 0.9 * tcp);
 }
 
-/// Returns the packets that ns-2's `agent` sent in the setting of Momentary's figure 3, each with the window at that
-/// time in packets. Packet 0 is the SYN, and is left out.
+/// Returns the packets that ns-2's `agent` sent in the setting of Momentary's figure 3, each with the current window in
+/// packets. Packet 0 is the SYN and is omitted.
 fn ns2_log(agent: &str) -> Vec<(u64, f64)> {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -204,11 +204,11 @@ fn ns2_log(agent: &str) -> Vec<(u64, f64)> {
 }
 
 /// Compares the dialect as a whole (control, rounding, timer) with ns-2.35: the same packets with the same windows,
-/// which are 11.408 before the loss of packets 24 to 30 and 5.704 after it.
+/// which are 11.408 segments before the loss of packets 24 to 30 and 5.704 after it.
 #[test]
 fn in_the_dialect_ns2_stacks_send_the_same_packets_as_ns2() {
     let scene = Scene {
-        // 1040 bytes at 1 Mbit/s; the bottleneck's 98 ms and the access links.
+        // 1040 bytes at 1 Mbit/s; the delay is 98 ms of the bottleneck plus the access links.
         service: Duration::from_micros(8320),
         delay: Duration::from_micros(101_000),
         segments: 10_000,
@@ -231,7 +231,7 @@ fn in_the_dialect_ns2_stacks_send_the_same_packets_as_ns2() {
         let theirs = ns2_log(agent);
         assert!(theirs.len() > 600, "{agent}");
         assert!(ours.iter().any(|(_, cwnd)| (cwnd - 5.7038).abs() < 1e-3));
-        // ns-2 begins with a SYN, a round trip earlier; its log has six digits.
+        // ns-2 begins with a SYN, one round trip earlier; its log has six digits.
         for (i, (theirs, ours)) in theirs.iter().zip(&ours).enumerate() {
             let same = theirs.0 == ours.0 && (theirs.1 - ours.1).abs() < 1e-3;
             assert!(

@@ -1,4 +1,4 @@
-//! The effect of a loss on the model, and its undoing if the loss was spurious (§5.5.10, §5.5.11).
+//! Effect of a loss on the model, and the undo if the loss was spurious (§5.5.10, §5.5.11).
 
 use dupack_tcp::facts::{AckFacts, LossFacts, LossRule, SendReason, Sent, View};
 
@@ -8,27 +8,28 @@ use crate::congestion::delivery_rate::{LossSample, Supply};
 /// Recovery episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Episode {
-    /// None.
+    /// No episode.
     Open,
-    /// Fast recovery, until this offset is acknowledged.
+    /// Fast recovery, until the data before this offset is acknowledged.
     Fast { point: u64 },
-    /// A timeout, before the first transmission after it.
+    /// After a timeout, before the first transmission after it.
     TimedOut,
-    /// After a timeout, until this offset is acknowledged.
+    /// Recovery after a timeout, until the data before this offset is acknowledged.
     Timeout { point: u64 },
 }
 
-/// Values that the undoing of the last episode would restore (§2.15).
+/// Values that are restored if the last episode is undone (§2.15).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
-    /// State that the episode ended.
+    /// State that ended because of the losses of the episode.
     pub state: Option<State>,
     pub bw_shortterm: f64,
     pub inflight_shortterm: f64,
     pub inflight_longterm: f64,
     /// Bytes retransmitted in the episode that no DSACK has reported.
     pub unexplained: u64,
-    /// Start and end of the retransmitted data. A DSACK outside reports something else: a tail loss probe, for example.
+    /// Start and end of the retransmitted data. A DSACK outside this range has another cause, for example a tail loss
+    /// probe.
     pub from: u64,
     pub to: u64,
 }
@@ -40,7 +41,7 @@ impl Bbr {
             || lost > 0 && !self.has_selective_acks
     }
 
-    /// Notes a loss if the segment is retransmitted because it is lost: here BBR learns of the loss.
+    /// Records a loss if the segment is retransmitted because it was judged lost.
     pub(super) fn note_retransmission(&mut self, sent: &Sent, view: &View<'_>) {
         let SendReason::Retransmit(rule) = sent.why else {
             return;
@@ -69,7 +70,7 @@ impl Bbr {
         }
     }
 
-    /// Notes a loss event without a retransmission: a tail loss probe has repaired it.
+    /// Records a loss event without a retransmission: a tail loss probe has repaired the loss.
     pub(super) fn note_loss_event(&mut self, loss: &LossFacts) {
         if loss.rule == LossRule::PROBE {
             self.sampler.lost += u64::from(loss.segment.len);
@@ -77,8 +78,8 @@ impl Bbr {
         }
     }
 
-    /// `OnEnterRTO` (§5.6.4.4). Everything outstanding counts as lost now, once: its repair may take many round trips,
-    /// and each would look like a round trip with losses.
+    /// `OnEnterRTO` (§5.6.4.4). Everything outstanding counts as lost once, now. The retransmissions may take many
+    /// round trips, and each of these would otherwise look like a round trip with losses.
     pub(super) fn enter_rto(&mut self, loss: &LossFacts) {
         if loss.timeouts <= 1 || self.episode == Episode::Open {
             self.save_state_upon_loss();
@@ -92,7 +93,7 @@ impl Bbr {
         self.cwnd = self.constants.smss;
     }
 
-    /// Ends an episode whose point is acknowledged.
+    /// Ends the episode if the data before its end offset is acknowledged.
     pub(super) fn end_episode(&mut self, una: u64) {
         if let Episode::Fast { point } | Episode::Timeout { point } = self.episode
             && una >= point
@@ -120,7 +121,7 @@ impl Bbr {
         }
     }
 
-    /// `InflightAtLoss`: the volume in flight at which the losses crossed the threshold.
+    /// `InflightAtLoss`: the bytes in flight at which the losses crossed the threshold.
     fn inflight_at_loss(&self, loss: &LossSample) -> f64 {
         let size = f64::from(loss.size);
         let inflight_prev = loss.tx_in_flight as f64 - size;
@@ -171,7 +172,7 @@ impl Bbr {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    /// Undoes an episode if DSACKs report everything that it retransmitted: nothing of it had been lost.
+    /// Undoes the episode if DSACKs report all data that it retransmitted: then none of this data was lost.
     pub(super) fn note_dsack(&mut self, ack: &AckFacts<'_>) {
         let (Some((start, end)), Some(undo)) = (ack.dsack, &mut self.undo) else {
             return;
@@ -230,8 +231,8 @@ mod tests {
 
     #[test]
     fn the_volume_at_which_losses_crossed_the_threshold() {
-        // Before the last segment of 1000 bytes, 1000 of 100,000 bytes were lost, and 2000 are tolerated: (0.02 ·
-        // 100,000 − 1000)/0.98 more.
+        // Before the last segment of 1000 bytes, 1000 of 100,000 bytes were lost, and 2000 are tolerated. The threshold
+        // is reached after (0.02 · 100,000 − 1000)/0.98 more bytes.
         let loss = LossSample {
             size: 1000,
             tx_in_flight: 101_000,
@@ -249,7 +250,7 @@ mod tests {
         bbr.cwnd = 50_000.0;
         bbr.save_cwnd();
         assert_eq!(bbr.prior_cwnd, 50_000.0);
-        // Within an episode, or while the window is kept low to measure.
+        // The larger window is kept within an episode, and in ProbeRTT, which keeps the window low for its measurement.
         for (state, episode) in [
             (State::ProbeBwCruise, Episode::Fast { point: 1 }),
             (State::ProbeRtt, Episode::Open),

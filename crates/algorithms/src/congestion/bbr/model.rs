@@ -1,5 +1,4 @@
-//! The model of the path: round trips, bandwidth, round-trip time, aggregation, and the
-//! short-term bounds (§5.5).
+//! Model of the path: round trips, bandwidth, round-trip time, aggregation, and the short-term bounds (§5.5).
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -11,13 +10,13 @@ use crate::congestion::max_filter::MaxFilter;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
     pub count: u64,
-    /// `true` if the present ACK begins one (`round_start`).
+    /// `true` if the current ACK begins a round trip (`round_start`).
     pub start: bool,
     pub since_probe_up: u64,
     next_delivered: u64,
 }
 
-/// Minimum round-trip time, and the time when it is due for ProbeRTT (§2.16, §5.3.4.3).
+/// Minimum round-trip time, and the separate minimum that schedules ProbeRTT (§2.16, §5.3.4.3).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MinRtt {
     value: Option<Duration>,
@@ -29,7 +28,7 @@ pub(super) struct MinRtt {
 }
 
 impl MinRtt {
-    /// Begins the connection, with `srtt` as its round-trip time if it has one.
+    /// Initializes the minimum at the beginning of the connection, with `srtt` if it is known.
     pub(super) fn begin(&mut self, now: Instant, srtt: Option<Duration>) {
         self.value = srtt;
         (self.stamp, self.probe_stamp) = (now, now);
@@ -45,7 +44,7 @@ impl MinRtt {
     }
 }
 
-/// Excess of the data acknowledged at once over the expected data (§5.5.9).
+/// Excess of the acknowledged data over the expected data when ACKs are aggregated (§5.5.9).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Aggregation {
     interval_start: Instant,
@@ -54,8 +53,8 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Begins a new interval. The delivery of the last one is kept, as in the draft: the next ACK finds the rate below
-    /// the expected one, or begins a new interval.
+    /// Begins a new interval. The delivered data of the last interval is kept, as in the draft: the next ACK either
+    /// finds the rate below the expected rate, or begins a new interval.
     pub(super) fn restart(&mut self, now: Instant) {
         self.interval_start = now;
     }
@@ -74,9 +73,10 @@ pub(super) struct Signals {
     /// `is_loss_in_round`.
     pub loss_in_round: bool,
     pub loss_round_delivered: u64,
-    /// `true` if the present ACK ends a round trip that began with a loss, or with the last such ACK.
+    /// `true` if the current ACK ends a loss round. A loss round begins at a loss, or at the end of the last loss
+    /// round.
     pub loss_round_start: bool,
-    /// Number of separate ranges lost in this round trip, and the end of the last one.
+    /// Number of separate ranges lost in this round trip, and the end of the last range.
     lost_ranges: u64,
     last_lost_end: Option<u64>,
 }
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_least_round_trip_expires_after_its_window_and_not_at_its_end() {
-        // §5.3.4.3: it holds for the last ten seconds, and is probed for after five.
+        // The minimum is valid for ten seconds, and ProbeRTT is due after five (§5.3.4.3).
         let after = |elapsed: Duration| {
             let mut bbr = settled(State::ProbeBwCruise);
             bbr.now += elapsed;
@@ -260,7 +260,7 @@ mod tests {
         bbr.update_min_rtt(Some(MS(40)));
         bbr.update_min_rtt(None);
         assert_eq!(bbr.min_rtt.value, Some(MS(40)));
-        // The ten seconds begin with the first of the minimum samples.
+        // The ten seconds begin with the first of the equal minimum samples.
         bbr.now += MS(9_901);
         bbr.update_min_rtt(Some(MS(50)));
         assert_eq!(bbr.min_rtt.value, Some(MS(50)));

@@ -1,4 +1,4 @@
-//! Pace, send quantum and window, as the model sets them (§5.6).
+//! Pacing rate, send quantum and congestion window of the model (§5.6).
 
 use dupack_tcp::time::Duration;
 
@@ -26,7 +26,7 @@ impl Bbr {
         }
     }
 
-    /// `InitPacingRate` (§5.6.2), for a round-trip time of `rtt`.
+    /// `InitPacingRate` (§5.6.2), with a round-trip time of `rtt`.
     pub(super) fn init_pacing_rate(&mut self, rtt: Duration) {
         let initial = self.initial_cwnd.unwrap_or(0.0);
         let rtt = rtt.max(Duration::from_nanos(1)).as_secs_f64();
@@ -37,7 +37,7 @@ impl Bbr {
         self.set_pacing_rate_with_gain(self.pacing_gain());
     }
 
-    /// Sets the pace. Without an estimate of the bandwidth it does not change.
+    /// Sets the pacing rate. Without a bandwidth estimate, the rate does not change.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
         let rate = gain * self.bw * (1.0 - self.constants.pacing_margin);
         if rate > 0.0 && (self.full_pipe.reached || rate > self.pacing_rate) {
@@ -45,7 +45,7 @@ impl Bbr {
         }
     }
 
-    /// §5.6.3.
+    /// `SetSendQuantum` (§5.6.3).
     pub(super) fn set_send_quantum(&mut self) {
         let quantum = self.pacing_rate * self.constants.quantum_time.as_secs_f64();
         self.send_quantum = quantum
@@ -53,7 +53,7 @@ impl Bbr {
             .max(self.constants.quantum_min);
     }
 
-    /// Returns the bandwidth-delay product.
+    /// Returns the bandwidth-delay product in bytes.
     pub(super) fn bdp(&self) -> f64 {
         self.bdp_multiple(self.bw, 1.0)
     }
@@ -76,12 +76,13 @@ impl Bbr {
         }
     }
 
-    /// `Inflight`: the volume in flight for `gain` bandwidth-delay products at `bw`.
+    /// `Inflight`: the bytes in flight for `gain` bandwidth-delay products at `bw`.
     pub(super) fn inflight(&self, bw: f64, gain: f64) -> f64 {
         self.quantization_budget(self.bdp_multiple(bw, gain))
     }
 
-    /// Returns the target in flight: the bandwidth-delay product, unless congestion cut the window (§5.3.3.8.3).
+    /// Returns the target for the bytes in flight: the bandwidth-delay product, or the window if it is smaller
+    /// (§5.3.3.8.3).
     pub(super) fn target_inflight(&self) -> f64 {
         self.bdp().min(self.cwnd)
     }
@@ -134,14 +135,14 @@ mod tests {
 
     #[test]
     fn a_probe_has_two_segments_more_in_flight() {
-        // §5.6.4.2.
+        // A probe adds two segments (§5.6.4.2).
         let needs = |state| {
             let bbr = settled(state);
             bbr.inflight(bbr.max_bw.max(), 1.0)
         };
         assert_eq!(needs(State::ProbeBwCruise), BDP);
         assert_eq!(needs(State::ProbeBwUp), BDP + 2_000.0);
-        // It is never less than four segments.
+        // The result is never less than four segments.
         let bbr = settled(State::ProbeBwCruise);
         assert!(bbr.inflight(1.0, 1.0) >= 4_000.0);
     }
@@ -152,7 +153,7 @@ mod tests {
         bbr.cwnd = 50_000.0;
         bbr.set_cwnd(&sample());
         assert_eq!(bbr.cwnd, 51_000.0);
-        // Two bandwidth-delay products.
+        // The bound is two bandwidth-delay products.
         bbr.cwnd = 2.0 * BDP - 500.0;
         bbr.set_cwnd(&sample());
         assert!((bbr.cwnd - 2.0 * BDP).abs() < 1.0, "{}", bbr.cwnd);
@@ -162,7 +163,7 @@ mod tests {
     fn the_least_window_is_in_segments_of_the_size_that_the_path_carries_now() {
         let mut bbr = settled(State::ProbeBwCruise);
         bbr.on_segment_size(1000, 500);
-        // A path with hardly any bandwidth: four segments, and bursts of two.
+        // With very little bandwidth, the window is four segments and a burst is two.
         (bbr.bw, bbr.pacing_rate) = (1.0, 1.0);
         bbr.set_send_quantum();
         assert_eq!((bbr.probe_rtt_cwnd(), bbr.send_quantum), (2000.0, 1000.0));

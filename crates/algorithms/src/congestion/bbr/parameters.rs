@@ -8,16 +8,16 @@ use crate::congestion::undo::UndoParameters;
 /// BBR's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct BbrParameters {
-    /// pace in Startup, as a multiple of the bandwidth (StartupPacingGain)
+    /// pacing rate in Startup, as a multiple of the bandwidth (StartupPacingGain)
     #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.5", range = 0.1..=10.0, default = 2.77)]
     startup_pacing_gain: f64,
-    /// pace in Drain, as a multiple of the bandwidth (DrainPacingGain)
+    /// pacing rate in Drain, as a multiple of the bandwidth (DrainPacingGain)
     #[parameter(source = "draft-ietf-ccwg-bbr §2.5, §5.3.2", range = 0.1..=10.0, default = 0.5)]
     drain_pacing_gain: f64,
-    /// pace in ProbeBW_DOWN, as a multiple of the bandwidth
+    /// pacing rate in ProbeBW_DOWN, as a multiple of the bandwidth
     #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.1", range = 0.1..=10.0, default = 0.9)]
     down_pacing_gain: f64,
-    /// pace in ProbeBW_UP, as a multiple of the bandwidth
+    /// pacing rate in ProbeBW_UP, as a multiple of the bandwidth
     #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.5", range = 0.1..=10.0, default = 1.25)]
     up_pacing_gain: f64,
     /// window as a multiple of the bandwidth-delay product (DefaultCwndGain)
@@ -29,19 +29,19 @@ pub struct BbrParameters {
     /// window in ProbeRTT as a multiple of the bandwidth-delay product (ProbeRTTCwndGain)
     #[parameter(source = "draft-ietf-ccwg-bbr §2.16.2", range = 0.1..=10.0, default = 0.5)]
     probe_rtt_cwnd_gain: f64,
-    /// share by which the pace stays below the bandwidth (PacingMarginPercent)
+    /// fraction by which the pacing rate stays below the bandwidth (PacingMarginPercent)
     #[parameter(source = "draft-ietf-ccwg-bbr §2.5", range = 0.0..=0.5, default = 0.01)]
     pacing_margin: f64,
-    /// share lost in a round trip that ends a probe for bandwidth (LossThresh)
+    /// fraction lost in a round trip that ends a probe for bandwidth (LossThresh)
     #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=0.9, default = 0.02)]
     loss_thresh: f64,
-    /// least share of the model that remains after a round trip with loss (Beta)
+    /// minimum fraction of the short-term bounds that remains after a round trip with loss (Beta)
     #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=1.0, default = 0.7)]
     beta: f64,
-    /// share of inflight_longterm left free for others (Headroom)
+    /// fraction of inflight_longterm that is left to other flows (Headroom)
     #[parameter(basic, source = "draft-ietf-ccwg-bbr §2.8", range = 0.0..=1.0, default = 0.15)]
     headroom: f64,
-    /// least window that the model sets (MinPipeCwnd)
+    /// minimum window (MinPipeCwnd)
     #[parameter(
         source = "draft-ietf-ccwg-bbr §2.8, §5.6.4.3",
         range = 1..=1000,
@@ -49,10 +49,10 @@ pub struct BbrParameters {
         default = 4,
     )]
     min_pipe_cwnd: u64,
-    /// growth of the delivery rate in a round trip below which the pipe may be full
+    /// growth factor of the delivery rate per round trip below which the pipe may be full
     #[parameter(source = "draft-ietf-ccwg-bbr §5.3.1.2", range = 1.0..=10.0, default = 1.25)]
     full_bw_growth: f64,
-    /// round trips without that growth after which the pipe is full
+    /// round trips without that growth after which the pipe is considered full
     #[parameter(
         source = "draft-ietf-ccwg-bbr §5.3.1.2",
         range = 1..=1000,
@@ -60,7 +60,7 @@ pub struct BbrParameters {
         default = 3,
     )]
     full_bw_rounds: u64,
-    /// separate ranges lost in a round trip that end Startup (StartupFullLossCnt)
+    /// number of separate ranges lost in a round trip that ends Startup (StartupFullLossCnt)
     #[parameter(
         source = "draft-ietf-ccwg-bbr §5.3.1.3",
         range = 1..=1000,
@@ -68,7 +68,7 @@ pub struct BbrParameters {
         default = 6,
     )]
     full_loss_count: u64,
-    /// round trips after which Drain ends, drained or not
+    /// round trips after which Drain ends even if the queue is not drained
     #[parameter(
         source = "draft-ietf-ccwg-bbr §5.3.2",
         range = 1..=1000,
@@ -76,7 +76,7 @@ pub struct BbrParameters {
         default = 3,
     )]
     drain_rounds: u64,
-    /// window of the bandwidth's max filter (MaxBwFilterLen)
+    /// window of the bandwidth's maximum filter (MaxBwFilterLen)
     #[parameter(
         source = "draft-ietf-ccwg-bbr §2.11",
         range = 1..=1000,
@@ -84,7 +84,7 @@ pub struct BbrParameters {
         default = 2,
     )]
     max_bw_cycles: u64,
-    /// window of the aggregation's max filter after Startup (ExtraAckedFilterLen)
+    /// window of the aggregation's maximum filter after Startup (ExtraAckedFilterLen)
     #[parameter(
         source = "draft-ietf-ccwg-bbr §2.12",
         range = 1..=1000,
@@ -92,22 +92,22 @@ pub struct BbrParameters {
         default = 10,
     )]
     extra_acked_rounds: u64,
-    /// window of the min filter of the round-trip time (MinRTTFilterLen)
+    /// window of the minimum filter of the round-trip time (MinRTTFilterLen)
     #[parameter(source = "draft-ietf-ccwg-bbr §2.16.1", default = Duration::from_secs(10))]
     min_rtt_window: Duration,
-    /// age of the least round-trip time that calls for ProbeRTT (ProbeRTTInterval)
+    /// age of the minimum round-trip time after which ProbeRTT begins (ProbeRTTInterval)
     #[parameter(source = "draft-ietf-ccwg-bbr §2.16.2", default = Duration::from_secs(5))]
     probe_rtt_interval: Duration,
-    /// least duration of the low window in ProbeRTT (ProbeRTTDuration)
+    /// minimum duration of the low window in ProbeRTT (ProbeRTTDuration)
     #[parameter(source = "draft-ietf-ccwg-bbr §2.16.2", default = Duration::from_millis(200))]
     probe_rtt_duration: Duration,
-    /// least time between two probes for bandwidth
+    /// minimum time between two probes for bandwidth
     #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.8.3", default = Duration::from_secs(2))]
     probe_wait: Duration,
-    /// greatest random addition to that time
+    /// maximum random addition to that time
     #[parameter(source = "draft-ietf-ccwg-bbr §5.3.3.8.3", default = Duration::from_secs(1))]
     probe_wait_spread: Duration,
-    /// greatest number of round trips between two probes; fewer if the window holds fewer segments
+    /// maximum number of round trips between two probes; fewer if the window has fewer segments
     #[parameter(
         source = "draft-ietf-ccwg-bbr §5.3.3.8.3",
         range = 1..=1000,
@@ -115,10 +115,10 @@ pub struct BbrParameters {
         default = 63,
     )]
     probe_rounds_max: u64,
-    /// duration at the pace that a send quantum is worth
+    /// duration of a send quantum at the pacing rate
     #[parameter(source = "draft-ietf-ccwg-bbr §5.6.3", default = Duration::from_millis(1))]
     quantum_time: Duration,
-    /// greatest size of a send quantum
+    /// maximum size of a send quantum
     #[parameter(
         source = "draft-ietf-ccwg-bbr §5.6.3",
         range = 1..=1 << 24,
@@ -126,7 +126,7 @@ pub struct BbrParameters {
         default = 64 * 1024,
     )]
     quantum_max: u64,
-    /// least size of a send quantum
+    /// minimum size of a send quantum
     #[parameter(
         source = "draft-ietf-ccwg-bbr §5.6.3",
         range = 1..=1000,
@@ -134,7 +134,7 @@ pub struct BbrParameters {
         default = 2,
     )]
     quantum_min: u64,
-    /// send quanta for which the window has room at least (offload_budget)
+    /// minimum window, in send quanta (offload_budget)
     #[parameter(
         source = "draft-ietf-ccwg-bbr §5.5.8.1",
         range = 0..=1000,
@@ -142,14 +142,14 @@ pub struct BbrParameters {
         default = 3,
     )]
     offload_quanta: u64,
-    /// seed of the waits between probes, in addition to the connection's own
+    /// seed of the waits between probes, combined with the connection's seed
     #[parameter(
         source = "ours: the draft asks for random waits and leaves the generator open",
         range = 0..=u64::MAX,
         default = 0,
     )]
     seed: u64,
-    // BBR looks for DSACKs itself (§5.5.11).
+    // BBR evaluates DSACKs itself (§5.5.11).
     #[embed(fix(undo_dsack = Switch::Off))]
     pub(super) undo: UndoParameters,
 }

@@ -1,4 +1,4 @@
-//! The ProbeBW cycle, and the long-term bound on the bytes in flight (§5.3.3).
+//! ProbeBW cycle, and the long-term bound on the bytes in flight (§5.3.3).
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use super::{Bbr, State};
 use crate::congestion::chance;
 use crate::congestion::delivery_rate::{RateSample, Supply};
 
-/// Meaning of the arriving ACKs for the probe for bandwidth (`ack_phase`, §2.14).
+/// Relation of the arriving ACKs to the probe for bandwidth (`ack_phase`, §2.14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
-    /// None.
+    /// The ACKs do not belong to a probe.
     #[default]
     Init,
     Refilling,
@@ -32,7 +32,7 @@ pub(super) struct Cycle {
     probe_up_acked_per_inc: f64,
     pub bw_probe_up_rounds: u32,
     pub bw_probe_wait: Duration,
-    /// Beginning of the cycle (`cycle_stamp`).
+    /// Start time of the cycle (`cycle_stamp`).
     pub stamp: Instant,
 }
 
@@ -53,7 +53,7 @@ impl Default for Cycle {
     }
 }
 
-/// Exponent at which the slope of `inflight_longterm` stops doubling.
+/// Maximum exponent of the growth of `inflight_longterm`; its slope does not double after that.
 const MAX_UP_ROUNDS: u32 = 30;
 
 impl Bbr {
@@ -138,7 +138,7 @@ impl Bbr {
     }
 
     fn is_time_to_go_down(&mut self, rs: &RateSample) -> bool {
-        // No further segment would fit: data in flight comes in whole segments.
+        // Data in flight consists of whole segments, so the bound is reached when no further segment fits.
         let reached = self.prior_in_flight as f64 + self.constants.smss > self.inflight_longterm;
         if self.cycle.prev_probe_too_high && reached {
             self.cycle.prev_probe_precautionary = true;
@@ -215,14 +215,14 @@ impl Bbr {
         let parts = [self.now.as_nanos(), self.sampler.delivered];
         let random = chance::drawn(self.constants.seed, &parts);
         self.rounds.since_probe_up = random & 1;
-        // 53 bits: a real number below 1.
+        // The upper 53 bits give a real number below 1.
         let share = (random >> 11) as f64 / (1_u64 << 53) as f64;
         let spread = self.constants.probe_wait_spread.as_secs_f64() * share;
         self.cycle.bw_probe_wait = self.constants.probe_wait + Duration::from_secs_f64(spread);
     }
 }
 
-/// `Yes` if a transition has been decided.
+/// `Yes` if a state transition was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decided {
     Yes,
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn it_cruises_once_both_bounds_have_room() {
-        // The headroom below the long-term bound, and a bandwidth-delay product (§5.3.3.8).
+        // The bounds are the headroom below the long-term bound, and one bandwidth-delay product (§5.3.3.8).
         let cruises = |in_flight: u64, longterm: f64| {
             let mut bbr = settled(State::ProbeBwDown);
             bbr.inflight_longterm = longterm;
@@ -245,14 +245,14 @@ mod tests {
         };
         assert!(cruises(41_000, f64::INFINITY));
         assert!(!cruises(41_001, f64::INFINITY));
-        // 85 % of 40,000.
+        // The bound is 85 % of 40,000.
         assert!(cruises(34_000, 40_000.0));
         assert!(!cruises(34_001, 40_000.0));
     }
 
     #[test]
     fn a_cautious_probe_ends_where_the_last_one_found_losses() {
-        // No further segment fits below the bound (§5.3.3.6).
+        // The probe ends when no further segment fits below the bound (§5.3.3.6).
         let ends = |prior_in_flight: u64, too_high: bool| {
             let mut bbr = settled(State::ProbeBwUp);
             bbr.inflight_longterm = 41_500.0;
@@ -275,7 +275,7 @@ mod tests {
             bbr.inflight_with_headroom()
         };
         assert_eq!(with(40_000.0), 34_000.0);
-        // 15 % of it is less than a segment.
+        // 15 % of 6000 is less than a segment.
         assert_eq!(with(6_000.0), 5_000.0);
         assert_eq!(with(2_000.0), 4_000.0);
         assert_eq!(with(f64::INFINITY), f64::INFINITY);
@@ -293,7 +293,7 @@ mod tests {
         rs.newly_acked = 9_000;
         bbr.probe_inflight_longterm_upward(&rs);
         assert_eq!(bbr.inflight_longterm, BDP);
-        // 9 and 16 are 25: two, and five are left.
+        // 9000 and 16,000 bytes are 25,000: two increments, and 5000 bytes remain.
         rs.newly_acked = 16_000;
         bbr.probe_inflight_longterm_upward(&rs);
         assert_eq!(bbr.inflight_longterm, BDP + 2_000.0);

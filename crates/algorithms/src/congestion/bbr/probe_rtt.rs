@@ -1,4 +1,5 @@
-//! ProbeRTT: half a bandwidth-delay product in flight for a short time, to measure the path without a queue (§5.3.4).
+//! ProbeRTT: reduces the data in flight to half a bandwidth-delay product for a short time, to measure the path without
+//! a queue (§5.3.4).
 
 use dupack_tcp::time::Instant;
 
@@ -9,7 +10,7 @@ use crate::congestion::delivery_rate::RateSample;
 /// State of a ProbeRTT.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProbeRtt {
-    /// Time when it may end; `None` until the bytes in flight are low enough.
+    /// Earliest time at which ProbeRTT may end; `None` until the bytes in flight are low enough.
     done_stamp: Option<Instant>,
     round_done: bool,
 }
@@ -18,7 +19,7 @@ impl Bbr {
     /// `CheckProbeRTT` (§5.3.4.3).
     pub(super) fn check_probe_rtt(&mut self, rs: &RateSample) {
         if self.state != State::ProbeRtt && self.min_rtt.expired && !self.idle_restart {
-            // Before the state changes, so that it saves the window without ProbeRTT.
+            // This must come before the state changes: `save_cwnd` must save the window from before ProbeRTT.
             self.save_cwnd();
             self.state = State::ProbeRtt;
             self.probe_rtt.done_stamp = None;
@@ -34,7 +35,7 @@ impl Bbr {
     }
 
     fn handle_probe_rtt(&mut self) {
-        // Low rates are its own effect and say nothing about the path.
+        // Low rates in ProbeRTT are caused by ProbeRTT itself and show nothing about the path.
         self.sampler.mark_app_limited(self.in_flight);
         if self.probe_rtt.done_stamp.is_some() {
             self.probe_rtt.round_done |= self.rounds.start;

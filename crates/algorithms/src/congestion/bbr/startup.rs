@@ -10,14 +10,14 @@ pub(super) struct FullPipe {
     /// Baseline from which growth is measured (`full_bw`).
     pub bw: f64,
     pub count: u64,
-    /// `true` if the pipe has been full since the estimator was last reset (`full_bw_now`).
+    /// `true` if the pipe was found full since the estimator was last reset (`full_bw_now`).
     pub now: bool,
-    /// `true` if the pipe has ever been full (`full_bw_reached`).
+    /// `true` if the pipe has ever been found full (`full_bw_reached`).
     pub reached: bool,
 }
 
 impl FullPipe {
-    /// `ResetFullBW`, with a baseline.
+    /// `ResetFullBW`, with `bw` as the new baseline.
     pub(super) fn reset(&mut self, bw: f64) {
         *self = Self {
             bw,
@@ -73,7 +73,7 @@ impl Bbr {
             if let Some(undo) = &mut self.undo {
                 undo.state = Some(State::Startup);
             }
-            // §10.2 sets both, §5.3.1.3 the second alone; the first is used in UP only.
+            // §10.2 sets both flags, §5.3.1.3 only the second. The first is used only in UP.
             self.full_pipe.now = true;
             self.full_pipe.reached = true;
             self.inflight_longterm = self.bdp().max(self.signals.inflight_latest);

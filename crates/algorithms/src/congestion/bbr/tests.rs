@@ -1,8 +1,8 @@
-//! Timelines: BBR behind a real sender, over a path whose rate, buffer and losses are set.
+//! Timelines: BBR with a real sender, over a path with configurable rate, buffer and losses.
 //!
-//! The draft's own test cases (§10) are in `tests/example_cases.rs`. Unless a test says otherwise the
-//! path takes 1 ms a segment of 1000 bytes (1,000,000 B/s) and 20 ms each way, so that 41 segments
-//! fill it: the round trip of a segment alone is 41 ms.
+//! The draft's own test cases (§10) are in `tests/example_cases.rs`. Unless a test says otherwise, the path transmits a
+//! segment of 1000 bytes in 1 ms (1,000,000 B/s) and has a delay of 20 ms in each direction. The round-trip time of a
+//! single segment is then 41 ms, and 41 segments fill the path.
 
 mod example_cases;
 
@@ -46,7 +46,7 @@ fn close(left: f64, right: f64, tolerance: f64) -> bool {
     (left - right).abs() <= tolerance * right.abs()
 }
 
-/// Returns a control without a connection, in `state` for a long time, with a model of the path.
+/// Returns a control without a connection that has been in `state` for a long time, with a model of the path.
 pub(super) fn settled(state: State) -> Bbr {
     let mut bbr = Bbr::new(
         &typed::parameters(Dialect::Rfc, &[]).expect("defaults"),
@@ -67,7 +67,7 @@ pub(super) fn settled(state: State) -> Bbr {
     bbr
 }
 
-/// Returns a sample of the path's rate.
+/// Returns a sample with the path's rate.
 pub(super) fn sample() -> RateSample {
     RateSample {
         delivery_rate: RATE,
@@ -84,7 +84,7 @@ pub(super) fn sample() -> RateSample {
 fn startup_doubles_each_round_trip() {
     let mut w = World::new();
     w.path.service = Duration::from_micros(10);
-    // From 200 ms to 405 ms: five round trips.
+    // There are five round trips between 200 ms and 405 ms.
     w.run_until(200);
     let early = w.bbr().max_bw.max();
     w.run_until(405);
@@ -95,8 +95,8 @@ fn startup_doubles_each_round_trip() {
 
 #[test]
 fn startup_ends_on_loss() {
-    // §5.3.1.3: the buffer holds 10 segments. Startup paces at 2.77 times the rate, so most of a flight is lost long
-    // before three round trips have shown a plateau.
+    // §5.3.1.3: the buffer holds 10 segments. Startup paces at 2.77 times the path's rate, so most of a flight is lost
+    // long before three round trips have shown a plateau.
     let mut w = World::new();
     w.path.buffer = 10;
     w.run_until_state(Drain);
@@ -134,7 +134,7 @@ fn the_cycle_goes_down_cruise_refill_up() {
     assert!(close(w.bbr().pacing_rate, 1.25 * 0.99 * w.bbr().bw, 1e-9));
     assert_eq!(w.bbr().cycle.ack_phase, AckPhase::ProbeStarting);
     w.run_until_state(ProbeBwDown);
-    // §10.5: no growth of a quarter in three round trips.
+    // §10.5: the bandwidth has not grown by a quarter in three round trips.
     assert!(w.bbr().full_pipe.now);
     assert!(close(w.bbr().pacing_rate, 0.9 * 0.99 * w.bbr().bw, 1e-9));
     assert!(close(w.bbr().max_bw.max(), RATE, 0.02));
@@ -153,7 +153,7 @@ fn a_long_path_waits_two_to_three_seconds() {
         let wait = bbr.cycle.bw_probe_wait.as_secs_f64();
         assert!((2.0..3.0).contains(&wait), "{wait}");
         waits.push(wait);
-        // A window beyond 63 segments: the round trips do not end the wait before the 63rd.
+        // The window exceeds 63 segments, so the round trips end the wait only at the 63rd.
         bbr.cwnd = 1e9;
         bbr.bw = 1e9;
         bbr.rounds.since_probe_up = 62;
@@ -186,7 +186,7 @@ fn two_connections_in_step_do_not_probe_together() {
 
 #[test]
 fn loss_in_a_probe_ends_it_and_the_next_one_is_cautious() {
-    // §10.6, §10.21 and precautionary probing (§5.3.3.6). In UP every tenth segment is lost.
+    // §10.6, §10.21 and precautionary probing (§5.3.3.6). In UP, every tenth segment is lost.
     let mut w = World::new();
     w.run_until_state(ProbeBwUp);
     w.path.drop_every = Some(10);
@@ -196,7 +196,7 @@ fn loss_in_a_probe_ends_it_and_the_next_one_is_cautious() {
     assert!(bbr.cycle.prev_probe_too_high && !bbr.cycle.is_bw_probe_sample);
     let bound = bbr.inflight_longterm;
     assert!((0.7 * BDP..1.5 * BDP).contains(&bound), "{bound}");
-    // It leaves headroom, and does not stay above the bound in CRUISE.
+    // BBR leaves headroom, and the window does not stay above the bound in CRUISE.
     w.run_until_state(ProbeBwCruise);
     w.run_until(w.millis() + 100);
     assert!(
@@ -208,7 +208,7 @@ fn loss_in_a_probe_ends_it_and_the_next_one_is_cautious() {
     w.run_until_state(ProbeBwUp);
     w.run_until_state(ProbeBwDown);
     assert!(w.bbr().cycle.prev_probe_precautionary);
-    // The cautious probe lost nothing: one round trip later it probes again, without a wait.
+    // The cautious probe lost nothing, so the next probe begins one round trip later, without a wait.
     w.run_until_state(ProbeBwUp);
     assert!(!w.bbr().cycle.prev_probe_too_high);
     let after = w.states()[before..].iter().copied();
@@ -231,7 +231,7 @@ fn the_long_term_bound_grows_ever_faster() {
     bbr.inflight_longterm = 40_000.0;
     bbr.cwnd = 40_000.0;
     bbr.cwnd_limited.this_round = true;
-    // 1 segment in the first round trip, then 2, then 4.
+    // The bound grows by 1 segment in the first round trip, then by 2, then by 4.
     let mut grown = Vec::new();
     bbr.raise_inflight_longterm_slope();
     for _ in 0..3 {
@@ -260,7 +260,7 @@ fn loss_while_cruising_is_answered_for_the_short_term_only() {
     w.path.drop_next(3);
     w.run_until(w.millis() + 120);
     let bbr = w.bbr();
-    // max(inflight_latest, 0.7 · cwnd): 0.7 · cwnd is the larger, as half of cwnd is in flight.
+    // max(inflight_latest, 0.7 · cwnd): 0.7 · cwnd is larger because only half of cwnd is in flight.
     assert!(
         close(bbr.inflight_shortterm, 0.7 * full, 1e-6),
         "{}",
@@ -324,7 +324,7 @@ fn a_timeout_leaves_one_segment_and_the_window_returns() {
     w.run_until(w.millis() + 3000);
     assert_eq!(w.bbr().episode, Episode::Open);
     assert!(w.bbr().cwnd >= 0.7 * before, "{}", w.bbr().cwnd);
-    // It returns to the rate of the path.
+    // The sender returns to the rate of the path.
     let from = w.bbr().sampler.delivered;
     w.run_until(w.millis() + 2000);
     let delivered = (w.bbr().sampler.delivered - from) as f64;
@@ -333,7 +333,7 @@ fn a_timeout_leaves_one_segment_and_the_window_returns() {
 
 #[test]
 fn a_recovery_that_dsacks_show_to_be_spurious_is_undone() {
-    // §10.18: a segment in a probe is late by three round trips and arrives after its repair.
+    // §10.18: one segment is delayed by more than three round trips and arrives after its retransmission.
     let mut w = World::new();
     w.run_until_state(ProbeBwCruise);
     w.run_until(w.millis() + 100);
@@ -384,14 +384,14 @@ fn dsacks_of_something_else_undo_nothing() {
         bbr.bw_shortterm
     };
     assert_eq!(told(10_000, 11_000), 0.7 * RATE);
-    // A segment sent later than the episode's last one: a tail loss probe.
+    // This segment was sent later than the last one of the episode: a tail loss probe.
     assert_eq!(told(15_000, 16_000), 0.7 * RATE);
     assert_eq!(told(14_000, 15_000), f64::INFINITY);
 }
 
 #[test]
 fn the_control_works_without_prr() {
-    // A recovery under PRR may send no more than was delivered; BBR's window admits more.
+    // A recovery with PRR may send no more than was delivered; BBR's window permits more.
     let mut w = World::new();
     w.run_until_state(ProbeBwCruise);
     w.run_until(w.millis() + 100);
@@ -399,7 +399,7 @@ fn the_control_works_without_prr() {
     let flight = w.bbr().in_flight;
     w.run_until(w.millis() + 70);
     assert!(matches!(w.bbr().episode, Episode::Fast { .. }));
-    // The lost segments have been retransmitted at once, at the pace: the bytes in flight are unchanged.
+    // The lost segments have been retransmitted at the pacing rate: the bytes in flight are unchanged.
     let now = w.bbr().in_flight;
     assert!(
         close(now as f64, flight as f64, 0.15),
@@ -419,7 +419,7 @@ fn without_selective_acks_any_loss_in_a_probe_ends_it() {
 
 #[test]
 fn data_that_arrives_twice_counts_as_delivered_if_it_was_sent_twice() {
-    // §2.2. A late segment is repaired, and a DSACK reports its second copy.
+    // §2.2: a delayed segment is retransmitted, and a DSACK reports its second copy.
     let mut w = World::new();
     w.run_until_state(ProbeBwCruise);
     w.path.delay_next(0, 1, Duration::from_millis(150));
@@ -428,7 +428,7 @@ fn data_that_arrives_twice_counts_as_delivered_if_it_was_sent_twice() {
     let (delivered, una) = (w.bbr().sampler.delivered, w.sender.scoreboard().una());
     assert_eq!(resent, 1000);
     assert_eq!(delivered, una + resent);
-    // A receiver that reports more is not believed.
+    // If a receiver reports more data than was retransmitted, the excess is ignored.
     let mut bbr = settled(ProbeBwCruise);
     let mut facts = ack_facts(bbr.now, 1, LimitedBy::Congestion, None);
     facts.dsack = Some((0, 1 << 40));
@@ -446,7 +446,7 @@ fn a_dsack_counts_once_and_only_for_data_sent_twice() {
     let board = testing::outstanding(3, bbr.now);
     let rtt = RttEstimator::new(RttConfig::default());
     let view = testing::view(bbr.now, &board, bbr.window(), &rtt);
-    // 0 and 1 leave, and 0 again.
+    // Segments 0 and 1 are sent, and then 0 is retransmitted.
     for (number, transmissions) in [(0, 1), (1, 1), (0, 2)] {
         let mut segment = testing::segment(number, bbr.now);
         segment.transmissions = transmissions;
@@ -454,7 +454,7 @@ fn a_dsack_counts_once_and_only_for_data_sent_twice() {
         let departure = testing::departure(3000, LimitedBy::Congestion);
         bbr.sampler.on_sent(&sent, departure, &view);
     }
-    // Two DSACKs of a segment each, in ACKs that deliver a segment each.
+    // Each of two ACKs delivers one segment and has a DSACK of one segment.
     let mut facts = ack_facts(bbr.now, 1, LimitedBy::Congestion, None);
     facts.dsack = Some((0, 1000));
     let delivered = [(); 2].map(|()| {
@@ -467,7 +467,7 @@ fn a_dsack_counts_once_and_only_for_data_sent_twice() {
 
 #[test]
 fn transmissions_by_timers_of_an_idle_application_begin_a_bubble() {
-    // §4.1.2.4: at writes and timers; a retransmission that an ACK causes is not such an event.
+    // §4.1.2.4: writes and timers are such events; a retransmission caused by an ACK is not.
     let after = |why, transmissions| {
         let mut bbr = settled(ProbeBwCruise);
         let board = testing::outstanding(3, bbr.now);

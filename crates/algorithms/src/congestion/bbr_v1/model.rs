@@ -1,4 +1,4 @@
-//! The model of the path: bandwidth, round trips, full pipe, the ProbeBW cycle, aggregation, and the minimum round-trip
+//! Model of the path: bandwidth, round trips, full pipe, the ProbeBW cycle, aggregation, and the minimum round-trip
 //! time with ProbeRTT (`bbr_update_model`).
 
 use dupack_tcp::time::{Duration, Instant};
@@ -11,9 +11,9 @@ use crate::congestion::delivery_rate::{RateSample, Supply};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
     pub count: u64,
-    /// `true` if the present ACK begins one.
+    /// `true` if the current ACK begins a round trip.
     pub start: bool,
-    /// Bytes delivered when the present one began.
+    /// Bytes delivered when the current round trip began.
     pub next_delivered: u64,
 }
 
@@ -38,43 +38,43 @@ impl FullPipe {
 /// ProbeBW cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cycle {
-    /// Phase: 0 probes, 1 yields, the others cruise.
+    /// Phase: 0 probes, 1 drains the queue, the others cruise.
     pub phase: u64,
-    /// Beginning of the phase.
+    /// Start time of the phase.
     pub began: Instant,
 }
 
-/// Minimum round-trip time, and ProbeRTT.
+/// Minimum round-trip time, and the state of ProbeRTT.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MinRtt {
     pub value: Option<Duration>,
     pub stamp: Instant,
-    /// Time when ProbeRTT may end; `None` until the bytes in flight are low enough.
+    /// Earliest time at which ProbeRTT may end; `None` until the bytes in flight are low enough.
     done: Option<Instant>,
     round_done: bool,
 }
 
 impl MinRtt {
-    /// Begins the connection, with this minimum round-trip time if it has one.
+    /// Initializes the minimum at the beginning of the connection, with `least` if it is known.
     pub(super) fn begin(&mut self, now: Instant, least: Option<Duration>) {
         self.value = least;
         self.stamp = now;
     }
 }
 
-/// Excess of the data acknowledged at once over the expected data, in segments.
+/// Excess of the acknowledged data over the expected data when ACKs are aggregated, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Aggregation {
     epoch: Instant,
     acked: f64,
-    /// Greatest excess of this window and of the one before.
+    /// Maximum excess in each of two windows: the current one and the previous one.
     extra: [f64; 2],
     index: usize,
-    /// Number of round trips of this window.
+    /// Number of round trips in the current window so far.
     rounds: u64,
 }
 
-/// Number of segments in an epoch at which a new one begins (`bbr_ack_epoch_acked_reset_thresh`).
+/// Number of segments after which a new epoch begins (`bbr_ack_epoch_acked_reset_thresh`).
 const EPOCH_MAX: f64 = (1_u64 << 20) as f64;
 
 impl Aggregation {
@@ -84,12 +84,12 @@ impl Aggregation {
         self.acked = 0.0;
     }
 
-    /// Returns the greatest excess.
+    /// Returns the maximum excess, in segments.
     pub(super) fn extra_acked(&self) -> f64 {
         self.extra[0].max(self.extra[1])
     }
 
-    /// Begins a round trip; a window has `window` of them.
+    /// Counts a new round trip. A filter window has `window` round trips.
     fn on_round(&mut self, window: u64) {
         self.rounds += 1;
         if self.rounds >= window {
@@ -99,7 +99,7 @@ impl Aggregation {
         }
     }
 
-    /// Takes the arrival of `acked` segments, at a bandwidth of `bw` segments per second.
+    /// Adds `acked` segments that an ACK reports, at a bandwidth of `bw` segments per second.
     fn take(&mut self, now: Instant, acked: f64, bw: f64, cwnd: f64) {
         let mut expected = bw * now.since(self.epoch).as_secs_f64();
         if self.acked <= expected || self.acked + acked >= EPOCH_MAX {
@@ -113,7 +113,7 @@ impl Aggregation {
 }
 
 impl BbrV1 {
-    /// Returns the greatest recent delivery rate.
+    /// Returns the maximum recent delivery rate.
     pub(super) fn max_bw(&self) -> f64 {
         self.max_bw.max()
     }
@@ -123,7 +123,7 @@ impl BbrV1 {
         self.long_term.rate().unwrap_or_else(|| self.max_bw())
     }
 
-    /// Updates the model with an ACK. It has no `sample` if that is not reliable; `rtt` comes with a flag that is
+    /// Updates the model with an ACK. `sample` is `None` if the sample is not reliable. The flag next to `rtt` is
     /// `true` if the receiver may have delayed the ACK.
     pub(super) fn update_model(
         &mut self,
@@ -160,7 +160,7 @@ impl BbrV1 {
         self.sample_long_term(Some(sample.supply));
         let rate = sample.delivery_rate;
         if sample.supply == Supply::Ample || rate >= self.max_bw() {
-            // A value counts in its own round trip and in this number after that.
+            // A value counts in its own round trip and in `bw_rounds` round trips after it.
             let window = self.parameters.bw_rounds + 1;
             self.max_bw.update(rate, self.rounds.count, window);
         }
@@ -178,8 +178,8 @@ impl BbrV1 {
         self.aggregation.take(self.now, acked, bw, self.cwnd);
     }
 
-    /// Returns `true` if a phase of the cycle is over: after min_rtt. But a probe must have reached its volume in
-    /// flight, or lost something, and the second phase is over as soon as the queue is empty.
+    /// Returns `true` if a phase of the cycle is over, which is after min_rtt. However, a probing phase must also have
+    /// reached its target in flight or lost a segment, and the second phase ends as soon as the queue is empty.
     pub(super) fn is_next_phase(&self) -> bool {
         let lasted = self.sampler.delivered_time.since(self.cycle.began);
         let is_full_length = self.min_rtt.value.is_some_and(|least| lasted > least);
@@ -201,7 +201,7 @@ impl BbrV1 {
         self.cycle.began = self.sampler.delivered_time;
     }
 
-    /// Begins the cycle at a phase drawn from all but the second.
+    /// Begins the cycle at a random phase, except the second one.
     pub(super) fn enter_probe_bw(&mut self) {
         self.mode = Mode::ProbeBw;
         let phases = self.parameters.cycle_phases;
@@ -211,7 +211,7 @@ impl BbrV1 {
         self.advance_phase();
     }
 
-    /// Returns the gain of the pace (`bbr_update_gains`).
+    /// Returns the gain of the pacing rate (`bbr_update_gains`).
     pub(super) fn pacing_gain(&self) -> f64 {
         let parameters = &self.parameters;
         match self.mode {
@@ -264,7 +264,7 @@ impl BbrV1 {
             self.min_rtt.stamp = self.now;
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            // Before the mode changes, so that the window of the mode before is saved.
+            // This must come before the mode changes: `save_cwnd` must save the window of the previous mode.
             self.save_cwnd();
             self.mode = Mode::ProbeRtt;
             self.min_rtt.done = None;
@@ -275,7 +275,7 @@ impl BbrV1 {
     }
 
     fn probe_rtt(&mut self) {
-        // Low rates are its own effect and say nothing about the path.
+        // Low rates in ProbeRTT are caused by ProbeRTT itself and show nothing about the path.
         let in_flight = self.in_flight * self.smss;
         self.sampler.mark_app_limited(in_flight as u64);
         if self.min_rtt.done.is_some() {

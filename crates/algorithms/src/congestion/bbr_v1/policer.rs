@@ -1,9 +1,9 @@
-//! The long-term sampler: it detects a token bucket that polices the flow, and its rate (`bbr_lt_bw_sampling`).
+//! Long-term sampler: detects a token bucket that polices the flow, and its rate (`bbr_lt_bw_sampling`).
 //!
 //! A policer lets a burst pass and then drops the packets that exceed its rate. The delivery rate of a round trip is
-//! that of the burst, and the pace that follows from it causes heavy losses. The sampler therefore takes the mean rate
-//! of intervals that begin and end with a loss, when the tokens are used up. Two intervals in a row with many losses
-//! and about the same rate make that rate the bandwidth, for some time.
+//! the rate of the burst, and a pacing rate based on it causes heavy losses. The sampler therefore computes the mean
+//! rate of intervals that begin and end with a loss, when the tokens are used up. If two consecutive intervals have
+//! many losses and about the same rate, that rate is used as the bandwidth for some time.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -13,12 +13,12 @@ use crate::congestion::delivery_rate::Supply;
 /// State of the sampler. Rates are in bytes per second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LongTerm {
-    /// Rate of the last interval, or of the policer.
+    /// Rate of the last interval, or of the detected policer.
     bw: Option<f64>,
     state: State,
-    /// Number of round trips of the interval, or for which the rate has been in use.
+    /// Number of round trips in the current interval, or since the policer's rate is in use.
     rounds: u64,
-    /// Beginning of the interval: its time, and the bytes delivered and lost by then.
+    /// Start of the interval: its time, and the bytes delivered and lost by then.
     since: Instant,
     delivered: u64,
     lost: u64,
@@ -30,22 +30,22 @@ enum State {
     #[default]
     Waiting,
     Sampling,
-    /// The rate is that of a policer.
+    /// The policer's rate is used as the bandwidth.
     InUse,
 }
 
 impl LongTerm {
-    /// Returns the policer's rate, while it is the bandwidth.
+    /// Returns the policer's rate while it is used as the bandwidth.
     pub(super) fn rate(&self) -> Option<f64> {
         self.bw.filter(|_| self.state == State::InUse)
     }
 }
 
-/// Shortest interval from which a rate is taken.
+/// Minimum duration of an interval from which a rate is computed.
 const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 
 impl BbrV1 {
-    /// Forgets everything.
+    /// Discards the measured rate and waits for the next loss.
     pub(super) fn reset_long_term(&mut self) {
         self.long_term.bw = None;
         self.long_term.state = State::Waiting;
@@ -62,7 +62,7 @@ impl BbrV1 {
         };
     }
 
-    /// Takes an ACK; a timeout has no `supply`.
+    /// Updates the sampler after an ACK, or after a timeout, for which `supply` is `None`.
     pub(super) fn sample_long_term(&mut self, supply: Option<Supply>) {
         let lossy = self.losses > 0.0;
         match self.long_term.state {
@@ -87,7 +87,7 @@ impl BbrV1 {
         }
     }
 
-    /// Uses the rate, for a number of round trips of ProbeBW.
+    /// Counts the round trips of ProbeBW for which the rate is used, and stops using it after a number of them.
     fn use_long_term(&mut self) {
         if self.mode != Mode::ProbeBw || !self.rounds.start {
             return;
@@ -99,7 +99,7 @@ impl BbrV1 {
         }
     }
 
-    /// Handles a loss that may end the interval, if enough was lost in it.
+    /// Handles a loss, which ends the interval if enough data was lost in it.
     fn end_interval(&mut self) {
         let interval = &self.long_term;
         let lost = self.lost.saturating_sub(interval.lost) as f64;

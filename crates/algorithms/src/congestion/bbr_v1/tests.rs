@@ -1,7 +1,7 @@
-//! Timelines: BBR version 1 behind a real sender, over a path whose rate, buffer and losses are set.
+//! Timelines: BBR version 1 with a real sender, over a path with configurable rate, buffer and losses.
 //!
-//! Unless a test says otherwise the path takes 1 ms a segment of 1000 bytes (1,000,000 B/s) and 20 ms each
-//! way, so that 41 segments fill it: the round trip of a segment alone is 41 ms.
+//! Unless a test says otherwise, the path transmits a segment of 1000 bytes in 1 ms (1,000,000 B/s) and has a delay of
+//! 20 ms in each direction. The round-trip time of a single segment is then 41 ms, and 41 segments fill the path.
 
 mod arithmetic;
 
@@ -30,14 +30,14 @@ impl Observed for BbrV1 {
 
 /// Rate in bytes per second.
 const RATE: f64 = 1e6;
-/// Pace at a gain of 1.
+/// Pacing rate at a gain of 1, as a fraction of the bandwidth.
 const PACE: f64 = 0.99;
 
 fn close(left: f64, right: f64, tolerance: f64) -> bool {
     (left - right).abs() <= tolerance * right.abs()
 }
 
-/// Runs until `what` holds at a millisecond, for at most `most` milliseconds; returns `true` if it did.
+/// Runs in steps of 1 ms until `what` returns `true`, for at most `most` milliseconds. Returns `true` if it did.
 fn run_until_true(w: &mut World, most: u64, mut what: impl FnMut(&BbrV1) -> bool) -> bool {
     let end = w.millis() + most;
     while w.millis() < end {
@@ -53,7 +53,7 @@ fn run_until_true(w: &mut World, most: u64, mut what: impl FnMut(&BbrV1) -> bool
 fn startup_doubles_each_round_trip() {
     let mut w = World::new();
     w.path.service = Duration::from_micros(10);
-    // From 200 ms to 405 ms: five round trips.
+    // There are five round trips between 200 ms and 405 ms.
     w.run_until(200);
     let early = w.bbr().max_bw();
     w.run_until(405);
@@ -61,7 +61,7 @@ fn startup_doubles_each_round_trip() {
     assert!((4.5..5.5).contains(&doublings), "{doublings}");
     let bbr = w.bbr();
     assert_eq!(bbr.mode, Startup);
-    // 739/256 of the bandwidth, less a hundredth.
+    // The rate is 739/256 of the bandwidth, minus one percent.
     let wanted = PACE * 739.0 / 256.0 * bbr.max_bw();
     assert!(close(bbr.pacing_rate, wanted, 1e-9), "{}", bbr.pacing_rate);
 }
@@ -78,10 +78,10 @@ fn three_round_trips_without_growth_fill_the_pipe_and_then_it_drains() {
     assert_eq!(bbr.full_pipe.count, 3);
     assert_eq!(bbr.rounds.count, before.rounds.count + 1);
     assert!(close(bbr.max_bw(), RATE, 0.02), "{}", bbr.max_bw());
-    // 88/256 of the bandwidth.
+    // The rate is 88/256 of the bandwidth.
     let wanted = PACE * 0.34375 * bbr.max_bw();
     assert!(close(bbr.pacing_rate, wanted, 1e-9));
-    // 41 segments and three bursts of two are 47, of which the next even number is 48.
+    // 41 segments and three bursts of two are 47, which is rounded up to the even number 48.
     assert_eq!(bbr.ssthresh, 48.0);
     w.run_until_state(ProbeBw);
     let bbr = w.bbr();
@@ -91,7 +91,7 @@ fn three_round_trips_without_growth_fill_the_pipe_and_then_it_drains() {
 
 #[test]
 fn losses_do_not_end_startup() {
-    // Every tenth segment is lost: version 3 would leave because of the loss (§5.3.1.3 of its draft).
+    // Every tenth segment is lost. Version 3 would end Startup because of the loss (§5.3.1.3 of its draft).
     let mut w = World::new();
     w.path.service = Duration::from_micros(10);
     w.path.drop_every = Some(10);
@@ -123,7 +123,7 @@ fn the_cycle_probes_yields_and_cruises_for_six_phases() {
     let gains = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
     for (&(phase, spent, gain), wanted) in whole.iter().zip(gains) {
         assert!(close(gain, wanted, 1e-9), "phase {phase}: {gain}");
-        // A round trip of 41 ms; the probe until a quarter more is in flight, which may take two.
+        // A phase takes a round trip of 41 ms. The probe lasts until a quarter more is in flight, which may take two.
         let most = if phase == 0 { 90 } else { 44 };
         assert!(spent <= most, "phase {phase}: {spent} ms");
         if phase >= 2 {
@@ -151,7 +151,7 @@ fn the_round_trip_is_measured_anew_once_it_is_ten_seconds_old() {
     let mut w = World::new();
     w.run_until_state(ProbeBw);
     w.run_until(w.millis() + 500);
-    // The path is longer from now on: 51 ms.
+    // From now on the path is longer: its round-trip time is 51 ms.
     w.path.delay = Duration::from_millis(25);
     w.run_until_state(ProbeRtt);
     let bbr = w.bbr();
@@ -160,7 +160,7 @@ fn the_round_trip_is_measured_anew_once_it_is_ten_seconds_old() {
     let from = w.millis();
     assert!((10_000..11_000).contains(&from), "{from}");
     assert_eq!(bbr.cwnd, 4.0);
-    // One round trip until no more than four segments are in flight, then 200 ms.
+    // After one round trip at most four segments are in flight; then 200 ms follow.
     w.run_until(from + 240);
     assert_eq!((w.bbr().mode, w.bbr().cwnd), (ProbeRtt, 4.0));
     assert_eq!(w.bbr().min_rtt.value, Some(Duration::from_millis(51)));
@@ -172,14 +172,14 @@ fn the_round_trip_is_measured_anew_once_it_is_ten_seconds_old() {
 
 #[test]
 fn a_policer_is_found_and_its_rate_kept_to_for_48_round_trips() {
-    // 300,000 B/s of the link's 1,000,000, and a bucket of 30 segments.
+    // The policer allows 300,000 of the link's 1,000,000 B/s, and its bucket holds 30 segments.
     let mut w = World::new();
     w.path.policer = Some(Policer::new(300_000.0, 30_000.0));
     let found = run_until_true(&mut w, 10_000, |b| b.long_term.rate().is_some());
     assert!(found, "{:?}", w.bbr().long_term);
     let rate = w.bbr().long_term.rate().unwrap_or(0.0);
     assert!((0.85..1.15).contains(&(rate / 300_000.0)), "{rate}");
-    // While the rate is in use nothing probes. Once ProbeBW is reached, little is lost.
+    // While the policer's rate is used, there are no probes. Once ProbeBW is reached, little is lost.
     assert!(run_until_true(&mut w, 2000, |b| b.mode == ProbeBw));
     let (from, began, lost) = (w.millis(), w.bbr().rounds.count, w.path.lost);
     let pace = w.bbr().pacing_rate;
@@ -201,7 +201,7 @@ fn after_an_idle_period_it_paces_at_the_bandwidth_and_measures_no_round_trip() {
     w.run_until_state(ProbeBw);
     assert!(run_until_true(&mut w, 2000, |b| b.cycle.phase == 0));
     w.feed = Feed::Paused;
-    // Everything arrives, and the minimum round-trip time is more than 10 s old.
+    // Everything arrives, and the minimum round-trip time becomes more than 10 s old.
     w.run_until(w.millis() + 11_000);
     let before = w.bbr();
     w.write(100_000);
@@ -226,10 +226,10 @@ fn a_recovery_conserves_packets_for_a_round_trip_and_returns_to_its_window() {
     let bbr = w.bbr();
     assert!(bbr.packet_conservation);
     assert_eq!(bbr.prior_cwnd, full.cwnd);
-    // Losses count when they are found, not when they are repaired.
+    // Losses count when they are detected, not when they are retransmitted.
     let repaired = w.sender.stats().retransmissions;
     assert!(bbr.lost > 1000 * repaired, "{} of {repaired}", bbr.lost);
-    // The ACK that began the recovery has released as much as it reported.
+    // The ACK that began the recovery permitted as many segments as it reported.
     assert!(
         bbr.cwnd <= bbr.in_flight + 2.0 && bbr.cwnd < full.cwnd,
         "{}",
@@ -279,7 +279,7 @@ fn a_timeout_leaves_a_segment_and_the_window_returns() {
 
 #[test]
 fn random_loss_does_not_slow_it_down() {
-    // One in twelve, 8 %: below what makes a policer.
+    // One of twelve segments is lost. This is 8 %, which is below the threshold of the policer detection.
     let mut w = World::new();
     w.path.drop_every = Some(12);
     w.run_until(5000);

@@ -1,30 +1,31 @@
-//! Pace and window, as the model sets them, and the window in a recovery.
+//! Pacing rate and congestion window of the model, and the window during recovery.
 
 use dupack_tcp::time::Duration;
 
 use super::{BbrV1, Mode, Phase};
 
-/// Duration of a burst at the pace, as a divisor of a second (`sk_pacing_shift`).
+/// Number of bursts per second at the pacing rate (`sk_pacing_shift`).
 const BURSTS_PER_SECOND: f64 = 1024.0;
 
-/// Longest burst, in bytes (`GSO_MAX_SIZE` less a header) and in segments.
+/// Maximum size of a burst: in bytes (`GSO_MAX_SIZE` minus a header) and in segments.
 const BURST_MAX: f64 = 65_215.0;
 const BURST_SEGMENTS_MAX: f64 = 127.0;
 
-/// Number of bursts for which the window has room beyond the model's volume (`bbr_quantization_budget`).
+/// Number of bursts by which the window exceeds the bandwidth-delay product of the model (`bbr_quantization_budget`).
 const BURSTS: f64 = 3.0;
 
-/// Window without a round-trip time, and delivery before Startup uses its target, in segments (`TCP_INIT_CWND`).
+/// Target without a round-trip time sample, and number of delivered segments below which Startup ignores its target; in
+/// segments (`TCP_INIT_CWND`).
 const INITIAL_WINDOW: f64 = 10.0;
 
-/// Round-trip time of the first pace if there is none yet.
+/// Round-trip time assumed for the first pacing rate if there is no sample yet.
 const NOMINAL_RTT: Duration = Duration::from_millis(1);
 
-/// Tolerance by which rounding may raise a volume above a whole number.
+/// Tolerance for rounding errors that raise a number of segments slightly above an integer.
 const ROUNDING: f64 = 1e-6;
 
 impl BbrV1 {
-    /// `bbr_init_pacing_rate_from_rtt`.
+    /// Sets the initial pacing rate from the round-trip time (`bbr_init_pacing_rate_from_rtt`).
     pub(super) fn init_pacing_rate(&mut self) {
         self.has_seen_rtt = self.srtt.is_some();
         let rtt = self.srtt.unwrap_or(NOMINAL_RTT);
@@ -37,7 +38,7 @@ impl BbrV1 {
         bw * gain * (1.0 - self.parameters.pacing_margin)
     }
 
-    /// Sets the pace, which does not fall until the pipe has been full.
+    /// Sets the pacing rate. The rate does not decrease until the pipe has been full.
     pub(super) fn set_pacing_rate(&mut self, gain: f64) {
         let rate = self.pace(self.bw(), gain);
         if !self.has_seen_rtt && self.srtt.is_some() {
@@ -48,7 +49,7 @@ impl BbrV1 {
         }
     }
 
-    /// Returns the segments of a burst (`bbr_tso_segs_goal`).
+    /// Returns the number of segments in a burst (`bbr_tso_segs_goal`).
     pub(super) fn burst(&self) -> f64 {
         let slow = self.pacing_rate * 8.0 < self.parameters.burst_rate;
         let least = if slow { 1.0 } else { 2.0 };
@@ -68,7 +69,8 @@ impl BbrV1 {
         }
     }
 
-    /// Adds room for the bursts of both ends and for an ACK of every other segment.
+    /// Adds three bursts to the window, rounds it up to an even number of segments (for delayed ACKs), and adds two
+    /// segments in the probing phase.
     fn quantization_budget(&self, cwnd: f64) -> f64 {
         let roomy = cwnd + BURSTS * self.burst();
         let even = 2.0 * libm::ceil(roomy / 2.0 - ROUNDING);
@@ -76,13 +78,13 @@ impl BbrV1 {
         even + if probes { 2.0 } else { 0.0 }
     }
 
-    /// Returns the volume in flight for `gain` bandwidth-delay products at `bw` (`bbr_inflight`).
+    /// Returns the number of segments in flight for `gain` bandwidth-delay products at `bw` (`bbr_inflight`).
     pub(super) fn inflight(&self, bw: f64, gain: f64) -> f64 {
         self.quantization_budget(self.bdp(bw, gain))
     }
 
-    /// Returns the volume in the network when the next burst leaves, if `in_flight` is there now
-    /// (`bbr_packets_in_net_at_edt`).
+    /// Returns the number of segments in flight when the next burst is sent, given that `in_flight` segments are in
+    /// flight now (`bbr_packets_in_net_at_edt`).
     pub(super) fn in_net_at_departure(&self, in_flight: f64) -> f64 {
         let wait = self.next_departure.since(self.now).as_secs_f64();
         let delivered = libm::floor(self.bw() * wait / self.smss);
@@ -91,7 +93,7 @@ impl BbrV1 {
         (then - delivered).max(0.0)
     }
 
-    /// Returns the room for aggregated ACKs beyond the model's volume (`bbr_ack_aggregation_cwnd`).
+    /// Returns the addition to the window for aggregated ACKs, in segments (`bbr_ack_aggregation_cwnd`).
     fn aggregation_cwnd(&self) -> f64 {
         if !self.full_pipe.reached {
             return 0.0;
@@ -124,7 +126,8 @@ impl BbrV1 {
         }
     }
 
-    /// Begins a recovery with packet conservation, and restores the window before it at its end.
+    /// Begins packet conservation at the start of a recovery, and restores the earlier window at its end. Lost segments
+    /// reduce the window.
     fn recover_or_restore(&mut self, acked: f64) {
         if self.losses > 0.0 {
             self.cwnd = (self.cwnd - self.losses).max(1.0);
@@ -154,7 +157,7 @@ impl BbrV1 {
         self.cwnd = self.cwnd.max(self.parameters.min_cwnd as f64);
     }
 
-    /// Saves the window to return to (`bbr_save_cwnd`).
+    /// Saves the window that is restored after a recovery or ProbeRTT (`bbr_save_cwnd`).
     pub(super) fn save_cwnd(&mut self) {
         self.prior_cwnd = if self.prior_phase == Phase::Open && self.mode != Mode::ProbeRtt {
             self.cwnd

@@ -1,10 +1,10 @@
 //! CUBIC's growth in whole segments, as in Linux.
 //!
 //! `net/ipv4/tcp_cubic.c` (`bictcp_update`) and `net/ipv4/tcp_cong.c` (`tcp_cong_avoid_ai`). The window grows by one
-//! segment for every n that are acknowledged:
+//! segment for every n acknowledged segments:
 //!
 //! ```text
-//! n = ⌊cwnd / (⌊W_cubic(t + least RTT)⌋ − cwnd)⌋       100 · cwnd if W_cubic is not above cwnd
+//! n = ⌊cwnd / (⌊W_cubic(t + minimum RTT)⌋ − cwnd)⌋     100 · cwnd if W_cubic is not above cwnd
 //!   at most 20 while no loss has shown W_max           5 % per round trip
 //!   at most ⌊cwnd / (W_est − cwnd)⌋ if W_est is above cwnd
 //!           W_est grows by 1 for every ⌊cwnd · ⌊8(1+β)/(3(1−β))⌋ / 8⌋ segments
@@ -13,38 +13,38 @@
 //!
 //! This is RFC 9438 §4.2 to §4.5 except for the rounding, the bound of 20, the minimum round-trip time in place of the
 //! smoothed one, and W_est, which grows at the same rate above `cwnd_prior`. n is recomputed when the window has
-//! changed, at most once in a tick of 1 ms, and in any case 1/32 s after the last time.
+//! changed, at most once per tick of 1 ms, and in any case 1/32 s after the last computation.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Greatest n while W_max is not known (`bictcp_update`: 5 % per round trip).
+/// Maximum of n while W_max is not known (`bictcp_update`: 5 % per round trip).
 const UNKNOWN_MAX: f64 = 20.0;
 
-/// Least n (`bictcp_update`: no more than 1.5 times the window per round trip).
+/// Minimum of n (`bictcp_update`: at most 1.5 times the window per round trip).
 const LEAST: f64 = 2.0;
 
-/// n where the curve is flat, in windows (`bictcp_update`: "very small increment").
+/// Value of n where the curve is flat, in windows (`bictcp_update`: "very small increment").
 const FLAT: f64 = 100.0;
 
-/// Time for which n is valid if the window does not change (`HZ / 32`).
+/// Validity of n if the window does not change (`HZ / 32`).
 const HOLDS: Duration = Duration::from_micros(31_250);
 
 /// Tick of Linux's clock (HZ = 1000).
 const TICK_NS: u64 = 1_000_000;
 
-/// Value of W_cubic at an ACK. Windows are in segments.
+/// W_cubic at an ACK. Windows are in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Curve {
     /// W_max.
     pub w_max: f64,
     /// C · (t − K)³.
     pub rise: f64,
-    /// `true` if a loss has shown W_max.
+    /// `true` if a loss has determined W_max.
     pub is_known: bool,
 }
 
 impl Curve {
-    /// Returns the target. Linux rounds the distance from W_max, on both sides towards it.
+    /// Returns the target. Linux rounds the distance from W_max towards zero, below and above W_max.
     fn target(&self) -> f64 {
         self.w_max + libm::trunc(self.rise)
     }
@@ -55,7 +55,7 @@ impl Curve {
 pub(super) struct Counted {
     /// n.
     per_increase: f64,
-    /// Time when n was computed, and the window at that time.
+    /// Time of the last computation of n, and the window at that time.
     found: Option<(Instant, f64)>,
     /// Segments acknowledged towards the next increase of the window.
     acked: f64,
@@ -72,7 +72,7 @@ impl Counted {
         self.acked_est = 0.0;
     }
 
-    /// Returns the window after an ACK for `acked` segments. `alpha` is that of W_est, if there is one.
+    /// Returns the window after an ACK for `acked` segments. `alpha` is the growth of W_est, or `None` without W_est.
     pub(super) fn grown(
         &mut self,
         now: Instant,
@@ -85,7 +85,7 @@ impl Counted {
         self.find(now, libm::floor(cwnd), alpha, curve);
         let n = self.per_increase;
         let mut grown = cwnd;
-        // n may have fallen below the number of segments counted.
+        // n may have decreased below the number of segments counted.
         if self.acked >= n {
             self.acked = 0.0;
             grown += 1.0;
@@ -134,7 +134,7 @@ impl Counted {
         self.per_increase = self.per_increase.max(LEAST);
     }
 
-    /// Restarts the count after the answer to a loss or a timeout.
+    /// Restarts the count of acknowledged segments after a loss or a timeout.
     pub(super) fn after_loss(&mut self) {
         self.acked = 0.0;
     }

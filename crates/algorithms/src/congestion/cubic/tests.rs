@@ -1,4 +1,4 @@
-//! CUBIC: the curve, in real numbers and in whole segments.
+//! Tests of CUBIC's curve, in real numbers and in whole segments.
 
 use dupack_tcp::facts::{LimitedBy, WindowUse};
 use dupack_tcp::undo::Prior;
@@ -20,7 +20,7 @@ fn bench(changes: &[(&str, Value)], cwnd: f64, ssthresh: f64) -> Bench {
     b
 }
 
-/// Passes one round trip, its ACKs evenly spaced.
+/// Passes one round trip of evenly spaced ACKs.
 fn round(b: &mut Bench) {
     let acks = b.cwnd() as u64;
     for _ in 0..acks {
@@ -70,7 +70,7 @@ fn the_window_follows_the_curve_through_plateau_and_probing() {
     for _ in 0..80 {
         round(&mut b);
         let t = b.now.since(start).as_secs_f64();
-        // It aims one RTT ahead and gets most of the way there in one.
+        // The target is one RTT ahead, and the window nearly reaches it within one RTT.
         let error = (b.cwnd() - w(t)).abs() / w(t);
         assert!(error < 0.04, "{t}: {} for {}", b.cwnd(), w(t));
     }
@@ -96,7 +96,7 @@ fn where_cubic_is_slow_it_grows_as_reno_does() {
     b.ack(1);
     // α = 3 · 0.3/1.7 = 9/17; W_est = 7 + 9/17/7.
     assert!(close(b.cwnd(), 7.0 + 9.0 / 17.0 / 7.0));
-    // From cwnd_prior = 10 on α = 1.
+    // From cwnd_prior = 10 on, α = 1.
     for _ in 0..10 {
         round(&mut b);
     }
@@ -108,8 +108,8 @@ fn where_cubic_is_slow_it_grows_as_reno_does() {
 
 #[test]
 fn fast_convergence_aims_lower_after_a_second_loss() {
-    // Losses at 100 and at 70 leave 49. W_max = 70 · 1.7/2 = 59.5 with fast convergence
-    // and 70 without; K = ³√((W_max − 49)/0.4).
+    // Losses at 100 and at 70 segments leave 49. W_max = 70 · 1.7/2 = 59.5 with fast convergence and 70 without; K =
+    // ³√((W_max − 49)/0.4).
     for (word, w_max) in [("on", 59.5), ("off", 70.0)] {
         let fast_convergence = ("fast_convergence", Value::word(word));
         let mut b = bench(&[ALONE, fast_convergence], 100.0, 50.0);
@@ -139,8 +139,8 @@ fn after_a_timeout_the_curve_starts_at_its_plateau() {
     assert!(close(b.cwnd(), 14.0 + 0.000_4 / 14.0));
 }
 
-/// Returns the windows of two flows that have lost at 100 and grown for a round trip, a round trip after a pause. For 5
-/// s one of them does not use its window, while `pass` happens to it.
+/// Returns the windows of two flows. Both have a loss at 100 segments, grow for one round trip, and grow for twenty
+/// more at the end. In between, the second flow does not use its window for the 5 s of `pass`.
 fn one_pauses(dialect: Dialect, pass: impl FnOnce(&mut Bench)) -> [f64; 2] {
     [None, Some(pass)].map(|pass| {
         let mut b = Bench::new(entry(), dialect, &[ALONE], 100.0, 50.0);
@@ -169,7 +169,7 @@ fn with_acks(b: &mut Bench) {
     b.window_use = WindowUse::Filled;
 }
 
-/// Nothing arrives for 5 s.
+/// No ACK arrives for 5 s.
 fn without_acks(b: &mut Bench) {
     let last_sent = b.now;
     b.now += Duration::from_secs(5);
@@ -187,19 +187,19 @@ fn time_does_not_count_while_the_window_is_not_used() {
         without_acks(b);
     });
     assert!(close(used, both), "{used} {both}");
-    // In whole segments, as in Linux, time counts as long as something is outstanding.
+    // In whole segments, as in Linux, time counts while something is outstanding.
     let [used, limited] = one_pauses(Dialect::Linux, with_acks);
     assert!(limited > used + 10.0, "{used} {limited}");
     for dialect in [rfc, Dialect::Linux] {
         let [used, idle] = one_pauses(dialect, without_acks);
         assert!(close(used, idle), "{dialect}: {used} {idle}");
-        // If it counted, five more seconds would have an effect.
+        // If this time counted, the five seconds would have an effect.
         let [used, counted] = one_pauses(dialect, |b| b.now += Duration::from_secs(5));
         assert!(counted > used + 10.0, "{dialect}: {used} {counted}");
     }
 }
 
-/// Passes ACKs for two segments every 100 ms; the minimum round-trip time is 100 ms, too.
+/// Passes ACKs for two segments every 100 ms. The minimum round-trip time is also 100 ms.
 fn slowly(b: &mut Bench, acks: u32) -> f64 {
     for _ in 0..acks {
         b.now += RTT;
@@ -216,18 +216,18 @@ fn linux(cwnd: f64, ssthresh: f64) -> Bench {
 
 #[test]
 fn in_whole_segments_the_window_grows_by_one_for_n_acknowledged() {
-    // Slow start without loss: K = 0, W_max = 48, C = 0.4004. One segment for 20 until 48 + ⌊C · t³⌋ asks for more; t
-    // is the time since the first ACK plus one round-trip time.
+    // Slow start without loss: K = 0, W_max = 48, C = 0.4004. The window grows by one segment for 20 until 48 + ⌊C ·
+    // t³⌋ requires more; t is the time since the first ACK plus one round-trip time.
     let mut b = linux(48.0, 48.0);
     assert_eq!(slowly(&mut b, 9), 48.0);
     assert_eq!(slowly(&mut b, 1), 49.0);
-    // 20 more. At t = 2 s the target is 51: ⌊49/2⌋ = 24 is not below 20.
+    // 20 more segments. At t = 2 s the target is 51, and ⌊49/2⌋ = 24 is not below 20.
     assert_eq!(slowly(&mut b, 9), 49.0);
     assert_eq!(slowly(&mut b, 1), 50.0);
-    // At t = 2.5 s the target is 48 + 6 and n = ⌊50/4⌋ = 12: the segments counted by then take effect earlier. At t = 3
-    // s, 48 + 10: n = 6.
+    // At t = 2.5 s the target is 48 + 6 and n = ⌊50/4⌋ = 12, so the segments counted so far cause an earlier increase.
+    // At t = 3 s the target is 48 + 10 and n = 6.
     assert_eq!(slowly(&mut b, 10), 52.0);
-    // At the end half a window per round trip, however steep the curve is.
+    // Later, the window grows by half a window per round trip, however steep the curve is.
     slowly(&mut b, 20);
     let before = b.cwnd();
     assert_eq!(slowly(&mut b, 10), before + 10.0);
@@ -235,7 +235,7 @@ fn in_whole_segments_the_window_grows_by_one_for_n_acknowledged() {
 
 #[test]
 fn in_whole_segments_time_stands_still_only_while_nothing_is_outstanding() {
-    // 3 s are without credit, as the window is not used, and count.
+    // There is no credit for 3 s because the window is not used, but this time counts.
     let mut late = linux(48.0, 48.0);
     slowly(&mut late, 1);
     late.window_use = WindowUse::Partly { flight_max: 2000 };
@@ -252,7 +252,7 @@ fn in_whole_segments_time_stands_still_only_while_nothing_is_outstanding() {
         let last_sent = now - Duration::from_millis(50 * before);
         let resumed = idle.now;
         idle.control().on_idle_end(resumed, last_sent);
-        // As without the period: one for 20.
+        // As without the idle period: one segment for 20.
         assert_eq!(slowly(&mut idle, 8), 48.0);
         assert_eq!(slowly(&mut idle, 1), 49.0);
     }
@@ -260,14 +260,14 @@ fn in_whole_segments_time_stands_still_only_while_nothing_is_outstanding() {
 
 #[test]
 fn in_whole_segments_a_loss_leaves_whole_segments() {
-    // 717/1024 of 100 are 70.02; the sender cuts it to 70. K = ³√(30/0.4004) = 4.216 s.
+    // 717/1024 of 100 segments are 70.02; the sender truncates this to 70. K = ³√(30/0.4004) = 4.216 s.
     let mut b = linux(100.0, 50.0);
     b.loss(0, 100);
     assert!(close(b.cwnd(), 100.0 * 717.0 / 1024.0));
     b.window.cwnd = 70_000.0;
     b.window.ssthresh = 70_000.0;
-    // t = 0.1 s: 100 − ⌊C · 4.116³⌋ = 100 − 27 = 73, n = ⌊70/3⌋ = 23: the 12th ACK is due.
-    // By t = 0.9 s it is 100 − 14 = 86 and n = 4.
+    // At t = 0.1 s the target is 100 − ⌊C · 4.116³⌋ = 100 − 27 = 73, and n = ⌊70/3⌋ = 23: the window grows at the 12th
+    // ACK. By t = 0.9 s the target is 100 − 14 = 86 and n = 4.
     assert_eq!(slowly(&mut b, 1), 70.0);
     let after: Vec<f64> = (0..5).map(|_| slowly(&mut b, 1)).collect();
     assert!(after.windows(2).all(|pair| pair[1] >= pair[0]));
@@ -276,8 +276,8 @@ fn in_whole_segments_a_loss_leaves_whole_segments() {
 
 #[test]
 fn in_whole_segments_reno_is_followed_where_the_curve_is_flat() {
-    // After a loss at 10, W_max = 10 and K = ³√(3/0.4004) = 1.96 s. ⌊7 · 15/8⌋ = 13 segments
-    // make W_est 8 after the 14th; from then on n = 7.
+    // After a loss at 10 segments, W_max = 10 and K = ³√(3/0.4004) = 1.96 s. ⌊7 · 15/8⌋ = 13 segments raise W_est to 8
+    // at the 14th; from then on n = 7.
     let mut b = linux(10.0, 5.0);
     b.loss(0, 10);
     b.window.cwnd = 7000.0;
@@ -332,7 +332,7 @@ fn hystart_ends_slow_start_in_linux_and_hystart_plus_plus_in_the_rfc() {
 fn a_limit_by_the_recovery_does_not_forget_the_maximum() {
     let mut b = bench(&[ALONE], 100.0, 50.0);
     b.loss(0, 100);
-    // NewReno's full ACK: cwnd below ssthresh, slow start again.
+    // After NewReno's full ACK, cwnd is below ssthresh, and slow start begins again.
     b.window.cwnd = 68_000.0;
     b.ack(1);
     b.ack(1);
@@ -345,7 +345,8 @@ fn a_limit_by_the_recovery_does_not_forget_the_maximum() {
 
 #[test]
 fn after_a_spurious_reduction_the_curve_continues() {
-    // Both have lost at 100 and grown for some round trips; then one takes a late segment for lost.
+    // Both flows have a loss at 100 segments and grow for some round trips. Then one flow considers a delayed segment
+    // lost.
     let later = |curve: &'static str, spurious: bool| {
         let mut b = bench(&[ALONE, ("undo_curve", Value::word(curve))], 100.0, 50.0);
         b.loss(0, 100);
@@ -363,8 +364,8 @@ fn after_a_spurious_reduction_the_curve_continues() {
         }
         b.cwnd()
     };
-    // RFC 9438 §4.9.
+    // The curve continues (RFC 9438 §4.9).
     assert!(close(later("restore", false), later("restore", true)));
-    // Linux restores the window alone: a new curve begins with it.
+    // Linux restores only the window, from which a new curve begins.
     assert!(!close(later("anew", false), later("anew", true)));
 }

@@ -1,4 +1,4 @@
-//! The formulas, one by one, and timelines.
+//! Tests of the individual formulas, and timelines.
 
 use super::*;
 use crate::catalog::{Dialect, typed};
@@ -9,7 +9,7 @@ fn control() -> Illinois {
     Illinois::new(&parameters)
 }
 
-/// 38/128 in place of 0.3.
+/// Linux uses 38/128 in place of 0.3.
 const ALPHA_MIN: f64 = 0.296_875;
 
 #[test]
@@ -35,9 +35,9 @@ fn beta_is_linear_between_a_tenth_and_eight_tenths() {
     assert_eq!(beta(10.0), 0.125);
     assert!((beta(80.0) - 0.5).abs() < 1e-12);
     assert_eq!(beta(100.0), 0.5);
-    // In the middle, 45 ms: (1/8 + 1/2)/2.
+    // 45 ms is the middle: (1/8 + 1/2)/2.
     assert!((beta(45.0) - 0.3125).abs() < 1e-12);
-    // 20 ms: 1/8 + 3/8 · 10/70.
+    // With 20 ms: 1/8 + 3/8 · 10/70.
     assert!((beta(20.0) - (0.125 + 0.375 / 7.0)).abs() < 1e-12);
 }
 
@@ -52,7 +52,7 @@ fn a_queue_that_was_seen_takes_five_good_round_trips() {
         assert_eq!(alpha, cautious, "round {round}");
     }
     assert_eq!(control.alpha_at(0.0, 0.1), 10.0);
-    // Not necessarily in a row: one, another delay, and four more.
+    // The round trips need not be consecutive: one without a queue, one with a delay, and four more without a queue.
     control.alpha = control.alpha_at(0.05, 0.1);
     control.alpha_at(0.0, 0.1);
     control.alpha_at(0.05, 0.1);
@@ -62,8 +62,8 @@ fn a_queue_that_was_seen_takes_five_good_round_trips() {
     assert_eq!(control.alpha_at(0.0, 0.1), 10.0);
 }
 
-/// Returns a bench with a window of `cwnd` after a round trip of samples of `rtt` milliseconds, after one of 100 ms and
-/// one of 200 ms.
+/// Returns a bench after four round trips with samples of 100 ms, 200 ms, and twice `rtt` milliseconds. Its initial
+/// window is `cwnd` segments.
 fn bench(cwnd: f64, rtt: u64) -> Bench {
     let mut b = Bench::new(entry(), Dialect::Rfc, &[], cwnd, 4.0);
     b.fly();
@@ -96,12 +96,12 @@ fn a_window_with_a_long_queue_gives_half() {
 
 #[test]
 fn growth_is_alpha_per_round_trip() {
-    // No queue so far: α is 10, and 10/40 for an ACK.
+    // There was no queue so far: α is 10, so an ACK adds 10/40.
     let mut b = Bench::new(entry(), Dialect::Rfc, &[], 40.0, 4.0);
     b.rtt_sample = Some(Duration::from_millis(100));
     b.ack(1);
     assert!((b.cwnd() - 40.25).abs() < 1e-9, "{}", b.cwnd());
-    // A small window is Reno's.
+    // With a small window, growth and reduction are Reno's.
     let mut b = bench(8.0, 100);
     let before = b.cwnd();
     assert!(before < 15.0, "{before}");
@@ -115,7 +115,7 @@ fn growth_is_alpha_per_round_trip() {
 #[test]
 fn a_timeout_is_followed_by_renos_growth() {
     let mut b = bench(40.0, 100);
-    // Far beyond what has been acknowledged, so that the round trip is not over with the next ACK.
+    // The offset is far beyond the acknowledged data, so the next ACK does not end the round trip.
     b.timeout(10_000, 40);
     assert_eq!(b.cwnd(), 1.0);
     b.window.cwnd = 30_000.0;

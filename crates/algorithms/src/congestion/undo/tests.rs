@@ -17,7 +17,7 @@ const DSACK: (&str, Value) = ("undo_dsack", Value::word("on"));
 const FRTO_SECOND: (&str, Value) = ("undo_frto", Value::word("second-ack"));
 const FRTO_ANY: (&str, Value) = ("undo_frto", Value::word("any-ack"));
 
-/// Timestamps are milliseconds since the beginning.
+/// Enables timestamps, in milliseconds since the beginning.
 fn timestamps(config: &mut SenderConfig) {
     config.timestamps = Some(TimestampClock {
         tick: Duration::from_millis(1),
@@ -25,7 +25,8 @@ fn timestamps(config: &mut SenderConfig) {
     });
 }
 
-/// Returns Reno with these signs, behind `recovery`; ten segments are sent at 0, in congestion avoidance.
+/// Returns a timeline of Reno with these signs, and `recovery`. Ten segments are sent at time 0, in congestion
+/// avoidance.
 fn start(recovery: Entry<dyn Recovery>, signs: &[(&str, Value)], segments: u64) -> Timeline {
     Setup::new(recovery)
         .window(10.0)
@@ -37,7 +38,7 @@ fn start(recovery: Entry<dyn Recovery>, signs: &[(&str, Value)], segments: u64) 
         .start(segments)
 }
 
-/// Returns the same timeline after 1 is taken for lost at 104 ms, and retransmitted.
+/// Returns a timeline of RACK in which segment 1 is considered lost at 104 ms, and retransmitted.
 fn one_taken_for_lost(signs: &[(&str, Value)]) -> Timeline {
     let mut t = start(rack::entry(), signs, 100);
     assert_eq!(t.receive(100, ack(1).timestamp(0)), "new:10");
@@ -49,7 +50,7 @@ fn one_taken_for_lost(signs: &[(&str, Value)]) -> Timeline {
     t
 }
 
-/// Checks that nothing was undone.
+/// Checks that no reduction was undone.
 fn stands(t: &Timeline) {
     assert_eq!(t.sender().stats().undone(), 0);
 }
@@ -58,9 +59,9 @@ fn stands(t: &Timeline) {
 fn an_old_echo_undoes_a_fast_retransmit() {
     for sign in [EIFEL_FIRST, EIFEL_ANY] {
         let mut t = one_taken_for_lost(&[sign]);
-        // 1 was late. Its timestamp is older than that of the retransmission, 104.
+        // Segment 1 was delayed. Its timestamp is older than that of the retransmission, 104.
         t.receive(106, ack(5).timestamp(0));
-        // 10 as before; ssthresh is the larger of 8, before, and 5.
+        // The window is 10 again; ssthresh is the larger of 8, the earlier value, and 5.
         assert_eq!((t.cwnd(), t.ssthresh()), (10.0, 8.0));
         assert_eq!(t.sender().phase(), Some(Phase::Open));
         assert_eq!(t.sender().stats().undone_by_timestamp, 1);
@@ -92,12 +93,12 @@ fn without_a_parameter_nothing_is_undone() {
 
 #[test]
 fn the_first_ack_alone_decides_by_rfc_3522() {
-    // The first is the retransmission's; one that looks old follows it.
+    // The first ACK is of the retransmission; an ACK with an old timestamp follows it.
     let mut t = one_taken_for_lost(&[EIFEL_FIRST]);
     t.receive(204, ack(5).timestamp(104));
     t.receive(205, ack(6).timestamp(0));
     stands(&t);
-    // With `any-ack` the second counts.
+    // With `any-ack`, the second ACK also counts.
     let mut t = one_taken_for_lost(&[EIFEL_ANY]);
     t.receive(204, ack(5).timestamp(104));
     t.receive(205, ack(13).timestamp(0));
@@ -106,11 +107,11 @@ fn the_first_ack_alone_decides_by_rfc_3522() {
 
 #[test]
 fn an_ack_of_everything_decides_nothing_unless_the_peer_sends_dsacks() {
-    // RFC 3522 §3.2 (5): perhaps all ACKs of a window were lost.
+    // RFC 3522 §3.2 (5): all ACKs of a window may have been lost.
     let mut t = one_taken_for_lost(&[EIFEL_FIRST]);
     t.receive(106, ack(13).timestamp(0));
     stands(&t);
-    // A peer that has sent a DSACK would send another.
+    // A peer that has sent a DSACK would send another one.
     let mut t = start(rack::entry(), &[EIFEL_FIRST], 100);
     t.receive(100, ack(1).sack(0, 1).timestamp(0));
     for end in 3..=5 {
@@ -123,7 +124,7 @@ fn an_ack_of_everything_decides_nothing_unless_the_peer_sends_dsacks() {
 
 #[test]
 fn linux_sends_nothing_again_while_old_echoes_come() {
-    // 1 to 4 are late; the SACKs of 5 to 8 take them for lost.
+    // Segments 1 to 4 are delayed; the SACKs of 5 to 8 make the sender consider them lost.
     let mut t = start(rack::entry(), &[EIFEL_ANY], 100);
     t.receive(100, ack(1).timestamp(0));
     t.receive(102, ack(1).sack(5, 6).timestamp(0));
@@ -136,11 +137,12 @@ fn linux_sends_nothing_again_while_old_echoes_come() {
         t.receive(96 + u64::from(end), ack(1).sack(5, end).timestamp(0));
     }
     assert_eq!(t.sent(), "rack:2");
-    // 1 arrives: 2 has been retransmitted and is not acknowledged, so it waits. 3 is not retransmitted.
+    // Segment 1 arrives. Segment 2 has been retransmitted and is not acknowledged, so the undo has to wait. Segment 3
+    // is not retransmitted.
     let sent = t.receive(116, ack(2).sack(5, end).timestamp(0)).to_owned();
     assert!(!sent.contains("rack"), "{sent}");
     stands(&t);
-    // 2 arrives: no retransmitted segment is outstanding.
+    // Segment 2 arrives: no retransmitted segment is outstanding.
     let sent = t.receive(117, ack(3).sack(5, end).timestamp(0)).to_owned();
     assert!(!sent.contains("rack"), "{sent}");
     assert_eq!(t.sender().stats().undone_by_timestamp, 1);
@@ -153,7 +155,7 @@ fn dsacks_for_all_that_was_sent_again_undo_it() {
     let mut t = one_taken_for_lost(&[DSACK]);
     t.receive(106, ack(5).timestamp(0));
     stands(&t);
-    // The retransmission arrives, too, while the recovery lasts.
+    // The retransmission also arrives while the recovery is in progress.
     t.receive(206, ack(8).sack(1, 2).timestamp(0));
     assert_eq!((t.cwnd(), t.ssthresh()), (10.0, 8.0));
     assert_eq!(t.sender().stats().undone_by_dsack, 1);
@@ -178,7 +180,7 @@ fn one_dsack_of_two_undoes_nothing() {
         end += 1;
         t.receive(97 + u64::from(end), ack(1).sack(5, end).timestamp(0));
     }
-    // 1 and 2 were retransmitted; the retransmission of 2 was not spurious.
+    // Segments 1 and 2 were retransmitted. So far, only the retransmission of 1 is known to be spurious.
     t.receive(205, ack(13).timestamp(0));
     t.receive(206, ack(13).sack(1, 2).timestamp(0));
     assert_eq!(t.sender().stats().retransmissions, 2);
@@ -189,14 +191,14 @@ fn one_dsack_of_two_undoes_nothing() {
 
 #[test]
 fn a_dsack_of_a_segment_sent_once_undoes_nothing() {
-    // RFC 3708 §3 (A.4): the network duplicated 3.
+    // RFC 3708 §3 (A.4): the network duplicated segment 3.
     let mut t = one_taken_for_lost(&[DSACK]);
     t.receive(106, ack(1).sack(3, 4).sack(2, 5).timestamp(0));
     t.receive(206, ack(5).sack(3, 4).timestamp(0));
     stands(&t);
 }
 
-/// Returns a timeline in which the timer expires for six segments all of whose ACKs are late.
+/// Returns a timeline in which the timer expires for six segments; all their ACKs are delayed.
 fn timed_out(recovery: Entry<dyn Recovery>, signs: &[(&str, Value)], segments: u64) -> Timeline {
     timed_out_in(Setup::new(recovery), signs, segments)
 }
@@ -219,7 +221,7 @@ fn f_rto_sends_new_data_and_the_second_ack_decides() {
     for recovery in [newreno::entry, tahoe::entry] {
         let mut t = timed_out(recovery(), &[FRTO_SECOND], 100);
         assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");
-        // A host may call at any time: this causes no retransmission.
+        // A host may call the sender at any time; such a call causes no retransmission.
         t.sender_mut().handle_timeout(at(1100));
         assert_eq!(t.write(1), "");
         stands(&t);
@@ -235,7 +237,7 @@ fn f_rto_sends_new_data_and_the_second_ack_decides() {
 
 #[test]
 fn f_rto_continues_as_usual_after_a_duplicate() {
-    // Step 3 (a): 1 was lost. Step 2 (a): a duplicate ACK comes first.
+    // Step 3 (a): segment 1 was lost. Step 2 (a): a duplicate ACK comes first.
     let mut t = timed_out(newreno::entry(), &[FRTO_SECOND], 100);
     assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");
     assert_eq!(t.receive(1200, ack(1)), "rto:1 rto:2");
@@ -256,7 +258,7 @@ fn f_rto_without_new_data_continues_as_usual() {
 
 #[test]
 fn f_rto_learns_nothing_of_an_ack_of_everything() {
-    // Step 2 (a): a fast retransmit may have been lost, and everything else may have arrived.
+    // Step 2 (a): a fast retransmission may have been lost, and everything else may have arrived.
     let mut t = timed_out(newreno::entry(), &[FRTO_SECOND], 100);
     assert_eq!(t.receive(1100, ack(6)), "new:6 new:7");
     t.receive(1200, ack(7));
@@ -265,7 +267,7 @@ fn f_rto_learns_nothing_of_an_ack_of_everything() {
 
 #[test]
 fn f_rto_with_sack_takes_an_earlier_transmission_for_a_sign() {
-    // RFC 5682 §3.1 step 3 (b): 3 arrives, which was sent once, before the timeout.
+    // RFC 5682 §3.1 step 3 (b): segment 3 arrives, which was sent only once, before the timeout.
     for recovery in [sack::entry, fack::entry, momentary::entry, le::entry] {
         let mut t = timed_out(recovery(), &[FRTO_SECOND], 100);
         assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");
@@ -275,7 +277,7 @@ fn f_rto_with_sack_takes_an_earlier_transmission_for_a_sign() {
         t.receive(1102, ack(4));
         t.receive(1103, ack(6));
         assert_eq!(t.sender().stats().retransmissions, 1);
-        // Step 3 (a): data sent after it arrives, so the flight was lost.
+        // Step 3 (a): data sent after the timeout arrives, so the flight was lost.
         let mut t = timed_out(recovery(), &[FRTO_SECOND], 100);
         t.receive(1100, ack(1));
         assert!(t.receive(1200, ack(1).sack(6, 7)).contains("rto:1"));
@@ -291,7 +293,7 @@ fn linux_takes_the_first_ack_that_is_a_sign() {
     t.receive(1101, ack(2));
     assert_eq!(t.sender().stats().undone_by_frto, 1);
     assert_eq!(t.sender().phase(), Some(Phase::Open));
-    // A SACK shows it before the first advance.
+    // A SACK shows the spurious timeout before the first cumulative advance.
     let mut t = timed_out(sack::entry(), &[FRTO_ANY], 100);
     t.receive(1100, ack(0).sack(2, 3));
     assert_eq!((t.cwnd(), t.sender().stats().undone_by_frto), (6.0, 1));
@@ -299,7 +301,7 @@ fn linux_takes_the_first_ack_that_is_a_sign() {
 
 #[test]
 fn f_rto_is_over_once_an_ack_has_spoken_against_it() {
-    // RFC 5682 §3.1 step 3 (a), and Linux: data of the old flight that arrives after that says nothing.
+    // RFC 5682 §3.1 step 3 (a), and Linux: data of the old flight that arrives later shows nothing.
     for sign in [FRTO_SECOND, FRTO_ANY] {
         let mut t = timed_out(sack::entry(), &[sign], 100);
         assert_eq!(t.receive(1100, ack(1)), "new:6 new:7");
@@ -315,14 +317,15 @@ fn a_timeout_within_a_recovery_returns_to_the_window_before_it() {
     t.wait(2000);
     assert_eq!(t.sender().stats().timeouts, 1);
     assert_eq!(t.cwnd(), 1.0);
-    // The original of 1 has arrived after all.
+    // The original transmission of segment 1 arrives after all.
     t.receive(2001, ack(5).timestamp(0));
     assert_eq!((t.cwnd(), t.ssthresh()), (10.0, 8.0));
 }
 
 #[test]
 fn cubic_continues_its_curve() {
-    // RFC 9438 §4.9: the undoing of a second loss restores the curve of the first, at 20.
+    // RFC 9438 §4.9: the undo of the loss event restores the window of 20 segments. With `restore`, the curve
+    // continues.
     let setup = |curve| {
         let undo_curve = ("undo_curve", Value::word(curve));
         let mut t = Setup::new(rack::entry())
@@ -390,7 +393,7 @@ fn a_response_to_a_supposed_loss_of_the_links_is_undone_too() {
 
 #[test]
 fn retransmissions_of_an_earlier_event_are_not_waited_for() {
-    // The first loss was real: nothing explains its retransmission. The second was not, and one DSACK explains
+    // The first loss was real: no DSACK reports its retransmission. The second loss was not real, and one DSACK reports
     // everything that was retransmitted for it.
     let mut t = one_taken_for_lost(&[DSACK]);
     t.receive(204, ack(13));
@@ -409,7 +412,8 @@ fn retransmissions_of_an_earlier_event_are_not_waited_for() {
 
 #[test]
 fn linux_restores_three_quarters_of_the_window_as_threshold() {
-    // 10 segments: 5 and 2 (`tcp_current_ssthresh`), as ssthresh was less.
+    // Three quarters of 10 segments, in Linux's integer arithmetic: 5 + 2 (`tcp_current_ssthresh`). ssthresh was
+    // smaller.
     let threshold = ("undo_ssthresh", Value::word("three-quarters"));
     let mut t = Setup::new(rack::entry())
         .window(10.0)
@@ -439,7 +443,7 @@ fn f_rto_does_not_apply_to_a_timeout_within_a_recovery() {
         t.receive(2001, ack(2));
         t.receive(2002, ack(6));
         stands(&t);
-        // A second timeout of the same segment is no timeout of a recovery any more.
+        // A second timeout of the same segment does not count as a timeout within a recovery.
         let mut t = one_taken_for_lost(&signs);
         t.wait(4500);
         assert_eq!(t.sender().stats().timeouts, 2);
@@ -451,7 +455,7 @@ fn f_rto_does_not_apply_to_a_timeout_within_a_recovery() {
 
 #[test]
 fn f_rto_sends_two_new_segments_and_no_more() {
-    // RFC 5682 §2.1, step 2 (b): here the ACK opens the window for three.
+    // RFC 5682 §2.1, step 2 (b): here the ACK would open the window for three segments.
     let mut t = Setup::new(newreno::entry())
         .window(6.0)
         .ssthresh(4.0)

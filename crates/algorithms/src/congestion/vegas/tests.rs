@@ -1,4 +1,4 @@
-//! Timelines: a real sender whose whole window is acknowledged once per round trip.
+//! Timelines of a real sender; the whole window is acknowledged once per round trip.
 
 use dupack_tcp::undo::Prior;
 
@@ -16,7 +16,7 @@ fn start(dialect: Dialect, window: f64, ssthresh: f64) -> Timeline {
     setup.ssthresh(ssthresh).start(1000)
 }
 
-/// Acknowledges everything outstanding at `ms` milliseconds, segment by segment; returns the window in segments.
+/// Acknowledges everything outstanding at `ms` milliseconds, segment by segment. Returns the window in segments.
 fn round(t: &mut Timeline, ms: u64) -> f64 {
     let board = t.sender().scoreboard();
     let segments = |offset: u64| (offset / u64::from(SMSS)) as u32;
@@ -29,9 +29,10 @@ fn round(t: &mut Timeline, ms: u64) -> f64 {
 
 #[test]
 fn slow_start_doubles_every_other_round_trip() {
-    // A round ends with the data outstanding when the ACK that began it arrived. 4 ACKs turn 4 into 8; the measuring
-    // round ends with segment 9 (ACK 10), and of the 12 ACKs at 200 ms the last 2 grow again. That round ends with ACK
-    // 17: 5 more at 300 ms. Measuring to ACK 30, growth to 44: 7 at 400 ms and 7 at 500 ms.
+    // A round ends with the data that was outstanding when the ACK that began the round arrived. 4 ACKs increase the
+    // window from 4 to 8. The measuring round ends with segment 9 (ACK 10), and of the 12 ACKs at 200 ms only the last
+    // 2 increase the window. The next round ends with ACK 17: 5 more segments at 300 ms. The round up to ACK 30
+    // measures, and the window grows up to ACK 44: 7 segments at 400 ms and 7 at 500 ms.
     let mut t = start(Dialect::Rfc, 4.0, f64::INFINITY);
     let windows = [100, 200, 300, 400, 500].map(|ms| round(&mut t, ms));
     assert_eq!(windows, [8.0, 10.0, 15.0, 22.0, 29.0]);
@@ -49,11 +50,11 @@ fn a_backlog_ends_slow_start() {
         assert_eq!(t.cwnd(), t.ssthresh());
         t.cwnd()
     };
-    // The measuring round takes 200 ms instead of 100: N = 20 · 100/200 = 10 > 1.
+    // The measuring round takes 200 ms instead of 100 ms: N = 20 · 100/200 = 10 > 1.
     assert_eq!(leave(Dialect::Rfc), 20.0);
     assert_eq!(leave(Dialect::Ns2), 17.5);
-    // Linux grows in every round. Its round ends with segment 27; 17 ACKs for 10 to 26 have made
-    // 37. N = 18.5; the target is 37 · 100/200 + 1.
+    // Linux grows in every round. Its round ends with segment 27; 17 ACKs for 10 to 26 have increased the window to 37.
+    // N = 18.5; the target is 37 · 100/200 + 1.
     assert_eq!(leave(Dialect::Linux), 19.5);
 }
 
@@ -68,8 +69,8 @@ fn in_congestion_avoidance_it_keeps_the_backlog_between_alpha_and_beta() {
     assert_eq!(round(&mut t, 425), 10.0);
     assert_eq!(t.ssthresh(), 10.0);
     assert_eq!(round(&mut t, 525), 11.0);
-    // Linux: between 2 and 4. N = 2.2, and 11 · 60/160 = 4.1 once all of a round took this time: the minimum sample
-    // counts, and at 385 ms two are of the round trip before.
+    // Linux keeps the backlog between 2 and 4. N = 2.2, and 11 · 60/160 = 4.1 once all samples of a round are 160 ms:
+    // the minimum sample counts, and at 385 ms two samples are of the previous round trip.
     let mut t = start(Dialect::Linux, 10.0, 10.0);
     assert_eq!(round(&mut t, 100), 11.0);
     assert_eq!(round(&mut t, 225), 11.0);
@@ -121,7 +122,7 @@ fn losses_and_timeouts_are_renos() {
 
 #[test]
 fn after_a_spurious_timeout_slow_start_is_as_fast_as_before() {
-    // One ACK may add two segments, and one after a timeout.
+    // One ACK may add two segments, but only one after a timeout.
     let limit = [("limit", Value::Integer(2))];
     let mut b = Bench::new(entry(), Dialect::Rfc, &limit, 10.0, 64.0);
     let prior = Prior::new(b.window);

@@ -1,31 +1,31 @@
-//! §II: the count of an ACK, and the filter that computes the bandwidth.
+//! Count of the bytes of an ACK, and the filter that computes the bandwidth (§II).
 
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::catalog::Choice;
 
-/// Count of an ACK that covers no more than duplicate ACKs have announced.
+/// Count of an ACK that covers no more segments than duplicate ACKs have announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Counting {
-    /// one segment, which is no longer announced: each segment counts once
+    /// one segment; the others stop being announced: each segment counts once
     Once,
-    /// one segment, and everything that it covers is no longer announced: that segment counts twice
+    /// one segment; all segments covered stop being announced: one segment counts twice
     Printed,
 }
 
 /// Sampling time of the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Sampling {
-    /// the time between ACKs, a fixed share of the time constant however long it is
+    /// the time between ACKs, regarded as a fixed fraction of the time constant
     Acks,
-    /// the actual time between ACKs; after half the time constant without one, a sample of zero
+    /// the actual time between ACKs; each half of the time constant without an ACK is a sample of zero
     Time,
 }
 
-/// Count of ACKs, in which data that duplicate ACKs announced is not counted again (procedure AckedCount, §II.A). In
-/// bytes; the paper counts segments of equal size.
+/// Count of the bytes of ACKs that does not count data again if duplicate ACKs announced it (procedure AckedCount,
+/// §II.A). The count is in bytes; the paper counts segments of equal size.
 ///
-/// The procedure as printed ([`Counting::Printed`]) does not do what its text says: on the paper's own example it
+/// The procedure as printed ([`Counting::Printed`]) does not match its description: in the paper's own example it
 /// counts 35 segments of 30. An ACK that covers n announced segments counts for one of them, and all n are subtracted
 /// from the announced number; subtracting n − 1 ([`Counting::Once`]) makes it 30.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ pub struct AckedCount {
 }
 
 impl AckedCount {
-    /// Returns a count for segments of `smss` bytes; one ACK counts for at most `limit_segments` of them.
+    /// Creates a count for segments of `smss` bytes; one ACK counts for at most `limit_segments` segments.
     #[must_use]
     pub fn new(counting: Counting, smss: u32, limit_segments: u64) -> Self {
         let segment = u64::from(smss);
@@ -55,8 +55,8 @@ impl AckedCount {
         self.limit = self.limit / u64::from(from.max(1)) * self.segment;
     }
 
-    /// Returns the bytes that an ACK counts for which acknowledges `cumulative` bytes; a duplicate ACK acknowledges
-    /// none.
+    /// Returns the number of bytes for which an ACK counts. The ACK acknowledges `cumulative` bytes; a duplicate ACK
+    /// acknowledges none.
     pub fn count(&mut self, cumulative: u64) -> u64 {
         let counted = if cumulative == 0 {
             self.accounted_for += self.segment;
@@ -75,14 +75,14 @@ impl AckedCount {
         counted.min(self.limit)
     }
 
-    /// Returns the bytes that duplicate ACKs have announced and no ACK has covered yet.
+    /// Returns the bytes that duplicate ACKs have announced and that no ACK has covered yet.
     #[must_use]
     pub fn accounted_for(&self) -> u64 {
         self.accounted_for
     }
 }
 
-/// Low-pass filter of §II; rates in bytes per second.
+/// Low-pass filter of §II. Rates are in bytes per second.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filter {
     weights: Weights,
@@ -93,16 +93,16 @@ pub(super) struct Filter {
     pending: u64,
 }
 
-/// Weights of a sample.
+/// Weights of the filter.
 #[derive(Clone, Copy, Debug)]
 enum Weights {
-    /// τ/T is a constant.
+    /// τ/T is constant.
     Fixed(Trapezoid),
-    /// τ is a constant, in seconds.
+    /// τ is constant, in seconds.
     Timed(f64),
 }
 
-/// Weights of the trapezoidal rule, of the previous estimate and of each of the two samples.
+/// Weights of the trapezoidal rule: of the previous estimate, and of each of the two samples.
 #[derive(Clone, Copy, Debug)]
 struct Trapezoid {
     keep: f64,
@@ -120,10 +120,10 @@ impl Trapezoid {
     }
 }
 
-/// Shortest rest of a time without ACKs, in seconds, over which a sample is meaningful.
+/// Minimum length, in seconds, of the last part of an interval for a sample to be meaningful.
 const SHORTEST_REST: f64 = 0.01;
 
-/// Number of intervals without an ACK after which an estimate is zero for all practical purposes.
+/// Number of intervals without an ACK after which an estimate is practically zero.
 const MOST_IDLE: u64 = 1000;
 
 impl Filter {
@@ -132,7 +132,7 @@ impl Filter {
         Self::new(Weights::Fixed(Trapezoid::new(ratio)))
     }
 
-    /// Returns a filter with this time constant, whatever the sampling time is.
+    /// Returns a filter with this time constant for every sampling time.
     pub(super) fn timed(constant: Duration) -> Self {
         Self::new(Weights::Timed(constant.as_secs_f64()))
     }
@@ -147,7 +147,7 @@ impl Filter {
         }
     }
 
-    /// Returns the estimate; zero before there is one.
+    /// Returns the estimate; zero before the first sample.
     pub(super) fn estimate(&self) -> f64 {
         self.estimate
     }
@@ -185,8 +185,8 @@ impl Filter {
         self.sample = sample;
     }
 
-    /// Takes a sample of zero for each half of the time constant without an ACK; returns the rest of the interval. A
-    /// rest shorter than 10 ms is added to the last of them.
+    /// Inserts a sample of zero for each half of the time constant without an ACK, and returns the remaining part of
+    /// the interval. If this part is shorter than 10 ms, the last half is returned in its place.
     fn idle(&mut self, constant: f64, interval: f64) -> f64 {
         let half = constant / 2.0;
         let mut halves = (interval / half) as u64;
@@ -214,8 +214,8 @@ mod tests {
         Instant::ZERO + Duration::from_millis(n)
     }
 
-    /// Returns the counts in §II.A's example: 100 to 109 are lost, 110 to 129 arrive. There are 20 duplicate ACKs, 5
-    /// delayed ACKs for 100 to 109 and the ACK for the rest.
+    /// Returns the counts in §II.A's example: 100 to 109 are lost, and 110 to 129 arrive. There are 20 duplicate ACKs,
+    /// 5 delayed ACKs for 100 to 109, and one ACK for the remaining segments.
     fn example(counting: Counting, limit: u64) -> [u64; 3] {
         let mut acked = AckedCount::new(counting, 1, limit);
         let duplicates = (0..20).map(|_| acked.count(0)).sum();
@@ -223,20 +223,21 @@ mod tests {
         let delayed = (0..5).map(|_| acked.count(2)).sum();
         let last = acked.count(20);
         assert_eq!(acked.accounted_for(), 0);
-        // An ordinary delayed ACK counts in full.
+        // An ordinary delayed ACK counts fully.
         assert_eq!((acked.count(2), acked.count(1)), (2, 1));
         [duplicates, delayed, last]
     }
 
     #[test]
     fn acked_count_in_the_example_of_section_2a() {
-        // Each delayed ACK leaves one announced segment less: 15 are left, so 5 of the last 20 count.
+        // Each delayed ACK reduces the announced segments by one: 15 remain, so 5 of the last 20 count.
         assert_eq!(example(Counting::Once, 65_535), [20, 5, 5]);
     }
 
     #[test]
     fn acked_count_as_printed_counts_35_of_30() {
-        // Each delayed ACK counts for one, and leaves two less: 10 are left, so 10 of the last 20 count.
+        // Each delayed ACK counts for one segment and reduces the announced segments by two: 10 remain, so 10 of the
+        // last 20 count.
         assert_eq!(example(Counting::Printed, 65_535), [20, 5, 10]);
     }
 
@@ -281,7 +282,7 @@ mod tests {
         // 1000 B in 10 ms are 100,000 B/s: BWE = (100,000 + 0)/21.
         filter.take(ms(15), 1000);
         assert!(close(filter.estimate, 100_000.0 / 21.0));
-        // 2000 B in 10 ms: BWE = 19/21 · 100,000/21 + (200,000 + 100,000)/21.
+        // 2000 B in 10 ms are 200,000 B/s: BWE = 19/21 · 100,000/21 + (200,000 + 100,000)/21.
         filter.take(ms(25), 2000);
         let expected = 19.0 / 21.0 * (100_000.0 / 21.0) + 300_000.0 / 21.0;
         assert!(close(filter.estimate, expected));
@@ -294,7 +295,7 @@ mod tests {
         filter.take(ms(0), 1000);
         filter.take(ms(0), 1000);
         assert_eq!(filter.estimate, 0.0);
-        // 3000 B in 10 ms.
+        // The sample is 3000 B in 10 ms.
         filter.take(ms(10), 1000);
         assert!(close(filter.sample, 300_000.0));
     }
@@ -303,15 +304,15 @@ mod tests {
     fn the_filter_in_time_weighs_a_sample_by_its_time() {
         let mut filter = Filter::timed(Duration::from_secs(1));
         filter.take(ms(0), 1000);
-        // 1000 B in 100 ms, r = 10: the same as above.
+        // 1000 B in 100 ms, r = 10: the weights are the same as above.
         filter.take(ms(100), 1000);
         assert!(close(filter.estimate, 10_000.0 / 21.0));
         // 1000 B in 200 ms, r = 5: BWE = 9/11 · BWE + (5000 + 10,000)/11.
         filter.take(ms(300), 1000);
         let expected = 9.0 / 11.0 * (10_000.0 / 21.0) + 15_000.0 / 11.0;
         assert!(close(filter.estimate, expected));
-        // 1200 ms: two halves of the time constant without an ACK, 3/5 · BWE + (0 + last)/5 each
-        // time, then 1000 B in the 200 ms that are left.
+        // In the 1200 ms, there are two halves of the time constant without an ACK. Each gives 3/5 · BWE + (0 +
+        // last)/5. Then the remaining 200 ms have 1000 B.
         filter.take(ms(1500), 1000);
         let idle = 0.6 * (0.6 * expected + 5000.0 / 5.0);
         assert!(close(filter.estimate, 9.0 / 11.0 * idle + 5000.0 / 11.0));
@@ -321,14 +322,14 @@ mod tests {
     fn a_rest_of_less_than_10_ms_takes_half_the_time_constant_with_it() {
         let mut filter = Filter::timed(Duration::from_secs(1));
         filter.take(ms(0), 1000);
-        // Twice 500 ms and 5 ms: one sample of zero, then 1000 B in 500 ms, r = 2.
+        // The interval is twice 500 ms and 5 ms: one sample of zero, and then 1000 B in 500 ms, r = 2.
         filter.take(ms(1005), 1000);
         assert!(close(filter.estimate, 2000.0 / 5.0));
         // The same again: 3/5 · BWE + (0 + 2000)/5 for the one sample of zero, then the same 1000 B.
         filter.take(ms(2010), 1000);
         let idle = 0.6 * 400.0 + 2000.0 / 5.0;
         assert!(close(filter.estimate, 0.6 * idle + 2000.0 / 5.0));
-        // Half an hour without data leaves nothing, and takes no computing time.
+        // A very long time without data reduces the estimate to zero, at little computing cost.
         filter.take(ms(2_000_000_000), 0);
         assert!(filter.estimate < 1e-9);
     }

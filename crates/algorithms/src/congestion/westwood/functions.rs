@@ -1,4 +1,4 @@
-//! §III's functions f1 to f6 of x = BWE · RTTmin, which give the windows after a loss.
+//! Functions f1 to f6 of §III, which compute the windows after a loss from x = BWE · RTTmin.
 
 use super::parameters::WestwoodParameters;
 use crate::catalog::Choice;
@@ -44,12 +44,12 @@ impl Functions {
     }
 }
 
-/// Function.
+/// Function: a shape and a gain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Function {
     shape: Shape,
     gain: f64,
-    /// Bytes of a segment.
+    /// Size of a segment, in bytes.
     smss: f64,
 }
 
@@ -65,7 +65,7 @@ pub enum Shape {
 }
 
 impl Function {
-    /// Returns its value for a pipe of `x` bytes and a reduction factor `a`.
+    /// Returns the value of the function for a pipe of `x` bytes and a reduction factor `a`.
     pub(super) fn of(self, x: f64, a: f64) -> f64 {
         self.gain
             * match self.shape {

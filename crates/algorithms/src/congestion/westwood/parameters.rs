@@ -1,4 +1,4 @@
-//! Westwood's parameters, and their sources.
+//! Westwood's parameters and their sources.
 
 use dupack_tcp::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::congestion::undo::UndoParameters;
 /// Westwood's parameters.
 #[derive(Clone, Copy, Debug, Parameters)]
 pub struct WestwoodParameters {
-    /// time constant of the bandwidth filter over its sampling time (τ/T)
+    /// time constant of the bandwidth filter divided by its sampling time (τ/T)
     #[parameter(basic, source = "Westwood §II", range = 0.5..=1e6, unit = "ACK intervals", default = 10.0)]
     pub(super) tau: f64,
     /// sampling time of the bandwidth filter
@@ -24,19 +24,19 @@ pub struct WestwoodParameters {
         default = Sampling::Acks,
     )]
     pub(super) sampling: Sampling,
-    /// time constant of the filter that knows the time between ACKs (sampling = time)
+    /// time constant of the filter that uses the time between ACKs (sampling = time)
     #[parameter(
         source = "Westwood has none; the authors' ns-2 module has 1 s (filter_type_ 3)",
         default = Duration::from_secs(1),
     )]
     pub(super) time_constant: Duration,
-    /// count of an ACK in the estimate that covers less than duplicate ACKs have announced
+    /// count, in the estimate, of an ACK that covers no more than duplicate ACKs have announced
     #[parameter(
         source = "Westwood §II.A as printed; the authors' ns-2 module, tcp-westwood.cc, has what the example requires; Linux has it as printed",
         default(rfc = Counting::Once, linux = Counting::Printed, ns2 = Counting::Once),
     )]
     pub(super) acked: Counting,
-    /// segments that one ACK may count for in the estimate
+    /// maximum number of segments for which one ACK counts in the estimate
     #[parameter(
         source = "Westwood §II.A bounds nothing; the authors' ns-2 module bounds it to 2",
         range = 1..=65_535,
@@ -44,22 +44,22 @@ pub struct WestwoodParameters {
         default = 65_535,
     )]
     pub(super) acked_limit: u64,
-    /// tick of RTTmin, which is counted in whole ticks and is at least one; 0s is exact
+    /// tick of RTTmin, which is a number of whole ticks and at least one; 0s: exact
     #[parameter(
         source = "Westwood §II only refers to the timer's RTT; the authors' ns-2 module has that in ticks (tcpTick_)",
         default = Duration::ZERO,
     )]
     pub(super) rtt_tick: Duration,
-    /// addition to the reduction factor a by 3 duplicate ACKs in slow start
+    /// addition to the reduction factor a at 3 duplicate ACKs in slow start
     #[parameter(source = "Westwood §IV.A", range = 0.0..=1000.0, default = 0.25)]
     pub(super) step: f64,
-    /// addition to the reduction factor a by a timeout in slow start
+    /// addition to the reduction factor a at a timeout in slow start
     #[parameter(source = "Westwood §IV.B", range = 0.0..=1000.0, default = 1.0)]
     pub(super) timeout_step: f64,
-    /// greatest reduction factor a
+    /// maximum reduction factor a
     #[parameter(source = "Westwood §IV", range = 1.0..=1000.0, default = 4.0)]
     pub(super) a_max: f64,
-    /// least slow start threshold after 3 duplicate ACKs
+    /// minimum slow start threshold after 3 duplicate ACKs
     #[parameter(
         source = "Westwood §III.A and §IV.A have none; the authors' ns-2 module has 2",
         range = 0..=65_535,
@@ -67,7 +67,7 @@ pub struct WestwoodParameters {
         default = 0,
     )]
     pub(super) dup_ack_min_ssthresh: u64,
-    // Without an estimate RFC 5681's reduction is used.
+    // Without an estimate, the reduction of RFC 5681 is used.
     #[embed(
         change(min_ssthresh(
             doc = "least slow start threshold after a timeout",
@@ -124,7 +124,7 @@ pub struct WestwoodParameters {
     /// increase of ssthresh between losses
     #[parameter(source = "Westwood §IV.B leaves it to further work", default = Raise::Off)]
     pub(super) raise: Raise,
-    /// round-trip time, over RTTmin, up to which the path counts as idle (raise = idle)
+    /// round-trip time, divided by RTTmin, up to which the path counts as idle (raise = idle)
     #[parameter(source = "our reading", range = 1.0..=1000.0, default = 1.1)]
     pub(super) raise_rtt: f64,
     #[embed]
@@ -138,7 +138,7 @@ pub struct WestwoodParameters {
 /// `cwnd` after 3 duplicate ACKs in congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum CwndRule {
-    /// ssthresh, if it is less
+    /// ssthresh, if it is smaller than cwnd
     Lower,
     /// ssthresh
     Set,
@@ -149,6 +149,6 @@ pub enum CwndRule {
 pub enum Raise {
     /// none
     Off,
-    /// BWE · RTTmin, while the round-trip time shows no queue
+    /// to BWE · RTTmin, while the round-trip time shows no queue
     Idle,
 }

@@ -1,4 +1,4 @@
-//! The estimate and the windows, by hand.
+//! Tests of the estimate and the windows, with values calculated by hand.
 
 use dupack_tcp::congestion::Credit;
 use dupack_tcp::facts::LossCause;
@@ -19,12 +19,12 @@ fn the_estimate_of_a_steady_stream_is_its_rate() {
         b.now = Instant::ZERO + Duration::from_millis(10 * n);
         b.ack(1);
     }
-    // 1000 B per 10 ms; the effect of the start is (19/21)^299 < 1e-12.
+    // 1000 B per 10 ms; the effect of the start has decreased to (19/21)^299 < 1e-12.
     let estimate = b.control().bandwidth_estimate().unwrap();
     assert!(close(estimate, 100_000.0), "{estimate}");
 }
 
-/// Returns a bench on a path of 100,000 B/s with RTTmin 200 ms: it holds 20 segments.
+/// Returns a bench on a path of 100,000 B/s with an RTTmin of 200 ms, which holds 20 segments.
 fn measured(cwnd: f64, ssthresh: f64) -> Bench {
     measured_with(&[], cwnd, ssthresh)
 }
@@ -59,20 +59,20 @@ fn a_loss_in_slow_start_divides_by_a_growing_factor() {
     // a = 1.25
     assert!(close(b.ssthresh(), 16.0));
     assert!(close(b.cwnd(), 16.0));
-    // cwnd = ssthresh: a stays 1.25. Then slow start again: a = 1.5.
+    // cwnd = ssthresh, so a stays 1.25. Then slow start begins again, and a = 1.5.
     b.loss(1, 16);
     assert!(close(b.ssthresh(), 16.0));
     b.window.cwnd = 10_000.0;
     b.loss(2, 10);
     assert!(close(b.ssthresh(), 20.0 / 1.5));
     assert!(close(b.cwnd(), 10.0));
-    // Up to 4.
+    // a increases up to 4.
     for n in 3..30 {
         b.window.cwnd = 4000.0;
         b.loss(n, 4);
     }
     assert!(close(b.ssthresh(), 5.0));
-    // Above ssthresh the estimate was right: a = 1.
+    // A window above ssthresh shows that the estimate was correct: a = 1.
     b.window.cwnd = 30_000.0;
     b.loss(30, 30);
     assert!(close(b.ssthresh(), 20.0));
@@ -103,7 +103,7 @@ fn a_timeout_steps_by_one_and_leaves_two_segments_at_least() {
     assert!(close(b.ssthresh(), 5.0));
     b.rtt_sample = Some(Duration::from_millis(20));
     b.timeout(0, 30);
-    // 2 segments in the pipe, a quarter of them is below 2.
+    // The pipe holds 2 segments, and a quarter of them is below the minimum of 2.
     assert_eq!(b.ssthresh(), 2.0);
 }
 
@@ -123,12 +123,12 @@ fn rtt_min_in_ticks_of_the_timer() {
         b.loss(0, 30);
         b.ssthresh()
     };
-    // 100 segments a second. Two whole ticks of 100 ms, and one.
+    // The path has 100 segments per second. 200 ms are two whole ticks of 100 ms, and 199 ms are one.
     assert!(close(loss(100, 200), 20.0));
     assert!(close(loss(100, 199), 10.0));
-    // Less than one tick counts as one: five times the pipe.
+    // Less than one tick counts as one tick, which gives five times the pipe.
     assert!(close(loss(100, 20), 10.0));
-    // 0 is exact.
+    // A tick of 0 makes RTTmin exact.
     assert!(close(loss(0, 199), 19.9));
 }
 
@@ -137,7 +137,7 @@ fn three_duplicate_acks_leave_at_least_two_segments_by_the_parameter() {
     let loss = |least: u64| {
         let least = Value::Integer(least);
         let mut b = measured_with(&[("dup_ack_min_ssthresh", least)], 30.0, 10.0);
-        // 1 segment in the pipe.
+        // The pipe holds 1 segment.
         b.rtt_sample = Some(Duration::from_millis(10));
         b.loss(0, 30);
         (b.cwnd(), b.ssthresh())
@@ -151,14 +151,15 @@ fn three_duplicate_acks_leave_at_least_two_segments_by_the_parameter() {
 fn announced_segments_count_once_but_in_linux_twice() {
     let estimate = |dialect| {
         let mut b = Bench::new(entry(), dialect, &[], 10.0, 5.0);
-        // 4 duplicate ACKs, 2 delayed ACKs for 4 segments and one for 4 more, 10 ms apart.
+        // There are 4 duplicate ACKs, 2 delayed ACKs for 4 segments and one ACK for 4 more, 10 ms apart.
         for (n, segments) in [1, 0, 0, 0, 0, 2, 2, 4].into_iter().enumerate() {
             b.now = Instant::ZERO + Duration::from_millis(10 * n as u64);
             b.ack(segments);
         }
         b.control().bandwidth_estimate().unwrap()
     };
-    // Each of the six ACKs from the second on is a segment in 10 ms; the last counts for 2 of 4, or for all 4.
+    // Each of the six ACKs from the second on counts as one segment in 10 ms; the last ACK counts for 2 of its 4
+    // segments, or for all 4.
     let by_hand = |last: f64| {
         let samples = [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, last].map(|s| s * 100_000.0);
         samples
@@ -178,11 +179,12 @@ fn announced_segments_count_once_but_in_linux_twice() {
 #[test]
 fn an_idle_path_raises_the_threshold_by_the_parameter() {
     let raise = ("raise", Value::word("idle"));
-    // x = 20 segments, the round-trip time its least: ssthresh follows, and the window is in slow start.
+    // x = 20 segments, and the round-trip time is its minimum: ssthresh is raised to x, and the window is in slow
+    // start.
     let b = measured_with(&[raise], 12.0, 10.0);
     assert!(close(b.ssthresh(), 20.0), "{}", b.ssthresh());
     assert_eq!(measured(12.0, 10.0).ssthresh(), 10.0);
-    // It never lowers it.
+    // The estimate never lowers ssthresh.
     let b = measured_with(&[("raise", Value::word("idle"))], 12.0, 64.0);
     assert_eq!(b.ssthresh(), 64.0);
 }
@@ -197,7 +199,7 @@ fn the_general_form_sets_the_window_by_function_and_gain() {
     let near = |left: (f64, f64), right: (f64, f64)| {
         assert!(close(left.0, right.0) && close(left.1, right.1), "{left:?}");
     };
-    // x = 20 segments. Congestion avoidance: f1.
+    // x = 20 segments. In congestion avoidance, f1 applies.
     near(
         loss(&[("f1_gain", Value::Real(0.75))], 30.0, 10.0),
         (15.0, 15.0),
@@ -213,7 +215,7 @@ fn the_general_form_sets_the_window_by_function_and_gain() {
         ),
         (3.0, 3.0),
     );
-    // f2 is for slow start only, where a = 1.25.
+    // f2 applies only in slow start, where a = 1.25.
     near(
         loss(&[("f2", Value::word("pipe"))], 30.0, 10.0),
         (20.0, 20.0),
@@ -226,7 +228,8 @@ fn the_general_form_sets_the_window_by_function_and_gain() {
         loss(&[("f2_gain", Value::Real(0.5))], 30.0, 64.0),
         (8.0, 8.0),
     );
-    // §III.A sets the window in congestion avoidance, upwards too; in slow start it never does.
+    // §III.A sets the window in congestion avoidance, even if this increases it; in slow start the window never
+    // increases.
     let set = [("cwnd", Value::word("set"))];
     near(loss(&set, 12.0, 10.0), (20.0, 20.0));
     near(loss(&set, 12.0, 64.0), (12.0, 16.0));
@@ -242,7 +245,7 @@ fn the_general_form_after_a_timeout() {
     let near = |left: (f64, f64), right: (f64, f64)| {
         assert!(close(left.0, right.0) && close(left.1, right.1), "{left:?}");
     };
-    // Congestion avoidance: f3 for ssthresh, f4 for cwnd.
+    // In congestion avoidance, f3 gives ssthresh and f4 gives cwnd.
     let f3 = ("f3_gain", Value::Real(0.5));
     let f4 = [
         f3.clone(),
@@ -251,12 +254,12 @@ fn the_general_form_after_a_timeout() {
     ];
     near(timeout(&[f3], 30.0, 10.0), (1.0, 10.0));
     near(timeout(&f4, 30.0, 10.0), (5.0, 10.0));
-    // Slow start: f5 and f6, with a = 2.
+    // In slow start, f5 and f6 apply, with a = 2.
     near(timeout(&f4, 30.0, 64.0), (1.0, 10.0));
     let f5 = ("f5", Value::word("pipe"));
     let f6 = ("f6", Value::word("reduced"));
     near(timeout(&[f5, f6], 30.0, 64.0), (10.0, 20.0));
-    // A threshold below the least one leaves one segment, whatever f4 says (§III.B).
+    // If the threshold is below its minimum, the window is one segment regardless of f4 (§III.B).
     let tiny = [("f3_gain", Value::Real(0.01)), f4[1].clone()];
     near(timeout(&tiny, 30.0, 10.0), (1.0, 2.0));
 }

@@ -17,21 +17,23 @@ fn third_duplicate(setup: Setup) -> Timeline {
 #[test]
 fn the_whole_window_is_retransmitted_at_once() {
     let mut t = third_duplicate(Setup::new(entry()).answered_by(previous::entry()));
-    // The window is fixed at 8, and nothing counts as in flight: 0 to 7 of 0 to 9 are sent.
+    // The window stays at 8 segments, and nothing counts as in flight, so segments 0 to 7 of the outstanding 0 to 9 are
+    // retransmitted.
     assert_eq!(
         t.sent(),
         "dupacks:0 dupacks:1 dupacks:2 dupacks:3 dupacks:4 dupacks:5 dupacks:6 dupacks:7"
     );
     assert_eq!((t.cwnd(), t.in_flight()), (8.0, 8.0));
-    // Duplicate ACKs say nothing, however many there are.
+    // Duplicate ACKs are ignored, regardless of their number.
     for ms in 103..108 {
         assert_eq!(t.receive(ms, ack(0)), "");
     }
-    // The new 0 closes the gap up to 3, which makes room for three: the rest and 10. The new 3 closes the other gap.
+    // The retransmitted segment 0 fills the gap up to 3, so the window permits three segments: the remaining
+    // retransmissions 8 and 9, and the new segment 10. The retransmitted segment 3 then fills the other gap.
     assert_eq!(t.receive(202, ack(3)), "dupacks:8 dupacks:9 new:10");
     assert_eq!((t.cwnd(), t.in_flight()), (8.0, 8.0));
-    // The bulk ends with 9, and with it the ACK that opens the window: 8 + 1/8 holds one segment, and 10 − 10 … 17 are
-    // seven more.
+    // The ACK of segment 9 ends the bulk and increases the window to 8 + 1/8 segments. One segment (10) is in flight,
+    // so seven more are sent: 11 to 17.
     assert_eq!(
         t.receive(205, ack(10)),
         "new:11 new:12 new:13 new:14 new:15 new:16 new:17"
@@ -57,9 +59,9 @@ fn an_advance_within_the_bulk_starts_the_timer_anew() {
 fn a_loss_that_is_congestion_is_newrenos() {
     let mut t = third_duplicate(Setup::new(entry()));
     assert_eq!(t.sent(), "dupacks:0");
-    // Without the segments of limited transmit: half of 8.
+    // The segments of limited transmit do not count: the window is half of 8.
     assert_eq!((t.cwnd(), t.in_flight()), (4.0, 7.0));
-    // Duplicate ACKs for 4 to 7 inflate the window, and the partial ACK points at 3.
+    // Duplicate ACKs for 4 to 7 inflate the window, and the partial ACK shows that 3 is missing.
     for ms in 103..107 {
         t.receive(ms, ack(0));
     }
@@ -77,7 +79,7 @@ fn a_loss_that_is_congestion_is_newrenos() {
 
 #[test]
 fn the_timeout_is_fixed_and_so_is_the_window() {
-    // All six are lost, and so are the retransmissions; RFC 6298 starts with 1 s.
+    // All six segments and their retransmissions are lost. The initial timeout of RFC 6298 is 1 s.
     let mut t = Setup::new(entry())
         .answered_by(previous::entry())
         .window(6.0)
@@ -88,7 +90,7 @@ fn the_timeout_is_fixed_and_so_is_the_window() {
         assert_eq!(t.wait(1000 * expiry), window);
         assert_eq!((t.cwnd(), t.in_flight()), (6.0, 6.0));
     }
-    // A bulk, too, but no ACK can be said to have ended a recovery.
+    // A bulk that a timeout began is not a recovery, so the ACK that ends it does not end a recovery.
     t.receive(5100, ack(6));
     assert_eq!((t.cwnd(), t.sender().stats().recoveries), (7.0, 0));
 }
@@ -101,7 +103,7 @@ fn from_the_ninth_on_timeouts_in_a_row_are_congestion() {
     assert_eq!((t.cwnd(), t.sender().stats().timeouts), (6.0, 8));
     assert_eq!(t.wait(9000), "rto:0");
     assert_eq!(t.cwnd(), 1.0);
-    // Doubled: 11 s. An ACK of new data resets the count.
+    // The timeout is doubled to 2 s: the next one is at 11 s. An ACK of new data resets the count.
     assert_eq!(t.wait(10_999), "");
     assert_eq!(t.wait(11_000), "rto:0");
     assert_eq!(t.receive(11_100, ack(1)), "rto:1 rto:2");
@@ -124,14 +126,15 @@ fn with_backoff_timeouts_are_congestion_and_double() {
 
 #[test]
 fn a_lost_retransmission_waits_for_the_timer() {
-    // 0 is lost twice: the duplicate ACKs that its bulk causes are no second loss event.
+    // The retransmission of segment 0 is also lost. The duplicate ACKs that the bulk causes do not count as a second
+    // loss event.
     let mut t = third_duplicate(Setup::new(entry()).answered_by(previous::entry()));
     for ms in 200..215 {
         assert_eq!(t.receive(ms, ack(0)), "");
     }
     assert_eq!(t.sender().stats().loss_events, 1);
     assert_eq!(t.wait(999), "");
-    // RFC 6298 §5.3: the timer has run since 0 was first sent.
+    // RFC 6298 §5.3: the timer has been running since 0 was first sent.
     assert!(t.wait(1000).starts_with("rto:0 rto:1"));
     assert_eq!(t.cwnd(), 8.0);
 }

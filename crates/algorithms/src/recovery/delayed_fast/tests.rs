@@ -16,14 +16,15 @@ fn start(setup: Setup) -> Timeline {
 #[test]
 fn one_loss_is_repaired_and_nothing_else_happens() {
     let mut t = start(Setup::new(entry()));
-    // Ten sent, three sacked, one lost: 6 in flight, and 0 makes 7.
+    // Ten segments are sent, three are sacked and one is lost: 6 are in flight, and the retransmission of 0 makes 7.
     assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0 new:10");
     for (ms, end) in (103..107).zip(5..) {
         let new = format!("new:{}", ms - 92);
         assert_eq!(t.receive(ms, ack(0).sack(1, end)), new);
         assert_eq!((t.cwnd(), t.in_flight()), (8.0, 8.0));
     }
-    // 8 and 9, and the new 0: everything that was in flight at the loss. The window grows by 1/8.
+    // ACKs of 8 and 9, and of the retransmission of 0: everything that was in flight at the loss. The window grows by
+    // 1/8.
     t.receive(200, ack(0).sack(1, 9));
     t.receive(201, ack(0).sack(1, 10));
     t.receive(202, ack(10));
@@ -35,7 +36,7 @@ fn one_loss_is_repaired_and_nothing_else_happens() {
 
 #[test]
 fn a_second_loss_cuts_the_window() {
-    // 0 and 3 are lost.
+    // Segments 0 and 3 are lost.
     let mut t = start(Setup::new(entry()));
     assert_eq!(
         t.receive(102, ack(0).sack(4, 5).sack(1, 3)),
@@ -43,13 +44,14 @@ fn a_second_loss_cuts_the_window() {
     );
     assert_eq!(t.receive(103, ack(0).sack(4, 6).sack(1, 3)), "new:11");
     assert_eq!(t.cwnd(), 8.0);
-    // Three segments above 3. Twelve are in flight, ten without limited transmit's two: the window is half of them.
+    // Three segments above 3 have arrived. Twelve segments are outstanding, ten without the two of limited transmit:
+    // the window is half of ten.
     assert_eq!(t.receive(104, ack(0).sack(4, 7).sack(1, 3)), "");
-    // 12 − 5 sacked − 2 lost + 1 resent.
+    // 12 − 5 sacked − 2 lost + 1 retransmitted.
     assert_eq!((t.cwnd(), t.in_flight()), (5.0, 6.0));
     assert_eq!(t.receive(105, ack(0).sack(4, 8).sack(1, 3)), "");
     assert_eq!(t.receive(200, ack(0).sack(4, 9).sack(1, 3)), "sacked:3");
-    // Fast recovery lasts for what was in flight when the second loss was found, 0 to 11.
+    // Fast recovery lasts until 0 to 11 are acknowledged, which were in flight when the second loss was detected.
     assert_eq!(t.receive(202, ack(3).sack(4, 10)), "new:12 new:13");
     assert_eq!(t.receive(303, ack(10)), "new:14");
     assert_eq!((t.cwnd(), t.sender().stats().recoveries), (5.0, 0));
@@ -59,8 +61,8 @@ fn a_second_loss_cuts_the_window() {
     assert_eq!(stats.loss_events, 1);
 }
 
-/// Returns a timeline in which 0 is lost, and 9, which is in flight when that is found; 9 is found lost after the new 0
-/// has arrived.
+/// Returns a timeline in which 0 is lost, and also 9, which is in flight when the loss of 0 is detected. The loss of 9
+/// is detected after the retransmission of 0 has arrived.
 fn after_the_repair(second_loss: &'static str) -> Timeline {
     let mut t = start(Setup::new(entry()).set("second_loss", second_loss));
     for (ms, end) in (102..107).zip(4..) {
@@ -77,7 +79,7 @@ fn after_the_repair(second_loss: &'static str) -> Timeline {
 #[test]
 fn after_the_repair_a_loss_is_the_second_or_another_first() {
     let t = after_the_repair("window");
-    // 9 to 18 are outstanding: half of ten. Six of them are in flight.
+    // 9 to 18 are outstanding, and the window is half of ten. Six of these segments are in flight.
     assert_eq!((t.sent(), t.cwnd()), ("", 5.0));
     assert_eq!(t.sender().stats().loss_events, 1);
     let t = after_the_repair("repair");
@@ -87,7 +89,7 @@ fn after_the_repair_a_loss_is_the_second_or_another_first() {
 
 #[test]
 fn a_loss_in_the_next_window_is_a_first_one() {
-    // 0 is lost, and repaired. 10, which left after the loss was found, is lost, too.
+    // Segment 0 is lost and repaired. Segment 10, which was sent after the loss was detected, is also lost.
     let mut t = start(Setup::new(entry()));
     assert_eq!(t.receive(102, ack(0).sack(1, 4)), "dupacks:0 new:10");
     for (ms, end) in (103..107).zip(5..) {
@@ -103,7 +105,7 @@ fn a_loss_in_the_next_window_is_a_first_one() {
 
 #[test]
 fn while_a_loss_is_repaired_only_advances_open_the_window() {
-    // On reordering paths Linux counts sacked data; during a recovery only advances count.
+    // On reordering paths, Linux counts sacked data; during a recovery only advances count.
     let mut t = Setup::new(entry())
         .controlled_by(reno::entry())
         .window(8.0)
@@ -126,14 +128,14 @@ fn a_timeout_is_congestion() {
     t.receive(102, ack(0).sack(1, 4));
     assert_eq!(t.wait(1000), "rto:0");
     assert_eq!(t.cwnd(), 1.0);
-    // What follows is repaired in slow start, and is no loss event.
+    // Later retransmissions are sent in slow start, without a loss event.
     t.receive(1100, ack(4));
     assert_eq!((t.cwnd(), t.sender().stats().loss_events), (2.0, 0));
 }
 
 #[test]
 fn it_hears_of_fewer_losses_than_sack_and_sends_the_same_for_one() {
-    // One of twenty segments in a row, at every place: SACK cuts the window each time.
+    // One of twenty consecutive segments is lost, for every position: SACK reduces the window each time.
     for place in 11..31 {
         let run = |entry| {
             let setup = Setup::new(entry).window(10.0).ssthresh(2.0);

@@ -14,7 +14,7 @@ fn it_sends_the_same_packets_as_ns2() {
 fn one_sack_far_enough_ahead_is_enough() {
     let mut t = Setup::new(entry()).window(8.0).start(100);
     assert_eq!(t.receive(100, ack(0).sack(3, 4)), "fack:0");
-    // awnd = 8 − 4 + 1, and the window is half of 8.
+    // awnd is 8 − 4 + 1 segments, and the window is half of 8.
     assert_eq!((t.cwnd(), t.in_flight()), (4.0, 5.0));
     assert_eq!(t.receive(101, ack(0).sack(3, 5)), "");
     assert_eq!(t.receive(102, ack(0).sack(3, 6)), "fack:1");
@@ -50,7 +50,7 @@ fn a_lost_retransmission_stops_ns2s_fack_until_the_timer() {
         assert_eq!(t.receive(101, ack(0).sack(1, 6)), "new:8");
         assert_eq!(t.receive(102, ack(0).sack(1, 7)), "new:9");
         assert_eq!(t.receive(103, ack(0).sack(1, 8)), "new:10");
-        // 8 was sent after the retransmission of 0, and has arrived.
+        // Segment 8 was sent after the retransmission of 0, and has arrived.
         assert_eq!(t.receive(201, ack(0).sack(1, 9)), sent);
         assert!(t.wait(2000).starts_with("rto:0"));
     }
@@ -63,7 +63,7 @@ fn losses_after_the_trigger_are_another_event() {
     for n in 6..9 {
         t.receive(95 + u64::from(n), ack(0).sack(1, n));
     }
-    // 8 is lost, 9 and 10 arrive: a hole, but it belongs to the next event.
+    // 8 is lost, and 9 and 10 arrive. This is a hole, but it belongs to the next event.
     assert_eq!(t.receive(200, ack(8)), "new:11");
     assert_eq!(t.receive(201, ack(8).sack(9, 10)), "");
     assert_eq!(t.receive(202, ack(8).sack(9, 11)), "");
@@ -90,8 +90,8 @@ fn an_ack_that_points_at_no_hole_resends_nothing_again() {
         .window(8.0)
         .start(100);
     assert!(t.wait(2000).starts_with("rto:0"));
-    // The receiver says that it received 0 to 4, but does not acknowledge them. No hole lies below its SACK, so no
-    // recovery begins; and outside one nothing is sent while SACKs arrive.
+    // The receiver sacks 0 to 4, but does not acknowledge them. No hole is below this SACK, so no recovery begins; and
+    // outside of a recovery nothing is sent while SACKs arrive.
     assert_eq!(t.receive(2100, ack(0).sack(0, 5)), "");
     assert_eq!(t.receive(2101, ack(0).sack(0, 5)), "");
     assert_eq!(t.receive(2102, ack(0).sack(0, 5)), "");
@@ -118,7 +118,7 @@ fn after_a_timeout_earlier_retransmissions_are_repeated_without_waiting() {
         .set("after_rto", "resume")
         .window(8.0)
         .start(100);
-    // 0 and 1 are retransmitted, both retransmissions are lost, and 8 shows that to the sender.
+    // 0 and 1 are retransmitted, both retransmissions are lost, and the arrival of 8 shows this to the sender.
     assert_eq!(t.receive(100, ack(0).sack(2, 7)), "fack:0 fack:1 new:8");
     assert_eq!(t.receive(200, ack(0).sack(2, 9)), "");
     assert!(t.wait(2000).starts_with("rto:0"));
@@ -134,7 +134,7 @@ fn ns2s_recovery_ends_beyond_the_data_outstanding_at_its_beginning() {
     assert_eq!(t.receive(100, ack(0).sack(1, 5)), "fack:0");
     assert_eq!(t.receive(101, ack(0).sack(1, 6)), "new:8");
     assert_eq!(t.receive(102, ack(0).sack(1, 7)), "new:9");
-    // 0 to 7 were in flight.
+    // Segments 0 to 7 were in flight.
     t.receive(200, ack(8));
     assert_eq!(t.sender().stats().recoveries, 0);
     t.receive(202, ack(10));
@@ -149,7 +149,7 @@ fn a_window_update_does_not_open_ns2s_window_in_recovery() {
     assert_eq!(t.cwnd(), 1.0);
     t.receive(101, ack(0).sack(1, 5).window(500));
     assert_eq!(t.cwnd(), 1.0);
-    // A duplicate ACK does.
+    // A duplicate ACK increases the window.
     t.receive(102, ack(0).sack(1, 6).window(500));
     assert_eq!(t.cwnd(), 2.0);
 }

@@ -1,8 +1,8 @@
 //! dupCnt by the sequence number, as LE's implementation counts it (§4.3).
 //!
 //! Section 2.2.1 counts an ACK against the segments sent before the transmission that caused it. The code in the kernel
-//! counts it against every segment on WAITLIST that ends below the highest byte in a SACK block and is not acknowledged
-//! itself:
+//! counts it against every segment on WAITLIST that ends below the highest byte in a SACK block and is not itself
+//! acknowledged:
 //!
 //! ```text
 //! an ACK comes while something is sacked:  dupCnt + 1 for all in flight below the highest SACK
@@ -10,16 +10,16 @@
 //! retransmitted                            dupCnt = 0                          (§2.2.2)
 //! ```
 //!
-//! The difference concerns retransmissions. A retransmission lies below the highest SACK as soon as it leaves, so the
+//! The difference concerns retransmissions. A retransmission is below the highest SACK as soon as it is sent, so the
 //! next three ACKs make it lost again, long before its own ACK can arrive: the same hole is filled repeatedly for a
-//! round trip. That costs room in the window, and a lost retransmission hardly ever has to wait for the timer.
+//! round trip. These copies use up window space, but a lost retransmission hardly ever has to wait for the timer.
 //!
-//! Readings: the highest byte is the highest that SACK blocks have named so far, as a block has no room for all of
-//! them; and an ACK counts unless it is neither an advance nor a duplicate.
+//! Readings: the highest byte is the highest that any SACK block has named so far, because one ACK cannot contain all
+//! blocks. An ACK counts if it is an advance or a duplicate.
 //!
-//! **No scan.** All segments in flight below the highest SACK gain one with each ACK, so only the time matters when a
-//! segment got there. They queue in that order; the front is lost first. A segment enters when the highest SACK passes
-//! it, and each time it is retransmitted: amortised O(1).
+//! **No scan.** All segments in flight below the highest SACK gain one with each ACK, so only the time at which a
+//! segment got there matters. The segments are queued in that order, and the front is lost first. A segment enters when
+//! the highest SACK passes it, and each time it is retransmitted: amortised O(1).
 
 use alloc::collections::VecDeque;
 
@@ -29,7 +29,7 @@ use dupack_tcp::scoreboard::{Reported, Scoreboard, SegmentId};
 use super::super::two_lists::Transmission;
 use crate::catalog::Choice;
 
-/// Rule of three ACKs while something above it was sacked (LE §4.3).
+/// Rule of three ACKs while a segment above was sacked (LE §4.3).
 pub const SEQUENCE_ORDER: LossRule = LossRule::new(&RuleWords {
     name: "passed",
     meaning: "ACKs with later data sacked",
@@ -39,7 +39,7 @@ pub const SEQUENCE_ORDER: LossRule = LossRule::new(&RuleWords {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub(super) enum DupCount {
     // §2.2.1.
-    /// those sent before the one that caused it
+    /// those sent before the transmission that caused the ACK
     Order,
     // §4.3.
     /// those below the highest SACK
@@ -51,14 +51,14 @@ pub(super) enum DupCount {
 pub(super) struct BySequence {
     /// Number of ACKs that counted.
     acks: u64,
-    /// Transmissions below the highest SACK, each with `acks` at the time when it got there.
+    /// Transmissions below the highest SACK, each with the value of `acks` when it got there.
     below: VecDeque<(Transmission, u64)>,
     /// First segment that the highest SACK has not passed.
     passed: SegmentId,
 }
 
 impl BySequence {
-    /// Notes a transmission.
+    /// Records a transmission.
     pub(super) fn sent(&mut self, sent: &Sent) {
         if sent.id < self.passed {
             let transmission = Transmission {
@@ -69,7 +69,7 @@ impl BySequence {
         }
     }
 
-    /// Notes an ACK, which the scoreboard already contains.
+    /// Records an ACK, which the scoreboard already contains.
     pub(super) fn acked(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         self.passed = self.passed.max(board.first());
         let edge = board.id_at(board.forward_ack());
@@ -90,7 +90,7 @@ impl BySequence {
         }
     }
 
-    /// Returns the next transmission whose dupCnt has reached `threshold`, if it is still in flight.
+    /// Returns the next transmission whose dupCnt has reached `threshold`, whether it is still in flight or not.
     pub(super) fn next_lost(&mut self, threshold: usize) -> Option<Transmission> {
         let (transmission, since) = *self.below.front()?;
         if self.acks - since < threshold as u64 {
@@ -100,12 +100,12 @@ impl BySequence {
         Some(transmission)
     }
 
-    /// Clears the list: after a timeout, or a change of segment sizes, nothing is in flight any more.
+    /// Clears the list. After a timeout, or a change of the segment size, nothing is in flight.
     pub(super) fn clear(&mut self) {
         self.below.clear();
     }
 
-    /// Clears the list, as segments have other numbers than before.
+    /// Clears the list because the segment numbers have changed.
     pub(super) fn renumbered(&mut self) {
         self.below.clear();
         self.passed = SegmentId::default();

@@ -1,8 +1,8 @@
-//! Threshold that grows with the reordering seen: LE §2.3.4's future work.
+//! Threshold that grows with the observed reordering: LE §2.3.4's future work.
 //!
-//! The paper proposes to combine LE with a variable duplicate count, without details. LE makes it easy: the delay of a
-//! late segment is its dupCnt when it arrives, a count of ACKs in the order of transmission, and so the very quantity
-//! that the threshold bounds.
+//! The paper proposes to combine LE with a variable duplicate count, without details. LE makes this easy: the delay of
+//! a late segment is its dupCnt when it arrives. This is a count of ACKs in the order of transmission, which is exactly
+//! the quantity that the threshold bounds.
 //!
 //! ```text
 //! a transmission judged lost arrives after all, with dupCnt = d:
@@ -10,15 +10,15 @@
 //! timeout:  threshold = dup_threshold                     (threshold_decay = timeout)
 //! ```
 //!
-//! With `d + 1` it would not have been judged lost. Three signs show that it was only late:
+//! With `d + 1` the transmission would not have been judged lost. Three signs show that it was only late:
 //! - it is reported while still on RTXLIST, so no retransmission can have arrived;
 //! - it was retransmitted, and the report cannot belong to the retransmission (`ambiguity`);
-//! - a DSACK says that it arrived twice (RFC 2883; RR-TCP, Zhang et al., ICNP 2003). By then it
-//!   is no longer outstanding, so the last repaired segments are remembered with their d.
+//! - a DSACK reports that it arrived twice (RFC 2883; RR-TCP, Zhang et al., ICNP 2003). By then it
+//!   is no longer outstanding, so the last repaired segments are stored with their d.
 //!
-//! Linux's `tp->reordering` grows on the first two signs, in segments by sequence, and falls back after a timeout;
-//! RR-TCP takes a percentile of past lengths; RACK stretches a time instead. It falls back at a timeout because a
-//! threshold beyond what a window can count finds no loss, and a timeout is the sign of this.
+//! Linux's `tp->reordering` grows on the first two signs, in segments by sequence number, and is reset after a timeout;
+//! RR-TCP uses a percentile of past lengths; RACK extends a time instead. The threshold is reset at a timeout because a
+//! threshold that exceeds the number of segments in a window detects no loss, and a timeout is the sign of this.
 
 use alloc::collections::VecDeque;
 
@@ -28,20 +28,20 @@ use dupack_tcp::scoreboard::{Delivered, Scoreboard, SegmentId};
 use super::{LargestStamps, Stamp};
 use crate::catalog::Choice;
 
-/// Number of repaired segments that are remembered for a DSACK. A DSACK comes within a round trip, and an ACK reports
-/// at most one. A window that repairs more in that time forgets the oldest.
+/// Number of repaired segments that are stored for a DSACK. A DSACK arrives within a round trip, and an ACK reports at
+/// most one. If a window repairs more segments in that time, the oldest are forgotten.
 const REMEMBERED: usize = 16;
 
 /// Use of `dup_threshold`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub(super) enum ThresholdRule {
-    /// the threshold
+    /// the threshold is `dup_threshold`
     Fixed,
-    /// the start value: the threshold grows when a segment judged lost was only late
+    /// initial value; the threshold grows when a segment that was judged lost was only late
     Adaptive,
 }
 
-/// Event that lowers the threshold.
+/// Event that resets the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub(super) enum Decay {
     /// a timeout
@@ -62,7 +62,7 @@ struct Judged {
 struct Repaired {
     start: u64,
     end: u64,
-    /// dupCnt of the transmission judged lost, when the segment was reported.
+    /// dupCnt of the transmission that was judged lost, at the time when the segment was reported.
     late_by: usize,
 }
 
@@ -72,14 +72,14 @@ pub(super) struct Reordering {
     least: usize,
     most: usize,
     decay: Decay,
-    /// One entry for every outstanding segment from number `first` on, up to the last that was judged lost.
+    /// Entries for all outstanding segments from number `first` on, up to the last one that was judged lost.
     judged: VecDeque<Option<Judged>>,
     first: u64,
     repaired: VecDeque<Repaired>,
 }
 
 impl Reordering {
-    /// Returns one that begins with a threshold of `least`, and has at most `most`.
+    /// Creates a state with an initial threshold of `least` and a maximum of `most`.
     pub(super) fn new(least: usize, most: usize, decay: Decay) -> Self {
         Self {
             least,
@@ -91,12 +91,12 @@ impl Reordering {
         }
     }
 
-    /// Returns the greatest possible threshold.
+    /// Returns the maximum threshold.
     pub(super) const fn most(&self) -> usize {
         self.most
     }
 
-    /// Notes that a transmission was judged lost.
+    /// Records that a transmission was judged lost.
     pub(super) fn judge(&mut self, id: SegmentId, order: u64, stamp: Stamp) {
         let Some(index) = id.0.checked_sub(self.first) else {
             return;
@@ -108,8 +108,8 @@ impl Reordering {
         self.judged[index] = Some(Judged { stamp, order });
     }
 
-    /// Takes the report of an ACK, before it is counted, and returns the least threshold that it asks for. `is_last`
-    /// returns `true` if a report may be attributed to the last transmission of its segment.
+    /// Processes the reports of an ACK, before it is counted, and returns the minimum threshold that they require.
+    /// `is_last` returns `true` if a report may be attributed to the last transmission of its segment.
     pub(super) fn observe(
         &mut self,
         ack: &AckFacts<'_>,
@@ -134,7 +134,7 @@ impl Reordering {
         late_by.map_or(self.least, |count| (count + 1).min(self.most))
     }
 
-    /// Takes a timeout, which is no judgement of LE's, and returns the threshold from now on.
+    /// Handles a timeout, which is no loss detection of LE, and returns the new threshold.
     pub(super) fn time_out(&mut self, threshold: usize, board: &Scoreboard) -> usize {
         self.judged.clear();
         self.first = board.first().0;
@@ -170,7 +170,7 @@ impl Reordering {
         }
     }
 
-    /// Returns the dupCnt of the segment that, according to a DSACK, arrived twice.
+    /// Returns the dupCnt of the segment that arrived twice according to a DSACK.
     fn received_twice(&mut self, ack: &AckFacts<'_>) -> Option<usize> {
         let (start, end) = ack.dsack?;
         let overlaps = |r: &Repaired| start < r.end && r.start < end;

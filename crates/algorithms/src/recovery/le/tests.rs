@@ -4,15 +4,15 @@ use crate::recovery::adversary;
 use crate::testing::{Setup, ack, coin};
 use dupack_tcp::scoreboard::{Reported, Scoreboard};
 
-/// §2.2.1 to the letter: a scan of WAITLIST on every ACK and, with an adaptive threshold, of the transmissions judged
-/// lost.
+/// Literal implementation of §2.2.1: on every ACK it scans WAITLIST and, with an adaptive threshold, the transmissions
+/// judged lost.
 #[derive(Debug)]
 struct Literal {
     waitlist: Vec<Waiting>,
     rtxlist: Vec<SegmentId>,
     threshold: usize,
     least: usize,
-    /// Transmissions judged lost of segments that are outstanding; dupCnt continues to count.
+    /// Transmissions judged lost whose segments are outstanding; their dupCnt continues to count.
     judged: Vec<Waiting>,
     /// Segments that were retransmitted and arrived, with their dupCnt at that time.
     repaired: Vec<(u64, u64, usize)>,
@@ -55,7 +55,7 @@ impl Literal {
         });
     }
 
-    /// Takes the reordering that the ACK shows; `le` has not seen the ACK yet.
+    /// Records the reordering that the ACK shows; `le` has not processed the ACK yet.
     fn adapt(&mut self, ack: &AckFacts<'_>, le: &Le, view: &View<'_>) {
         let Some(most) = le.reordering.as_ref().map(|r| r.most()) else {
             return;
@@ -119,12 +119,12 @@ impl Literal {
     }
 }
 
-/// LE and the literal scan side by side: they must agree after every event.
+/// LE and the literal scan in parallel: they must agree after every event.
 #[derive(Debug)]
 struct Checked {
     le: Le,
     literal: Literal,
-    /// `true` if a timeout ends the growth of the threshold.
+    /// `true` if a timeout resets the threshold.
     falls_back: bool,
     most_outstanding: usize,
 }
@@ -227,7 +227,7 @@ fn the_third_largest_cause_finds_the_same_losses_as_the_scan() {
 
 #[test]
 fn a_segment_sent_at_an_equal_timestamp_after_an_ack_is_not_counted() {
-    // Two transmissions of value 7, an ACK caused by value 7 between them, k = 1.
+    // There are two transmissions with value 7, and an ACK caused by value 7 between them; k = 1.
     let mut largest = LargestStamps::new(1);
     let before = Stamp { value: 7, acks: 4 };
     largest.push(Stamp { value: 7, acks: 5 });
@@ -248,7 +248,7 @@ fn late_stamps_find_their_place() {
     assert_eq!([kth(1), kth(2), kth(3)], [Some(9), Some(8), Some(7)]);
 }
 
-/// Returns a timeline with eight segments at once, of which the first is acknowledged: the RTT is 100 ms.
+/// Returns a timeline with eight segments sent at once; the first is acknowledged, and the RTT is 100 ms.
 fn lossy() -> crate::testing::Timeline {
     let mut t = Setup::new(entry()).window(8.0).ssthresh(2.0).start(40);
     assert_eq!(t.sent(), "new:0 new:1 new:2 new:3 new:4 new:5 new:6 new:7");
@@ -258,13 +258,13 @@ fn lossy() -> crate::testing::Timeline {
 
 #[test]
 fn three_later_transmissions_acknowledged_make_a_loss() {
-    // 1 is lost. Every ACK that delivers something releases the segment that left.
+    // Segment 1 is lost. Every ACK that reports a delivery permits one segment.
     let mut t = lossy();
     assert_eq!(t.receive(101, ack(1).sack(2, 3)), "new:9");
     assert_eq!(t.receive(102, ack(1).sack(2, 4)), "new:10");
     assert_eq!(t.in_flight(), 8.0);
-    // The third takes 1 off the list: 7 of 8 remain without it and the acknowledged segment, and the flight of 10
-    // halves to 5. The retransmission does not wait for that.
+    // The third ACK reports 4 and removes 1 from WAITLIST: 6 of the 8 segments remain, and the retransmission makes 7.
+    // The flight of 10 is halved to 5. The retransmission does not wait until the window permits it.
     assert_eq!(t.receive(103, ack(1).sack(2, 5)), "order:1");
     assert_eq!((t.cwnd(), t.in_flight()), (5.0, 7.0));
     assert_eq!(t.receive(104, ack(1).sack(2, 6)), "");
@@ -273,7 +273,7 @@ fn three_later_transmissions_acknowledged_make_a_loss() {
 
 #[test]
 fn only_the_first_retransmission_of_a_loss_event_leaves_at_once() {
-    // LE §2.2.4. 1 and 2 are lost, and found with the same ACK.
+    // LE §2.2.4: 1 and 2 are lost, and both losses are detected by the same ACK.
     let mut t = lossy();
     assert_eq!(t.receive(101, ack(1).sack(3, 4)), "new:9");
     assert_eq!(t.receive(102, ack(1).sack(3, 5)), "new:10");
@@ -285,7 +285,7 @@ fn only_the_first_retransmission_of_a_loss_event_leaves_at_once() {
 
 #[test]
 fn which_acks_open_the_window_is_a_reading() {
-    // Congestion avoidance at 8: an ACK for one segment adds 1/8.
+    // Congestion avoidance at 8 segments: an ACK for one segment adds 1/8.
     for (opening, after_duplicates) in [("advance", 8.0), ("delivery", 8.125)] {
         let mut t = Setup::new(entry())
             .set("opening", opening)
@@ -311,11 +311,11 @@ fn a_lost_retransmission_is_found_and_the_window_cut_once_in_a_round_trip() {
     }
     let sent = t.transmits().len();
     assert_eq!(sent, 1, "in flight has come down to the window");
-    // 8, 9 and 10 were sent before the retransmission of 1 and say nothing of it ...
+    // 8, 9 and 10 were sent before the retransmission of 1 and do not count against it.
     for (ms, end) in [(200, 9), (201, 10), (202, 11)] {
         assert_ne!(t.receive(ms, ack(1).sack(2, end)), "order:1");
     }
-    // ... 11, 12 and 13 later. The second loss is more than an RTT after the first.
+    // 11, 12 and 13 were sent later. The second loss is detected more than an RTT after the first.
     let before = t.cwnd();
     t.receive(206, ack(1).sack(2, 12));
     t.receive(300, ack(1).sack(2, 13));
@@ -326,7 +326,7 @@ fn a_lost_retransmission_is_found_and_the_window_cut_once_in_a_round_trip() {
 
 #[test]
 fn losses_within_a_round_trip_are_one_event() {
-    // 1 and 6 are lost, found 4 ms apart.
+    // 1 and 6 are lost, and the losses are detected 4 ms apart.
     let mut t = lossy();
     for (ms, end) in [(101, 3), (102, 4), (103, 5), (104, 6)] {
         t.receive(ms, ack(1).sack(2, end));
@@ -340,8 +340,8 @@ fn losses_within_a_round_trip_are_one_event() {
 
 #[test]
 fn an_ack_too_soon_after_a_retransmission_is_not_its_own() {
-    // 1 is only late: it arrives just after it was retransmitted. Its ACK must not be attributed to the retransmission,
-    // which is newer than 5 to 10.
+    // 1 is only delayed: it arrives just after it was retransmitted. Its ACK must not be attributed to the
+    // retransmission, which is newer than 5 to 10.
     let mut t = lossy();
     t.receive(101, ack(1).sack(2, 3));
     t.receive(102, ack(1).sack(2, 4));
@@ -368,12 +368,12 @@ fn a_segment_into_the_empty_pipe_starts_the_timer_anew() {
     for (ms, end) in [(100, 2), (101, 3)] {
         assert_eq!(t.receive(ms, ack(0).sack(1, end)), "");
     }
-    // With the third ACK nothing is in flight, and then the retransmission is.
+    // After the third ACK nothing is in flight, and then only the retransmission.
     assert_eq!(t.receive(500, ack(0).sack(1, 4)), "order:0");
     assert!(t.rto_at().is_some_and(|at| at >= 1500));
 }
 
-/// Loses `lost` of the second window of 32, and nothing else; returns the number of timeouts.
+/// Runs a transfer in which the segments `lost` of the second window of 32 are lost. Returns the number of timeouts.
 fn timeouts(first_retransmit: &'static str, lost: &[bool; 32]) -> u64 {
     let setup = Setup::new(entry())
         .set("first_retransmit", first_retransmit)
@@ -421,8 +421,8 @@ fn every_place_of_the_three_survivors_is_good_enough() {
 
 #[test]
 fn a_single_survivor_is_enough_if_the_timer_is_patient() {
-    // Its ACK releases one new segment, whose ACK releases one more, whose ACK is the third: two round trips. The
-    // paper's 29 allows for a timer that does not wait for them; ours is 1 s.
+    // The ACK of the survivor permits one new segment, whose ACK permits one more, whose ACK is the third: two round
+    // trips. The paper's 29 assumes a timer that does not wait for them; the timeout here is 1 s.
     let mut lost = [true; 32];
     assert_eq!(timeouts("immediate", &lost), 1, "nothing is left");
     for survivor in 0..32 {
@@ -434,16 +434,16 @@ fn a_single_survivor_is_enough_if_the_timer_is_patient() {
 
 #[test]
 fn without_the_immediate_retransmission_three_survivors_may_stall() {
-    // Survivors 10, 11, 12: 32 + 2 − 3 sent and not reported, 10 of them known as lost, leave 21 in flight, above half
-    // the window. Only the two new segments are really in flight: their ACKs reduce it to 19, and then there are no
-    // more.
+    // Survivors 10, 11, 12: 32 + 2 − 3 segments are sent and not reported, and 10 of them are known to be lost, which
+    // leaves 21 in flight, above half of the window. Only the two new segments are really in flight: their ACKs reduce
+    // the number to 19, and then no more ACKs arrive.
     let mut lost = [true; 32];
     lost[10..13].fill(false);
     assert_eq!(timeouts("immediate", &lost), 0);
     assert_eq!(timeouts("window", &lost), 1);
 }
 
-/// 1 overtakes nothing and is overtaken by 2 to 5: it arrives 2 ms after it was retransmitted.
+/// Returns a timeline in which 2 to 5 overtake 1. Segment 1 arrives 2 ms after it was retransmitted.
 fn late(threshold: &'static str) -> crate::testing::Timeline {
     let setup = Setup::new(entry()).set("threshold", threshold);
     let mut t = setup.window(8.0).ssthresh(2.0).start(100);
@@ -458,8 +458,7 @@ fn late(threshold: &'static str) -> crate::testing::Timeline {
 
 #[test]
 fn a_segment_as_late_as_one_before_is_not_lost_again() {
-    // Four ACKs counted against 1, so that five are needed from now on. 6 is as late as 1 was: overtaken by 7, 8, 9 and
-    // 10.
+    // Four ACKs counted against 1, so five are needed from now on. 6 is as late as 1 was: 7, 8, 9 and 10 overtake it.
     let overtaken = |threshold| {
         let mut t = late(threshold);
         for (ms, end) in (110..114).zip(8..) {
@@ -473,7 +472,7 @@ fn a_segment_as_late_as_one_before_is_not_lost_again() {
 
 #[test]
 fn a_dsack_shows_a_late_segment_later() {
-    // The new 1 arrives a round trip after it was sent: it is unknown which of the two it is.
+    // Segment 1 arrives a round trip after its retransmission was sent: it is unknown which transmission arrived.
     let mut t = Setup::new(entry())
         .set("threshold", "adaptive")
         .window(8.0)
@@ -483,11 +482,11 @@ fn a_dsack_shows_a_late_segment_later() {
     for (ms, end) in (101..107).zip(3..) {
         t.receive(ms, ack(1).sack(2, end));
     }
-    // Six ACKs counted against the old 1, two more with 8 and 9.
+    // Six ACKs counted against the first transmission of 1; the ACKs of 8 and 9 also count, which makes eight.
     t.receive(200, ack(1).sack(2, 9));
     t.receive(201, ack(1).sack(2, 10));
     t.receive(203, ack(10));
-    // It arrived twice: nine ACKs make a loss from now on, and 12 is not lost at eight.
+    // The DSACK reports that 1 arrived twice: from now on nine ACKs show a loss, and 12 is not lost after eight.
     t.receive(204, ack(11).sack(1, 2));
     let before = t.sender().stats().retransmissions;
     t.write(100);

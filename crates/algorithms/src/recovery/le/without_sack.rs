@@ -1,28 +1,28 @@
-//! LE for a peer that declines SACK.
+//! LE for a peer that does not permit SACK.
 //!
-//! Without SACK, LE only lacks the segment that caused a duplicate ACK. The paper's implementation counts dupCnt of
-//! "the corresponding" segment at every duplicate ACK (§4.1, §4.3); without SACK blocks this is the only segment that
-//! is missing for certain, the first. With this count, the duplicate ACKs of segments sent before its retransmission
-//! would count against the retransmission, too, and every third one would make it lost. So the order of transmission is
-//! used here as well:
+//! Without SACK, the only unknown is the segment that caused a duplicate ACK. The paper's implementation counts dupCnt
+//! of "the corresponding" segment at every duplicate ACK (§4.1, §4.3). Without SACK blocks, the only segment that is
+//! certainly missing is the first. With this count, the duplicate ACKs of segments sent before its retransmission would
+//! also count against the retransmission, and every third one would make it lost. Therefore the order of transmission
+//! is used here as well:
 //!
 //! - A duplicate ACK is attributed to the oldest transmission, other than of the first segment, to
-//!   which none has been attributed yet: a path that keeps the order delivers them in this order. That
+//!   which none has been attributed yet: a path that preserves the order delivers them in this order. The
 //!   segment has left the network.
-//! - An advance is attributed to the last sent of the segments that it acknowledges. Segments sent before
-//!   that one have left the network, too.
+//! - An advance is attributed to the latest transmission of the segments that it acknowledges. Segments sent before
+//!   this transmission have left the network, too.
 //! - The first segment is lost when `dup_threshold` ACKs are attributed to transmissions later than its
-//!   last. A partial ACK shows the next loss at once if they had arrived before, and a lost retransmission
-//!   is found in the same way as a lost first transmission.
-//! - After a timeout everything is retransmitted in order (go-back-N), and duplicate ACKs mean nothing
-//!   before all of it is acknowledged: spurious retransmissions cause them.
+//!   last. A partial ACK shows the next loss at once if these ACKs arrived earlier, and a lost retransmission
+//!   is detected in the same way as a lost first transmission.
+//! - After a timeout everything is retransmitted in order (go-back-N), and duplicate ACKs are ignored
+//!   until all of it is acknowledged, because spurious retransmissions cause them.
 //!
 //! ```text
 //! in flight = outstanding − lost − attributed to duplicate ACKs
 //! ```
 //!
-//! Lost ACKs delay the detection of a loss, and never cause a false one. Unlike NewReno it has no recovery phase: the
-//! window is cut at most once per round trip, and continues to grow.
+//! Lost ACKs delay the detection of a loss, and never cause a false one. Unlike NewReno, it has no recovery phase: the
+//! window is reduced at most once per round trip, and continues to grow.
 //!
 //! Cost: a transmission enters and leaves a queue once. Amortised O(1).
 
@@ -42,11 +42,11 @@ use super::super::rto_policy::RtoPolicy;
 use super::super::two_lists::Transmission;
 use super::{FirstRetransmit, LargestStamps, LeParameters, Opening, Stamp, TRANSMISSION_ORDER};
 
-/// Supposed place of an outstanding segment.
+/// Assumed state of an outstanding segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     InFlight,
-    /// Out of the network: a duplicate ACK, or the ACK of a later transmission, says so.
+    /// The segment has left the network according to a duplicate ACK, or to the ACK of a later transmission.
     Gone,
     /// To be retransmitted.
     Lost,
@@ -66,23 +66,23 @@ pub(super) struct WithoutSack {
     opening: Opening,
     rto_timer: RtoPolicy,
     dup_threshold: usize,
-    /// Transmissions to which no ACK has been attributed, in their order.
+    /// Transmissions to which no ACK has been attributed, in the order of sending.
     waiting: VecDeque<Transmission>,
     /// Slots of all outstanding segments.
     slots: VecDeque<Slot>,
-    /// Number of the segment of the first slot.
+    /// Segment number of the first slot.
     first: u64,
-    /// Outstanding bytes that are gone or lost.
+    /// Outstanding bytes that have left the network or are lost.
     away_bytes: u64,
-    /// Orders of the last transmissions to which ACKs were attributed.
+    /// Orders of the latest transmissions to which ACKs were attributed.
     largest: LargestStamps,
     resend: GoBackN,
-    /// End of what was outstanding at the last timeout.
+    /// End of the data that was outstanding at the last timeout.
     rto_edge: u64,
     last_loss_time: Option<Instant>,
     /// The first segment is to be retransmitted.
     retransmit: bool,
-    /// It leaves whatever the window says.
+    /// The retransmission is sent even if the window does not permit it.
     fast_retransmit: bool,
 }
 
@@ -132,7 +132,7 @@ impl WithoutSack {
                 .is_some_and(|segment| segment.order == transmission.order)
     }
 
-    /// Forgets what is acknowledged.
+    /// Removes the acknowledged segments.
     fn advance(&mut self, board: &Scoreboard) {
         while self.first < board.first().0
             && let Some(slot) = self.slots.pop_front()
@@ -149,7 +149,7 @@ impl WithoutSack {
             }
             slot.len = segment.len;
         }
-        // Whatever its state was, the first segment has not arrived.
+        // The first segment has not arrived, whatever its state was.
         if self
             .slots
             .front()
@@ -168,7 +168,7 @@ impl WithoutSack {
         certain.map(|delivered| delivered.segment.order).max()
     }
 
-    /// Notes that everything sent before `order` has left the network.
+    /// Records that everything sent up to `order` has left the network.
     fn clear_before(&mut self, order: u64, board: &Scoreboard) {
         while let Some(&oldest) = self.waiting.front()
             && oldest.order <= order
@@ -227,7 +227,7 @@ impl WithoutSack {
         true
     }
 
-    /// Returns `true` if a loss found now begins a loss event (§2.2.3).
+    /// Returns `true` if a loss detected now begins a loss event (§2.2.3).
     fn begins_event(&self, view: &View<'_>) -> bool {
         let rtt = view.rtt.srtt().unwrap_or_default();
         self.last_loss_time
@@ -267,7 +267,7 @@ impl Recovery for WithoutSack {
             self.resend.on_ack(view);
             self.advance(view.scoreboard);
             if !ack.delivered.is_empty() {
-                // Another segment was to be retransmitted.
+                // The segment that was to be retransmitted has been acknowledged.
                 self.retransmit = false;
                 self.fast_retransmit = false;
             }
@@ -366,7 +366,8 @@ mod tests {
             .build(|parameters: &LeParameters, _| Box::new(WithoutSack::new(parameters)))
     }
 
-    /// Returns a timeline with ten segments at once, the first acknowledged after 100 ms, which releases 10.
+    /// Returns a timeline with ten segments sent at once. The first is acknowledged after 100 ms, which permits segment
+    /// 10.
     fn ten() -> Timeline {
         let mut t = Setup::new(entry()).window(10.0).ssthresh(5.0).start(60);
         assert_eq!(t.receive(100, ack(1)), "new:10");
@@ -386,13 +387,14 @@ mod tests {
     #[test]
     fn a_loss_is_repaired_by_three_duplicate_acks() {
         let mut t = ten();
-        // Each says that something has left the network: one new segment.
+        // Each duplicate ACK shows that a segment has left the network, and permits one new segment.
         assert_eq!(t.receive(101, ack(1)), "new:11");
         assert_eq!(t.receive(102, ack(1)), "new:12");
         assert_eq!(t.receive(103, ack(1)), "order:1");
         assert_eq!(t.sender().duplicate_acks(), 3);
         assert_eq!(t.cwnd(), 6.0);
-        // 1 again, and 5 to 12. The ACKs of 5 to 10 do not count against the retransmission.
+        // The retransmission of 1, and 5 to 12, are in flight. The ACKs of 5 to 10 do not count against the
+        // retransmission.
         assert_eq!(t.in_flight(), 9.0);
         for ms in 104..110 {
             t.receive(ms, ack(1));
@@ -406,11 +408,11 @@ mod tests {
     #[test]
     fn acknowledged_segments_are_no_longer_counted_as_gone() {
         let mut t = ten();
-        // 1 is lost, and 2 to 10 arrive.
+        // Segment 1 is lost, and 2 to 10 arrive.
         for ms in 101..110 {
             t.receive(ms, ack(1));
         }
-        // All of these left before 1 was retransmitted: there is no sign that any of the rest has arrived.
+        // All of these were sent before the retransmission of 1. Nothing shows that any later segment has arrived.
         t.receive(203, ack(13));
         let board = t.sender().scoreboard();
         assert_eq!(t.in_flight() * 1000.0, board.flight_size() as f64);
@@ -419,7 +421,7 @@ mod tests {
     #[test]
     fn a_partial_ack_shows_the_next_loss_and_cuts_nothing_within_a_round_trip() {
         let mut t = ten();
-        // 1 and 5 are lost: eight duplicate ACKs.
+        // Segments 1 and 5 are lost, so there are eight duplicate ACKs.
         for ms in 101..109 {
             t.receive(ms, ack(1));
         }
@@ -433,12 +435,12 @@ mod tests {
     #[test]
     fn a_lost_retransmission_is_found() {
         let mut t = ten();
-        // As 2 to 10 arrive, 11 and 12 leave, then 1 again, then 13 to 15.
+        // While 2 to 10 arrive, segments 11 and 12 are sent, then the retransmission of 1, then 13 to 15.
         for ms in 101..110 {
             t.receive(ms, ack(1));
         }
         assert_eq!(t.sender().stats().retransmissions, 1);
-        // 11 and 12 left before the retransmission, 13 to 15 after it.
+        // 11 and 12 were sent before the retransmission, and 13 to 15 after it.
         for ms in 201..205 {
             assert!(!t.receive(ms, ack(1)).contains("order:1"));
         }
@@ -458,14 +460,15 @@ mod tests {
     #[test]
     fn before_all_that_timed_out_is_acknowledged_nothing_is_a_loss() {
         let mut t = ten();
-        // 1 and 5 are lost, and 1 again: more than three ACKs are attributed to segments sent after 5.
+        // Segments 1 and 5 are lost, and the retransmission of 1, too. More than three ACKs are attributed to segments
+        // sent after 5.
         for ms in 101..109 {
             t.receive(ms, ack(1));
         }
         let expiry = t.rto_at().expect("data is outstanding");
         assert_eq!(t.wait(expiry), "rto:1");
         let events = t.sender().stats().loss_events;
-        // More than a round trip later: it continues in order, and in slow start.
+        // More than a round trip later, the retransmission continues in order, in slow start.
         assert_eq!(t.receive(expiry + 150, ack(5)), "rto:5 rto:6");
         assert_eq!(t.sender().stats().loss_events, events);
     }

@@ -18,14 +18,14 @@ use crate::testing::{SMSS, Setup, ack};
 struct Step {
     /// Time of the event.
     at_ms: f64,
-    /// cwnd after it, in segments.
+    /// cwnd after the event, in segments.
     cwnd: f64,
-    /// Segments that it sent, by number.
+    /// Numbers of the segments that the sender sent.
     sent: Vec<u64>,
 }
 
-/// Bottleneck of 1 Mbit/s (8.32 ms for 1040 bytes) with 10 Mbit/s and 1 ms on either side and an unloaded round trip of
-/// 200 ms; the first transmissions of some segments are dropped.
+/// Bottleneck of 1 Mbit/s (8.32 ms for 1040 bytes) with access links of 10 Mbit/s and 1 ms, and a round-trip time of
+/// 200 ms without load. The first transmissions of some segments are dropped.
 struct Dumbbell {
     sender: Sender,
     receiver: Receiver,
@@ -38,7 +38,7 @@ struct Dumbbell {
 }
 
 impl Dumbbell {
-    /// Runs for `ms` milliseconds, losing the first transmissions of the segments `lost`.
+    /// Runs for `ms` milliseconds, and loses the first transmissions of the segments `lost`.
     fn run(recovery: Box<dyn Recovery>, lost: std::ops::Range<u64>, ms: u64) -> Vec<Step> {
         let mut receiver = ReceiverConfig::new(SMSS);
         receiver.buffer = 1000 * SMSS;
@@ -73,7 +73,7 @@ impl Dumbbell {
             let (_, transmit) = self.data.pop_front().expect("it is there");
             self.receiver.handle_data(self.now, &transmit.segment);
             let ack = self.receiver.poll_ack().expect("every segment is answered");
-            // 40 bytes through 10, 1 and 10 Mbit/s: 32 + 320 + 32 µs.
+            // 40 bytes over 10, 1 and 10 Mbit/s: 32 + 320 + 32 µs.
             let back = Duration::from_micros(100_384);
             self.acks.push_back((self.now + back, ack));
             return;
@@ -108,7 +108,7 @@ impl Dumbbell {
     }
 }
 
-/// Figures 3(d) and 4: packets 24 to 30 dropped, cwnd 11.408 before and 5.704 after.
+/// Figures 3(d) and 4: packets 24 to 30 are dropped, and cwnd is 11.408 before and 5.704 after.
 #[test]
 fn the_papers_oracle_to_the_packet() {
     let recovery = build(&entry(), Dialect::Ns2, &[]);
@@ -117,7 +117,7 @@ fn the_papers_oracle_to_the_packet() {
     let halved = halved.expect("there is a loss");
     assert!((steps[halved].cwnd - 11.408).abs() < 0.0005, "{steps:?}");
     assert!((steps[halved + 1].cwnd - 5.704).abs() < 0.0005, "{steps:?}");
-    // "2 + 3": two by limited transmit, then three retransmissions.
+    // "2 + 3": two segments by limited transmit, then three retransmissions.
     let round = |from: f64, to: f64| -> Vec<u64> {
         let within = steps.iter().filter(|s| (from..to).contains(&s.at_ms));
         within.flat_map(|s| s.sent.clone()).collect()
@@ -125,14 +125,14 @@ fn the_papers_oracle_to_the_packet() {
     assert_eq!(round(1290.0, 1490.0), [35, 36, 24, 25, 26]);
     // "5 + 1" in the next round trip.
     assert_eq!(round(1490.0, 1700.0), [27, 28, 29, 30, 37, 38]);
-    // There is no timeout, and the window grows all along.
+    // There is no timeout, and the window never decreases after it was halved.
     let after = &steps[halved + 1..];
     assert!(after.windows(2).all(|w| w[1].cwnd >= w[0].cwnd));
 }
 
-/// Figure 2: packets 1 to 6 are in flight (here 0 to 5), the first is lost, cwnd 6 → 3. The example has no limited
-/// transmit. 1, 7 and 8 (0, 6, 7) leave as the duplicate ACKs arrive; when the ACK for 8 has arrived, cwnd/2 + 1 = 4
-/// more from 9 (8) on.
+/// Figure 2: packets 1 to 6 (here 0 to 5) are in flight, the first is lost, and cwnd falls from 6 to 3. The example has
+/// no limited transmit. 1, 7 and 8 (here 0, 6, 7) are sent as the duplicate ACKs arrive. When the ACK for 8 has
+/// arrived, cwnd/2 + 1 = 4 more have been sent, from 9 (here 8) on.
 #[test]
 fn the_example_of_figure_2() {
     let mut t = Setup::new(entry())
@@ -159,8 +159,8 @@ fn a_loss_after_the_loss_halves_again_after_a_round_trip() {
             .window(10.0)
             .ssthresh(5.0)
             .start(100);
-        // 0 is lost; 10 and 11 leave by limited transmit, and 10 is lost, too. Both were sent before the loss was
-        // found, so they belong to it.
+        // 0 is lost. Limited transmit sends 10 and 11, and 10 is also lost. Both were sent before the loss was
+        // detected, so they belong to it.
         assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:10");
         assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:11");
         assert_eq!(t.receive(102, ack(0).sack(1, 4)), "");
@@ -169,13 +169,13 @@ fn a_loss_after_the_loss_halves_again_after_a_round_trip() {
             t.receive(98 + u64::from(n), ack(0).sack(1, n));
         }
         assert_eq!(t.in_flight(), 4.0 + 1.0);
-        // 10 is a hole of the same event; 12 and later ones were sent after it.
+        // 10 is a hole of the same event; 12 and later segments were sent after it.
         t.receive(110, ack(0).sack(1, 10));
         assert_eq!(
             t.receive(201, ack(0).sack(1, 10).sack(11, 12)),
             "hole:10 new:15"
         );
-        // 0 has arrived, and 12 is lost: three ACKs report something above it.
+        // 0 has arrived, and 12 is lost: three ACKs report segments above it.
         t.receive(202, ack(10).sack(11, 12));
         let mut resent = None;
         for n in 14..18 {
@@ -192,7 +192,7 @@ fn a_loss_after_the_loss_halves_again_after_a_round_trip() {
 
 #[test]
 fn before_a_loss_only_advances_open_the_window() {
-    // Algorithm 1. On reordering paths Linux counts sacked data, which is not part of the algorithm.
+    // Algorithm 1. On reordering paths, Linux counts sacked data, which is not part of the algorithm.
     let mut t = Setup::new(entry())
         .controlled_by(reno::entry())
         .window(8.0)
@@ -233,7 +233,7 @@ fn it_survives_any_path_and_peer() {
 
 #[test]
 fn under_cubic_the_curve_begins_at_the_loss_and_every_ack_counts() {
-    // The paper's future work. Ten segments are in flight in congestion avoidance, the first is lost.
+    // The paper's future work. Ten segments are in flight in congestion avoidance, and the first is lost.
     let setup = Setup::new(entry())
         .controlled_by(crate::congestion::cubic::entry())
         .window(10.0);
@@ -241,10 +241,10 @@ fn under_cubic_the_curve_begins_at_the_loss_and_every_ack_counts() {
     assert_eq!(t.receive(100, ack(0).sack(1, 2)), "limited:10");
     assert_eq!(t.receive(101, ack(0).sack(1, 3)), "limited:11");
     assert_eq!(t.cwnd(), 10.0);
-    // β = 0.7 of the 10, once. Segments 4 to 11 are beyond the forward ACK: no room.
+    // The window becomes β = 0.7 of the 10 segments, once. Segments 4 to 11 are beyond the forward ACK and fill it.
     assert_eq!(t.receive(102, ack(0).sack(1, 4)), "");
     assert_eq!((t.cwnd(), t.ssthresh()), (7.0, 7.0));
-    // Each later duplicate ACK is worth an increase. The stage begins with the first of them: W_cubic(0) = 7 is below
+    // Each later duplicate ACK causes one increase. The stage begins with the first of them: W_cubic(0) = 7 is below
     // W_est = 7 + α/7, α = 9/17.
     assert_eq!(t.receive(103, ack(0).sack(1, 5)), "");
     let mut w_est = 7.0 + 9.0 / 17.0 / 7.0;
@@ -255,9 +255,9 @@ fn under_cubic_the_curve_begins_at_the_loss_and_every_ack_counts() {
         w_est += 9.0 / 17.0 / w_est;
         assert_close(t.cwnd(), w_est);
     }
-    // The hole first, then one new segment per ACK: the window slides by the forward ACK.
+    // The hole is sent first, then one new segment per ACK: the window slides by the forward ACK.
     assert_eq!(sent, ["hole:0", "new:12", "new:13", "new:14", "new:15"]);
-    // The hole is filled, and recovery mode ends with the segments of limited transmit: there is no second event, and
+    // The hole is filled, and recovery mode ends with the segments of limited transmit. There is no second event, and
     // the curve continues to its plateau at W_max = 10, K = ³√(3/0.4) = 1.957 s away.
     t.receive(204, ack(10));
     t.receive(205, ack(12));
@@ -266,15 +266,15 @@ fn under_cubic_the_curve_begins_at_the_loss_and_every_ack_counts() {
     assert_eq!(t.sender().stats().recoveries, 1);
 }
 
-/// Checks that they are equal up to the order of floating-point additions.
+/// Checks that the values are equal up to the order of floating-point additions.
 fn assert_close(left: f64, right: f64) {
     assert!((left - right).abs() < 1e-9, "{left} for {right}");
 }
 
 #[test]
 fn under_cubic_the_window_is_back_at_its_maximum_after_k() {
-    // 100 segments in flight at a loss, RTT 100 ms: 70, and W_max = 100 after K = 4.217 s, holes or not. A transfer of
-    // 40 s with one loss, by the curve and by Momentary.
+    // 100 segments are in flight at a loss, and the RTT is 100 ms. The window becomes 70, and W_max = 100 is reached
+    // after K = 4.217 s, regardless of holes. The transfer has one loss.
     let after = |ms: u64| {
         let setup = Setup::new(entry())
             .controlled_by(crate::congestion::cubic::entry())
@@ -295,10 +295,10 @@ fn under_cubic_the_window_is_back_at_its_maximum_after_k() {
         assert_eq!(t.sender().stats().loss_events, 1);
         t.cwnd()
     };
-    // t = 4.2 s into the stage, the plateau: W(4.217 s) = 100.
+    // At t = 4.2 s, the stage is at its plateau: W(4.217 s) = 100.
     let plateau = after(4300);
     assert!((99.0..101.0).contains(&plateau), "{plateau}");
-    // t = 9.2 s: 100 + 0.4 · 5³ = 150.
+    // At t = 9.2 s: 100 + 0.4 · 5³ = 150.
     let beyond = after(9300);
     assert!((145.0..152.0).contains(&beyond), "{beyond}");
 }

@@ -1,4 +1,4 @@
-//! NewReno's timelines, among them the three logged cases of draft-nishida-newreno-modification §4.
+//! Timelines of NewReno, including the three logged cases of draft-nishida-newreno-modification §4.
 
 use dupack_tcp::window::WindowRounding;
 
@@ -8,7 +8,7 @@ use crate::testing::{Aimd, Setup, Timeline, ack, agrees_with_ns2};
 
 const ALGORITHMS: [&str; 3] = ["alg1", "alg2", "alg3"];
 
-/// Returns the setup of a log. The logs have no limited transmit; their first ACK already repeats an earlier one.
+/// Returns the setup of a log. The logs have no limited transmit, and their first ACK already repeats an earlier one.
 fn logged(full_ack: &'static str, window: f64) -> Setup {
     Setup::new(entry())
         .set("full_ack", full_ack)
@@ -16,14 +16,14 @@ fn logged(full_ack: &'static str, window: f64) -> Setup {
         .window(window)
 }
 
-/// Checks what each algorithm sends, and its window, when the full ACK finds nothing outstanding and `next` is the next
-/// new segment.
+/// Checks the segments that each algorithm sends, and its window, when nothing is outstanding at the full ACK. `next`
+/// is the next new segment.
 fn assert_exit(t: &Timeline, full_ack: &str, next: u64) {
     let two = format!("new:{next} new:{}", next + 1);
     let (words, cwnd) = match full_ack {
-        // 1 SMSS, and slow start adds another.
+        // The window is 1 SMSS, and slow start adds another.
         "alg1" => (two, 2.0),
-        // The log's one segment.
+        // The log has one segment.
         "alg2" => (format!("new:{next}"), 1.0),
         _ => (two, 2.0),
     };
@@ -33,10 +33,10 @@ fn assert_exit(t: &Timeline, full_ack: &str, next: u64) {
 #[test]
 fn draft_nishida_case_1_small_window() {
     for full_ack in ALGORITHMS {
-        // Lines 1–4. The log's 1000:2000 is segment 0 here.
+        // Lines 1–4. Bytes 1000:2000 of the log are segment 0 here.
         let mut t = logged(full_ack, 4.0).start(100);
         assert_eq!(t.sent(), "new:0 new:1 new:2 new:3");
-        // Lines 5–7, answered by 8 and 9: ssthresh 2, 2 + 3 = 5 of which 4 are in flight.
+        // Lines 5–7, to which lines 8 and 9 respond: ssthresh is 2, and 4 of 2 + 3 = 5 segments are in flight.
         assert_eq!(t.receive(10, ack(0)), "");
         assert_eq!(t.receive(11, ack(0)), "");
         assert_eq!(t.receive(12, ack(0)), "dupacks:0 new:4");
@@ -51,16 +51,16 @@ fn draft_nishida_case_1_small_window() {
 fn draft_nishida_case_2_zero_window() {
     for full_ack in ALGORITHMS {
         // The duplicate ACKs advertise a window of 0, while the segments were sent into an open one: by RFC 5681 §2 the
-        // first is a window update. The log counts it as a duplicate.
+        // first ACK is a window update. The log counts it as a duplicate.
         let mut t = logged(full_ack, 6.0)
             .configure(|c| c.duplicate_ack = dupack_tcp::sender::DuplicateAckRule::AckNumberOnly)
             .start(100);
         assert_eq!(t.sent(), "new:0 new:1 new:2 new:3 new:4 new:5");
-        // Lines 7–9, answered by 10.
+        // Lines 7–9, to which line 10 responds.
         assert_eq!(t.receive(10, ack(0).window(0)), "");
         assert_eq!(t.receive(11, ack(0).window(0)), "");
         assert_eq!(t.receive(12, ack(0).window(0)), "dupacks:0");
-        // Lines 11 and 12: 3 + 5 would admit two new segments; the receive window admits none.
+        // Lines 11 and 12: 3 + 5 would permit two new segments; the receive window permits none.
         assert_eq!(t.receive(13, ack(0).window(0)), "");
         assert_eq!(t.receive(14, ack(0).window(0)), "");
         assert_eq!((t.ssthresh(), t.in_flight()), (3.0, 1.0));
@@ -74,7 +74,7 @@ fn draft_nishida_case_2_zero_window() {
 fn draft_nishida_case_3_lost_acks() {
     for full_ack in ALGORITHMS {
         let mut t = logged(full_ack, 6.0).start(100);
-        // Lines 7–9, two more are lost: 3 + 3 = 6 segments, and 6 are in flight.
+        // Lines 7–9; two more ACKs are lost. The window is 3 + 3 = 6 segments, and 6 are in flight.
         assert_eq!(t.receive(10, ack(0)), "");
         assert_eq!(t.receive(11, ack(0)), "");
         assert_eq!(t.receive(12, ack(0)), "dupacks:0");
@@ -95,7 +95,7 @@ fn the_algorithms_agree_where_something_is_outstanding() {
         for ms in 100..109 {
             t.receive(ms, ack(0));
         }
-        // Nine duplicate ACKs: 10 and 11 by limited transmit, then 5 − (12 − 9) = 2 more.
+        // There are nine duplicate ACKs. 10 and 11 are sent by limited transmit, and then 5 − (12 − 9) = 2 more.
         assert_eq!(t.in_flight(), 5.0);
         assert_eq!(t.sender().scoreboard().nxt(), 14_000);
         t.receive(200, ack(12));
@@ -104,14 +104,14 @@ fn the_algorithms_agree_where_something_is_outstanding() {
     let three = (3.0, "new:14".to_owned());
     assert_eq!(exit("alg2"), three);
     assert_eq!(exit("alg3"), three);
-    // Slow start in addition: 2 + 1 + 1.
+    // Slow start adds to the window: 2 + 1 + 1.
     assert_eq!(exit("alg1"), (4.0, "new:14 new:15".to_owned()));
-    // Half the window, and 1/cwnd.
+    // The window is half of the previous one, plus 1/cwnd.
     assert_eq!(exit("keep"), (5.2, "new:14 new:15 new:16".to_owned()));
 }
 
-/// Returns a timeline with twelve segments in flight, 0, 3 and 5 lost; nine duplicate ACKs, two of which limited
-/// transmit answers.
+/// Returns a timeline with twelve segments in flight, of which 0, 3 and 5 are lost. There are nine duplicate ACKs, and
+/// limited transmit sends a segment for each of the first two.
 fn three_losses(setup: Setup) -> Timeline {
     let mut t = setup.window(12.0).start(1000);
     assert_eq!(t.receive(100, ack(0)), "limited:12");
@@ -120,7 +120,7 @@ fn three_losses(setup: Setup) -> Timeline {
     for ms in 103..109 {
         t.receive(ms, ack(0));
     }
-    // 14 segments sent, nine of them known to have arrived, a window of 6: one more was sent.
+    // 14 segments were sent, and nine of them are known to have arrived. The window of 6 permitted one more.
     assert_eq!(t.sender().scoreboard().nxt(), 15_000);
     assert_eq!((t.cwnd(), t.in_flight()), (6.0, 6.0));
     t
@@ -129,18 +129,19 @@ fn three_losses(setup: Setup) -> Timeline {
 #[test]
 fn each_partial_ack_repairs_one_loss_and_keeps_the_window_full() {
     let mut t = three_losses(Setup::new(entry()));
-    // 12, 13 and 14 arrive: three more duplicate ACKs.
+    // 12 and 13 arrive: two more duplicate ACKs.
     assert_eq!(t.receive(200, ack(0)), "new:15");
     assert_eq!(t.receive(201, ack(0)), "new:16");
-    // Partial: 3 acknowledged, one added back. Flight and inflation shrink by the same amount, except for that.
+    // Partial ACK: 3 segments are acknowledged, and one is added back. Otherwise FlightSize and the inflation shrink by
+    // the same amount.
     assert_eq!(t.receive(202, ack(3)), "partial:3 new:17");
     assert_eq!((t.cwnd(), t.in_flight()), (6.0, 6.0));
     assert_eq!(t.receive(208, ack(3)), "new:18");
     assert_eq!(t.receive(302, ack(5)), "partial:5 new:19");
     assert_eq!(t.sender().stats().loss_events, 1);
-    // `recover` is 14: 13 is still partial, although nothing below 14 is missing any more.
+    // `recover` is 14, so the ACK of 13 is still partial, although nothing below 14 is missing any more.
     assert_eq!(t.receive(303, ack(13)), "partial:13 new:20");
-    // Full: seven are in flight, alg3 admits eight, the window six.
+    // Full ACK: seven segments are in flight, alg3 permits eight, and the window is six.
     assert_eq!(t.receive(400, ack(14)), "");
     assert_eq!((t.cwnd(), t.in_flight()), (6.0, 7.0));
     assert_eq!(t.sender().stats().timeouts, 0);
@@ -151,7 +152,7 @@ fn a_partial_ack_of_less_than_a_segment_adds_nothing_back() {
     let mut t = three_losses(Setup::new(entry()));
     let mut half = ack(0);
     half.0.ack.0 += 500;
-    // Flight and inflation both fall by 500: the bytes in flight do not change, and nothing new fits.
+    // FlightSize and the inflation both fall by 500 bytes: the bytes in flight do not change, and no new segment fits.
     assert_eq!(t.receive(202, half), "partial:0");
     assert_eq!(t.in_flight(), 6.0);
 }
@@ -163,7 +164,8 @@ fn the_ack_that_ends_a_recovery_restarts_the_timer() {
             .set("variant", variant)
             .window(6.0)
             .start(100);
-        // The first two release a segment each, and so do the last ones: those are outstanding when the recovery ends.
+        // The first two duplicate ACKs permit one segment each, and so do the last ones. These segments are outstanding
+        // when the recovery ends.
         for at in 100..107 {
             t.receive(at, ack(0));
         }
@@ -182,7 +184,7 @@ fn the_impatient_variant_gives_up_and_the_steady_one_continues() {
         assert_eq!(t.rto_at(), Some(first), "{variant}");
         t.receive(400, ack(5));
         assert_eq!(t.rto_at(), Some(second), "{variant}");
-        // The next ACK would arrive at 1300.
+        // The next ACK would arrive at 1300 ms.
         let gives_up = t.wait(1299) == "rto:5";
         assert_eq!(gives_up, variant == "impatient");
     }
@@ -196,13 +198,13 @@ fn after_a_timeout_duplicates_at_recover_are_not_trusted() {
             .window(6.0)
             .start(100);
         assert_eq!(t.wait(1000), "rto:0");
-        // Everything had arrived: SND.NXT was 6 at the timeout, and 6 is no more than `recover`.
+        // Everything had arrived: SND.NXT was 6 at the timeout, and an ACK of 6 is not beyond `recover`.
         assert_eq!(t.receive(1100, ack(6)), "new:6 new:7");
         t.receive(1200, ack(6));
         t.receive(1201, ack(6));
         assert_eq!(t.receive(1202, ack(6)), words, "careful={careful}");
     }
-    // One segment further, both accept them.
+    // One segment further, duplicate ACKs are accepted.
     let mut t = Setup::new(entry()).window(6.0).start(100);
     t.wait(1000);
     t.receive(1100, ack(6));
@@ -214,7 +216,7 @@ fn after_a_timeout_duplicates_at_recover_are_not_trusted() {
 
 #[test]
 fn deflation_beyond_the_inflation_ends_with_the_recovery_or_does_not() {
-    // Of eleven duplicate ACKs only three arrive, so the partial ACK covers more than they reported.
+    // Only three of eleven duplicate ACKs arrive, so the partial ACK covers more segments than they reported.
     let start = |deflation| {
         let mut t = Setup::new(entry())
             .set("deflation", deflation)
@@ -246,7 +248,7 @@ fn in_ns2_an_ack_releases_two_new_segments_at_most() {
         for ms in 100..110 {
             t.receive(ms, ack(0));
         }
-        // Ten were everything there was to send; the application writes more.
+        // The ten segments were all the data; now the application writes more.
         t.write(100).to_owned()
     };
     assert_eq!(partial(Dialect::Ns2).split(' ').count(), 2);
@@ -302,7 +304,7 @@ fn in_ns2_the_full_ack_starts_from_ssthresh_and_not_from_half_a_window_of_three(
     assert_eq!(exit("alg1", "ssthresh"), 2.0);
     assert_eq!(exit("alg2", "ssthresh"), 1.0);
     assert_eq!(exit("alg3", "ssthresh"), 2.0);
-    // The other reading: one segment is sent, which alg3 is meant to prevent.
+    // With the other reading, one segment is sent, which alg3 is meant to prevent.
     assert_eq!(exit("alg1", "cwnd"), 2.0);
     assert_eq!(exit("alg2", "cwnd"), 1.0);
     assert_eq!(exit("alg3", "cwnd"), 1.5);

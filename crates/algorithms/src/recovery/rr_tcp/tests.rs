@@ -4,14 +4,14 @@ use crate::congestion::reno;
 use crate::recovery::adversary;
 use crate::testing::{Setup, Timeline, ack};
 
-/// Returns a timeline with twenty segments at once, of which the first is acknowledged: the RTT is 100 ms.
+/// Returns a timeline with twenty segments sent at once; the first is acknowledged, and the RTT is 100 ms.
 fn start(setup: Setup) -> Timeline {
     let mut t = setup.window(20.0).ssthresh(2.0).start(100);
     t.receive(100, ack(1));
     t
 }
 
-/// 2 and 3 overtake 1, which then arrives: it was late by two segments, below the threshold.
+/// Segments 2 and 3 overtake 1, which then arrives. It was late by two segments, which is below the threshold.
 #[test]
 fn reordering_below_the_threshold_leaves_it() {
     let mut t = start(Setup::new(entry()));
@@ -25,7 +25,7 @@ fn reordering_below_the_threshold_leaves_it() {
 
 #[test]
 fn a_segment_as_late_as_one_before_is_not_lost_again() {
-    // 2 to 6 overtake 1: there are five duplicate ACKs, and 1 arrives 2 ms after it was retransmitted. Only a DSACK
+    // 2 to 6 overtake 1: there are five duplicate ACKs, and 1 arrives shortly after it was retransmitted. Only a DSACK
     // shows that the first transmission arrived.
     let mut t = start(Setup::new(entry()));
     for (ms, end) in (101..106).zip(3..) {
@@ -34,7 +34,7 @@ fn a_segment_as_late_as_one_before_is_not_lost_again() {
     t.receive(106, ack(7));
     t.receive(204, ack(21).sack(1, 2));
     let before = t.sender().stats().retransmissions;
-    // Five more are no loss now, the sixth is one.
+    // Now five duplicate ACKs show no loss, but the sixth does.
     let edge = t.sender().scoreboard().una() as u32 / 1000;
     for (ms, end) in (300..305).zip(edge + 2..) {
         t.receive(ms, ack(edge).sack(edge + 1, end));
@@ -49,7 +49,8 @@ fn a_segment_as_late_as_one_before_is_not_lost_again() {
 
 #[test]
 fn the_threshold_is_a_percentile() {
-    // Nine segments were late by one, one by ten: nine tenths would have caused no alarm below two.
+    // Nine segments were late by one, and one by ten: nine tenths would have caused no false alarm with a threshold of
+    // two.
     let threshold = |share| {
         let mut lateness = Lateness::new(share, 3, 300);
         for _ in 0..9 {
@@ -70,7 +71,7 @@ fn the_threshold_has_a_bound() {
 
 #[test]
 fn a_spurious_cut_is_undone() {
-    // Linux's controls do so.
+    // Linux's controls undo it.
     let setup = Setup::new(entry()).dialect(Dialect::Linux);
     let mut t = start(setup.controlled_by(reno::entry()));
     for (ms, end) in (101..106).zip(3..) {

@@ -1,8 +1,8 @@
-//! `IsLost` of RFC 6675 §4, kept incrementally.
+//! `IsLost` of RFC 6675 §4, computed incrementally.
 //!
-//! A segment is lost once `DupThresh` separate runs of sacked segments lie above it, or more than `(DupThresh − 1) ·
-//! SMSS` sacked bytes. Higher up both counts can only be smaller, so the lost segments are exactly the unsacked ones
-//! below one boundary; and both can only rise as SACKs arrive, so the boundary only moves up.
+//! A segment is lost once `DupThresh` separate runs of sacked segments, or more than `(DupThresh − 1) · SMSS` sacked
+//! bytes, lie above it. For a higher segment, both counts can only be smaller. The lost segments are therefore exactly
+//! the unsacked ones below one boundary. Both counts can only increase as SACKs arrive, so the boundary only moves up.
 
 use alloc::collections::VecDeque;
 
@@ -11,15 +11,15 @@ use dupack_tcp::scoreboard::{DeliveredBy, Reported, Scoreboard, SegmentId};
 
 use super::super::hole_cursor::HoleCursor;
 
-/// Boundary below which everything that is not sacked is lost.
+/// Boundary below which all segments that are not sacked are lost.
 ///
-/// Amortised O(1): a segment is marked once when it is sacked and passed once by the boundary.
+/// Amortised O(1): a segment is marked once when it is sacked, and the boundary passes it once.
 #[derive(Debug)]
 pub(super) struct LostBelow {
-    /// Cursor on the first unsacked segment that is not lost.
+    /// Cursor at the first unsacked segment that is not lost.
     boundary: HoleCursor,
-    /// One entry per segment from the boundary on, `true` if it is sacked, up to the last sacked one. The scoreboard
-    /// shows the state after a whole ACK, and runs must be joined one segment at a time.
+    /// One entry per segment from the boundary up to the last sacked one, `true` if the segment is sacked. The
+    /// scoreboard shows only the state after a whole ACK, but runs must be joined one segment at a time.
     sacked: VecDeque<bool>,
     /// Number of runs of `true` in `sacked`.
     runs: u64,
@@ -51,12 +51,12 @@ impl LostBelow {
         self.resize(dup_threshold, smss);
     }
 
-    /// Takes an ACK.
+    /// Processes an ACK.
     pub(super) fn on_ack(&mut self, ack: &AckFacts<'_>, board: &Scoreboard) {
         let before = self.boundary.id();
         self.boundary.on_ack(ack, board);
         if self.sacked.is_empty() && ack.sacked_bytes == 0 {
-            // Nothing is sacked from the boundary on: nothing is lost, and nothing has to be forgotten.
+            // Nothing from the boundary on is sacked, so nothing is lost, and no entries have to be removed.
             return;
         }
         for _ in before.0..self.boundary.id().0 {
@@ -70,14 +70,14 @@ impl LostBelow {
         self.rise(board);
     }
 
-    /// Takes everything outstanding for lost (RFC 6675 §5.1).
+    /// Considers everything outstanding lost (RFC 6675 §5.1).
     pub(super) fn lose_everything(&mut self, board: &Scoreboard) {
         self.boundary.leap_to_end(board);
         self.sacked.clear();
         self.runs = 0;
     }
 
-    /// Judges everything outstanding anew, by the present SACKs.
+    /// Computes the boundary again for everything outstanding, from the current SACKs.
     pub(super) fn start_over(&mut self, board: &Scoreboard) {
         self.boundary.rewind(board);
         self.sacked.clear();
@@ -95,12 +95,12 @@ impl LostBelow {
         self.rise(board);
     }
 
-    /// Returns `true` if `id`, which is not sacked, is lost.
+    /// Returns `true` if the segment `id`, which must not be sacked, is lost.
     pub(super) fn contains(&self, id: SegmentId) -> bool {
         id < self.boundary.id()
     }
 
-    /// Returns the bytes neither sacked nor lost (`SetPipe`, rule a).
+    /// Returns the bytes that are neither sacked nor lost (`SetPipe`, rule a).
     pub(super) fn not_lost_bytes(&self, board: &Scoreboard) -> u64 {
         self.boundary.missing_above(board)
     }

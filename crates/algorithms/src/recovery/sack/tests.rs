@@ -3,8 +3,8 @@ use crate::catalog::{Dialect, Value, typed};
 use crate::recovery::storm::{SackedSegments, build, storm};
 use crate::testing::{SMSS, Setup, ack, agrees_with_ns2};
 
-/// RFC 6675 to the letter: no state but the scoreboard and the RFC's own variables, everything computed from scratch at
-/// each question, and compared with the recovery's answers.
+/// Literal implementation of RFC 6675: it has only the scoreboard and the RFC's own variables, computes everything from
+/// scratch for each call, and compares the results with those of the recovery.
 #[derive(Debug)]
 struct Literal {
     subject: Rfc6675,
@@ -12,7 +12,7 @@ struct Literal {
     high_rxt: u64,
     /// `RescueRxt`, as the offset after it.
     rescue_rxt: u64,
-    /// End of what was outstanding at the last timeout, which is lost.
+    /// End of the data that was outstanding at the last timeout; this data is lost.
     lost_by_rto: u64,
 }
 
@@ -64,7 +64,7 @@ impl Literal {
         pipe
     }
 
-    /// `NextSeg` (§4), during loss recovery and after its fast retransmit.
+    /// `NextSeg` (§4), during loss recovery and after the fast retransmit.
     fn next_seg(&self, view: &View<'_>) -> Option<Next> {
         let board = view.scoreboard;
         let missing = |s: &dupack_tcp::scoreboard::Segment| s.reported == Reported::Missing;
@@ -87,7 +87,7 @@ impl Literal {
             return retransmit(id, SendReason::HoleFill);
         }
         let (id, _) = segments().filter(|(_, s)| missing(s)).last()?;
-        // A segment that cannot be sent need not be found.
+        // A segment that cannot be sent is not searched for.
         let room = view.window.whole_bytes() >= self.pipe(board) + u64::from(SMSS);
         if board.una() > self.rescue_rxt && room {
             return retransmit(id, SendReason::Rescue);
@@ -208,7 +208,7 @@ fn two_limited_transmits_then_the_fast_retransmit_then_as_the_pipe_permits() {
 #[test]
 fn a_first_segment_that_is_lost_needs_no_third_duplicate() {
     let mut t = Setup::new(entry()).window(8.0).start(100);
-    // One ACK, but three segments above: those before it were lost.
+    // There is only one ACK, because those before it were lost, but it reports three segments above 0.
     assert_eq!(t.receive(100, ack(0).sack(1, 4)), "sacked:0");
 }
 
@@ -226,7 +226,7 @@ fn an_advancing_ack_with_news_is_a_duplicate() {
 #[test]
 fn without_new_data_it_fills_holes_and_rescues_the_tail() {
     let mut t = Setup::new(entry()).window(10.0).start(10);
-    // 0, 4 and 9 are lost.
+    // Segments 0, 4 and 9 are lost.
     assert_eq!(t.receive(100, ack(0).sack(1, 4)), "sacked:0");
     t.receive(101, ack(0).sack(1, 4).sack(5, 6));
     assert_eq!(t.receive(102, ack(0).sack(1, 4).sack(5, 7)), "");
@@ -238,7 +238,7 @@ fn without_new_data_it_fills_holes_and_rescues_the_tail() {
     assert_eq!(t.sender().stats().timeouts, 0);
 
     let mut t = Setup::new(entry()).window(8.0).start(8);
-    // 0 and 5 are lost.
+    // Segments 0 and 5 are lost.
     assert_eq!(t.receive(100, ack(0).sack(1, 4)), "sacked:0");
     t.receive(101, ack(0).sack(1, 5));
     assert_eq!(t.receive(102, ack(0).sack(1, 5).sack(6, 7)), "fill:5");
@@ -251,7 +251,7 @@ fn a_timeout_keeps_the_sacks_and_forbids_a_recovery_until_all_is_covered() {
     assert_eq!(t.wait(1300), "rto:0");
     assert_eq!(t.receive(1400, ack(1).sack(4, 6)), "rto:1 rto:2");
     assert_eq!(t.receive(1500, ack(2).sack(4, 6)), "rto:3 rto:6");
-    // Duplicate ACKs with new sacked data, below RecoveryPoint: no recovery.
+    // These are duplicate ACKs with new sacked data, below RecoveryPoint: no recovery begins.
     t.receive(1501, ack(2).sack(4, 7));
     t.receive(1502, ack(2).sack(4, 8));
     t.receive(1503, ack(2).sack(4, 9));
@@ -272,9 +272,9 @@ fn the_careful_timer_restarts_with_each_retransmission() {
     }
 }
 
-/// Seven of eleven packets are lost: the count of the pipe does not fall to the window, and the timer must help. With
-/// two segments retransmitted per partial ACK, as in the Momentary paper's figure 3(b), the timer runs on from the
-/// first of these, and still expires before the last.
+/// Seven of eleven packets are lost: the counted pipe does not fall to the window, and the timer must help. With two
+/// segments retransmitted per partial ACK, as in the Momentary paper's figure 3(b), the timer is not restarted after
+/// the first partial ACK, and still expires before the last one.
 #[test]
 fn fall_and_floyds_sends_the_same_packets_as_ns2() {
     agrees_with_ns2(Setup::new(entry()), "sack");

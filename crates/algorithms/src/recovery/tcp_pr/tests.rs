@@ -2,7 +2,7 @@ use super::*;
 use crate::recovery::adversary;
 use crate::testing::{Setup, Timeline, ack};
 
-/// Returns a timeline with eight segments at once, of which the first is acknowledged: the longest RTT is 100 ms.
+/// Returns a timeline with eight segments sent at once; the first is acknowledged, and the maximum RTT is 100 ms.
 fn start() -> Timeline {
     let mut t = Setup::new(entry()).window(8.0).ssthresh(2.0).start(100);
     assert_eq!(t.receive(100, ack(1)), "new:8");
@@ -22,7 +22,7 @@ fn no_number_of_duplicate_acks_makes_a_loss() {
 
 #[test]
 fn a_segment_in_flight_for_three_of_the_longest_round_trips_is_lost() {
-    // 1 left at 0 ms, and the longest round trip was 107 ms.
+    // 1 was sent at 0 ms, and the maximum round-trip time was 107 ms.
     let mut t = start();
     for (ms, end) in (101..108).zip(3..) {
         t.receive(ms, ack(1).sack(2, end));
@@ -31,7 +31,7 @@ fn a_segment_in_flight_for_three_of_the_longest_round_trips_is_lost() {
     t.wait(330);
     let stats = t.sender().stats();
     assert_eq!((stats.loss_events, stats.timeouts), (1, 0));
-    // It is retransmitted as soon as the halved window has room.
+    // 1 is retransmitted as soon as the halved window permits it.
     let mut sent = alloc::string::String::new();
     for (ms, end) in (331..336).zip(10..) {
         sent += t.receive(ms, ack(1).sack(2, end));
@@ -41,7 +41,7 @@ fn a_segment_in_flight_for_three_of_the_longest_round_trips_is_lost() {
 
 #[test]
 fn losses_of_segments_in_flight_together_are_one_event() {
-    // All but the first two and the last of a window are lost: found one after the other.
+    // All segments of a window except the first two and the last are lost. The losses are detected one after the other.
     let mut t = start();
     t.receive(101, ack(1).sack(7, 8));
     t.wait(590);
@@ -59,8 +59,8 @@ fn every_transfer_ends() {
 
 #[test]
 fn a_peer_that_is_gone_is_not_flooded() {
-    // The bound is 300 ms. Nothing is acknowledged any more: the bound retransmits each segment once, and then the
-    // retransmission timer does, which backs off.
+    // The bound is 300 ms. Nothing is acknowledged any more: the bound retransmits each segment once; after that, only
+    // the retransmission timer does, which backs off.
     let mut t = start();
     for second in 1..=60 {
         t.wait(second * 1000);

@@ -1,12 +1,12 @@
-//! The draft's example test cases, one test for each, by their headings (§10).
+//! The draft's example test cases, one test for each, named after their headings (§10).
 
 use super::*;
 use crate::congestion::bottleneck::{Feed, Policer};
 
-/// Milliseconds of a round trip on the path without a queue.
+/// Round-trip time of the path without a queue, in milliseconds.
 const ROUND: u64 = 41;
 
-/// Runs as long as `what` holds every millisecond, for at most `most` milliseconds.
+/// Runs in steps of 1 ms while `what` returns `true`, for at most `most` milliseconds.
 fn run_while(w: &mut World, most: u64, mut what: impl FnMut(&Bbr) -> bool) {
     let end = w.millis() + most;
     while w.millis() < end && what(&w.bbr()) {
@@ -14,14 +14,14 @@ fn run_while(w: &mut World, most: u64, mut what: impl FnMut(&Bbr) -> bool) {
     }
 }
 
-/// Returns the rate delivered in the next `ms` milliseconds, in bytes per second.
+/// Returns the delivery rate of the next `ms` milliseconds, in bytes per second.
 fn rate_over(w: &mut World, ms: u64) -> f64 {
     let from = w.bbr().sampler.delivered;
     w.run_until(w.millis() + ms);
     (w.bbr().sampler.delivered - from) as f64 * 1000.0 / ms as f64
 }
 
-/// Returns a flow in `state`, for the first time.
+/// Returns a simulation that has just entered `state` for the first time.
 fn world_in(state: State) -> World {
     let mut w = World::new();
     w.run_until_state(state);
@@ -48,7 +48,8 @@ fn exiting_startup_on_bandwidth_plateau() {
 /// §10.2
 #[test]
 fn exiting_startup_on_loss_when_application_limited() {
-    // 800 kB/s of 1000: the application limits every sample. Every fourth segment is lost.
+    // The application writes 800 kB/s on a path of 1000 kB/s, so every sample is application-limited. Later, every
+    // fourth segment is lost.
     let mut w = World::dripping(Duration::from_micros(1250));
     w.run_until(2000);
     let before = w.bbr();
@@ -59,7 +60,7 @@ fn exiting_startup_on_loss_when_application_limited() {
     run_while(&mut w, 5000, |bbr| bbr.state == Startup);
     let bbr = w.bbr();
     assert!(bbr.full_pipe.now && bbr.full_pipe.reached);
-    // So little is in flight that the same ACK finds Drain finished.
+    // Little is in flight, so the ACK that ends Startup may also end Drain.
     assert_eq!(bbr.drain_start_round, bbr.rounds.count);
     assert!(bbr.state == Drain || bbr.state.is_probe_bw());
     assert!(bbr.inflight_longterm >= bbr.bdp() && bbr.inflight_longterm.is_finite());
@@ -80,7 +81,7 @@ fn exiting_drain_based_on_inflight() {
     assert!(w.bbr().rounds.count <= began + 3);
 }
 
-/// §10.4. With a tenth less than measured the queue would drain in time here, so the rate halves.
+/// §10.4. The path's rate is halved. If it fell by only a tenth, the queue would drain before the time limit.
 #[test]
 fn exiting_drain_based_on_time() {
     let mut w = world_in(Drain);
@@ -113,7 +114,8 @@ fn exiting_probe_up_on_bandwidth_plateau() {
 #[test]
 fn exiting_probe_up_on_loss_when_application_limited() {
     let mut w = world_in(ProbeBwUp);
-    // Half of the rate, as soon as the written data has left.
+    // The application writes at half of the path's rate. This limits the sender once the data that was already written
+    // has been sent.
     w.feed = Feed::Drip(Duration::from_millis(2));
     run_while(&mut w, 1000, |bbr| {
         bbr.sampler.supply() == Supply::Ample || bbr.in_flight > 30_000
@@ -123,7 +125,7 @@ fn exiting_probe_up_on_loss_when_application_limited() {
     w.run_until_state(ProbeBwDown);
     let bbr = w.bbr();
     assert!(bbr.cycle.prev_probe_too_high && !bbr.full_pipe.now);
-    // The application's data in flight is no bound on the path's capacity.
+    // Application-limited data in flight does not show the capacity of the path, so no bound is set.
     assert!(bbr.inflight_longterm.is_infinite());
 }
 
@@ -139,7 +141,7 @@ fn never_exiting_probe_up_or_startup_when_application_limited_with_no_loss() {
     w.feed = Feed::Drip(Duration::from_millis(20));
     let states = w.states().len();
     w.run_until(w.millis() + 10_000);
-    // Only the round-trip time ends it, for a ProbeRTT.
+    // Only a ProbeRTT may end ProbeUP.
     let after = &w.states()[states..];
     assert!(after.first().is_none_or(|&s| s == ProbeRtt), "{after:?}");
 }
@@ -160,11 +162,12 @@ fn exiting_probe_down_on_inflight() {
     assert_eq!(w.bbr().state, ProbeBwCruise);
 }
 
-/// §10.9. The pace of DOWN is 0.891 of what was measured, the path's rate 0.8.
+/// §10.9. In DOWN, the pacing rate is 0.891 of the measured bandwidth, but the path's rate falls to 0.8 of it, so the
+/// queue does not drain.
 #[test]
 fn exiting_probe_down_after_max_time() {
     let mut w = world_in(ProbeBwUp);
-    // Before Reno's time scale, which is 41 round trips here, and before a ProbeRTT.
+    // The wait ends before Reno's time scale (41 round trips here) and before the next ProbeRTT.
     w.control().constants.probe_wait = Duration::from_millis(200);
     w.control().constants.probe_wait_spread = Duration::from_millis(100);
     w.run_until_state(ProbeBwDown);
@@ -197,7 +200,7 @@ fn entering_and_exiting_probe_rtt() {
             "{lasted}"
         );
         assert_eq!(w.bbr().min_rtt.secs(), Some(0.041));
-        // Low samples in it have not lowered the estimate, and sending continues.
+        // Low bandwidth samples during ProbeRTT do not lower the estimate, and the sender continues at the full rate.
         assert!(close(w.bbr().max_bw.max(), RATE, 0.02));
         assert!(rate_over(&mut w, 500) > 0.9 * RATE);
     }
@@ -223,14 +226,14 @@ fn skipping_probe_rtt_due_to_application_limited_sending() {
     assert!(!w.states()[states..].contains(&ProbeRtt));
 }
 
-/// §10.12. ACKs come every 30 ms only.
+/// §10.12. ACKs arrive only every 30 ms.
 #[test]
 fn achieving_expected_startup_bandwidth_on_a_link_with_aggregation() {
     let mut w = World::new();
     w.path.ack_slot = Duration::from_millis(30);
     w.run_until_state(Drain);
     let bbr = w.bbr();
-    // The bursts show at most the rate at which Startup sent them.
+    // Bursts of ACKs raise the bandwidth estimate at most to the rate at which Startup sent the segments.
     let bw = bbr.max_bw.max();
     assert!((RATE..1.5 * RATE).contains(&bw), "{bw}");
     assert!(bbr.aggregation.extra_acked() > 10_000.0);
@@ -249,7 +252,8 @@ fn achieving_expected_cruise_bandwidth_on_a_link_with_aggregation() {
     assert!(bbr.cwnd > 2.0 * bbr.bdp());
     let rate = rate_over(&mut w, 1000);
     assert!(rate > 0.95 * RATE, "{rate}");
-    // A burst of 30 segments, a silence, and then an ACK per round trip: ten of these remember it.
+    // After a burst of 30 segments, one segment is acknowledged per round trip. The filter remembers the burst for nine
+    // more round trips and forgets it in the tenth.
     let mut bbr = settled(ProbeBwCruise);
     let mut acked = |ms, newly_acked| {
         bbr.now += Duration::from_millis(ms);
@@ -267,7 +271,7 @@ fn achieving_expected_cruise_bandwidth_on_a_link_with_aggregation() {
     assert_eq!(acked(ROUND, 1000), 1000.0);
 }
 
-/// §10.14. 8 kB/s, 125 ms per segment, and a negligible delay.
+/// §10.14. The path has 8 kB/s, which is 125 ms per segment, and a negligible delay.
 #[test]
 fn correctly_managing_sub_packet_bdps() {
     let mut w = World::new();
@@ -289,7 +293,7 @@ fn correctly_managing_sub_packet_bdps() {
 /// §10.15
 #[test]
 fn increasing_bandwidth_10x_and_ensuring_full_bandwidth_is_reached() {
-    // A bound that an earlier probe found, and then ten times the bandwidth.
+    // An earlier probe has set a finite bound. Then the bandwidth increases tenfold.
     let mut w = world_in(ProbeBwUp);
     w.path.drop_every = Some(10);
     w.run_until_state(ProbeBwDown);
@@ -297,7 +301,7 @@ fn increasing_bandwidth_10x_and_ensuring_full_bandwidth_is_reached() {
     let bound = w.bbr().inflight_longterm;
     assert!(bound.is_finite());
     w.path.service = Duration::from_micros(100);
-    // After the cautious probe follows one that raises the bound: by 1, 2, 4, … segments a round trip.
+    // The next probe is cautious. The probe after it raises the bound by 1, 2, 4, … segments per round trip.
     run_while(&mut w, 20_000, |bbr| {
         bbr.state != ProbeBwUp || bbr.cycle.prev_probe_too_high
     });
@@ -310,7 +314,7 @@ fn increasing_bandwidth_10x_and_ensuring_full_bandwidth_is_reached() {
         bbr.state == ProbeBwUp
     });
     let steps: Vec<f64> = bounds.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    // A little more than twice as much each time, as the window grows within a round trip, too.
+    // Each step is about twice the previous one, or a little more because the window also grows within a round trip.
     assert!(steps.len() >= 7, "{steps:?}");
     for pair in steps[2..steps.len() - 1].windows(2) {
         let factor = pair[1] / pair[0];
@@ -328,11 +332,11 @@ fn decreasing_bandwidth_10x_and_ensuring_max_bandwidth_adapts_down() {
     w.path.service = Duration::from_millis(10);
     w.path.buffer = 20;
     let cycle = w.bbr().cycle.count;
-    // Short-term first: each round trip with loss takes 0.7.
+    // First, the short-term bandwidth falls: each round trip with a loss multiplies it by 0.7.
     run_while(&mut w, 5000, |bbr| bbr.bw_shortterm >= 0.5 * RATE);
     assert!(w.bbr().bw < 0.5 * RATE && close(w.bbr().max_bw.max(), RATE, 0.02));
     assert!(w.bbr().cycle.count <= cycle + 1);
-    // Then, when two cycles have passed, the maximum.
+    // Then, after two cycles, the maximum bandwidth falls as well.
     run_while(&mut w, 60_000, |bbr| bbr.cycle.count < cycle + 3);
     w.run_until(w.millis() + 5000);
     assert!(
@@ -342,7 +346,7 @@ fn decreasing_bandwidth_10x_and_ensuring_max_bandwidth_adapts_down() {
     );
 }
 
-/// §10.17. 4 MB/s, policed to 1 MB/s with a bucket of 50 segments.
+/// §10.17. The path has 4 MB/s, policed to 1 MB/s with a bucket of 50 segments.
 #[test]
 fn handling_token_bucket_policers() {
     let mut w = World::new();
@@ -363,7 +367,7 @@ fn handling_token_bucket_policers() {
     assert!(lost < 0.05, "{lost}");
 }
 
-/// §10.18. In UP three segments are late by 100 ms, and arrive after their repair.
+/// §10.18. In UP, three segments are delayed by 100 ms and arrive after their retransmissions.
 #[test]
 fn handling_spurious_fast_recovery() {
     let mut w = world_in(ProbeBwUp);
@@ -387,7 +391,7 @@ fn handling_spurious_fast_recovery() {
     assert_eq!(w.bbr().state, ProbeBwUp);
 }
 
-/// §10.19. In UP nothing crosses the path for 1.5 s: the timer expires, and nothing was lost.
+/// §10.19. In UP, the path is stalled for 1.5 s: the retransmission timer expires although nothing is lost.
 #[test]
 fn handling_spurious_rto_recovery() {
     let mut w = world_in(ProbeBwUp);
@@ -413,14 +417,14 @@ fn handling_spurious_rto_recovery() {
     assert!(rate_over(&mut w, 1000) > 0.9 * RATE);
 }
 
-/// §10.20. A segment every 20 ms keeps two or three in flight and never fills the pipe.
+/// §10.20. A segment every 20 ms keeps two or three segments in flight and never fills the pipe.
 #[test]
 fn entering_and_exiting_probe_rtt_during_startup() {
     let mut w = World::dripping(Duration::from_millis(20));
     w.run_until_state(ProbeRtt);
     assert!(!w.bbr().full_pipe.reached);
     w.run_until_state(Startup);
-    // It finds the bandwidth when there is data to send.
+    // BBR finds the bandwidth once the application has enough data to send.
     w.feed = Feed::Ample;
     w.run_until_state(Drain);
     assert!(close(w.bbr().max_bw.max(), RATE, 0.02));
@@ -435,7 +439,7 @@ fn handling_loss_during_probe_up_after_inflight_longterm_is_set() {
     w.path.drop_every = None;
     let first = w.bbr().inflight_longterm;
     assert!((0.7 * BDP..1.5 * BDP).contains(&first), "{first}");
-    // The next one is cautious; the one after it is not.
+    // The next probe is cautious; the probe after it is not.
     run_while(&mut w, 20_000, |bbr| {
         bbr.state != ProbeBwUp || bbr.cycle.prev_probe_too_high
     });
@@ -446,7 +450,7 @@ fn handling_loss_during_probe_up_after_inflight_longterm_is_set() {
     let bbr = w.bbr();
     assert!(bbr.cycle.prev_probe_too_high && !bbr.cycle.is_bw_probe_sample);
     assert!(!bbr.full_pipe.now);
-    // The bound falls to Beta at most.
+    // The bound does not fall below Beta (0.7) times the target flight.
     let least = 0.7 * before.target_inflight();
     assert!(
         (0.99 * least..before.inflight_longterm).contains(&bbr.inflight_longterm),
@@ -470,7 +474,7 @@ fn handling_application_limited_sending_during_probe_refill() {
     w.run_until(w.millis() + 10 * ROUND);
     assert_eq!(w.bbr().sampler.supply(), Supply::AppLimited);
     assert!(close(w.bbr().max_bw.max(), max_bw, 0.01));
-    // With data again, the probe ends as usual.
+    // When the application has data again, the probe ends as usual.
     w.feed = Feed::Ample;
     run_while(&mut w, 3000, |bbr| bbr.state != ProbeBwDown);
     assert!(close(w.bbr().max_bw.max(), RATE, 0.02));

@@ -1,9 +1,9 @@
-//! The formulas, one by one.
+//! Tests of the individual formulas.
 
 use super::*;
 use crate::congestion::delivery_rate::Supply;
 
-/// Returns a control without a connection, in `mode` for a long time, with a model of the path.
+/// Returns a control without a connection that has been in `mode` for a long time, with a model of the path.
 fn settled(mode: Mode) -> BbrV1 {
     let mut bbr = BbrV1::fresh();
     bbr.begun = true;
@@ -20,7 +20,7 @@ fn settled(mode: Mode) -> BbrV1 {
     bbr
 }
 
-/// Returns a sample of `rate`, of a segment that left when `prior_delivered` bytes had been delivered.
+/// Returns a sample of `rate`, of a segment that was sent when `prior_delivered` bytes had been delivered.
 fn sample(rate: f64, prior_delivered: u64) -> RateSample {
     RateSample {
         delivery_rate: rate,
@@ -36,23 +36,23 @@ fn sample(rate: f64, prior_delivered: u64) -> RateSample {
 #[test]
 fn the_window_has_room_for_three_bursts_and_is_even() {
     let mut bbr = settled(Mode::ProbeBw);
-    // 41 and 3 · 2 are 47.
+    // 41 and 3 · 2 are 47, rounded up to 48.
     assert_eq!(bbr.inflight(RATE, 1.0), 48.0);
     assert_eq!(bbr.inflight(RATE, 2.0), 88.0);
-    // Two more in the phase that probes.
+    // The probing phase adds two segments.
     bbr.cycle.phase = 0;
     assert_eq!(bbr.inflight(RATE, 1.0), 50.0);
     bbr.cycle.phase = 2;
-    // A slow pace: bursts of one below 1.2 Mbit/s, which are 150,000 B/s.
+    // Below 1.2 Mbit/s, which are 150,000 B/s, a burst has one segment.
     bbr.pacing_rate = 149_999.0;
     assert_eq!(bbr.inflight(RATE, 1.0), 44.0);
-    // A fast one: 20,480,000/1024 are 20 segments.
+    // At this high rate, a burst has 20,480,000/1024 bytes, which are 20 segments.
     bbr.pacing_rate = 20_480_000.0;
     assert_eq!(bbr.inflight(RATE, 1.0), 102.0);
-    // 64 KiB at most.
+    // A burst has at most 64 KiB.
     bbr.pacing_rate = 1e9;
     assert_eq!(bbr.burst(), 65.0);
-    // Without a round-trip time it is the initial window of ten.
+    // Without a round-trip time, the initial window of ten segments is used.
     bbr.min_rtt.value = None;
     bbr.pacing_rate = 0.0;
     assert_eq!(bbr.inflight(RATE, 2.0), 14.0);
@@ -62,7 +62,7 @@ fn the_window_has_room_for_three_bursts_and_is_even() {
 fn the_volume_is_rounded_up_to_segments() {
     let mut bbr = settled(Mode::ProbeBw);
     bbr.min_rtt.value = Some(Duration::from_micros(40_100));
-    // 40.1, so 41.
+    // 40.1 is rounded up to 41.
     assert_eq!(bbr.inflight(RATE, 1.0), 48.0);
     bbr.min_rtt.value = Some(Duration::from_millis(40));
     assert_eq!(bbr.inflight(RATE, 1.0), 46.0);
@@ -78,7 +78,7 @@ fn the_pace_begins_with_the_initial_window_in_a_round_trip() {
     // 10,000 B in 0.1 s, times 739/256, times 0.99.
     let wanted = 100_000.0 * 739.0 / 256.0 * 0.99;
     assert!(close(bbr.pacing_rate, wanted, 1e-9));
-    // The first ten segments of a connection leave without a gap.
+    // The first ten segments of a connection are not paced.
     bbr.sent = 9;
     assert_eq!(bbr.pacing_rate(), None);
     bbr.sent = 10;
@@ -106,15 +106,15 @@ fn the_window_approaches_its_target_by_the_arrived_segments() {
     bbr.cwnd = 87.0;
     bbr.set_cwnd(3.0);
     assert_eq!(bbr.cwnd, 88.0);
-    // The window is cut to the target, too.
+    // A window above the target is reduced to it.
     bbr.cwnd = 200.0;
     bbr.set_cwnd(1.0);
     assert_eq!(bbr.cwnd, 88.0);
-    // An ACK of nothing does not change it.
+    // An ACK of no new data does not change the window.
     bbr.cwnd = 200.0;
     bbr.set_cwnd(0.0);
     assert_eq!(bbr.cwnd, 200.0);
-    // Before the pipe is full it is not cut, and grows below the target.
+    // Before the pipe is full, the window is not reduced, and it grows only below the target.
     bbr.full_pipe.reached = false;
     bbr.set_cwnd(1.0);
     assert_eq!(bbr.cwnd, 201.0, "ten segments have not been delivered yet");
@@ -128,15 +128,15 @@ fn packet_conservation_releases_as_many_as_arrived() {
     let mut bbr = settled(Mode::ProbeBw);
     bbr.save_cwnd();
     bbr.phase = Phase::Recovery;
-    // Three are lost, one arrives, 60 are left in flight.
+    // Three segments are lost, one arrives, and 60 remain in flight.
     (bbr.losses, bbr.in_flight) = (3.0, 60.0);
     bbr.set_cwnd(1.0);
     assert_eq!((bbr.cwnd, bbr.packet_conservation), (61.0, true));
-    // 61 in flight again; two arrive and one more is lost: 58 are left.
+    // 61 segments are in flight again; two arrive and one more is lost, so 58 remain.
     (bbr.losses, bbr.in_flight) = (1.0, 58.0);
     bbr.set_cwnd(2.0);
     assert_eq!(bbr.cwnd, 60.0);
-    // A round trip later it grows by what arrives.
+    // A round trip later, the window grows by the number of segments that arrive.
     (bbr.losses, bbr.in_flight) = (0.0, 58.0);
     bbr.packet_conservation = false;
     bbr.set_cwnd(2.0);
@@ -145,7 +145,7 @@ fn packet_conservation_releases_as_many_as_arrived() {
     bbr.losses = 4.0;
     bbr.set_cwnd(2.0);
     assert_eq!(bbr.cwnd, 60.0);
-    // At the end the window before the recovery is restored, up to the target.
+    // At the end, the window from before the recovery is restored, up to the target.
     (bbr.losses, bbr.phase) = (0.0, Phase::Open);
     bbr.set_cwnd(1.0);
     assert_eq!(bbr.cwnd, 88.0);
@@ -175,7 +175,7 @@ fn the_bandwidth_is_of_the_last_ten_round_trips() {
     bbr.update_model(Some(&sample(2.0 * RATE, 0)), 1.0, None);
     assert_eq!(bbr.max_bw(), 2.0 * RATE);
     for round in 1..=11 {
-        // Each sample is of a segment that left after the round trip began.
+        // Each sample is of a segment that was sent after the round trip began.
         bbr.sampler.delivered += 41_000;
         let prior = bbr.rounds.next_delivered;
         bbr.update_model(Some(&sample(RATE, prior)), 1.0, None);
@@ -210,12 +210,12 @@ fn a_probe_lasts_until_it_has_reached_its_volume_or_lost_something() {
         bbr.next_departure = bbr.now;
         bbr.is_next_phase()
     };
-    // 1.25 · 41 = 51.25: 52 and 6 are 58, and two more; the burst that leaves next counts.
+    // 1.25 · 41 = 51.25: 52 and 6 are 58, and the probe adds two. The next burst also counts as in flight.
     assert!(!next(0, 57.0, 0.0, 42));
     assert!(next(0, 58.0, 0.0, 42));
     assert!(next(0, 10.0, 1.0, 42));
     assert!(!next(0, 58.0, 1.0, 41), "not before min_rtt has passed");
-    // The second phase ends with the queue: 48.
+    // The second phase ends when the queue is empty, at 48 segments.
     assert!(next(1, 48.0, 0.0, 1));
     assert!(!next(1, 49.0, 0.0, 41));
     assert!(next(1, 49.0, 0.0, 42));
@@ -250,7 +250,7 @@ fn a_delayed_ack_is_no_measure_of_the_round_trip_when_the_last_one_is_too_old() 
     assert_eq!(after(10, 40, true), ms(40));
 }
 
-/// Runs an interval of the policer detection: bytes delivered and lost in `rounds` round trips of 41 ms.
+/// Passes an interval of the policer detection: `delivered` and `lost` bytes in `rounds` round trips of 41 ms.
 fn interval(bbr: &mut BbrV1, rounds: u64, delivered: u64, lost: u64) {
     for round in 1..=rounds {
         bbr.rounds.start = true;
@@ -276,12 +276,12 @@ fn two_intervals_with_a_fifth_lost_at_one_rate_are_a_policer() {
     let mut bbr = suspicious();
     interval(&mut bbr, 4, 16_400, 4_000);
     assert_eq!(bbr.long_term.rate(), None);
-    // 16,400 B in 164 ms are 100,000 B/s, and then 112,500: an eighth apart.
+    // 16,400 B in 164 ms are 100,000 B/s, and 18,448 B are 112,488 B/s. The rates differ by an eighth.
     interval(&mut bbr, 4, 18_448, 4_000);
     let rate = bbr.long_term.rate().expect("a policer");
     assert!(close(rate, 106_243.9, 1e-4), "{rate}");
     assert_eq!((bbr.pacing_gain(), bbr.bw()), (1.0, rate));
-    // For 48 round trips.
+    // The rate is used for 48 round trips.
     for round in 1..=48 {
         assert!(bbr.long_term.rate().is_some(), "round {round}");
         bbr.rounds.start = true;
@@ -299,7 +299,7 @@ fn few_losses_other_rates_and_pauses_are_no_policer() {
         bbr.long_term.rate()
     };
     assert!(rate_after(|b| interval(b, 4, 16_400, 4_000)).is_some());
-    // 3,200 of 16,400 are 19.51 %, less than 50/256.
+    // 3,200 of 16,400 are 19.51 %, which is less than 50/256.
     assert_eq!(rate_after(|b| interval(b, 4, 16_400, 3_200)), None);
     assert_eq!(
         rate_after(|b| interval(b, 4, 19_000, 4_000)),
@@ -311,7 +311,7 @@ fn few_losses_other_rates_and_pauses_are_no_policer() {
         None,
         "three round trips"
     );
-    // An interval without a loss to end it is abandoned after sixteen round trips.
+    // An interval that no loss ends is abandoned after sixteen round trips.
     let long = |b: &mut BbrV1| {
         for _ in 0..17 {
             b.rounds.start = true;
@@ -336,7 +336,8 @@ fn slow_rates_are_alike_if_they_are_4_kbit_apart() {
         interval(&mut bbr, 4, delivered, 164);
         bbr.long_term.rate()
     };
-    // 1000 B/s, then 1497.6 and 1512.2: 492.6 and 507.1 apart at the pace.
+    // The first rate is 1000 B/s, and the second is 1487.8 or 1536.6 B/s. With the pacing margin, they differ by 482.9
+    // and 531.2 B/s; the limit is 500 B/s.
     assert!(rate_after(244).is_some());
     assert_eq!(rate_after(252), None);
 }
@@ -350,7 +351,7 @@ fn the_excess_of_acks_is_of_five_to_ten_round_trips() {
         let prior = bbr.rounds.next_delivered;
         bbr.update_model(Some(&sample(RATE, prior)), acked, None);
     };
-    // The first begins an epoch, in which 30 arrive at once.
+    // The first ACK begins an epoch in which 30 segments arrive at once.
     round(&mut bbr, 30.0);
     assert_eq!(bbr.aggregation.extra_acked(), 30.0);
     for _ in 0..4 {
@@ -361,7 +362,7 @@ fn the_excess_of_acks_is_of_five_to_ten_round_trips() {
         round(&mut bbr, 1.0);
     }
     assert_eq!(bbr.aggregation.extra_acked(), 1.0);
-    // 88 and 1, to the next even number.
+    // 88 and 1 are rounded up to the next even number.
     bbr.cwnd = 200.0;
     bbr.cycle.phase = 2;
     bbr.set_cwnd(1.0);

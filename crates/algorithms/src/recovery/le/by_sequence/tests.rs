@@ -10,7 +10,7 @@ use crate::catalog::Entry;
 use crate::recovery::adversary;
 use crate::testing::{Setup, Timeline, ack};
 
-/// Returns a timeline with eight segments at once, of which the first is acknowledged: the RTT is 100 ms.
+/// Returns a timeline with eight segments sent at once; the first is acknowledged, and the RTT is 100 ms.
 fn lossy(dup_count: &'static str) -> Timeline {
     let setup = Setup::new(entry()).set("dup_count", dup_count);
     let mut t = setup.window(8.0).ssthresh(2.0).start(40);
@@ -20,7 +20,7 @@ fn lossy(dup_count: &'static str) -> Timeline {
 
 #[test]
 fn three_acks_with_later_data_sacked_make_a_loss() {
-    // 1 is lost. The first loss is found in the same way as by the order of transmission.
+    // Segment 1 is lost. The first loss is detected in the same way as by the order of transmission.
     let mut t = lossy("sequence");
     assert_eq!(t.receive(101, ack(1).sack(2, 3)), "new:9");
     assert_eq!(t.receive(102, ack(1).sack(2, 4)), "new:10");
@@ -30,8 +30,8 @@ fn three_acks_with_later_data_sacked_make_a_loss() {
 
 #[test]
 fn three_acks_after_it_was_sent_again_it_is_lost_again() {
-    // LE §4.3, to the letter: 1 is below the highest SACK, and not acknowledged. Its own ACK cannot arrive before 203
-    // ms.
+    // LE §4.3, literally: 1 is below the highest SACK, and not acknowledged. The ACK of its retransmission cannot
+    // arrive before 203 ms.
     let again = |dup_count| {
         let mut t = lossy(dup_count);
         for (ms, end) in [(101, 3), (102, 4), (103, 5), (104, 6), (105, 7), (106, 8)] {
@@ -47,7 +47,7 @@ fn three_acks_after_it_was_sent_again_it_is_lost_again() {
 
 #[test]
 fn an_ack_below_the_highest_sack_counts_too() {
-    // 1 and 2 are lost. The ACK of the new 1 is the second that comes after 2 was retransmitted.
+    // 1 and 2 are lost. The ACK of the retransmission of 1 is the second ACK after the retransmission of 2.
     let mut t = lossy("sequence");
     for (ms, end) in [(101, 4), (102, 5), (103, 6), (104, 7), (105, 8)] {
         t.receive(ms, ack(1).sack(3, end));
@@ -59,7 +59,7 @@ fn an_ack_below_the_highest_sack_counts_too() {
     assert!(t.sender().stats().retransmissions > before);
 }
 
-/// §4.3 to the letter: every ACK is counted against every segment in flight.
+/// Literal implementation of §4.3: every ACK is counted against every segment in flight.
 #[derive(Debug)]
 struct Checked {
     le: Le,
