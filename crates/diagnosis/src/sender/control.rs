@@ -46,7 +46,7 @@ const RATE_NEAR: f64 = 0.05;
 const MEDIAN_LEAST: usize = 6;
 /// Typical error of the median factor, due to whole segments and to the round in which it is measured.
 const MEDIAN_OFF: f64 = 0.03;
-/// Maximum penalty for the median, in units of twice its typical error.
+/// Maximum deviation of the median, in typical errors beyond the first, that contributes to the score.
 const MEDIAN_MOST: f64 = 4.0;
 /// Further error of the median, in segments: it is divided by the window.
 const MEDIAN_OFF_SEGMENTS: f64 = 0.25;

@@ -207,8 +207,8 @@ impl Opening {
     }
 }
 
-/// Growth factor per round below which slow start is over: that of a window of 10 segments that grows by one segment
-/// and a half.
+/// Growth factor per round below which slow start is over. A window of 10 segments that grows by one segment stays
+/// below it.
 const STOPPED: f32 = 1.15;
 /// Minimum growth factor per round in slow start: the factor is 1.5 if ACKs are counted and delayed, and 2 otherwise.
 const DOUBLES: f32 = 1.4;
