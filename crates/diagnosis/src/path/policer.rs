@@ -82,8 +82,8 @@ const RATES_STEP: f64 = 1.04;
 /// exact rate, but greater precision is not needed.
 const PAIRS: usize = 24;
 
-/// Steps of the search for the interval: from the best rate outwards, the first step has the first size, and each
-/// further step twice the previous size, up to the second (our choice).
+/// Distances of the rates that are tried around the best rate, relative to it: the smallest, and an upper bound. Each
+/// distance is twice the previous one (our choice).
 const CLOSEST: f64 = 0.0001;
 const FARTHEST: f64 = 0.4;
 

@@ -64,8 +64,7 @@ impl BeyondGaps {
         let (Some(at_once), Some(later), Some(least)) = (self.at_once, self.later, least) else {
             return;
         };
-        // Two delayed ACKs wait twice as long as one in total, so the threshold for their sum is half of the waiting
-        // time per ACK.
+        // Two delayed ACKs wait twice as long as one in total, so half of their waiting time is that of one ACK.
         let half = WAIT_MAX.min(least / WAIT_PARTS);
         self.gaps += 1;
         self.held += u64::from(later.saturating_sub(at_once) >= half);

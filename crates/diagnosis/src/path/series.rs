@@ -79,7 +79,7 @@ impl Series {
         }
     }
 
-    /// Registers that nothing is outstanding from now on.
+    /// Records that no data is outstanding from `at` on.
     pub(super) const fn idle(&mut self, at: Instant) {
         if self.idle_since.is_none() {
             self.idle_since = Some(at);
