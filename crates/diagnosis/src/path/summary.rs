@@ -78,7 +78,7 @@ pub struct Path {
     pub acks: Acknowledging,
     /// Policer, if the losses show one.
     pub policer: Option<Policer>,
-    /// Mahimahi trace of the path over time; `None` unless the rate is known for most of the time.
+    /// Mahimahi trace of the path over time; `None` if the rate is constant, or unknown for much of the time.
     pub trace: Option<String>,
     /// Size of a full segment in bytes.
     pub smss: u64,
