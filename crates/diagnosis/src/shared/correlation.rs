@@ -130,7 +130,7 @@ mod tests {
             let y: Vec<f64> = noise(seed + 1000).take(60).collect();
             Correlation::of(&x, &y).unwrap().deviations().abs() > 2.0
         });
-        // Of 200 values, 4.6 % are 9.
+        // By chance, 4.6 % of 200 values are expected to be that far away, which is 9.
         let far = far.count();
         assert!((2..=20).contains(&far), "{far}");
     }
