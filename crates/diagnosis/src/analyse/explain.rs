@@ -180,7 +180,7 @@ impl Explainer {
         }
     }
 
-    /// Checks whether a retransmission that seemed to answer an ACK was a timeout.
+    /// Checks whether a retransmission that seemed to be triggered by an ACK was a timeout.
     fn reconsider(&mut self, timing: &Timing) {
         let expiry = self.judge.reconsider(timing.at, timing.rtt.least);
         self.revise(expiry);
