@@ -16,7 +16,7 @@ const AGREE_OF_HUNDRED: usize = 90;
 /// Minimum duration of a connection in seconds for an estimate of the skew (our choice): in a shorter connection, the
 /// skew of a common clock is negligible.
 const SKEW_SPAN_S: f64 = 10.0;
-/// Minimum number of packets in each direction for an estimate of the skew (ours).
+/// Minimum number of packets in each direction for an estimate of the skew (our choice).
 const SKEW_PACKETS: usize = 20;
 /// Maximum skew of a clock: quartz clocks are accurate to 100 ppm, and NTP slews a clock by at most 500 ppm.
 const SKEW_MAX: f64 = 1e-3;

@@ -18,7 +18,7 @@ use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 use crate::selection::Selection;
 
-/// Maximum number of SYNs that are recorded for each connection (ours).
+/// Maximum number of SYNs that are recorded for each connection (our choice).
 const SYNS_MAX: usize = 16;
 
 /// Inverse of the minimum fraction of copies for which the capture contains packets twice. With fewer copies, the path

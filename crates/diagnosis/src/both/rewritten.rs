@@ -7,7 +7,7 @@ use super::pieces::{Piece, Pieces};
 use super::record::{Syn, Track};
 use crate::read::side::{Both, Side};
 
-/// Minimum number of packets that must agree on a shift of sequence numbers (ours).
+/// Minimum number of packets that must agree on a shift of sequence numbers (our choice).
 const AGREE_MIN: usize = 3;
 /// Minimum number of packets in ten comparable ones that must agree on a shift.
 const AGREE_OF_TEN: usize = 6;

@@ -19,7 +19,7 @@ use crate::shared::SharedBottleneck;
 /// choice: the stream then has two thirds of the rate).
 const MATTERS: f64 = 0.5;
 
-/// Assumed duration of a stream with one packet (ours).
+/// Assumed duration of a stream with one packet (our choice).
 const SHORTEST: Duration = Duration::from_micros(1);
 
 /// Stream with its destination, its time, and its number of bytes.

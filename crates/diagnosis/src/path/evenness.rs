@@ -13,7 +13,7 @@ use dupack_tcp::time::Duration;
 /// choice).
 const POINTS: usize = 32;
 
-/// Minimum number of points for a meaningful line (ours).
+/// Minimum number of points for a meaningful line (our choice).
 const POINTS_MIN: usize = 4;
 
 /// Fraction of the points, those nearest to the first line, to which the second line is fitted. A host that was late

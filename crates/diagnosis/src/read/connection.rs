@@ -30,8 +30,8 @@ const HELD_FOR_MAX: Duration = Duration::from_secs(1);
 /// single answers late).
 const ANSWERS_WANTED: u32 = 4;
 
-/// Maximum distance in bytes from the last ACK to the first captured data (ours). This much data may be outstanding
-/// when the capture begins.
+/// Maximum distance in bytes from the last ACK to the first captured data (our choice). This much data may be
+/// outstanding when the capture begins.
 const OUTSTANDING_MAX: u32 = 1 << 24;
 
 /// Time without packets after which a SYN with another sequence number starts a new connection even if the old one is

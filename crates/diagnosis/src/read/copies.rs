@@ -31,15 +31,15 @@ const WAYS: usize = 16;
 /// Maximum delay of a copy with the same identification (our choice): identifications repeat after 65,536 packets.
 const WITHIN: Duration = Duration::from_millis(500);
 
-/// Maximum delay of a copy from another interface or hop (ours): half of the shortest timeout of common hosts (Linux:
-/// 200 ms).
+/// Maximum delay of a copy from another interface or hop (our choice): half of the shortest timeout of common hosts
+/// (Linux: 200 ms).
 const WITHIN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Time within which no sender retransmits data (our choice): the shortest round-trip times, on one machine, are about
 /// 20 µs, and three duplicate ACKs must arrive first.
 const AT_ONCE: Duration = Duration::from_micros(30);
 
-/// Maximum ratio of a copy's delay to the delay of earlier copies (ours).
+/// Maximum ratio of a copy's delay to the delay of earlier copies (our choice).
 const LATER: u64 = 4;
 
 /// Number of immediate copies without other evidence after which later copies without evidence are recognised as well

@@ -25,7 +25,7 @@ use crate::read::waiting::{Heard, Waiting};
 /// Gbit/s and 300 ms. At 48 bytes each, the segments take 12 MB of memory.
 const SEGMENTS_MAX: usize = 1 << 18;
 
-/// Distance from all data sent so far beyond which a SACK block is foreign (ours: twice the largest window).
+/// Distance from all data sent so far beyond which a SACK block is foreign (our choice: twice the largest window).
 const FOREIGN: i32 = 1 << 28;
 
 /// Number of consecutive data packets outside the known range to conclude that they belong to another stream (our

@@ -6,7 +6,7 @@ use super::JOINED_FROM;
 use super::bundle::{Bundle, Cell};
 use super::correlation::{Correlation, mean, variation};
 
-/// Minimum number of windows (ours).
+/// Minimum number of windows (our choice).
 const WINDOWS_MIN: usize = 16;
 
 /// Number of widths that are tried. Each is twice the previous one.
