@@ -127,7 +127,7 @@ struct Unproven {
     stamp: u32,
 }
 
-/// Course of the transfer.
+/// Facts about the transfer.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     first: Option<Instant>,

@@ -1,4 +1,4 @@
-//! Joins two captures of the same transfer.
+//! Joining of two captures of the same transfer.
 
 use std::io::Read;
 use std::net::SocketAddr;

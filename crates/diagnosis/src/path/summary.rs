@@ -84,7 +84,7 @@ pub struct Path {
     pub smss: u64,
     /// Header length of a data packet in bytes.
     pub headers: u64,
-    /// Course of the transfer.
+    /// Facts about the transfer.
     pub transfer: Transfer,
 }
 
@@ -97,7 +97,7 @@ pub struct Room {
     pub packets: f64,
 }
 
-/// Course of a transfer.
+/// Facts about a transfer.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Transfer {

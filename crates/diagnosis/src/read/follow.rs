@@ -116,7 +116,7 @@ pub trait Onlooker {
     }
 }
 
-/// Observer that watches nothing.
+/// Observer without analyses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 

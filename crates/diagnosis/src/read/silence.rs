@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::{address, from};
 
-    /// Returns the silence after these packets.
+    /// Returns the silent endpoint after these packets.
     fn silence(packets: &[Packet]) -> Option<Silence> {
         let mut silences = Silences::default();
         for (packet, number) in packets.iter().zip(1..) {

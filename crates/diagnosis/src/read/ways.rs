@@ -286,7 +286,7 @@ impl Ways {
 }
 
 /// Returns the capture point between two paths of these lengths; `None` if both endpoints are close to it, for example
-/// on one machine or in one room.
+/// on one machine.
 fn place(to_sender: Duration, to_receiver: Duration) -> Option<Place> {
     let is_end = |near: Duration, far: Duration| near <= AT_END && near * FARTHER <= far;
     if is_end(to_sender, to_receiver) {
@@ -482,7 +482,7 @@ mod tests {
         assert_eq!(told, (Place::Receiver, long, short, Reason::Handshake));
         let told = place_of(&handshake(40.0, 40.0), Side::Opener);
         assert_eq!(told, (Place::Middle, long, long, Reason::Handshake));
-        // Both endpoints are in one room.
+        // Both endpoints are close to the capture point.
         let told = place_of(&handshake(0.5, 0.5), Side::Opener);
         assert_eq!(told.0, Place::Sender);
     }

@@ -16,7 +16,7 @@ const SEVEN_TENTHS: f64 = 0.7;
 const FACTOR_OFF: f64 = 0.05;
 /// Further error of a measured factor, in segments: it is divided by the window.
 const FACTOR_OFF_SEGMENTS: f64 = 0.6;
-/// Error of a factor that depends on a measured rate: senders measure the rate differently.
+/// Typical error of a factor that depends on a measured rate, because senders measure the rate differently.
 const RATE_OFF: f64 = 0.13;
 /// Fraction of reductions that are measured wrongly because of a second loss or because of another limit than the
 /// window.
@@ -40,7 +40,7 @@ const RATE_LEAST: usize = 4;
 /// Minimum mean window, in segments, for this conclusion, because in a small window any factor is close to some rate.
 /// If the mean deviation is below `RATE_NEAR`, smaller windows suffice.
 const RATE_BEFORE: f64 = 16.0;
-/// See `RATE_BEFORE`.
+/// Maximum mean deviation for which smaller windows suffice (see `RATE_BEFORE`).
 const RATE_NEAR: f64 = 0.05;
 /// Minimum number of reductions for the median to be reliable.
 const MEDIAN_LEAST: usize = 6;

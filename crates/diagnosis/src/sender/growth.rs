@@ -59,7 +59,7 @@ pub(super) struct Fits {
     pub by_acks: f32,
     /// The cubic curve, for each variant in [`Friendly`].
     pub cubics: [f32; 4],
-    /// A constant.
+    /// Constant window.
     pub constant: f32,
     /// One segment per round trip up to a plateau.
     pub plateau: f32,

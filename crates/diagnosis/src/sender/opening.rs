@@ -41,9 +41,9 @@ enum First {
 /// State of the opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
-    /// Nothing has been lost.
+    /// No loss has been detected.
     Growing,
-    /// A loss was detected.
+    /// A loss has been detected.
     Lost,
     /// There were too many rounds to store all of them.
     Long,

@@ -81,7 +81,7 @@ pub(super) struct Repairs {
 enum More {
     /// The last departure was a full segment without PSH, so there was more data.
     Written,
-    /// Unknown.
+    /// It is unknown whether there was more data.
     #[default]
     Unknown,
 }

@@ -12,7 +12,7 @@ use crate::grow;
 /// shared.
 const OVERFLOW_SHARE: (u64, u64) = (3, 4);
 
-/// All time so far.
+/// Intervals of the stream so far.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     /// Round in progress.
