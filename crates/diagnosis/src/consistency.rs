@@ -1,21 +1,22 @@
-//! Consistency of the findings of a stream: findings that contradict better-known ones are withdrawn.
+//! Consistency of the findings of a stream: findings that contradict more reliable ones are withdrawn.
 //!
-//! Each analysis sees only its own part. The following rules must hold between the analyses:
+//! Each analysis knows only its own results. The following rules must hold between the analyses:
 //!
 //! - A capture without ACKs, or one that lacks much of the data, shows nothing about limits, the path, the sender, or
 //!   the triggers of retransmissions.
-//! - At the sender every retransmission repeats bytes that the capture shows.
-//! - The bottleneck passes the data that arrived: its rate is at least the goodput.
-//! - If something before the capture point sets the rate, no pause is caused by the application, and no window is
+//! - In a capture at the sender, every retransmission repeats bytes that the capture contains.
+//! - The bottleneck has passed the data that arrived, so its rate is at least the goodput.
+//! - If a shaper before the capture point sets the rate, no pause is attributed to the application, and the window is not
 //!   visible.
 //! - Without TCP options, which contain SACK blocks, timestamps and window scales, the sender is unknown.
-//! - A round trip is at least as long as the paths to both endpoints, and the clock of a capture cannot separate
+//! - A round trip is at least as long as the paths to both endpoints, and the clock of a capture cannot distinguish
 //!   packets that are closer together than its tick.
-//! - The minimum round-trip time is at most the mean.
-//! - If other streams of the capture run in the same direction at the same time, the times between the packets of one
+//! - The minimum round-trip time is not greater than the mean.
+//! - If other streams of the capture have the same direction at the same time, the times between the packets of one
 //!   stream show nothing about the bottleneck.
-//! - As many segments were lost as retransmissions were needed, and no more than were retransmitted.
-//! - No more segments were retransmitted than were sent.
+//! - The number of lost segments equals the number of needed retransmissions, and is not greater than the number of all
+//!   retransmissions.
+//! - The number of retransmitted segments is not greater than the number of segments sent.
 
 use crate::analyse::budget::{Group, Limit};
 use crate::analyse::cause::{Cause, Need};
@@ -31,25 +32,26 @@ use crate::read::vantage::Place;
 use crate::sender::SenderReport;
 use crate::told::Told;
 
-/// Maximum share of the data that may be missing from a capture: beyond it, times between packets show nothing about
-/// the sender (ours).
+/// Maximum fraction of the data that may be missing from a capture. If more is missing, the times between packets show
+/// nothing about the sender (our choice).
 pub const MISSING_MAX: f64 = 0.1;
 
-/// Share of the goodput below which a rate contradicts it (ours: clocks, and the ends of transfers).
+/// Fraction of the goodput below which a rate contradicts it (our choice: it allows for clocks and for the ends of
+/// transfers).
 const BELOW: f64 = 0.9;
 
-/// Factor by which a round trip must be shorter than the paths to both endpoints to contradict them (ours: single
-/// packets determine the paths).
+/// Factor by which a round trip must be shorter than the paths to both endpoints to contradict them (our choice: the
+/// times of the paths are based on single packets).
 const SHORT_OF: u64 = 2;
 
-/// Interval in seconds below which packets are indistinguishable in time (ours: most captures count microseconds, and
-/// hosts deliver several packets at once).
+/// Interval in seconds below which the capture times of packets do not differ reliably (our choice: most captures count
+/// microseconds, and hosts deliver several packets at once).
 const CLOCK_S: f64 = 3e-6;
 
-/// Number of losses beyond the retransmissions that the end of a capture explains (ours).
+/// Maximum number by which losses may exceed retransmissions because of the end of a capture (our choice).
 const LOSSES_OPEN: u64 = 8;
 
-/// Withdrawn findings, and the reason.
+/// Findings that were withdrawn, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Withdrawn {
     /// Everything based on ACKs, because the capture has none.
@@ -72,7 +74,7 @@ pub enum Withdrawn {
     RoundTripTooShort,
     /// The rate of the bottleneck, because the clock of the capture is too coarse.
     RateBeyondClock,
-    /// The bottleneck, because other streams of the capture may have used a part of it.
+    /// The bottleneck, because other streams of the capture may have used a part of its capacity.
     OthersBeside,
 }
 
@@ -129,7 +131,8 @@ impl Withdrawn {
     }
 }
 
-/// Compares the findings of a stream and withdraws contradictions. `counts` are the counts of its sender's packets.
+/// Compares the findings of a stream, and withdraws findings that contradict others. `counts` contains the counts of
+/// the sender's packets.
 pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
     let mut withdrawn = Vec::new();
     let beyond_all = lacks_most(found);
@@ -151,7 +154,7 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
         found.path.room = Withdrawn::RateBelowGoodput.cannot();
         found.path.policer = None;
     }
-    // If all findings about losses are withdrawn already, this contradiction does not matter.
+    // If all findings about losses have already been withdrawn, this contradiction does not matter.
     if beyond_all.is_none() && found.path.losses > found.account.retransmissions + LOSSES_OPEN {
         withdrawn.push(Withdrawn::LossesWithoutRepairs);
         forget_losses(&mut found.path, Withdrawn::LossesWithoutRepairs);
@@ -192,7 +195,7 @@ pub(crate) fn settle(found: &mut StreamFindings, counts: &Counts) {
     found.withdrawn = withdrawn;
 }
 
-/// Returns the reason why the limits, the path and the sender are unknown, if there is one.
+/// Returns the reason for which the limits, the path and the sender are unknown; `None` if there is none.
 fn lacks_most(found: &StreamFindings) -> Option<Withdrawn> {
     if found.coverage.acks == AcksSeen::None {
         Some(Withdrawn::WithoutAcks)
@@ -204,7 +207,7 @@ fn lacks_most(found: &StreamFindings) -> Option<Withdrawn> {
     }
 }
 
-/// Returns the maximum that a policer's bucket adds to its rate over the whole transfer, in bit/s.
+/// Returns the maximum rate that a policer's bucket adds to its own rate, averaged over the whole transfer, in bit/s.
 fn held_in_the_bucket(path: &Path) -> f64 {
     let burst = path.policer.and_then(|policer| policer.burst.interval());
     let seconds = path.transfer.duration.as_secs_f64();
@@ -237,7 +240,7 @@ fn forget_what_no_clock_tells(found: &mut StreamFindings) -> Vec<Withdrawn> {
 }
 
 /// Limits the minimum round-trip time to the mean. A capture at the receiver shows no round trips: its samples are
-/// delays beyond the minimum, so the mean is derived from the minimum.
+/// delays in excess of the minimum, so the mean is limited by the minimum instead.
 fn agree_on_round_trips(found: &mut StreamFindings) {
     let Some(mean) = found.shares.rtt_mean else {
         return;
@@ -254,7 +257,8 @@ fn agree_on_round_trips(found: &mut StreamFindings) {
     }
 }
 
-/// Returns the constant rate if it accounts for most of the time in which there was data to send.
+/// Returns the constant rate if it explains more of the stream's time than the path, timers, the receiver and
+/// recoveries together; `None` otherwise.
 fn held_before_the_capture(found: &StreamFindings) -> Option<ConstantRate> {
     let rate = found.signs.constant_rate?;
     let explained = [Group::Path, Group::Timers, Group::Receiver];
@@ -266,7 +270,7 @@ fn held_before_the_capture(found: &StreamFindings) -> Option<ConstantRate> {
 }
 
 /// Withdraws the findings of a stream about its bottleneck, because other streams of the capture may have used a part
-/// of it.
+/// of its capacity.
 pub(crate) fn share_the_way(found: &mut StreamFindings) {
     let why = Withdrawn::OthersBeside;
     found.withdrawn.push(why);
@@ -276,7 +280,8 @@ pub(crate) fn share_the_way(found: &mut StreamFindings) {
     (path.random_loss, path.queue_share) = (why.cannot(), why.cannot());
 }
 
-/// Withdraws the need and the loss of retransmissions, which are unknown without SACK blocks and timestamps.
+/// Withdraws the findings about the need and the loss of retransmissions, which are unknown without SACK blocks and
+/// timestamps.
 fn forget_needs(found: &mut StreamFindings) {
     for again in &mut found.retransmissions {
         (again.need, again.lost) = (Need::Unknown, false);
@@ -295,7 +300,7 @@ fn forget_losses(path: &mut Path, why: Withdrawn) {
     path.queue_share = why.cannot();
 }
 
-/// Withdraws the triggers of retransmissions: the capture lacks the ACKs or earlier packets.
+/// Withdraws the triggers of retransmissions, because the capture lacks the ACKs or earlier packets.
 fn forget_causes(found: &mut StreamFindings) {
     found.account.forget_causes();
     let all = found.retransmissions.iter_mut();

@@ -1,4 +1,4 @@
-//! Capture to findings: packets are assigned to connections, and streams are passed to all analyses.
+//! Diagnosis of a capture: packets are assigned to connections, and streams are passed to all analyses.
 //!
 //! [`Examiner`] follows a stream. [`diagnose`] processes the packets of a capture in batches on several threads, and
 //! returns a [`Diagnosis`].
@@ -27,7 +27,7 @@ use crate::shared::{self, Candidate, Candidates, SharedBottlenecks};
 pub use examiner::Examiner;
 use examiner::findings;
 
-/// Number of packets between two checks whether to continue (ours: a few milliseconds).
+/// Number of packets between two calls that ask whether to continue (our choice: this takes a few milliseconds).
 const PACKETS_PER_LOOK: u64 = 4096;
 
 /// Extent to which a capture was read.
@@ -48,23 +48,23 @@ pub struct Diagnosis {
     pub tally: Tally,
     /// Problems of the capture, one sentence each.
     pub notes: Vec<String>,
-    /// TCP packets that the selection excludes: they are counted, but not analysed.
+    /// TCP packets that are not selected: they are counted, but not analysed.
     pub left_out: LeftOut,
     /// Capture time of the first TCP packet.
     pub first: Option<CaptureTime>,
     /// Time from the first packet to the last.
     pub duration: Duration,
-    /// Selected connections, the worst first; at most [`KEPT_MAX`].
+    /// Selected connections, at most [`KEPT_MAX`], the worst first.
     pub connections: Vec<ConnectionFindings>,
-    /// Sums over the connections that are not among these.
+    /// Totals over the connections that are not in this list.
     pub beyond: Beyond,
     /// Number of all connections.
     pub connections_all: u64,
     /// Number of connections without data.
     pub without_data: u64,
-    /// Connections by server, and by service.
+    /// Connections grouped by server and by service.
     pub groups: Groups,
-    /// Bottlenecks that several streams share.
+    /// Bottlenecks shared by several streams.
     pub shared: SharedBottlenecks,
     /// Extent to which the capture was read.
     pub extent: Extent,
@@ -73,7 +73,8 @@ pub struct Diagnosis {
 /// Results of finished connections.
 struct Harvest {
     kept: WorstConnections,
-    /// Contributions to the groups from connections since the last batch, each with the connection number.
+    /// Contributions to the groups from connections that were finished since the last batch, each with the connection
+    /// number.
     fresh: Vec<(u64, Option<Group>)>,
     grouping: Grouping,
     candidates: Candidates,
@@ -104,7 +105,7 @@ impl Harvest {
         self.kept.push(found);
     }
 
-    /// Completes a batch.
+    /// Adds the results of a batch to the groups, in the order of the connection numbers.
     fn settle(&mut self) {
         self.fresh.sort_by_key(|(number, _)| *number);
         for (_, group) in self.fresh.drain(..) {
@@ -123,7 +124,7 @@ struct Diagnosing {
 }
 
 impl Diagnosing {
-    /// Processes the next packets, and calls `meanwhile` at the same time.
+    /// Processes the next packets, and calls `meanwhile` at the same time on this thread.
     fn take<T>(&mut self, packets: &mut [Packet], meanwhile: impl FnOnce() -> T) -> T {
         let done = self.table.take_all(packets, self.threads, meanwhile);
         self.until = packets.last().map_or(self.until, |last| last.at);
@@ -173,16 +174,16 @@ struct Feed<'a, R: Read> {
     batch: usize,
     tally: Tally,
     selector: Selector<'a>,
-    /// First TCP packets, until there are enough that the earliest of all is among them.
+    /// First TCP packets, stored until there are enough to contain the earliest one of the capture; `None` afterwards.
     opening: Option<Vec<TcpPacket>>,
     order: InOrder,
-    /// `true` if everything was read, or the reading was stopped.
+    /// `true` if the whole capture was read, or if the reading was stopped.
     is_over: bool,
     last: Option<CaptureTime>,
 }
 
 impl<R: Read> Feed<'_, R> {
-    /// Reads the next selected packets. Returns whether it stopped before the end of the capture.
+    /// Reads the next selected packets. Returns [`Extent::Interrupted`] if the observer stopped the reading.
     fn read(&mut self) -> Result<Extent, ReadError> {
         self.order.expect(self.batch);
         while self.order.len() < self.batch {
@@ -214,8 +215,8 @@ impl<R: Read> Feed<'_, R> {
         Ok(Extent::Whole)
     }
 
-    /// Moves the packets that were read to `packets`: none at the end. Discards the previous content of `packets` and
-    /// reuses its memory.
+    /// Moves the packets that are ready to `packets`; there are none after the end. The previous content of `packets`
+    /// is discarded, and its memory is reused.
     fn hand_over(&mut self, packets: &mut Vec<Packet>) {
         if self.is_over {
             self.order.rest(packets);
@@ -224,7 +225,7 @@ impl<R: Read> Feed<'_, R> {
         }
     }
 
-    /// Processes the first packets when the earliest one is known.
+    /// Processes the first packets, after the earliest one among them is known.
     fn open(&mut self) {
         let Some(opening) = self.opening.take() else {
             return;
@@ -254,7 +255,7 @@ impl<R: Read> Feed<'_, R> {
 
 /// Observer of the progress of reading.
 pub trait Watch {
-    /// Reports that `bytes` of the capture were read. Returns whether to continue.
+    /// Reports that `bytes` bytes of the capture have been read. Returns the decision whether to continue.
     fn taken(&mut self, bytes: u64) -> Continue;
 }
 
@@ -263,7 +264,7 @@ pub trait Watch {
 pub enum Continue {
     /// Continue reading.
     On,
-    /// Stop here: the packets that were read are diagnosed.
+    /// Stop here. The packets that were read are diagnosed.
     Stop,
 }
 
@@ -274,8 +275,8 @@ impl Watch for () {
     }
 }
 
-/// Reads the selected part of a capture to its end, or until `watch` stops it. Uses as many threads as the machine has
-/// processors; `watch` is called on this thread.
+/// Reads the selected part of a capture to its end, or until `watch` stops the reading. Uses as many threads as the
+/// machine has processors; `watch` is called on the current thread.
 ///
 /// # Errors
 /// Returns an error if the reader fails.
@@ -288,7 +289,7 @@ pub fn diagnose<R: Read>(
     diagnose_by(reader, &selection.into(), watch, threads, Limits::default())
 }
 
-/// As [`diagnose`], on `threads` threads and within `limits`.
+/// Diagnoses a capture like [`diagnose`], on `threads` threads and within `limits`.
 fn diagnose_by<R: Read>(
     reader: &mut CaptureReader<R>,
     selection: &Selection,
@@ -320,9 +321,9 @@ fn diagnose_by<R: Read>(
         extent = diagnosing.take(&mut packets, || feed.read())?;
         feed.hand_over(&mut packets);
     }
-    // Packets that were read before a stop.
+    // These packets were read before a stop or before the end.
     diagnosing.take(&mut packets, || ());
-    // All packets are read: free their memory for the following steps.
+    // All packets have been processed, so their memory is released for the following steps.
     drop(packets);
     feed.order = InOrder::default();
     let Harvest {
@@ -357,7 +358,7 @@ fn diagnose_by<R: Read>(
     })
 }
 
-/// Passes every packet of a capture to `take`, until the end or until `watch` stops it.
+/// Passes every packet of a capture to `take`, until the end or until `watch` stops the reading.
 ///
 /// # Errors
 /// Returns an error if the reader fails.

@@ -1,7 +1,7 @@
-//! Limits that are indistinguishable from another cause in a capture.
+//! Limits that a capture does not distinguish from another cause.
 //!
-//! The shares of a stream name one limit for each instant. If another cause explains most of that time as well, every
-//! form of a diagnosis names both. The decision is made here, once.
+//! The shares of a stream name one limit for each instant. If another cause explains most of this time as well, every
+//! form of a diagnosis names both. This decision is made only here.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,28 +14,29 @@ use crate::read::vantage::Place;
 use crate::untold::main;
 use dupack_tcp::time::Duration;
 
-/// Minimum share of the time that a cause must explain (ours).
+/// Minimum fraction of the time that a cause must explain (our choice).
 const HALF: f64 = 0.5;
 
-/// Minimum share of its rate that a full path carries (ours).
+/// Minimum fraction of its rate that a full path carries (our choice).
 pub const FULL: f64 = 0.75;
 
-/// Minimum ratio of the mean segment to a full one for bulk data, in which no message ends where a quiet period begins
-/// (ours).
+/// Minimum ratio of the mean segment size to that of a full segment for bulk data. In bulk data, a period without
+/// packets does not begin at the end of a message (our choice).
 const BULK: f64 = 0.8;
 
-/// Minimum number and maximum mean length of quiet periods that may be round trips (ours: the longest paths have half a
-/// second).
+/// Minimum number and maximum mean length of periods without packets that may be round trips (our choice: the longest
+/// paths have round-trip times of half a second).
 const ROUND_TRIPS_OFTEN: u64 = 16;
 const ROUND_TRIP_MAX: Duration = Duration::from_millis(500);
 
-/// Minimum share of segments whose losses may have caused quiet periods at the receiver (ours).
+/// Minimum fraction of lost segments for losses to explain periods without packets at the receiver (our choice).
 const LOSSES_HIDDEN: f64 = 0.03;
 
-/// Usual maximum time of a loss that only a timer repairs (ours).
+/// Usual maximum time lost to a loss that is repaired only by a timer (our choice).
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Minimum number and maximum mean distance of segments that a bottleneck may have spread (ours: 120 kbit/s).
+/// Minimum number of segments that a bottleneck may have spread, and their maximum mean distance in time (our choice:
+/// this is 120 kbit/s).
 const SPREAD_MIN: u64 = 32;
 const SPREAD_MAX: Duration = Duration::from_millis(100);
 
@@ -43,25 +44,25 @@ const SPREAD_MAX: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Doubt {
-    /// Receive window with unknown scale.
+    /// A receive window with unknown scale.
     #[serde(rename = "receive_window")]
     Window,
     /// Round trips of unknown length.
     #[serde(rename = "round_trips")]
     RoundTrip,
-    /// Packets lost before the capture point.
+    /// Packets that were lost before the capture point.
     #[serde(rename = "lost_before_capture")]
     Lost,
-    /// Nagle's algorithm: short segments wait for ACKs.
+    /// Nagle's algorithm, which makes short segments wait for ACKs.
     Nagle,
-    /// Bottleneck, behind which nothing shows when a segment left.
+    /// A bottleneck before the capture point, so that the capture does not show when a segment was sent.
     Bottleneck,
-    /// Bottleneck before the capture point, such as a shaper, or pacing.
+    /// A rate limit before the capture point: a shaper, or pacing.
     #[serde(rename = "shaper_or_pacing")]
     ConstantRate,
 }
 
-/// Limits of a stream that are indistinguishable from other causes in the capture.
+/// Limits of a stream that the capture does not distinguish from other causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InDoubt {
     groups: &'static [Group],
@@ -80,7 +81,7 @@ impl InDoubt {
         self.causes.into_iter().flatten()
     }
 
-    /// Returns `true` if the time in doubt is not counted as lost, although that of one of the other causes would be.
+    /// Returns `true` if the time in doubt does not count as lost, although it would with one of the other causes.
     #[must_use]
     pub fn hides_lost_time(&self) -> bool {
         let is_lost = |cause| !matches!(cause, Doubt::Bottleneck | Doubt::ConstantRate);
@@ -98,21 +99,21 @@ pub struct Evidence<'a> {
     pub stalls: &'a StallList,
     /// Closures of the receive window.
     pub shut: Shut,
-    /// Signs of middleboxes and shapers.
+    /// Signs of middleboxes and shapers in the stream.
     pub signs: &'a Signs,
     /// Capture point.
     pub place: Place,
-    /// Upper bound of the round-trip time between the capture point and the sender, according to responses; zero if
-    /// there are none.
+    /// Upper bound of the round-trip time between the capture point and the sender, according to responses; zero
+    /// without responses.
     pub to_sender: Duration,
-    /// Rate of the bottleneck in bytes of payload per second.
+    /// Rate of the bottleneck in bytes of payload per second; `None` if unknown.
     pub bytes_per_second: Option<f64>,
-    /// Turns of the stream's data, if there are any.
+    /// Turns of the stream's data; `None` if there are none.
     pub turns: Option<TurnsTold>,
 }
 
 impl Evidence<'_> {
-    /// Returns the limits that may have another cause, and that cause; `None` if there are none.
+    /// Returns the limits that may have another cause, and these causes; `None` if there are none.
     #[must_use]
     pub fn in_doubt(&self) -> Option<InDoubt> {
         if self.leaves_at_a_constant_rate() {
@@ -134,7 +135,8 @@ impl Evidence<'_> {
         })
     }
 
-    /// Returns `true` if a rate before the capture point explains the time attributed to the application or the sender.
+    /// Returns `true` if a rate limit before the capture point explains the time attributed to the application or the
+    /// sender.
     #[must_use]
     pub fn leaves_at_a_constant_rate(&self) -> bool {
         let part = |group| self.shares.share(self.shares.of_group(group));
@@ -145,8 +147,8 @@ impl Evidence<'_> {
         paced && self.place != Place::Receiver && unexplained - idle >= HALF
     }
 
-    /// Returns a limit that explains the quiet periods as well as the application or the sender's buffer does; `None`
-    /// if there is none.
+    /// Returns a cause that explains the periods without packets as well as the application or the sender's buffer
+    /// does; `None` if there is none.
     #[must_use]
     pub fn doubt(&self) -> Option<Doubt> {
         match main(self.shares)? {
@@ -204,7 +206,7 @@ impl Evidence<'_> {
             .then_some(Doubt::Lost)
     }
 
-    /// Returns the maximum mean length of quiet periods that may be round trips.
+    /// Returns the maximum mean length of periods without packets that may be round trips.
     fn round_trip_max(&self) -> Duration {
         match self.to_sender {
             Duration::ZERO => ROUND_TRIP_MAX,
@@ -212,8 +214,8 @@ impl Evidence<'_> {
         }
     }
 
-    /// Returns the time in which nothing of the stream was in flight, independent of the segments' departure times:
-    /// between a response and the next, and after bursts.
+    /// Returns the time for which no data of the stream was in flight, as far as it does not depend on the segments'
+    /// departure times: between responses, and after bursts.
     fn path_was_empty(&self) -> Duration {
         let waiting = self.stalls.of(StallKind::ClientIdle).time
             + self.stalls.of(StallKind::DataUnavailable).time;
@@ -222,7 +224,8 @@ impl Evidence<'_> {
         waiting.max(between).max(self.shares.after_bursts)
     }
 
-    /// Returns `true` if the bottleneck may have spread the segments: nothing shows when they left.
+    /// Returns `true` if the bottleneck may have spread the segments, because the capture does not show when they were
+    /// sent.
     #[must_use]
     pub fn may_be_spread(&self) -> bool {
         let unknown = self.bytes_per_second.is_none();

@@ -1,7 +1,8 @@
 //! Findings about a capture, each connection, and each data stream.
 //!
-//! Findings remain when all packets are gone. Each is bounded, and so is their number: of many connections, those are
-//! kept for whose data an endpoint waited longest ([`WorstConnections`]); the others are only counted.
+//! Findings remain after all packets are gone. The size of each finding is bounded, and so is their number: if there
+//! are many connections, the findings are stored for those connections for whose data an endpoint waited longest
+//! ([`WorstConnections`]). The other connections are only counted.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -27,27 +28,27 @@ use crate::read::vantage::{Place, Vantage};
 use crate::sender::SenderReport;
 use crate::untold::Untold;
 
-/// Maximum number of connections whose findings are kept, the worst ones; the others are only counted (ours: a table of
-/// this size is long, and the findings take about 100 MB in the worst case).
+/// Maximum number of connections whose findings are stored, the worst ones. The others are only counted (our choice: a
+/// table of this size is long, and the findings take at most about 100 MB).
 pub const KEPT_MAX: usize = 1000;
 
 /// Extent to which the capture contains a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coverage {
-    /// Presence of the receiver's packets.
+    /// Presence of packets from the receiver.
     pub acks: AcksSeen,
-    /// Bytes of data in the capture, each counted once.
+    /// Number of data bytes in the capture, each counted once.
     pub bytes: u64,
-    /// Bytes that were acknowledged but that the capture lacks.
+    /// Number of bytes that were acknowledged but are missing from the capture.
     pub unseen_bytes: u64,
-    /// Presence of TCP options: SACK, timestamps, window scale.
+    /// Presence of TCP options, such as SACK, timestamps and window scale.
     pub options: OptionsSeen,
 }
 
 /// Presence of TCP options in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionsSeen {
-    /// The capture contains the options of all packets that have any.
+    /// The options of most packets were captured.
     Whole,
     /// The options of at least half of the packets are cut off.
     Cut,
@@ -63,7 +64,7 @@ pub enum AcksSeen {
 }
 
 impl Coverage {
-    /// Returns the share of the acknowledged data that is missing from the capture, from 0 to 1.
+    /// Returns the fraction of the acknowledged data that is missing from the capture, from 0 to 1.
     #[must_use]
     pub fn missing(&self) -> f64 {
         let all = self.bytes.saturating_add(self.unseen_bytes);
@@ -78,10 +79,11 @@ impl Coverage {
 /// Closures of a receive window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shut {
-    /// Number of times that the window was closed and blocked the sender: it was zero, or had no space for a segment
-    /// while nothing was outstanding. If it never blocked the sender, the number of times that it was zero.
+    /// Number of times that the window was closed and blocked the sender: it was zero, or was smaller than a segment
+    /// while no data was outstanding. If it never blocked the sender, it is the number of times that the window was
+    /// zero.
     pub times: u64,
-    /// Time in which it blocked the sender, `Limit::ZeroWindow` of the shares.
+    /// Time for which the closed window blocked the sender: `Limit::ZeroWindow` of the shares.
     pub time: Duration,
     /// Number of window probes from the sender.
     pub probes: u64,
@@ -90,21 +92,22 @@ pub struct Shut {
 /// Turns of a stream's data, each with a request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnsTold {
-    /// `true` if the stream's sender sends the requests, `false` if it responds.
+    /// `true` if the stream's sender sends the requests; `false` if it responds.
     pub asks: bool,
     /// Number of turns.
     pub count: u64,
-    /// Minimum round-trip time, if the capture shows it.
+    /// Minimum round-trip time; `None` if the capture does not show it.
     pub round_trip: Option<Duration>,
-    /// Time between responses: from the end of each to the beginning of the next, in the capture. A request comes in
-    /// between, so nothing of the next response had left before.
+    /// Total time from the end of each response to the beginning of the next one, in the capture. There is a request in
+    /// this time, so no part of the next response had been sent before.
     pub between: Duration,
-    /// Time from the end of each request to the end of its response, in the capture.
+    /// Total time from the end of each request to the end of its response, in the capture.
     pub answering: Duration,
-    /// Time by which the requesting endpoint delayed the ACKs of whole responses: data is outstanding but not in
-    /// flight.
+    /// Total time by which the requesting endpoint delayed the ACKs of whole responses. In this time, data is
+    /// outstanding but not in flight.
     pub ack_held: Duration,
-    /// Time of waits with neither an ACK of a request nor its response, longer than any host delays an ACK.
+    /// Total time of waits in which neither an ACK of a request nor its response arrived, and that were longer than any
+    /// host delays an ACK.
     pub unheard: Duration,
 }
 
@@ -113,7 +116,7 @@ pub struct TurnsTold {
 pub struct StreamFindings {
     /// Endpoint that sent the data.
     pub side: Side,
-    /// Bytes of data in a full segment.
+    /// Number of data bytes in a full segment.
     pub smss: u32,
     /// Capture point.
     pub vantage: Vantage,
@@ -121,27 +124,27 @@ pub struct StreamFindings {
     pub coverage: Coverage,
     /// Counts of retransmissions and losses.
     pub account: Account,
-    /// Last retransmissions, individually.
+    /// Individual data on the last retransmissions.
     pub retransmissions: Vec<Retransmission>,
-    /// Time of the last departure of data, not counting a FIN without data.
+    /// Time of the last departure of data. A FIN without data does not count.
     pub last_data_at: Instant,
-    /// Window closures, probes, keep-alives, resets.
+    /// Window closures, probes, keep-alives and resets.
     pub happenings: Happenings,
-    /// Segments that the capture shows late because they were overtaken on the way.
+    /// Number of segments that were captured late because they were overtaken on the path.
     pub overtaken: u64,
-    /// Segments that were overtaken beyond the capture point.
+    /// Number of segments that were overtaken after the capture point.
     pub reordered: u64,
     /// Closures of the receive window.
     pub shut: Shut,
-    /// Division of the stream's time among limits.
+    /// Time of the stream, divided among its limits.
     pub shares: Shares,
-    /// Times without progress.
+    /// Stalls: times without progress.
     pub stalls: StallList,
     /// Signs of middleboxes and shapers.
     pub signs: Signs,
     /// Estimates of the path.
     pub path: Path,
-    /// Bottleneck that the stream shares with others of the capture, if one was found.
+    /// Bottleneck that the stream shares with others of the capture; `None` if none was found.
     pub sharing: Option<Sharing>,
     /// Identification of the sender.
     pub sender: SenderReport,
@@ -151,19 +154,19 @@ pub struct StreamFindings {
     pub withdrawn: Vec<Withdrawn>,
 }
 
-/// Share of a stream in a bottleneck that others of the capture use as well.
+/// Use of a bottleneck that other streams of the capture share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sharing {
-    /// Rate of all of them together while several waited, in bit/s.
+    /// Total rate of all these streams while several of them waited, in bit/s.
     pub rate: f64,
-    /// Share of this stream.
+    /// Fraction of this rate that the stream had.
     pub share: f64,
     /// Number of the other streams.
     pub others: usize,
 }
 
 impl StreamFindings {
-    /// Returns why the limits, stalls and lost time are not reported; `None` if they are.
+    /// Returns the reason for which the limits, stalls and lost time are not reported; `None` if they are reported.
     #[must_use]
     pub fn limits_untold(&self) -> Option<Untold> {
         if !self.tells_retransmissions() {
@@ -191,7 +194,7 @@ impl StreamFindings {
         evidence.in_doubt()
     }
 
-    /// Returns `true` if retransmissions are reported: their number does not contradict that of the segments.
+    /// Returns `true` if retransmissions are reported, because there are not more retransmissions than segments.
     #[must_use]
     pub fn tells_retransmissions(&self) -> bool {
         let contradictory = Withdrawn::RetransmissionsBeyondSegments;
@@ -207,8 +210,8 @@ impl StreamFindings {
         !withdrawn.any(|why| untold.contains(why))
     }
 
-    /// Returns the number of retransmission timeouts; `None` if the capture does not show which retransmissions they
-    /// are.
+    /// Returns the number of retransmission timeouts; `None` if the capture does not show which retransmissions are
+    /// timeouts.
     #[must_use]
     pub fn timeouts(&self) -> Option<u64> {
         let told = self.tells_causes() || self.account.retransmissions == 0;
@@ -223,9 +226,9 @@ impl StreamFindings {
         self.shares.rtt_mean.map(|mean| (least, mean))
     }
 
-    /// Returns the time lost to causes that a sender, a receiver or a host could change: all time except that at the
-    /// bottleneck, waiting for the application, and in the handshake. `None` if limits are not reported; a lower bound
-    /// if [`Self::may_have_lost_more`].
+    /// Returns the time lost to causes that a sender, a receiver or a host could change. It is all time except the time
+    /// at the bottleneck, the time of waiting for the application, and the handshake. `None` if limits are not
+    /// reported. It is only a lower bound if [`Self::may_have_lost_more`].
     #[must_use]
     pub fn lost(&self) -> Option<Duration> {
         if self.limits_untold().is_some() {
@@ -237,7 +240,7 @@ impl StreamFindings {
         Some(self.shares.duration().saturating_sub(spent))
     }
 
-    /// Returns `true` if time that is not counted as lost may have a cause that would count: see
+    /// Returns `true` if time that does not count as lost may have a cause that would count as lost; see
     /// [`Self::limits_in_doubt`].
     #[must_use]
     pub fn may_have_lost_more(&self) -> bool {
@@ -245,8 +248,8 @@ impl StreamFindings {
         doubt.is_some_and(|doubt| doubt.hides_lost_time())
     }
 
-    /// Returns the number of bytes of data that arrived, without a FIN; if the capture has no ACKs, the number of bytes
-    /// sent.
+    /// Returns the number of data bytes that arrived, without a FIN. If the capture has no ACKs, it is the number of
+    /// bytes sent.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let all = self
@@ -259,35 +262,35 @@ impl StreamFindings {
         }
     }
 
-    /// Returns [`Self::goodput`]; `None` if the capture has no ACKs, so that arrivals are unknown.
+    /// Returns [`Self::goodput`]; `None` if the capture has no ACKs, because arrivals are unknown then.
     #[must_use]
     pub fn goodput_told(&self) -> Option<f64> {
         (self.coverage.acks == AcksSeen::Some).then(|| self.goodput())
     }
 
-    /// Returns the duration of all stalls; `None` if limits are not reported.
+    /// Returns the total duration of stalls; `None` if limits are not reported.
     #[must_use]
     pub fn stalled(&self) -> Option<Duration> {
         let told = self.limits_untold().is_none();
         told.then(|| self.stalls.time())
     }
 
-    /// Returns `true` if the capture may lack retransmissions: because they were lost before the capture point, or were
-    /// not captured.
+    /// Returns `true` if retransmissions may be missing from the capture, because they were lost before the capture
+    /// point or were not captured.
     #[must_use]
     pub fn may_lack_repairs(&self) -> bool {
         self.vantage.place != Place::Sender || self.coverage.unseen_bytes > 0
     }
 
-    /// Returns the time in which an endpoint waited for this data, excluding pauses of the application. If limits are
-    /// not reported, it is an estimate for the choice between two streams.
+    /// Returns the time for which an endpoint waited for this data, excluding pauses of the application. If limits are
+    /// not reported, it is an estimate that only serves to choose between two streams.
     #[must_use]
     pub fn waited(&self) -> Duration {
         let idle = self.shares.of_group(Group::Application);
         self.shares.duration().saturating_sub(idle)
     }
 
-    /// Returns [`Self::bytes`] per second in bit/s; 0 if the transfer took no time.
+    /// Returns the rate of [`Self::bytes`] in bit/s; 0 if the transfer took no time.
     #[must_use]
     pub fn goodput(&self) -> f64 {
         let seconds = self.shares.duration().as_secs_f64();
@@ -299,13 +302,14 @@ impl StreamFindings {
     }
 }
 
-/// Two times count as equal if they differ by less than one part in this many of the connection's time (ours).
+/// Two times count as equal if their difference, multiplied by this number, does not exceed the time of the connection
+/// (our choice).
 const EQUALS_OF: u64 = 10;
 
 /// Findings about a connection.
 #[derive(Clone, Debug)]
 pub struct ConnectionFindings {
-    /// Connection number: connections are numbered from 1 in the order of their first packets.
+    /// Connection number. Connections are numbered from 1 in the order of their first packets.
     pub number: u64,
     /// Address and port of each endpoint.
     pub addresses: Both<SocketAddr>,
@@ -317,29 +321,30 @@ pub struct ConnectionFindings {
     pub handshake: Handshake,
     /// End of the connection: FINs and resets.
     pub ending: Ending,
-    /// Endpoint that stopped sending although it was asked to respond; `None` if both continued.
+    /// Endpoint that stopped sending although an answer was requested; `None` if there is none.
     pub silence: Option<Silence>,
     /// Packet counts of each endpoint.
     pub counts: Both<Counts>,
-    /// Data stream of each endpoint that sent data.
+    /// Data stream of each endpoint; `None` if the endpoint sent no data.
     pub streams: Both<Option<StreamFindings>>,
     /// Requests and responses; `None` if there are fewer than two turns.
     pub requests: Option<Requests>,
-    /// Findings from a second capture at the other endpoint, if there is one.
+    /// Findings from a second capture at the other endpoint; `None` if there is none.
     pub both: Option<Box<BothEnds>>,
 }
 
 impl ConnectionFindings {
-    /// Returns both streams, as far as they carried data.
+    /// Returns the streams that carried data.
     pub fn all_streams(&self) -> impl Iterator<Item = &StreamFindings> {
         [&self.streams.opener, &self.streams.answerer]
             .into_iter()
             .flatten()
     }
 
-    /// Returns the stream to report first: the one for which an endpoint waited longest. Of equal ones, the one whose
-    /// data took the connection's time, or else the one with more data. Times count as equal if they differ by less
-    /// than a tenth of the connection's. A FIN without data takes no time: clients close at any time.
+    /// Returns the stream to report first: the one for which an endpoint waited longer. If both times are equal, it is
+    /// the stream whose data took longer, or else the one with more data. Times count as equal if they differ by less
+    /// than a tenth of the connection's time. A FIN without data takes no time, because clients close connections at
+    /// any time.
     #[must_use]
     pub fn main_stream(&self) -> Option<&StreamFindings> {
         let [opener, answerer] = [&self.streams.opener, &self.streams.answerer];
@@ -358,21 +363,22 @@ impl ConnectionFindings {
         Some(if first { one } else { other })
     }
 
-    /// Returns the stream of the other direction, if both carry data.
+    /// Returns the stream of the other direction; `None` unless both carry data.
     #[must_use]
     pub fn other_stream(&self) -> Option<&StreamFindings> {
         let main = self.main_stream()?.side;
         self.streams.of(main.other()).as_ref()
     }
 
-    /// Returns why the limits of the main stream are not reported; `None` if they are, or if there is no data.
+    /// Returns the reason for which the limits of the main stream are not reported; `None` if they are reported, or if
+    /// there is no data.
     #[must_use]
     pub fn limits_untold(&self) -> Option<Untold> {
         self.main_stream().and_then(StreamFindings::limits_untold)
     }
 
-    /// Returns the time that an endpoint is known to have waited: for data, as far as limits are reported, and for
-    /// retransmitted SYNs.
+    /// Returns the time that an endpoint is known to have waited for data and for retransmitted SYNs. Data counts only
+    /// if limits are reported.
     #[must_use]
     pub fn waited(&self) -> Duration {
         let is_told = |stream: &&StreamFindings| stream.limits_untold().is_none();
@@ -388,8 +394,8 @@ impl ConnectionFindings {
         self.last_at.since(self.first_at)
     }
 
-    /// Returns the time waited for retransmitted SYNs, plus the maximum that one stream lost. `None` if the limits of
-    /// the main stream are not reported.
+    /// Returns the time spent on waiting for retransmitted SYNs, plus the maximum of the times that the streams lost.
+    /// `None` if the limits of the main stream are not reported.
     #[must_use]
     pub fn lost(&self) -> Option<Duration> {
         if self.limits_untold().is_some() {
@@ -399,13 +405,13 @@ impl ConnectionFindings {
         Some(lost.max().unwrap_or(Duration::ZERO) + self.handshake.again.waited())
     }
 
-    /// Returns `true` if more time than [`Self::lost`] may have been lost.
+    /// Returns `true` if the lost time may be longer than [`Self::lost`].
     #[must_use]
     pub fn may_have_lost_more(&self) -> bool {
         self.all_streams().any(StreamFindings::may_have_lost_more)
     }
 
-    /// Returns the bytes of data from both endpoints, each counted once.
+    /// Returns the number of data bytes from both endpoints, each counted once.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let [one, other] = Side::BOTH.map(|side| self.counts.of(side).unique_bytes);
@@ -419,8 +425,7 @@ impl ConnectionFindings {
             .all(StreamFindings::tells_retransmissions)
     }
 
-    /// Returns the number of retransmitted segments from both endpoints, for streams whose retransmissions are
-    /// reported.
+    /// Returns the number of retransmitted segments from both endpoints, as far as retransmissions are reported.
     #[must_use]
     pub fn retransmissions(&self) -> u64 {
         let all = self.all_streams();
@@ -428,9 +433,9 @@ impl ConnectionFindings {
         all.map(|stream| stream.account.retransmissions).sum()
     }
 
-    /// Returns the order in which connections are reported: those first for whose data an endpoint waited longest; of
-    /// equal ones, those that lost the most time to avoidable causes. If limits are not reported, both are unknown, and
-    /// only SYNs and the amount of data count.
+    /// Returns the sort key of connections in a report. The worst connection is the one for whose data an endpoint
+    /// waited longest; if these times are equal, it is the one that lost the most time to avoidable causes. If limits
+    /// are not reported, both times are unknown, and only SYNs and the amount of data count.
     fn badness(&self) -> (Duration, Duration, u64, std::cmp::Reverse<u64>) {
         (
             self.waited(),
@@ -449,7 +454,7 @@ pub enum Flow {
     All,
     /// The connection with this number.
     Number(u64),
-    /// The connections of this host, and of this port if there is one.
+    /// The connections of this host and, if there is a port, of this port.
     Host(IpAddr, Option<u16>),
     /// The connections of this port.
     Port(u16),
@@ -496,12 +501,12 @@ impl FromStr for Flow {
     }
 }
 
-/// Sums over the connections that were not kept.
+/// Totals over the connections whose findings are not stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beyond {
     /// Number of connections.
     pub connections: u64,
-    /// Bytes of data, each counted once.
+    /// Number of data bytes, each counted once.
     pub bytes: u64,
     /// Number of retransmitted segments.
     pub retransmissions: u64,
@@ -548,7 +553,7 @@ impl WorstConnections {
             return;
         }
         self.found.push(findings);
-        // Rare enough that sorting costs nothing.
+        // The list is sorted so rarely that the time does not matter.
         if self.found.len() >= self.most.saturating_mul(2).max(2) {
             self.cut();
         }
@@ -587,7 +592,7 @@ impl WorstConnections {
         self.without_data
     }
 
-    /// Returns the findings, the worst first, and the sums over the others.
+    /// Returns the findings, the worst first, and the totals over the other connections.
     #[must_use]
     pub fn finish(mut self) -> (Vec<ConnectionFindings>, Beyond) {
         self.cut();
@@ -600,7 +605,7 @@ mod tests {
     use super::*;
     use crate::testing::transfer;
 
-    /// Returns five connections with the same findings.
+    /// Returns a list to which five connections with the same findings were added, and these findings.
     fn kept(flow: Flow, most: usize) -> (WorstConnections, ConnectionFindings) {
         let one = transfer();
         let mut kept = WorstConnections::new(flow, most);

@@ -1,11 +1,11 @@
-//! Lists that grow by a quarter, up to a bound. A capture has thousands of streams, and a list that doubles takes up to
-//! twice the memory that it needs.
+//! Lists that grow by a quarter, up to a maximum. A capture has thousands of streams, and a list whose capacity doubles
+//! takes up to twice the memory that it needs.
 
-/// Minimum growth in items.
+/// Minimum growth, in items.
 const LEAST: usize = 16;
 
-/// Makes space for at least `count` items, growing by at least a quarter if there is no space. The capacity stays below
-/// `most` unless `count` is larger.
+/// Increases the capacity to at least `count` items. If the capacity must grow, it grows by at least a quarter. It does
+/// not exceed `most` unless `count` does.
 pub(crate) fn make_room<T>(list: &mut Vec<T>, count: usize, most: usize) {
     if count > list.capacity() {
         let quarter = (list.len() / 4).max(LEAST);
@@ -14,7 +14,7 @@ pub(crate) fn make_room<T>(list: &mut Vec<T>, count: usize, most: usize) {
     }
 }
 
-/// Appends an item to a list that holds at most `most`.
+/// Appends an item to a list of at most `most` items.
 pub(crate) fn push<T>(list: &mut Vec<T>, item: T, most: usize) {
     make_room(list, list.len() + 1, most);
     list.push(item);
@@ -33,7 +33,7 @@ mod tests {
             assert!(list.capacity() <= 10_000);
         }
         assert!(list.iter().copied().eq(0..10_000));
-        // More items than the bound still find room.
+        // The capacity exceeds the maximum if more items are requested.
         make_room(&mut list, 50_000, 10_000);
         assert_eq!(list.capacity(), 50_000);
     }

@@ -5,20 +5,20 @@
 //! ```text
 //! packet::captured ─► Packet ─► connections ─► one data stream, as its sender saw it               read/
 //!                                               │  (tcp::replay; ACKs wait until the sender has them)
-//!                                               ├─► explain: why each segment was retransmitted    analyse/
+//!                                               ├─► explain: cause of each retransmission          analyse/
 //!                                               ├─► budget: the limit at every instant
 //!                                               ├─► stalls: times without progress
 //!                                               ├─► requests: turns of both streams, and their time
 //!                                               ├─► path: round trip, rate, buffer, losses          path/
 //!                                               └─► sender: recovery, control, timers               sender/
 //!                                                     │
-//!                                                     └─► findings ─► groups: sums by server; shared bottlenecks
+//!                                                     └─► findings ─► groups: totals by server; shared bottlenecks
 //! ```
 //!
 //! Every analysis receives the same two events, in the order of the sender's time: the departure of a segment
-//! ([`Departure`]) and the arrival of an ACK ([`Arrival`]). No analysis keeps packets: its memory is bounded, so that
-//! captures of any length and thousands of connections fit. A figure, which needs every packet of one connection, reads
-//! the capture again and follows that connection ([`Analysis`]).
+//! ([`Departure`]) and the arrival of an ACK ([`Arrival`]). No analysis stores packets, so memory is bounded, and
+//! captures of any length with thousands of connections can be analysed. A figure, which needs every packet of one
+//! connection, reads the capture again and follows this connection ([`Analysis`]).
 //!
 //! This crate contains no texts, pages or experiments: `dupack-diagnosis-tell` produces these from the findings.
 

@@ -1,12 +1,13 @@
 //! Path estimates from one data stream: the minimum round-trip time, the rate and buffer of the bottleneck, losses and
 //! their kinds, reordering, ACK behaviour, and policers.
 //!
-//! [`Survey`] receives every event and keeps bounded statistics; [`Survey::path`] computes the [`Path`] from them. Each
-//! number has a confidence interval, or a reason why this capture does not show it.
+//! [`Survey`] receives every event and keeps statistics of bounded size; [`Survey::path`] computes the [`Path`] from
+//! them. Each number has a confidence interval, or a reason why this capture does not show it.
 //!
-//! At the sender, ACKs show which segments arrive, and their round-trip times show the delays. At the receiver the
-//! capture itself shows the arrivals, and the sender's timestamps, if there are any, show the queueing delay. A capture
-//! between both is evaluated like one at the sender, although it does not show what happened before the capture point.
+//! In a capture at the sender, ACKs show which segments arrive, and their round-trip times show the delays. In a
+//! capture at the receiver, the capture itself shows the arrivals, and the sender's timestamps, if there are any, show
+//! the queueing delay. A capture between both is evaluated like one at the sender, although it does not show events
+//! before the capture point.
 
 mod acks;
 pub(crate) mod bins;
@@ -66,34 +67,37 @@ use series::Series;
 use votes::Judges;
 use writes::Writes;
 
-/// Bytes of the IP and TCP headers without options (RFC 791, RFC 8200, RFC 9293).
+/// Length of the IP and TCP headers without options, in bytes (RFC 791, RFC 8200, RFC 9293).
 const IPV4_TCP: u64 = 40;
 const IPV6_TCP: u64 = 60;
-/// Bytes of the timestamps option, with padding (RFC 7323 appendix A).
+/// Length of the timestamps option with padding, in bytes (RFC 7323 appendix A).
 const TIMESTAMPS: u64 = 12;
 
-/// Time within which segments count as sent together (ours: a host's own link sends a few segments in less time).
+/// Maximum time between segments that count as sent together (our choice: the link of a host sends a few segments in
+/// less time).
 const TOGETHER: Duration = Duration::from_micros(100);
 
-/// A segment is short if it lacks more than a tenth of a full one (ours: options reduce some segments by a few bytes).
+/// Inverse of the fraction of a full segment that a segment may lack before it counts as short (our choice: options
+/// reduce some segments by a few bytes).
 const FULL_PARTS: u64 = 10;
 
-/// Maximum number of retransmissions that wait for their ACKs (ours): those of one recovery.
+/// Maximum number of retransmissions that wait for their ACKs (our choice): those of one recovery.
 const UNPROVEN: usize = 64;
 
 /// Statistics about the path of one stream.
 #[derive(Debug)]
 pub struct Survey {
     smss: u64,
-    /// Header bytes of a data packet, once one has been seen.
+    /// Header length of a data packet in bytes; until a data packet is seen, that of IPv4 without options.
     headers: u64,
     place: Place,
-    /// Knowledge of the distance to the sender.
+    /// Knowledge of the delay between the capture point and the sender.
     distance: Distance,
-    /// Round-trip time of the handshake, if the capture has it.
+    /// Round-trip time of the handshake; `None` if the capture lacks the handshake.
     handshake: Option<Duration>,
     trips: RoundTrips,
-    /// At the receiver: stand-in for the minimum delay, because only the delay beyond it is known.
+    /// Stand-in for the minimum delay in a capture at the receiver, where only the delay in excess of the minimum is
+    /// known.
     way: Option<Duration>,
     one_way: OneWay,
     rates: Rates,
@@ -109,13 +113,13 @@ pub struct Survey {
     timed: u64,
     transfer: Seen,
     stage: Stage,
-    /// Retransmissions that no ACK has yet shown to be needed or spurious.
+    /// Retransmissions for which no ACK has yet shown whether they were needed or spurious.
     unproven: VecDeque<Unproven>,
-    /// Ranges that were retransmitted without a loss: a DSACK for them revokes nothing.
+    /// Ranges that were retransmitted without a loss. A DSACK for one of them revokes no loss.
     uncounted: VecDeque<(u64, u64)>,
 }
 
-/// Retransmission and its timestamp.
+/// Retransmission and its timestamp value.
 #[derive(Clone, Copy, Debug)]
 struct Unproven {
     start: u64,
@@ -123,7 +127,7 @@ struct Unproven {
     stamp: u32,
 }
 
-/// Course of the transfer.
+/// Facts about the transfer.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     first: Option<Instant>,
@@ -131,12 +135,12 @@ struct Seen {
     last: Instant,
     bytes: u64,
     acked: u64,
-    /// Total time with outstanding data.
+    /// Total time during which data was outstanding.
     active: Duration,
     active_since: Option<Instant>,
     timeouts: u64,
     retransmissions: u64,
-    /// Distribution of the windows that ACKs granted, and the largest of them.
+    /// Distribution of the receive windows that ACKs granted, and the largest of them, in bytes.
     windows: LogBins<8>,
     window_max: u64,
     /// Maximum flight size in bytes.
@@ -148,25 +152,25 @@ struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Distance {
     Known,
-    /// Known; the handshake, whose segments are short, took this time.
+    /// The delay is known. The handshake, whose segments are short, took this time.
     KnownOfShort(Duration),
     Unknown,
 }
 
-/// Report of the receiver about out-of-order data.
+/// Form in which the receiver reports out-of-order data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Duplicates {
-    /// No data came out of order.
+    /// No data arrived out of order.
     #[default]
     None,
-    /// Duplicate ACKs, which do not name the data.
+    /// Duplicate ACKs, which do not identify the data.
     Bare,
     /// SACK blocks.
     Sack,
 }
 
 impl Survey {
-    /// Creates a survey of a stream with segments of at most `smss` bytes. It consults the loss differentiations of
+    /// Creates a survey of a stream with segments of at most `smss` bytes. It uses the loss differentiations of
     /// `catalog`.
     #[must_use]
     pub fn new(smss: u32, catalog: &Catalog) -> Self {
@@ -196,8 +200,8 @@ impl Survey {
         }
     }
 
-    /// Sets the capture point as the whole capture shows it; the round-trip time of the handshake between the capture
-    /// point and the sender; and the whole round-trip time of the handshake, if the capture has it.
+    /// Sets the capture point as determined from the whole capture. `handshake` is the round-trip time of the handshake
+    /// between the capture point and the sender, and `whole` is its whole round-trip time. Both are `None` if unknown.
     pub fn seen_from(
         &mut self,
         vantage: &Vantage,
@@ -213,8 +217,8 @@ impl Survey {
         }
     }
 
-    /// Registers that a retransmission considered necessary was spurious. DSACKs are not reported here: an [`Arrival`]
-    /// contains them.
+    /// Records that a retransmission considered necessary was spurious. DSACKs are not reported here, because an
+    /// [`Arrival`] contains them.
     pub fn proved_needless(&mut self, retransmission: &Retransmission) {
         self.course
             .had_arrived(retransmission.start, retransmission.end);
@@ -227,13 +231,13 @@ impl Survey {
         self.series
     }
 
-    /// Registers the end of a response.
+    /// Records the end of a response.
     pub(crate) fn answered(&mut self, answer: &Message) {
         self.writes
             .answered(answer.bytes, answer.first_at, answer.over_at);
     }
 
-    /// Returns the bytes on the wire of `segments` that carry `payload`.
+    /// Returns the size on the wire, in bytes, of `segments` segments with `payload` bytes in total.
     const fn wire(&self, payload: u64, segments: u64) -> u64 {
         payload.saturating_add(segments.saturating_mul(self.headers))
     }
@@ -254,14 +258,14 @@ impl Survey {
         }
     }
 
-    /// Processes the arrivals that an ACK shows.
+    /// Processes the arrivals that an ACK reports.
     fn acknowledged(&mut self, arrival: &Arrival<'_>) {
         let facts = &arrival.facts;
         let mut newest: Option<&Segment> = None;
         let mut oldest = newest;
         let mut payload: u64 = 0;
         // An ACK of a retransmission also reports other segments, which may have arrived long before. For a segment
-        // sent more than once it is unknown which transmission arrived.
+        // that was sent more than once, it is unknown which transmission arrived.
         let sent_once = |delivered: &Delivered| delivered.segment.transmissions == 1;
         // Without SACK, arrivals are invisible while a segment is missing.
         let blind = self.transfer.duplicates == Duplicates::Bare && self.stage != Stage::Open;
@@ -307,7 +311,7 @@ impl Survey {
         self.delivered(&delivery, arrival.view.flight_size());
     }
 
-    /// Processes an arrival at the receiver, where the capture was taken.
+    /// Processes an arrival in a capture at the receiver.
     fn came(&mut self, departure: &Departure<'_>) {
         let (Some(first), Some(last)) = (departure.sent.first(), departure.sent.last()) else {
             return;
@@ -315,7 +319,7 @@ impl Survey {
         let wait = departure
             .timestamps
             .and_then(|stamps| self.one_way.wait(departure.at, stamps.value));
-        // A smaller round-trip time may be found later, but a delay must keep its meaning from now on.
+        // A smaller round-trip time may be found later, but the reference of the delays must not change from now on.
         self.way = self.way.or(self.trips.least());
         let delay = wait.zip(self.way).map(|(wait, way)| way + wait);
         let left = departure.at - delay.unwrap_or_default();
@@ -334,13 +338,13 @@ impl Survey {
             start: departure.start,
             delay,
             news: News::AsAlways,
-            // The capture shows the arrival itself.
+            // The capture shows the arrival itself, so no ACK was delayed.
             rest: Rest::More,
         };
         self.delivered(&delivery, departure.view.flight_size());
     }
 
-    /// Adds every transmission to the policer's course.
+    /// Adds every transmission to the history used to find policers.
     fn follow(&mut self, departure: &Departure<'_>) {
         let is_new = is_new(departure.kind);
         for sent in departure.sent {
@@ -421,7 +425,7 @@ impl Survey {
         }
     }
 
-    /// Processes a DSACK for `start..end`: a retransmission of it was spurious.
+    /// Processes a DSACK for `start..end`, which shows that a retransmission of this range was spurious.
     fn proved_by_dsack(&mut self, start: u64, end: u64) {
         let touches = |&(from, to): &(u64, u64)| from < end && start < to;
         if let Some(place) = self.uncounted.iter().position(touches) {
@@ -432,7 +436,7 @@ impl Survey {
         }
     }
 
-    /// Eifel's test (RFC 3522 §3.2): if the ACK of the first missing segment echoes a timestamp older than the
+    /// Applies Eifel's test (RFC 3522 §3.2): if the ACK of the first missing segment echoes a timestamp older than the
     /// retransmission, the retransmission did not fill the gap.
     fn prove(&mut self, arrival: &Arrival<'_>) {
         let facts = &arrival.facts;
@@ -449,7 +453,7 @@ impl Survey {
         }
     }
 
-    /// Returns whether the newest of these segments is about as long as a full one.
+    /// Returns [`Length::Short`] if the newest of these segments is shorter than a full one by more than a tenth.
     fn length(&self, delivered: &[Delivered]) -> Length {
         let segments = delivered.iter().map(|delivered| &delivered.segment);
         let newest = segments.max_by_key(|segment| segment.order);
@@ -463,7 +467,8 @@ impl Survey {
         }
     }
 
-    /// Determines the capture point: at the receiver, ACKs take a whole round trip to arrive and trigger data.
+    /// Determines the capture point. At the receiver, an ACK takes a whole round trip until it arrives at the sender
+    /// and triggers data that is captured.
     fn locate(&mut self, arrival: &Arrival<'_>) {
         let late = arrival.at.since(arrival.captured);
         let Some(least) = self.trips.least() else {
@@ -483,8 +488,8 @@ const fn is_new(kind: SendingKind) -> bool {
     matches!(kind, SendingKind::First | SendingKind::Both)
 }
 
-/// Returns the number of segments sent together with the newest one and before it: it waits for them at the bottleneck,
-/// and they wait for it to be acknowledged.
+/// Returns the number of segments sent together with the newest one and before it. The newest segment waits for them at
+/// the bottleneck, and their ACK may wait for the newest one.
 fn ahead(delivered: &[Delivered]) -> usize {
     let segments = || delivered.iter().map(|delivered| &delivered.segment);
     let Some(newest) = segments().max_by_key(|segment| segment.order) else {
@@ -539,11 +544,12 @@ impl Analysis for Survey {
         let outstanding = departure.view.flight_size();
         self.transfer.flight_max = self.transfer.flight_max.max(outstanding);
         let overtaken = explained.repeat == Some(Repeat::Overtaken);
-        // At the receiver only surviving retransmissions are visible: the loss rate counts first transmissions only.
+        // At the receiver, only surviving retransmissions are visible. Therefore, only first transmissions count in the
+        // loss rate.
         let at_receiver = self.place == Place::Receiver;
         let told = !(at_receiver && explained.retransmission.is_some());
         if !overtaken && told {
-            // Data that the capture lacks may have been lost before the capture point.
+            // Data that is missing from the capture may have been lost before the capture point.
             let unseen = departure.unseen_bytes.div_ceil(self.smss);
             let segments = departure.sent.len() as u64;
             self.losses.sent(segments.max(1).saturating_add(unseen));
@@ -597,7 +603,7 @@ impl Analysis for Survey {
             self.series.idle(arrival.at);
         }
         if outstanding == 0 && arrival.window_left.is_none_or(|left| left >= self.smss) {
-            // At the receiver a departure is captured late, so a round trip after it is meaningless.
+            // At the receiver, a departure is captured late, so a round trip after it is meaningless.
             let least = least.filter(|_| self.place != Place::Receiver);
             self.writes.idle(arrival.at, least);
         }

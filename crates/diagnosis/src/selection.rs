@@ -1,9 +1,9 @@
 //! Selection of packets and connections, for every reading of a capture.
 //!
-//! Packets are selected by a [`Filter`] and a [`TimeRange`] before any connection receives them: connections are
+//! Packets are selected by a [`Filter`] and a [`TimeRange`] before any connection receives them, so connections are
 //! numbered in the order of their first selected packets. Connections are selected by a [`Flow`] at the end of the
 //! reading. Packets keep their numbers and times in the whole capture, regardless of the selection. Two readings with
-//! the same selection number packets and connections alike.
+//! the same selection give the same numbers to packets and connections.
 
 use dupack_packet::CaptureTime;
 use dupack_packet::captured::TcpPacket;
@@ -13,18 +13,19 @@ use crate::read::filter::Filter;
 use crate::read::packet::Packet;
 use crate::read::time_range::{Span, TimeRange};
 
-/// Selection of packets and connections. By default everything is selected.
+/// Selection of packets and connections. By default, everything is selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Selection {
-    /// The connections to keep findings of.
+    /// Connections whose findings are reported.
     pub flow: Flow,
-    /// The packets to analyse, by address and port.
+    /// Packets to analyse, by address and port; `None` for all.
     pub filter: Option<Filter>,
-    /// The packets to analyse, by time.
+    /// Packets to analyse, by time.
     pub time: TimeRange,
-    /// Time of the earliest TCP packet of the capture, from which all times are counted. `None` uses the first record;
-    /// further readings use [`Diagnosis::first`](crate::Diagnosis::first), because records may be out of order.
+    /// Time of the earliest TCP packet of the capture, from which all times are counted. If it is `None`, the time of
+    /// the first record is used. Further readings use [`Diagnosis::first`](crate::Diagnosis::first), because records
+    /// may be out of order.
     pub origin: Option<CaptureTime>,
 }
 
@@ -54,17 +55,17 @@ impl From<Flow> for Selection {
     }
 }
 
-/// TCP packets that are not selected.
+/// Numbers of TCP packets that are not selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Packets outside the time range.
+    /// Number of packets outside the time range.
     pub by_time: u64,
-    /// Packets inside the time range that the filter does not pass.
+    /// Number of packets inside the time range that do not pass the filter.
     pub by_filter: u64,
 }
 
 impl LeftOut {
-    /// Returns the number of all of them.
+    /// Returns the total number of packets that are not selected.
     #[must_use]
     pub const fn all(self) -> u64 {
         self.by_time.saturating_add(self.by_filter)
@@ -87,8 +88,8 @@ impl Selector<'_> {
         self.first = Some(first);
     }
 
-    /// Returns the next TCP packet of the capture if it is selected, with its time after the first TCP packet of the
-    /// capture.
+    /// Returns the next TCP packet of the capture if it is selected; its time is counted from the first TCP packet of
+    /// the capture.
     #[inline]
     pub fn take(&mut self, packet: &TcpPacket) -> Option<Packet> {
         let first = match self.first {
@@ -110,13 +111,13 @@ impl Selector<'_> {
         Some(Packet::new(packet, first))
     }
 
-    /// Returns the time of the first TCP packet of the capture, selected or not.
+    /// Returns the time of the first TCP packet of the capture, regardless of whether it is selected.
     #[must_use]
     pub const fn first(&self) -> Option<CaptureTime> {
         self.first
     }
 
-    /// Returns the numbers of packets so far that are not selected.
+    /// Returns the numbers of packets that were not selected so far.
     #[must_use]
     pub const fn left_out(&self) -> LeftOut {
         self.left_out

@@ -4,14 +4,14 @@
 //! departures, ACKs ─► flight: data in the network
 //!                      └─► rounds: maximum of each round trip ─► opening     first flight, slow start
 //!                                                                reductions  window after losses
-//!                                                                growth      window between them
+//!                                                                growth      window between losses
 //!                                                                probing     dips without a loss
 //!                                                                cycle       a rate that rises and falls
-//!                      repairs, timer, pace: retransmissions, timeouts and times
+//!                      repairs, timer, pace: retransmissions, timeouts and timing of departures
 //! ```
 //!
-//! Observations become clues (`clue.rs`), which `control.rs` and `recovery.rs` weigh. An unknown sender matches no
-//! known one and is reported as unknown. Each event takes O(1) time, and a stream takes less than 16 kB, nothing before
+//! Observations become clues (`clue.rs`), which `control.rs` and `recovery.rs` weigh. A sender that matches no known
+//! one is reported as unknown. Each event takes O(1) time. A stream takes less than 16 kB of memory, and none before
 //! its first segment.
 
 mod clue;
@@ -55,10 +55,10 @@ use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 /// Visibility of the beginning of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Beginning {
-    /// The handshake was captured.
+    /// The beginning was captured.
     #[default]
     Seen,
-    /// The capture begins in the middle: the first flight and slow start are unknown.
+    /// The capture begins after the handshake: the first flight and slow start are unknown.
     Missed,
 }
 
@@ -193,7 +193,7 @@ impl Seen {
         self.rounds
             .departed(departure, explained, (&self.flight, in_flight));
         if self.rounds.current().marks.is_bounded() {
-            // Low values are caused by a lack of data, or of space at the receiver.
+            // The flight is low because the application lacks data, or the receiver lacks buffer space.
             self.probing.spoil();
         }
     }
@@ -226,8 +226,8 @@ impl Seen {
         self.end.since(self.begin).as_secs_f64()
     }
 
-    /// Returns the median flight after a loss without SACK: as a share of the window, in segments, and the number of
-    /// measurements.
+    /// Returns the median flight after a loss without SACK, as a fraction of the window and in segments, and the number
+    /// of measurements.
     fn restarts_from_one(&self) -> Option<(f32, f32, u32)> {
         if self.flight.sack() == Sack::Seen {
             return None;
@@ -258,10 +258,10 @@ impl Seen {
     }
 }
 
-/// Maximum initial window in segments of RFC 3390 and RFC 2581, which only the dialect of ns-2 still uses.
+/// Maximum initial window, in segments, of RFC 3390 and RFC 2581. Only the dialect of ns-2 still uses it.
 const SMALL_INITIAL: u32 = 4;
 
-/// Returns the stack with which to simulate the sender. If the recovery is unknown, the most likely one is used.
+/// Returns the stack with which to simulate the sender. If the recovery is unknown, the most likely recovery is used.
 fn stack(
     recovery: &Identification<Recovery>,
     control: &Identification<Control>,

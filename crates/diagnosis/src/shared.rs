@@ -1,32 +1,32 @@
 //! Streams of one capture that share a bottleneck.
 //!
-//! The capacity of a link is limited. While several streams wait at the same link, one stream gains what the others
-//! lose: the sum of the delivered data equals the link's rate and is constant, while the share of each stream varies.
-//! And all of them wait in the same queue. So two conditions must hold in time windows in which the streams have data
-//! outstanding and a queue stands:
+//! The capacity of a link is limited. While several streams wait at the same link, one stream gains the capacity that
+//! the other streams lose: the sum of the delivered data equals the link's rate and is constant, while the share of
+//! each stream varies. In addition, all of them wait in the same queue. Therefore, two conditions must hold in the time
+//! windows in which the streams have outstanding data and there is a queue:
 //!
-//! 1. The delivered data of one stream grows as that of the others shrinks: the changes from one window to the next are
-//!    correlated negatively, by at least [`DEVIATIONS_MIN`] standard deviations. Changes of neighbouring windows depend
-//!    on each other and carry less information than independent ones; their autocorrelation shows how much less
-//!    (Bartlett, 1935; Pyper and Peterman, 1998). Changes are used because shares drift for seconds, and any two drifts
-//!    are correlated.
-//! 2. Their queueing delays rise and fall together, from window to window.
+//! 1. The delivered data of one stream increases when that of the other streams decreases: the changes from one window to
+//!    the next are correlated negatively, by at least [`DEVIATIONS_MIN`] standard deviations. Changes of neighbouring
+//!    windows depend on each other and carry less information than independent ones; their autocorrelation shows how much
+//!    less (Bartlett, 1935; Pyper and Peterman, 1998). Changes are used because shares drift for seconds, and any two
+//!    drifts are correlated.
+//! 2. The queueing delays of the streams rise and fall together, from window to window.
 //!
 //! Each condition excludes cases that the other does not. Streams that begin, pause or lose packets at the same time
-//! have similar delays on separate paths, but their delivered data rises and falls together. An application that
-//! alternates between two streams makes them complementary, but then their queues are not alike.
+//! have similar delays on separate paths, but their delivered data rises and falls together. If an application
+//! alternates between two streams, these are complementary, but then their queues are not alike.
 //!
 //! RFC 8382 (shared bottleneck detection for RTP media) groups streams by summary statistics of their one-way delay:
-//! skewness, variability, frequency of oscillation, and packet loss. Its receivers have no common clock. A capture has
-//! one, so the delays themselves can be compared; two similar bottlenecks with similar senders would have the same
-//! statistics. As in the RFC, delays are means of base time intervals, and only differences of delays count.
+//! skewness, variability, frequency of oscillation, and packet loss. The receivers in this RFC have no common clock. A
+//! capture has one, so the delays themselves can be compared; two similar bottlenecks with similar senders would have
+//! the same statistics. As in the RFC, delays are means over base time intervals, and only differences of delays count.
 //!
-//! Windows are at least as long as the longest round trip: an ACK reports data that left the bottleneck up to a round
-//! trip ago, at a different time for each stream.
+//! Windows are at least as long as the maximum round-trip time: an ACK reports data that left the bottleneck up to one
+//! round trip before, at a different time for each stream.
 //!
-//! Streams are joined in pairs, those with the strongest evidence first, and the sum of a bundle is then compared with
-//! the next stream. At the end every stream is compared with all others of its bundle. If the sum varies, streams that
-//! the capture does not show also use the bottleneck, or it is not always full.
+//! Streams are joined in pairs, the pair with the strongest evidence first, and the sum of a bundle is then compared
+//! with the next stream. At the end, every stream is compared with all others of its bundle. If the sum varies, the
+//! bottleneck is also used by streams that the capture does not contain, or it is not always full.
 
 mod bundle;
 mod candidate;
@@ -46,31 +46,32 @@ use bundle::Bundle;
 use evidence::{Comparison, Evidence};
 
 /// Minimum number of standard deviations by which the rates of streams are complementary. 64 streams form 2,016 pairs,
-/// each compared at four window widths: by chance one of the pairs exceeds 4.8 in one of 150 captures.
+/// and each pair is compared at four window widths. By chance, one of the pairs exceeds 4.8 in one of 150 captures.
 pub const DEVIATIONS_MIN: f64 = 4.8;
 
-/// Number of standard deviations from which on bundles are joined (ours): each stream is compared with the others at
-/// the end.
+/// Minimum number of standard deviations for bundles to be joined (our choice): at the end, each stream is compared
+/// with the others.
 const JOINED_FROM: f64 = 3.0;
 
-/// Maximum correlation coefficient of the rates (ours: the others cause half of a stream's variation).
+/// Maximum correlation coefficient of the rates (our choice: the other streams cause half of a stream's variation).
 pub const RATES_MAX: f64 = -0.5;
 
-/// Minimum correlation coefficient of the delays, and its minimum deviations (ours).
+/// Minimum correlation coefficient of the delays, and its minimum number of standard deviations (our choice).
 pub const DELAYS_MIN: f64 = 0.5;
 const DELAY_DEVIATIONS_MIN: f64 = 3.0;
 
-/// Maximum standard deviation of a constant sum of rates, as a share of its mean (ours: ACKs come in bursts).
+/// Maximum standard deviation of a constant sum of rates, as a fraction of its mean (our choice: ACKs arrive in
+/// bursts).
 pub const SUM_CONSTANT: f64 = 0.05;
 
-/// Bottleneck that several streams share.
+/// Bottleneck shared by several streams.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SharedBottleneck {
-    /// Streams, by connection number.
+    /// Streams, sorted by connection number.
     pub streams: Vec<Sharer>,
-    /// Rate of all streams together while several waited, in bit/s, IP and TCP headers included.
+    /// Total rate of all streams while several of them waited, in bit/s, including IP and TCP headers.
     pub rate: f64,
-    /// Standard deviation of that rate over the windows, as a share of it.
+    /// Standard deviation of this rate over the windows, as a fraction of the rate.
     pub rate_varies: f64,
     /// Number of time windows in which several streams waited.
     pub windows: usize,
@@ -85,17 +86,17 @@ pub struct Sharer {
     pub connection: u64,
     /// Endpoint that sends the stream.
     pub side: Side,
-    /// Share of the rate while this stream and others waited.
+    /// Fraction of the rate that this stream had while it and other streams waited.
     pub share: f64,
-    /// Correlation of the changes in the delivered data of this stream and of the others.
+    /// Correlation of the changes in the delivered data of this stream with those of the other streams.
     pub rates: f64,
-    /// Number of standard deviations by which that correlation differs from zero.
+    /// Number of standard deviations by which this correlation differs from zero.
     pub deviations: f64,
-    /// Correlation of the changes in the queueing delays of this stream and of the others.
+    /// Correlation of the changes in the queueing delays of this stream with those of the other streams.
     pub delays: f64,
 }
 
-/// Returns `true` if two bundles may be one.
+/// Returns `true` if two bundles may share a bottleneck.
 fn may_join(evidence: &Evidence) -> bool {
     evidence.rates.deviations() <= -JOINED_FROM && queues_alike(evidence)
 }
@@ -109,16 +110,17 @@ fn queues_alike(evidence: &Evidence) -> bool {
 /// Shared bottlenecks of a capture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SharedBottlenecks {
-    /// Bottlenecks that several streams share.
+    /// Bottlenecks shared by several streams.
     pub found: Vec<SharedBottleneck>,
-    /// Number of streams that were compared with another: both waited in a queue at the same time for long enough.
+    /// Number of streams that were compared with another stream: both waited in a queue at the same time for long
+    /// enough.
     pub compared: u64,
-    /// Number of streams that could not be compared with any other: the capture does not show whether they share a
+    /// Number of streams that could not be compared with any other stream, so that it is unknown whether they share a
     /// bottleneck.
     pub untold: u64,
 }
 
-/// Finds the bottlenecks that several of the candidates share.
+/// Finds the bottlenecks that are shared by several of the candidates.
 pub(crate) fn find(candidates: Candidates) -> SharedBottlenecks {
     let streams = candidates.streams();
     let all = candidates.finish();
@@ -135,11 +137,12 @@ pub(crate) fn find(candidates: Candidates) -> SharedBottlenecks {
     }
 }
 
-/// Known comparisons of two bundles, by first member and size: they stay valid until one of both grows.
+/// Known comparisons of two bundles, by their first members and sizes. A comparison stays valid until one of the
+/// bundles grows.
 type Known = HashMap<[(usize, usize); 2], Comparison>;
 
-/// Joins candidates until no more match. Returns the bundles, and the indices of the candidates that could be compared
-/// with another.
+/// Joins candidates until no more candidates match. Returns the bundles, and the indices of the candidates that could
+/// be compared with another candidate.
 fn bundles(all: &[Candidate]) -> (Vec<Bundle>, BTreeSet<usize>) {
     let mut bundles: Vec<Bundle> = all
         .iter()
@@ -199,7 +202,7 @@ fn run_along(all: &[Candidate], one: &Bundle, other: &Bundle) -> bool {
     own.all(|one| theirs.iter().all(|other| one.runs_along(other)))
 }
 
-/// Compares every stream with the others, and removes those that do not match.
+/// Compares every stream with the other streams, and removes those that do not match.
 fn verified(all: &[Candidate], mut members: Vec<usize>) -> Option<SharedBottleneck> {
     while members.len() > 1 {
         let each: Vec<Option<Evidence>> = members
@@ -232,7 +235,7 @@ fn against_others(all: &[Candidate], members: &[usize], member: usize) -> Option
 }
 
 fn told(all: &[Candidate], members: &[usize], each: Vec<Evidence>) -> Option<SharedBottleneck> {
-    // The values of the stream that shares for the longest time.
+    // These values are those of the stream that shares the bottleneck for the longest time.
     let time = |evidence: &&Evidence| evidence.width.saturating_mul(evidence.windows as u64);
     let longest = each.iter().max_by_key(time)?;
     let streams = members.iter().zip(&each).filter_map(|(place, evidence)| {

@@ -1,4 +1,5 @@
-//! Helpers for timelines: a capture is a list of packets, and the events of a stream's follower are a list of lines.
+//! Helpers for tests of event sequences: a capture is a list of packets, and the events of a stream's follower are a
+//! list of lines.
 
 use std::fmt::Write;
 
@@ -24,11 +25,12 @@ use crate::read::table::{Limits, Table};
 pub(crate) struct Recorder {
     pub(crate) beginning: Beginning,
     pub(crate) lines: Vec<String>,
-    /// Time of the last event. A retransmission [`TIMER_MS`] after it counts as sent by a timer.
+    /// Time of the last event in milliseconds. A retransmission at least [`TIMER_MS`] after it counts as sent by a
+    /// timer.
     last_ms: f64,
 }
 
-/// Quiet period in milliseconds that a timer ends, according to the recorder.
+/// Minimum time in milliseconds without events before a retransmission by a timer, according to the recorder.
 const TIMER_MS: f64 = 200.0;
 
 /// Converts to milliseconds, rounded down to a microsecond.
@@ -90,7 +92,7 @@ impl Follower for Recorder {
     }
 }
 
-/// Returns a capture: numbers the packets in order.
+/// Returns a capture, in which the packets are numbered in their order.
 pub(crate) fn capture(packets: impl IntoIterator<Item = Packet>) -> Vec<Packet> {
     let numbered = |(n, packet): (u64, Packet)| packet.numbered(n);
     (1..).zip(packets).map(numbered).collect()
@@ -116,8 +118,8 @@ pub(crate) fn told(packets: &[Packet], sender: Side) -> Vec<String> {
     stream.map_or(Vec::new(), |stream| stream.follower().lines.clone())
 }
 
-/// Returns a handshake with an MSS of 1000 and SACK, and with initial sequence numbers of 0. The answer comes `there`
-/// ms after the SYN, and the ACK `back` ms later.
+/// Returns a handshake with an MSS of 1000 and SACK, and with initial sequence numbers of 0. The answer is captured
+/// `there` ms after the SYN, and the ACK `back` ms after the answer.
 pub(crate) fn handshake(there: f64, back: f64) -> [Packet; 3] {
     let permitted = |mut packet: Packet| {
         packet.segment.options.sack_permitted = dupack_tcp::options::Sack::Permitted;
@@ -131,17 +133,18 @@ pub(crate) fn handshake(there: f64, back: f64) -> [Packet; 3] {
     ]
 }
 
-/// Returns a data packet from the opener: `len` bytes from offset `start` on.
+/// Returns a data packet from the opener with `len` bytes that begin at offset `start`.
 pub(crate) fn data(at: f64, start: u32, len: u32) -> Packet {
     from(Side::Opener, at, start + 1).len(len)
 }
 
-/// Returns an ACK from the answerer, up to offset `ack`.
+/// Returns an ACK from the answerer of all bytes before offset `ack`.
 pub(crate) fn ack(at: f64, ack: u32) -> Packet {
     from(Side::Answerer, at, 1).ack(ack + 1)
 }
 
-/// Returns the findings about a transfer of 2 MB over 10 Mbit/s and 40 ms with some losses, captured at its sender.
+/// Returns the findings about a transfer of 2 MB over a path with 10 Mbit/s, 40 ms and some losses, captured at its
+/// sender.
 pub(crate) fn transfer() -> ConnectionFindings {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"60s\"\ndialect = \"linux\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\nbuffer = \"60pkt\"\nloss = \"1%\"\n\

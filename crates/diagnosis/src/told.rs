@@ -1,4 +1,4 @@
-//! Estimate of a quantity: a value with its interval, or the reason why it is unknown.
+//! Estimate of a quantity: a value with its interval, or the reason for which it is unknown.
 
 /// Estimate of a quantity from a capture.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,26 +12,26 @@ pub enum Told<T> {
         /// Upper end of the interval.
         high: T,
     },
-    /// The quantity is at least this; the capture does not show how much larger it is.
+    /// The quantity is at least `bound`. The capture does not show how much larger it is.
     AtLeast {
         /// Lower bound.
         bound: T,
         /// Reason why only a bound is known, as a sentence without its full stop.
         why: &'static str,
-        /// Description of a capture that would show it.
+        /// Description of a capture that would show the quantity.
         remedy: &'static str,
     },
     /// The capture does not show the quantity.
     CannotBeTold {
         /// Reason, as a sentence without its full stop.
         why: &'static str,
-        /// Description of a capture that would show it.
+        /// Description of a capture that would show the quantity.
         remedy: &'static str,
     },
 }
 
 impl<T> Told<T> {
-    /// Converts the estimate to another quantity that grows with this one.
+    /// Converts the estimate to another quantity that increases with this one.
     #[must_use]
     pub fn map<U>(self, of: impl Fn(T) -> U) -> Told<U> {
         match self {
@@ -51,7 +51,7 @@ impl<T> Told<T> {
 }
 
 impl<T: Copy> Told<T> {
-    /// Returns the best estimate, if there is one.
+    /// Returns the best estimate; `None` if there is none.
     #[must_use]
     pub const fn value(&self) -> Option<T> {
         match self {
@@ -60,7 +60,7 @@ impl<T: Copy> Told<T> {
         }
     }
 
-    /// Returns both ends of the interval, if there is one.
+    /// Returns both ends of the interval; `None` if there is none.
     #[must_use]
     pub const fn interval(&self) -> Option<(T, T)> {
         match self {
@@ -69,7 +69,7 @@ impl<T: Copy> Told<T> {
         }
     }
 
-    /// Returns a lower bound: the lower end of the interval, or the bound.
+    /// Returns the lower end of the interval, or else the lower bound; `None` if there is neither.
     #[must_use]
     pub const fn at_least(&self) -> Option<T> {
         match self {

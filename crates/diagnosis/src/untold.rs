@@ -1,40 +1,41 @@
 //! Streams whose limits are not reported.
 //!
 //! A limit follows from the outstanding data, the times of its ACKs, and the granted windows. If the capture lacks
-//! these, [`Shares`] describes a transfer that did not happen: it is not reported, and neither are stalls and lost
-//! time, which are based on the same facts. The decision is made here, once, for every form of a diagnosis.
+//! these, [`Shares`] describes a transfer that did not happen. Therefore, it is not reported, and neither are stalls
+//! and lost time, which are based on the same facts. This decision is made only here, for every form of a diagnosis.
 
 use crate::analyse::budget::{Group, Limit, Shares};
 use crate::consistency::{MISSING_MAX, Withdrawn};
 use crate::findings::{AcksSeen, Coverage, OptionsSeen};
 use dupack_tcp::time::Duration;
 
-/// Minimum share of the time for a limit to be reported as that of the transfer (ours).
+/// Minimum fraction of the time for a limit to be reported as the limit of the transfer (our choice).
 pub const MAIN_SHARE: f64 = 1.0 / 3.0;
 
-/// Minimum share of the time for a closed window to be reported although packets are missing: the ACKs show it (ours).
+/// Minimum fraction of the time for a closed window to be reported although packets are missing, because ACKs show the
+/// window (our choice).
 const SHUT: f64 = 0.5;
 
 /// Loss rate that keeps a window below 12 segments, regardless of the receive window (Mathis et al., CCR 1997: 1.2 /
 /// √p).
 const LOSSES_PLAIN: f64 = 0.01;
 
-/// Reason why the limits of a stream are not reported.
+/// Reason for which the limits of a stream are not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Untold {
     /// The capture has no ACKs.
     WithoutAcks,
-    /// The capture lacks more of the data than [`MISSING_MAX`].
+    /// The fraction of data missing from the capture exceeds [`MISSING_MAX`].
     PacketsMissing,
     /// There are more retransmissions than segments.
     Contradictory,
-    /// The TCP options are cut off, and the apparent limit is one that they would show.
+    /// TCP options are cut off, and the apparent limit depends on them.
     OptionsCut,
 }
 
 impl Untold {
-    /// Returns the reason, if the limits of a stream are not reported. `spurious` is the number of its spurious
-    /// retransmissions.
+    /// Returns the reason for which the limits of a stream are not reported; `None` if they are reported. `spurious` is
+    /// the number of the stream's spurious retransmissions.
     #[must_use]
     pub fn of(coverage: &Coverage, shares: &Shares, spurious: u64) -> Option<Self> {
         let shut = shares.share(shares.of(Limit::ZeroWindow));
@@ -69,7 +70,7 @@ impl Untold {
     }
 }
 
-/// Returns `true` if the apparent limit is one that TCP options would show, but the capture lacks them.
+/// Returns `true` if the apparent limit depends on TCP options, which are missing from the capture.
 fn lacks_options(coverage: &Coverage, shares: &Shares, spurious: u64) -> bool {
     if coverage.options == OptionsSeen::Whole {
         return false;
@@ -85,7 +86,7 @@ fn lacks_options(coverage: &Coverage, shares: &Shares, spurious: u64) -> bool {
     main(shares).is_none_or(needs)
 }
 
-/// Returns the groups with nonzero time, the largest first.
+/// Returns the groups with nonzero time, in descending order of their time.
 #[must_use]
 pub fn ranked(shares: &Shares) -> Vec<(Group, Duration)> {
     let mut groups = Group::ALL.map(|group| (group, shares.of_group(group)));
@@ -94,7 +95,7 @@ pub fn ranked(shares: &Shares) -> Vec<(Group, Duration)> {
     there.collect()
 }
 
-/// Returns the group that took most of the time, if that is at least [`MAIN_SHARE`].
+/// Returns the group with the longest time; `None` if its fraction is below [`MAIN_SHARE`].
 #[must_use]
 pub fn main(shares: &Shares) -> Option<Group> {
     let (first, time) = *ranked(shares).first()?;

@@ -1,20 +1,20 @@
 //! Limit of a stream at every instant.
 //!
-//! Events of a stream are departing segments and arriving ACKs. Two things tell what limited the sender between two
+//! The events of a stream are departing segments and arriving ACKs. Two facts show the limit of the sender between two
 //! events: the state at that time (`quiet::Look`: nothing outstanding, the receive window full, space left, or none of
-//! these) and the cause that ended the quiet period (a timer, an ACK just before, or nothing visible). The budget
-//! therefore holds time back (`quiet`) until the next segment leaves. It then assigns the time to rounds of about one
-//! round trip (`ledger`), whose round-trip times show whether the bottleneck had a queue. The bottleneck's rate is
-//! known only at the end. A round that moved data at that rate was limited by the bottleneck.
+//! these) and the cause that ended the time without packets (a timer, an ACK just before, or nothing visible).
+//! Therefore, the budget holds time back (`quiet`) until the next segment is sent. It then assigns the time to rounds
+//! of about one round trip (`ledger`), whose round-trip times show whether the bottleneck had a queue. The bottleneck's
+//! rate is known only at the end. A round that moved data at this rate was limited by the bottleneck.
 //!
-//! **A capture does not contain the congestion window.** The congestion window is taken to limit the sender if nothing
-//! else does: data was outstanding, the receive window had space, no timer was pending, and the application had more
-//! data. The application had more data unless
+//! **A capture does not contain the congestion window.** The congestion window is assumed to be the limit if there is
+//! no other one: data was outstanding, the receive window had space, no timer was pending, and the application had more
+//! data. The application is assumed to have had more data unless
 //! - nothing was outstanding,
 //! - the last segment was short and pushed, and no ACK triggered the next one,
-//! - less was in flight than at an earlier time since the last loss, by more than pacing and offload explain, and no ACK
-//!   triggered the next segment,
-//! - or a new segment left without a trigger, half a round trip or more after the last ACK.
+//! - less data was in flight than at an earlier time since the last loss, by more than pacing and offload explain, and no
+//!   ACK triggered the next segment,
+//! - or a new segment was sent without a trigger, half a round trip or more after the last ACK.
 //!
 //! Linux divides a connection's time in the same way (`tcp_info`: `busy_time`, `rwnd_limited`, `sndbuf_limited`), with
 //! three differences. It counts a pause with data outstanding as busy. It counts the wait for a timer as limited by the
@@ -55,44 +55,46 @@ use shares::Notes;
 use span::Kind;
 use window::Windows;
 
-/// Intervals kept per stream: enough for figures of ordinary size, about 40 kB.
+/// Default number of intervals stored per stream: enough for figures of ordinary size, about 40 kB.
 pub const EPOCHS_MAX: usize = 128;
 
 /// Assumed round-trip time before the first sample. Our choice.
 const ROUND_TRIP_UNKNOWN: Duration = Duration::from_millis(100);
 
-/// Longest time from an ACK to a segment that it triggers, in a capture taken at the sender. Our choice: covers a busy
-/// host, and interfaces that deliver packets to the capture in batches.
+/// Maximum time from an ACK to a segment that it triggers, in a capture taken at the sender. Our choice: it allows for
+/// a busy host, and for interfaces that deliver packets to the capture in batches.
 const PROMPT: Duration = Duration::from_millis(1);
 
-/// The same after the end of a message. Our choice: many times the time that a host needs to answer.
+/// The same time after the end of a message. Our choice: many times the time that a host needs to respond.
 const PROMPT_AFTER_MESSAGE: Duration = Duration::from_micros(250);
 
-/// Part of a round trip by which the delay from the sender to the capture point varies, if the capture was taken
-/// elsewhere. Our choice.
+/// Inverse of the fraction of a round trip by which the delay from the sender to the capture point varies, if the
+/// capture was taken elsewhere. Our choice.
 const PROMPT_PART: u64 = 8;
 
-/// Part of the receive window that may be free while the window still limits the sender. A sender of large segments
-/// waits until a third is free (Linux: `tcp_tso_win_divisor`), and one ACK may free some more at once.
+/// Inverse of the fraction of the receive window that may be free while the window still limits the sender. A sender of
+/// large segments waits until a third is free (Linux: `tcp_tso_win_divisor`), and one ACK may free some more at once.
 const EDGE_PART: u64 = 2;
 
-/// Inverse of the part of the congestion window that is left after a loss (RFC 5681 §3.1; CUBIC keeps 0.7).
+/// Inverse of the fraction of the congestion window that remains after a loss (RFC 5681 §3.1; CUBIC keeps 0.7).
 const REDUCED_PART: u64 = 2;
 
-/// A queue is visible if it delays by more than this time and by more than this fraction of the minimum round-trip
-/// time. Our choice: HyStart (RFC 9406 §4.2) treats an eighth as a queue; clocks and hosts vary by half a millisecond.
+/// Minimum delay of a visible queue, absolute and as the inverse of a fraction of the minimum round-trip time; both
+/// must be exceeded. Our choice: HyStart (RFC 9406 §4.2) treats an eighth as a queue; clocks and hosts vary by half a
+/// millisecond.
 const QUEUE_NOISE: Duration = Duration::from_micros(500);
 const QUEUE_NOISE_PART: u64 = 8;
 
-/// A segment is late if its delay exceeds the minimum delay by this fraction of a round trip and by this time (our
-/// choice: ticks of the sender's clock).
+/// Minimum delay of a late segment in excess of the minimum delay, as the inverse of a fraction of a round trip and
+/// absolute; both must be exceeded (our choice: ticks of the sender's clock).
 const LATE_PART: u64 = 4;
 const LATE_MIN: Duration = Duration::from_millis(2);
 
-/// A round with fewer segments gives no evidence of a queue: the receiver may have delayed its ACKs.
+/// Minimum number of segments in a round for evidence of a queue. In a smaller round, the receiver may have delayed its
+/// ACKs.
 const QUEUE_SEGMENTS_MIN: u64 = 4;
 
-/// Returns the largest queueing delay that counts as noise.
+/// Returns the maximum queueing delay that counts as noise.
 fn queue_noise(least: Duration) -> Duration {
     (least / QUEUE_NOISE_PART).max(QUEUE_NOISE)
 }
@@ -121,9 +123,9 @@ pub struct Budget {
     kind: Kind,
     stage: Stage,
     last_arrival: Option<(Instant, Outstanding)>,
-    /// Time and packet of the last ACK, if it acknowledged everything and carried no data.
+    /// Time and packet of the last ACK; `None` unless it acknowledged everything and carried no data.
     last_acked: Option<(Instant, u64)>,
-    /// Bytes of the last departure, if it was sent right after such an ACK.
+    /// Number of bytes in the last departure; `None` unless it was sent right after such an ACK.
     held: Option<u64>,
     /// Last packet in which the peer sent data.
     asked_by: u64,
@@ -131,17 +133,17 @@ pub struct Budget {
     moved_at: Instant,
     /// Time of the last departure.
     left_at: Instant,
-    /// Last receive window that was granted, and the part of it that is left.
+    /// Last receive window that was granted, and the part of it that is left, in bytes.
     window: Option<u64>,
     window_left: Option<u64>,
-    /// Window field of the last ACK: a lower bound of the window, whatever its scale.
+    /// Window field of the last ACK: a lower bound of the window, regardless of its scale.
     field: Option<u16>,
     messages: Messages,
     /// Timestamp of the last departure.
     stamp: Option<u32>,
     /// Relation of the last new data to the edge of the receive window.
     at_edge: Edge,
-    /// `true` if the last departure only probes whether a window without space for a segment has opened.
+    /// `true` if the last departure only probed a window without space for a segment.
     probes: bool,
     scale: Scale,
     round: Round,
@@ -150,7 +152,7 @@ pub struct Budget {
     ledger: Ledger,
     notes: Notes,
     spent: Spent,
-    /// Delay of segments to the capture point.
+    /// Estimator of the delay of segments to the capture point.
     one_way: OneWay,
     bursts: Bursts,
 }
@@ -161,13 +163,13 @@ pub struct Budget {
 pub struct Terms {
     /// Start of the stream: the time of its SYN, or of its first packet.
     pub started: Instant,
-    /// Bytes of data in a full segment, as announced; 0 if nothing was announced.
+    /// Number of data bytes in a full segment, as announced; 0 if no size was announced.
     pub segment_size: u32,
     /// Place where the capture was taken.
     pub place: Place,
     /// Source of the times at which the sender receives an ACK.
     pub ack_times: AckTimes,
-    /// Maximum number of intervals to keep.
+    /// Maximum number of intervals to store.
     pub epochs_max: usize,
 }
 
@@ -191,7 +193,7 @@ impl Terms {
 struct Messages {
     /// Number of messages that ended.
     ends: u64,
-    /// New bytes that were sent.
+    /// Number of new bytes that were sent.
     bytes: u64,
 }
 
@@ -201,25 +203,24 @@ impl Messages {
         self.bytes = self.bytes.saturating_add(new);
     }
 
-    /// `true` if a message has few segments, on average. The kernel pushes the last segment that it holds; if the
-    /// sender always has more to send, it pushes one segment per 64 kB.
+    /// `true` if a message has few segments, on average. The kernel sets PSH on the last segment that it holds. If the
+    /// sender always has more data to send, one segment per 64 kB has PSH.
     const fn are_short(&self, mss: u64) -> bool {
         let most = MESSAGE_SEGMENTS.saturating_mul(mss);
         self.ends >= MESSAGES_MIN && self.bytes <= most.saturating_mul(self.ends)
     }
 }
 
-/// Maximum mean number of segments of a short message, and the minimum number of messages that must be known (our
-/// choice).
+/// Maximum mean number of segments of a short message, and the minimum number of completed messages (our choice).
 const MESSAGE_SEGMENTS: u64 = 4;
 const MESSAGES_MIN: u64 = 4;
 
-/// Source of the times at which the sender receives its ACKs.
+/// Source of the times at which the sender receives ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckTimes {
-    /// The capture was taken at the sender, or the handshake tells the distance.
+    /// The times are known: the capture was taken at the sender, or the handshake shows the distance.
     Known,
-    /// Inferred from the segments that the sender sends.
+    /// The times are inferred from the segments that the sender sends.
     Guessed,
 }
 
@@ -230,7 +231,7 @@ enum Edge {
     Away,
 }
 
-/// State of a round: it is over when everything that was outstanding at its beginning has arrived.
+/// State of a round. A round is over when everything that was outstanding at its beginning has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Round {
     UnderWay,
@@ -288,18 +289,19 @@ impl Budget {
         self.notes.nagle_waits
     }
 
-    /// Returns the time so far in which the receive window was closed and limited the sender, up to the last departure.
+    /// Returns the total time for which the receive window was closed and limited the sender, up to the last departure.
     pub(crate) const fn shut_for(&self) -> Duration {
         self.notes.shut()
     }
 
-    /// `true` if the receive window is closed now: it is zero, or it has no space for a segment and nothing is
+    /// `true` if the receive window is closed now: it is zero, or it has no space for a segment and no data is
     /// outstanding.
     pub(crate) const fn is_shut(&self) -> bool {
         matches!(self.look, Look::Shut(_))
     }
 
-    /// Records a handshake that lasted from `from` until `to`. Must be called before any later event.
+    /// Records a handshake that lasted from `from` until `to`. This function must be called before any later event is
+    /// recorded.
     pub fn handshake(&mut self, from: Instant, to: Instant) {
         self.pass(from);
         self.kind = Kind::Handshake;
@@ -327,8 +329,9 @@ impl Budget {
         shares
     }
 
-    /// Records data of the peer in `packet`: the application's next data answers it and was not triggered by an earlier
-    /// ACK. If the capture was taken elsewhere, that ACK may be recorded after the data.
+    /// Records data of the peer in `packet`. The application's next data is the response to this data, and was not
+    /// triggered by an earlier ACK. If the capture was not taken at the sender, that ACK may be recorded after the
+    /// data.
     pub(crate) fn asked(&mut self, packet: u64) {
         self.asked_by = self.asked_by.max(packet);
     }
@@ -388,7 +391,7 @@ impl Budget {
         at_sender.max(self.elsewhere())
     }
 
-    /// Returns the variation of the delay from the sender to the capture point.
+    /// Returns the variation of the delay from the sender to the capture point; zero in a capture at the sender.
     fn elsewhere(&self) -> Duration {
         if self.place == Place::Sender {
             Duration::ZERO
@@ -397,15 +400,15 @@ impl Budget {
         }
     }
 
-    /// `true` if a segment fills the little space of a window, as a sender does at the end of its wait for more space
-    /// (RFC 9293 §3.8.6.2.1). Such a segment is in effect a window probe.
+    /// `true` if a segment fills the small space of a window, as a sender does after it has waited for more space (RFC
+    /// 9293 §3.8.6.2.1). Such a segment acts as a window probe.
     fn overrides_silly_window(&self, departure: &Departure<'_>) -> bool {
         let len = departure.end.saturating_sub(departure.start);
         let fills = departure.window_left == Some(0) && len < self.windows.mss();
         fills && matches!(self.look, Look::Shut(Outstanding::Nothing))
     }
 
-    /// Returns the event that ended the quiet period before a segment.
+    /// Returns the event that ended the time without packets before a segment.
     fn ending(&self, departure: &Departure<'_>, again: Option<&Retransmission>) -> Ending {
         let at = self.clock;
         if let Some(again) = again {
@@ -430,7 +433,7 @@ impl Budget {
             return Ending::Probe;
         }
         let prompt = if self.quiet.has_ended() {
-            // The application had no more data, and an earlier ACK triggered nothing.
+            // The application had no more data, so an earlier ACK did not trigger the segment.
             match self.place {
                 Place::Sender => self.prompt().min(PROMPT_AFTER_MESSAGE),
                 _ => self.prompt().min(PROMPT),
@@ -450,8 +453,9 @@ impl Budget {
         }
     }
 
-    /// `true` if a short segment waited for the ACK of a short segment before it, as in Nagle's algorithm: an
-    /// application does not notice an ACK without data, so nothing else explains a segment right after one.
+    /// `true` if a short segment waited for the ACK of the previous short segment, as with Nagle's algorithm. An
+    /// application does not notice an ACK without data, so there is no other explanation of a segment right after such
+    /// an ACK.
     fn waited_for_ack(&self, departure: &Departure<'_>, prompt: Duration) -> bool {
         let len = departure.end.saturating_sub(departure.start);
         let short = len > 0 && len < self.windows.mss() && self.quiet.has_ended();
@@ -459,14 +463,14 @@ impl Budget {
         let bare = self
             .last_acked
             .is_some_and(|(came, by)| by > self.asked_by && self.clock.since(came) <= prompt);
-        // The last segment of a stream is not delayed (Linux: `tcp_nagle_check`).
+        // The last segment of a stream is not delayed by Nagle's algorithm (Linux: `tcp_nagle_check`).
         let held = !departure.flags.contains(Flags::FIN);
         held && short && bare && departure.kind == SendingKind::First && self.stage == Stage::Open
     }
 
     /// Treats the second of two segments of equal size, each sent right after an ACK, as triggered by the ACK. They may
-    /// be messages of an application whose period is about a round trip: with a shorter period, messages would
-    /// sometimes share a segment. The time that each waited for its ACK is unknown.
+    /// be messages of an application whose period is about a round trip; with a shorter period, messages would
+    /// sometimes share a segment. The time for which each segment waited for its ACK is unknown.
     fn unless_periodic(&mut self, ending: Ending, len: u64) -> Ending {
         let held = (ending == Ending::LastAck).then_some(len);
         let before = core::mem::replace(&mut self.held, held);
@@ -477,8 +481,8 @@ impl Budget {
         Ending::Ack(Outstanding::Nothing)
     }
 
-    /// `true` if a quiet period in the middle of a message, with nothing visibly outstanding, lasted longer than a
-    /// retransmission timeout: the rest of the message may have been lost before the capture point.
+    /// `true` if a time without packets in the middle of a message, with no data visibly outstanding, lasted longer
+    /// than a retransmission timeout. In this case, the remaining message may have been lost before the capture point.
     fn was_cut_short(&self, ending: Ending) -> bool {
         let long = self.clock.since(self.left_at) > self.scale.timeout;
         let unseen = self.place != Place::Sender && self.look == Look::Empty;
@@ -492,7 +496,7 @@ impl Budget {
         self.scale.timeout = view.rtt.rto();
     }
 
-    /// Updates the state that holds until the next event.
+    /// Updates the state, which is valid until the next event.
     fn look_around(&mut self, view: &View<'_>) {
         let flight = view.flight_size();
         let outstanding = if flight > 0 {
@@ -512,8 +516,7 @@ impl Budget {
         self.look = if self.window == Some(0) || (self.probes && flight > 0) {
             Look::Shut(outstanding)
         } else if flight == 0 && is_tiny && self.at_edge == Edge::Reached {
-            // The window has no space for a segment, and a sender that avoids silly windows waits (RFC 9293
-            // §3.8.6.2.1).
+            // The window has no space for a segment, so a sender that avoids silly windows waits (RFC 9293 §3.8.6.2.1).
             Look::Shut(outstanding)
         } else if flight == 0 {
             Look::Empty
@@ -537,7 +540,7 @@ impl Analysis for Budget {
         self.pass(departure.at - late.unwrap_or_default());
         let len = departure.end.saturating_sub(departure.start);
         if self.place == Place::Receiver && late.is_none() {
-            // A segment that is captured behind the bottleneck has just passed it.
+            // A segment that is captured after the bottleneck has just passed it.
             self.quiet.delivered(len);
         }
         if !together {
@@ -589,7 +592,7 @@ impl Analysis for Budget {
             self.windows
                 .left(now, len, last, flight, self.scale.timeout);
         }
-        // An acknowledged segment is in no scoreboard, but its retransmission counts as sent.
+        // An acknowledged segment is not in the scoreboard, but its retransmission counts as sent.
         let again = explained.retransmission;
         let repeats = again.is_some_and(|again| !again.cause.class().is_probe());
         let left = departure.sent.len().max(usize::from(repeats));
@@ -603,7 +606,7 @@ impl Analysis for Budget {
         let mss = self.windows.mss();
         self.ledger
             .set_bytes_min(mss.saturating_mul(QUEUE_SEGMENTS_MIN));
-        // A retransmission lies far from the edge of the window and does not move it.
+        // A retransmission is far from the edge of the window and does not move it.
         if new {
             let flight = view.flight_size().saturating_add(mss);
             let room = self.field.map(u64::from).filter(|field| *field >= flight);
@@ -678,7 +681,8 @@ impl Analysis for Budget {
 }
 
 impl Budget {
-    /// Returns the delay of a segment to the capture point beyond the minimum delay, from its timestamp.
+    /// Returns the delay of a segment to the capture point in excess of the minimum delay, from its timestamp; `None`
+    /// if the segment is not late.
     fn lateness(&mut self, departure: &Departure<'_>) -> Option<Duration> {
         let stamps = departure
             .timestamps
@@ -688,14 +692,15 @@ impl Budget {
         Some(late).filter(|late| *late > noise)
     }
 
-    /// Advances the clock to the arrival of a late segment. It is in transit, and the sender waits for its ACK.
+    /// Advances the clock to the arrival of a late segment. During this time, the segment was in transit, and the
+    /// sender waited for its ACK.
     fn pass_under_way(&mut self, departure: &Departure<'_>) {
         let new = matches!(departure.kind, SendingKind::First | SendingKind::Both);
         let ends_message = new && self.tail_of(departure) == Tail::EndOfMessage;
         if self.look == Look::Empty {
             (self.look, self.kind) = (Look::Other, self.windows.kind());
             if ends_message {
-                // Its application had no more to send.
+                // The application had no more data to send.
                 self.kind = Kind::Pause;
             }
         }
@@ -705,13 +710,14 @@ impl Budget {
         self.settle(Ending::Repair);
     }
 
-    /// Decides by PSH, by the size of the segment and by the space in the window whether a message ended.
+    /// Returns the position of the segment in its message, according to PSH, the size of the segment and the space in
+    /// the window.
     fn tail_of(&self, departure: &Departure<'_>) -> Tail {
         let flags = departure.flags;
         let pushed = flags.contains(Flags::PSH) || flags.contains(Flags::FIN);
         let last = departure.sent.last();
         let last = last.map_or(0, |sent| u64::from(sent.segment.len));
-        // A short segment may also fill a window that has no space for a full one.
+        // A short segment may also fill a window that has no space for a full segment.
         let fills = departure
             .window_left
             .is_some_and(|left| left.saturating_add(last) < self.windows.mss());
@@ -727,8 +733,8 @@ impl Budget {
         }
     }
 
-    /// `true` if new data left together with the segment before it, although the bottleneck has spaced them where the
-    /// capture was taken: their timestamps are equal.
+    /// `true` if new data was sent together with the previous segment, although the bottleneck spaced them before they
+    /// were captured: their timestamps are equal.
     fn left_together(&mut self, departure: &Departure<'_>, explained: &Explained<'_>) -> bool {
         let value = departure.timestamps.map(|stamps| stamps.value);
         let before = core::mem::replace(&mut self.stamp, value);
@@ -740,7 +746,7 @@ impl Budget {
             && self.stage == Stage::Open
     }
 
-    /// `true` if the congestion window, reduced after a loss, limits the sender rather than a full receive window.
+    /// `true` if the congestion window, which was reduced after a loss, is the limit rather than a full receive window.
     fn is_window_smaller(&self, view: &View<'_>) -> bool {
         let flight = view.flight_size();
         let pipe = flight.saturating_sub(view.scoreboard.sacked_bytes());
@@ -767,7 +773,7 @@ impl Budget {
         self.round = Round::Over;
     }
 
-    /// Ends the round if it is over; called after its time has been assigned.
+    /// Ends the round if it is over. The round's time must have been assigned.
     fn end_round(&mut self) {
         if core::mem::replace(&mut self.round, Round::UnderWay) == Round::Over {
             self.ledger.end_round();

@@ -5,14 +5,14 @@ use serde::Serialize;
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Kind of a segment with bytes that the capture has shown before, or that were missing when later bytes arrived.
+/// Kind of a segment with bytes that the capture has contained before, or that were missing when later bytes arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// The sender retransmitted it.
+    /// The sender retransmitted the segment.
     Retransmission(Cause),
-    /// Later segments overtook it on the path: it was sent once.
+    /// The segment was sent once, and later segments overtook it on the path.
     Overtaken,
-    /// The capture contains the same packet twice.
+    /// The packet is a second copy that the capture contains.
     Copy,
 }
 
@@ -20,39 +20,40 @@ pub enum Repeat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum Cause {
-    /// Duplicate ACKs, without SACK: the first retransmission of a fast recovery (RFC 5681 §3.2).
+    /// Duplicate ACKs without SACK: the first retransmission of a fast recovery (RFC 5681 §3.2).
     DuplicateAcks,
     /// SACK blocks beyond a hole: the first retransmission of a recovery (RFC 6675 §5).
     SackedBeyond,
     /// A segment sent later was delivered, and the reordering window has passed (RFC 8985 §6.2).
     Rack,
-    /// Fewer than three duplicate ACKs, as no more could come (RFC 5827).
+    /// Fewer than three duplicate ACKs, because no more could arrive (RFC 5827).
     EarlyRetransmit,
     /// A partial ACK in a recovery without SACK (RFC 6582 §3.2).
     PartialAck,
     /// Another hole in the same recovery.
     FurtherHole,
-    /// An earlier retransmission was found lost without a timeout.
+    /// An earlier retransmission was detected as lost without a timeout.
     LostAgain,
     /// The retransmission timer expired (RFC 6298 §5.4).
     Timeout {
-        /// Position of the expiry in a row of expiries, from 1.
+        /// Position of the expiry among consecutive expiries, counted from 1.
         #[serde(rename = "timeout_in_a_row")]
         expiry: u32,
     },
-    /// The segment was outstanding when the timer expired, and was retransmitted after the first one.
+    /// The segment was outstanding when the timer expired. It was retransmitted after the segment that the timer
+    /// retransmitted.
     AfterTimeout,
     /// A tail loss probe (RFC 8985 §7.3).
     TailLossProbe,
-    /// A keep-alive, which asks whether the peer is still there (RFC 9293 §3.8.4).
+    /// A keep-alive, which checks whether the peer still responds (RFC 9293 §3.8.4).
     KeepAlive,
-    /// A window probe, which asks whether the peer's window is open again (RFC 9293 §3.8.6.1).
+    /// A window probe, which checks whether the peer's window has opened again (RFC 9293 §3.8.6.1).
     WindowProbe,
-    /// The capture does not tell.
+    /// The capture does not show the cause.
     Unknown,
 }
 
-/// Group of causes, to compare with a sender's own log or with the states of its kernel.
+/// Class of causes, for comparison with a sender's own log or with the states of its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
@@ -70,7 +71,7 @@ pub enum Class {
     KeepAlive,
     /// A window probe.
     WindowProbe,
-    /// The capture does not tell.
+    /// The capture does not show the cause.
     Unknown,
 }
 
@@ -104,7 +105,7 @@ impl Class {
 }
 
 impl Class {
-    /// `true` for packets that only request an answer: they are no retransmissions, and nothing was lost.
+    /// `true` for packets that only request an answer: they do not count as retransmissions, and no data was lost.
     #[must_use]
     pub const fn is_probe(self) -> bool {
         matches!(self, Self::KeepAlive | Self::WindowProbe)
@@ -136,20 +137,20 @@ impl Cause {
 pub enum Need {
     /// The earlier transmission had been lost, as far as the capture shows.
     Needed,
-    /// Spurious: the receiver reported by a DSACK that it already had the data (RFC 2883).
+    /// Spurious: the receiver reported by a DSACK that it had already received the data (RFC 2883).
     NeedlessByDsack,
     /// Spurious: the ACK echoes the timestamp of the first transmission (RFC 3522).
     NeedlessByTimestamp,
-    /// Spurious: the ACK was already in transit, or came sooner after the retransmission than any round trip takes.
+    /// Spurious: the ACK was already in transit, or arrived sooner after the retransmission than any round trip takes.
     NeedlessByTime,
-    /// Spurious: the capture shows that the receiver had acknowledged the data before.
+    /// Spurious: the capture shows that the receiver had acknowledged the data before the retransmission.
     NeedlessByArrival,
-    /// The capture does not tell.
+    /// The capture does not show whether the retransmission was needed.
     Unknown,
 }
 
 impl Need {
-    /// `true` if the retransmitted data had arrived before.
+    /// `true` if the retransmitted data had already arrived.
     #[must_use]
     pub const fn is_needless(self) -> bool {
         match self {
@@ -165,24 +166,24 @@ impl Need {
 /// Retransmission of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retransmission {
-    /// Time of its capture.
+    /// Capture time of the retransmission.
     pub at: Instant,
-    /// Its packet number in the capture, from 1.
+    /// Packet number in the capture, counted from 1.
     pub packet: u64,
-    /// Offset of its first byte.
+    /// Offset of the first byte.
     pub start: u64,
-    /// Offset after its last byte.
+    /// Offset after the last byte.
     pub end: u64,
-    /// Number of this transmission of the bytes: 2 for the first retransmission.
+    /// Number of this transmission of the bytes; it is 2 for the first retransmission.
     pub transmission: u32,
     /// Cause of the retransmission.
     pub cause: Cause,
-    /// Packet number of the ACK that triggered it, if any.
+    /// Packet number of the ACK that triggered the retransmission; `None` if there is none.
     pub trigger: Option<u64>,
-    /// Time before it in which nothing was sent and no ACK restarted the timer.
+    /// Time before the retransmission in which nothing was sent and no ACK restarted the timer.
     pub waited: Duration,
-    /// Necessity, as far as known so far.
+    /// Necessity of the retransmission, as far as it is known.
     pub need: Need,
-    /// `true` if it was lost itself, as far as known so far.
+    /// `true` if the retransmission itself was lost, as far as this is known.
     pub lost: bool,
 }

@@ -1,23 +1,23 @@
 //! Cause and necessity of each retransmission, and the stage of the sender.
 //!
 //! An [`Explainer`] receives every [`Departure`] and [`Arrival`] of one stream, in the sender's time, and explains each
-//! ([`Explained`]). Later events may add facts about a retransmission: that it was spurious, or that it was lost
-//! itself. [`Explainer::records`] and [`Explainer::account`] reflect the last event.
+//! of them ([`Explained`]). Later events may add facts about a retransmission: that it was spurious, or that it was
+//! lost itself. [`Explainer::records`] and [`Explainer::account`] include all facts up to the last event.
 //!
 //! | file | contents |
 //! | --- | --- |
 //! | `judge` | cause of each retransmission |
-//! | `ledger` | records, and later facts about each |
+//! | `ledger` | records of retransmissions, and later facts about each |
 //! | `held` | data that the receiver holds, without SACK |
-//! | `needs` | evidence of necessity beside the ACK |
+//! | `needs` | evidence of necessity in addition to the ACK |
 //! | `hidden` | retransmissions of data that the capture never showed |
 //! | `holes` | late data: reordered or retransmitted |
 //! | `clock` | durations without events |
-//! | `lateness` | departure times away from the sender |
+//! | `lateness` | departure times in captures away from the sender |
 //! | `happenings` | zero windows, probes, keep-alives, resets |
 //! | `account` | counts |
 //!
-//! Cost: O(1) amortised per event (plus a search among outstanding retransmissions, if there are any); memory is
+//! An event takes amortised O(1) time, plus a search among outstanding retransmissions, if there are any. Memory is
 //! bounded by [`Limits`].
 
 mod account;
@@ -52,25 +52,26 @@ use self::ledger::{Covering, Ledger, Mark, Origin};
 use crate::analyse::cause::{Cause, Need, Repeat, Retransmission};
 use crate::read::moment::{Arrival, Departure, Explained, Stage};
 
-/// Longest time between a packet and its copy: queues of one host, and taps that see a packet twice (our choice).
+/// Maximum time between a packet and its copy: it allows for the queues of one host, and for taps that record a packet
+/// twice (our choice).
 const COPY_WITHIN: Duration = Duration::from_millis(1);
 
-/// Memory bounds of one stream.
+/// Memory limits of one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Number of retransmissions whose records are kept, the latest ones; older ones are only counted.
+    /// Number of retransmissions whose records are stored: the latest ones. Older ones are only counted.
     pub records: usize,
 }
 
 impl Default for Limits {
-    /// Returns bounds of 512 records, about 70 kB.
+    /// Returns limits of 512 records, which take about 70 kB.
     fn default() -> Self {
         Self { records: 512 }
     }
 }
 
-/// Explains the events of one stream. See the [module](self).
+/// Explainer of the events of one stream. See the [module](self).
 #[derive(Debug)]
 pub struct Explainer {
     judge: Judge,
@@ -89,15 +90,16 @@ pub struct Explainer {
     una: u64,
     nxt: u64,
     dup_acks: u32,
-    /// Time of the last advance of the cumulative ACK.
+    /// Time at which the cumulative ACK last advanced.
     advanced_at: Instant,
     /// Position, in sending order, of the last segment known to have arrived.
     newest_delivered: u64,
-    /// Minimum time from a segment to its ACK, both as captured.
+    /// Minimum time from the capture of a segment to the capture of its ACK.
     to_receiver: Option<Duration>,
-    /// Time at which the ACKs had reported enough for any sender to retransmit the first segment.
+    /// Time at which the ACKs had reported enough for any sender to retransmit the first segment; `None` if they have
+    /// not.
     evident_at: Option<Instant>,
-    /// Number of the retransmission that may turn out to have been a timeout.
+    /// Number of the retransmission that may turn out to have been a timeout; `None` if there is none.
     doubtful: Option<u64>,
     overtaken: u64,
     copies: u64,
@@ -116,8 +118,8 @@ struct Last {
 }
 
 impl Explainer {
-    /// Creates the explainer of a stream without events. `sack` tells whether the ends agreed on SACK; use `Permitted`
-    /// if that is unknown.
+    /// Creates the explainer of a stream without events. `sack` is `Permitted` if the endpoints agreed on SACK, or if
+    /// this is unknown.
     #[must_use]
     pub fn new(sack: Sack, limits: Limits) -> Self {
         Self {
@@ -146,7 +148,7 @@ impl Explainer {
         }
     }
 
-    /// Records a packet that the sender sent outside the stream, with this IP identification.
+    /// Records a packet of the sender that does not belong to the stream, with this IP identification.
     pub fn numbered(&mut self, id: u16) {
         self.hidden.numbered(id);
     }
@@ -178,13 +180,14 @@ impl Explainer {
         }
     }
 
-    /// Checks whether a retransmission that seemed to answer an ACK was a timeout.
+    /// Checks whether a retransmission that seemed to be triggered by an ACK was a timeout.
     fn reconsider(&mut self, timing: &Timing) {
         let expiry = self.judge.reconsider(timing.at, timing.rtt.least);
         self.revise(expiry);
     }
 
-    /// Changes the retransmission in doubt to a timeout, and those after it to retransmissions after the timeout.
+    /// Changes the cause of the retransmission in doubt to a timeout, and the causes of later ones to "after the
+    /// timeout".
     fn revise(&mut self, expiry: Option<u32>) {
         if let Some(expiry) = expiry
             && let Some(number) = self.doubtful.take()
@@ -222,8 +225,8 @@ impl Explainer {
         }
         let start = match (departure.kind, looks) {
             (SendingKind::First, Looks::SentBefore { .. }) => Some(departure.start),
-            // The segment starts in data that was sent while the window was zero. The receiver dropped that data for
-            // lack of room; it was not lost.
+            // The segment starts in data that was sent while the window was zero. The receiver dropped this data
+            // because it had no buffer space; the data was not lost.
             _ if departure.start >= self.una && departure.start < refused_to => None,
             _ => sent_again_from(departure),
         };
@@ -278,7 +281,7 @@ impl Explainer {
         }
     }
 
-    /// Returns the time at which the first segment must have been retransmitted, if that retransmission was lost before
+    /// Returns the time at which the first segment must have been retransmitted, if this retransmission was lost before
     /// the capture point.
     fn repaired_unseen(&self, start: u64, timing: &Timing) -> Option<Instant> {
         let head = start <= self.una
@@ -365,7 +368,7 @@ impl Explainer {
                 }
     }
 
-    /// Recognises packets that only request an answer.
+    /// Returns the cause of a packet that only requests an answer; `None` for other packets.
     fn probe(&mut self, departure: &Departure<'_>) -> Option<Cause> {
         if departure.flags.contains(Flags::FIN) {
             return None;
@@ -374,9 +377,9 @@ impl Explainer {
         let below = departure.end <= self.una;
         let asks = match departure.kind {
             SendingKind::Empty => departure.start < self.una,
-            // One acknowledged byte, with nothing outstanding.
+            // The packet has at most one byte, which is acknowledged, and no data is outstanding.
             SendingKind::Acknowledged => len <= 1 && self.nxt <= self.una,
-            // One byte beyond a zero window, or a repetition of such a byte.
+            // The packet has one byte that exceeds a zero window, or repeats such a byte.
             SendingKind::First => len == 1 && self.happenings.is_closed(),
             _ => self.happenings.is_closed() && !below && departure.start >= self.una,
         };
@@ -444,7 +447,7 @@ impl Explainer {
         }
     }
 
-    /// Evaluates the ACK for retransmitted and for late data.
+    /// Updates the facts about retransmitted and late data with an ACK.
     fn settle(&mut self, arrival: &Arrival<'_>, una_before: u64) -> News {
         let facts = &arrival.facts;
         let echo = arrival.timestamps.map(|stamps| stamps.echo);
@@ -505,7 +508,7 @@ impl Explainer {
         self.judge.stage(sacked > 0 || self.dup_acks > 0)
     }
 
-    /// Returns the retransmissions whose records are kept, in order.
+    /// Returns the retransmissions whose records are stored, in order.
     pub fn records(&self) -> impl Iterator<Item = &Retransmission> {
         self.ledger.records()
     }
@@ -522,7 +525,7 @@ impl Explainer {
         &self.happenings
     }
 
-    /// Returns the number of segments that the capture shows late because they were overtaken on the path.
+    /// Returns the number of segments that were captured late because they were overtaken on the path.
     #[must_use]
     pub const fn overtaken(&self) -> u64 {
         self.overtaken
@@ -534,15 +537,15 @@ impl Explainer {
         self.copies
     }
 
-    /// Returns the number of segments that were overtaken beyond the capture point: ACKs reported later segments first,
-    /// and these were not retransmitted.
+    /// Returns the number of segments that were overtaken after the capture point: ACKs reported later segments first,
+    /// and these segments were not retransmitted.
     #[must_use]
     pub const fn reordered(&self) -> u64 {
         self.reordered
     }
 }
 
-/// Returns the start of a segment that was sent once and is acknowledged cumulatively.
+/// Returns the start of a segment that was sent once and is acknowledged cumulatively; `None` for other segments.
 fn held(delivered: &Delivered) -> Option<u64> {
     let once = delivered.segment.transmissions == 1 && delivered.by == DeliveredBy::Cumulative;
     once.then_some(delivered.segment.start)
@@ -560,7 +563,7 @@ impl Last {
     }
 }
 
-/// Returns the first byte that a packet retransmits, if any.
+/// Returns the first byte that a packet retransmits; `None` if it retransmits none.
 fn sent_again_from(departure: &Departure<'_>) -> Option<u64> {
     match departure.kind {
         SendingKind::Acknowledged => Some(departure.start),
@@ -571,7 +574,7 @@ fn sent_again_from(departure: &Departure<'_>) -> Option<u64> {
                 .sent
                 .iter()
                 .find(again)
-                // If the first transmission was not captured, the segment boundaries are a guess.
+                // If the first transmission was not captured, the segment boundaries are only assumed.
                 .map(|sent| sent.segment.start.max(departure.start))
         }
         _ => None,

@@ -1,15 +1,16 @@
 //! Groups of connections by server and by service.
 //!
-//! The server is the end that the opening SYN was sent to (RFC 9293 §3.5). If the capture does not contain that SYN,
-//! the ports decide: a port of a well-known service, or else one below 1024 (system ports, RFC 6335 §6), or else one
-//! below the range of client ports. If both ends look alike, the server is unknown, and the connection belongs to no
-//! group.
+//! The server is the endpoint to which the opening SYN was sent (RFC 9293 §3.5). If the capture does not contain this
+//! SYN, the ports decide: a port of a well-known service, or else a port below 1024 (system ports, RFC 6335 §6), or
+//! else a port below the range of client ports. If both endpoints look alike, the server is unknown, and the connection
+//! belongs to no group.
 //!
-//! A group is a sum: each connection adds a group of one, and services are sums of their servers. Nothing is kept of a
-//! finished connection, and memory is bounded by [`SERVERS_MAX`] and by the size of quantiles ([`EXACT_MAX`]).
+//! A group is a sum: each connection adds a group of one, and services are sums of their servers. No individual data on
+//! a finished connection is stored, and memory is bounded by [`SERVERS_MAX`] and by the size of quantiles
+//! ([`EXACT_MAX`]).
 //!
-//! Lost time comes from the budgets. Each connection counts with the stream that lost the most, as in
-//! [`ConnectionFindings::lost`], and with its wait for SYNs.
+//! Lost time comes from the budgets. For each connection, the stream that lost the most time counts, as in
+//! [`ConnectionFindings::lost`], together with the wait for SYNs.
 
 mod service;
 #[cfg(test)]
@@ -28,29 +29,29 @@ use crate::analyse::budget::{Group as LimitGroup, Limit};
 use crate::findings::ConnectionFindings;
 use crate::read::side::Side;
 
-/// Number of servers whose connections are counted separately (our choice: about 30 MB at most times). Connections to
+/// Maximum number of servers whose connections are counted separately (our choice: at most about 30 MB). Connections to
 /// further servers are counted together.
 pub const SERVERS_MAX: usize = 1 << 14;
 
-/// Number of groups that are reported, those that lost the most time (our choice).
+/// Maximum number of groups that are reported, those that lost the most time (our choice).
 pub const GROUPS_MAX: usize = 1000;
 
-/// Time after which a SYN counts as unanswered if the capture continues: the first retransmission timeout (RFC 6298
+/// Time after which a SYN counts as unanswered if the capture continues: the initial retransmission timeout (RFC 6298
 /// §2.1).
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
-/// Start of the client ports: Linux's range (`ip_local_port_range`), which contains that of RFC 6335.
+/// First client port: the start of Linux's range (`ip_local_port_range`), which contains that of RFC 6335.
 const CLIENT_PORTS: u16 = 32_768;
 
-/// End of the system ports (RFC 6335 §6).
+/// First port after the system ports (RFC 6335 §6).
 const SYSTEM_PORTS: u16 = 1024;
 
 /// Common property of the connections of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GroupKey {
-    /// The address and port of their server.
+    /// The address and port of the server.
     Server(SocketAddr),
-    /// The port of their servers.
+    /// The port of the servers.
     Service(u16),
 }
 
@@ -74,7 +75,7 @@ pub enum ServerBy {
     Ports,
 }
 
-/// Returns the end that is the server, and the evidence; `None` if it is unknown.
+/// Returns the endpoint that is the server, and the evidence; `None` if it is unknown.
 #[must_use]
 pub fn server(found: &ConnectionFindings) -> Option<(Side, ServerBy)> {
     let syns = &found.handshake.syns;
@@ -83,7 +84,7 @@ pub fn server(found: &ConnectionFindings) -> Option<(Side, ServerBy)> {
         (Some(false), None | Some(true)) | (None, Some(true)) => {
             Some((Side::Answerer, ServerBy::Syn))
         }
-        // Without a SYN, or with one from each end at once (RFC 9293 §3.5, figure 7).
+        // There is no SYN, or each endpoint sent one at the same time (RFC 9293 §3.5, figure 7).
         _ => {
             let [one, other] = Side::BOTH.map(|side| standing(found.addresses.of(side).port()));
             match one.cmp(&other) {
@@ -95,7 +96,7 @@ pub fn server(found: &ConnectionFindings) -> Option<(Side, ServerBy)> {
     }
 }
 
-/// Returns a rank that is higher the more a port looks like a server's.
+/// Returns a rank of a port: a higher rank means that the port is more likely that of a server.
 fn standing(port: u16) -> u8 {
     if service(port).is_some() {
         3
@@ -106,17 +107,17 @@ fn standing(port: u16) -> u8 {
     }
 }
 
-/// Connection of a group, with a time.
+/// Connection of a group that is the worst by a certain time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worst {
-    /// Its number.
+    /// Connection number.
     pub connection: u64,
-    /// Its time.
+    /// Time by which it is the worst.
     pub time: Duration,
 }
 
 impl Worst {
-    /// Returns the one with the longer time, or the first connection if both are equal.
+    /// Returns the connection with the longer time, or the one with the lower number if both times are equal.
     fn or(self, other: Self) -> Self {
         let rank = |worst: &Self| (worst.time, std::cmp::Reverse(worst.connection));
         if rank(&other) > rank(&self) {
@@ -127,27 +128,27 @@ impl Worst {
     }
 }
 
-/// Connections that were not opened, or did not end with FINs.
+/// Numbers of connections that were not opened, or that did not end with FINs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// The server answered the SYN with a reset.
+    /// Number of connections whose SYN the server answered with a reset.
     pub refused: u64,
-    /// The server sent nothing, and the capture continues for a second or more.
+    /// Number of connections in which the server sent nothing, although the capture continues for a second or more.
     pub unanswered: u64,
-    /// Time from the first to the last transmission of unanswered SYNs.
+    /// Total time from the first to the last transmission of unanswered SYNs.
     pub unanswered_for: Duration,
-    /// A reset ended the connection after it was opened.
+    /// Number of connections that ended with a reset after they were opened.
     pub reset: u64,
 }
 
-/// Retransmitted SYNs of connections that were answered.
+/// Retransmitted SYNs of connections in which the SYN was answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Syns {
-    /// Connections with any.
+    /// Number of connections with retransmitted SYNs.
     pub connections: u64,
-    /// Retransmitted SYNs.
+    /// Number of retransmitted SYNs.
     pub again: u64,
-    /// Time that these connections waited for SYN timers.
+    /// Total time that these connections waited for SYN timers.
     pub waited: Duration,
 }
 
@@ -156,46 +157,47 @@ pub struct Syns {
 pub struct Group {
     /// Common property of the connections.
     pub key: GroupKey,
-    /// Number of servers: 1, or the servers of a service.
+    /// Number of servers: 1, or the number of servers of a service.
     pub servers: u64,
     /// Number of connections.
     pub connections: u64,
-    /// Connections whose server is identified by ports alone.
+    /// Number of connections whose server is identified only by ports.
     pub by_ports: u64,
-    /// Connections that carried data.
+    /// Number of connections that carried data.
     pub with_data: u64,
-    /// Bytes of data to the server, each counted once.
+    /// Number of data bytes to the server, each counted once.
     pub to_server: u64,
-    /// Bytes of data from the server, each counted once.
+    /// Number of data bytes from the server, each counted once.
     pub from_server: u64,
     /// Failed connections.
     pub failures: Failures,
     /// Retransmitted SYNs.
     pub syns: Syns,
-    /// Round trips of handshakes without a retransmitted SYN (Karn's algorithm, RFC 6298 §3).
+    /// Round-trip times of handshakes without a retransmitted SYN (Karn's algorithm, RFC 6298 §3).
     pub handshakes: Times,
-    /// Segments of both ends.
+    /// Number of segments from both endpoints.
     pub segments: u64,
-    /// Retransmitted segments.
+    /// Number of retransmitted segments.
     pub retransmissions: u64,
-    /// Connections with data whose limits are unknown ([`crate::untold`]).
+    /// Number of connections with data whose limits are not reported ([`crate::untold`]).
     pub untold: u64,
-    /// Connections that may have lost more time than [`Self::lost`] counts ([`crate::doubt`]).
+    /// Number of connections that may have lost more time than [`Self::lost`] counts ([`crate::doubt`]).
     pub in_doubt: u64,
-    /// Time by limit, in the order of [`Limit::ALL`]: of the stream of each connection that lost the most.
+    /// Total time of each limit, in the order of [`Limit::ALL`]. For each connection, the stream that lost the most
+    /// counts.
     pub times: [Duration; Limit::COUNT],
-    /// Lost time: the sum of [`ConnectionFindings::lost`], except for connections whose limits are unknown.
+    /// Lost time: the sum of [`ConnectionFindings::lost`], except for connections whose limits are not reported.
     pub lost: Duration,
-    /// Connection that lost the most; `None` if none lost any time.
+    /// Connection that lost the most time; `None` if none lost any time.
     pub most_lost: Option<Worst>,
-    /// Durations of the connections, from first to last packet.
+    /// Durations of the connections, from the first to the last packet.
     pub durations: Times,
-    /// Longest of these durations.
+    /// Connection with the longest of these durations.
     pub longest: Worst,
 }
 
 impl Group {
-    /// Returns the group of one connection; the capture was read until `until`. `None` if the server is unknown.
+    /// Returns the group of one connection; `None` if the server is unknown. The capture was read up to `until`.
     #[must_use]
     pub fn of(found: &ConnectionFindings, until: Instant) -> Option<Self> {
         let (side, by) = server(found)?;
@@ -298,7 +300,7 @@ impl Group {
         self.longest = self.longest.or(other.longest);
     }
 
-    /// `true` if the limits are unknown for every connection with data, so that the lost time is unknown.
+    /// `true` if limits are not reported for any connection with data, so that the lost time is unknown.
     #[must_use]
     pub const fn is_untold(&self) -> bool {
         self.untold > 0 && self.untold == self.with_data
@@ -310,7 +312,7 @@ impl Group {
         self.times.get(limit.index()).copied().unwrap_or_default()
     }
 
-    /// Returns the time lost to a group of limits; zero for unavoidable ones.
+    /// Returns the time lost to a group of limits; zero if it is unavoidable.
     #[must_use]
     pub fn lost_to(&self, group: LimitGroup) -> Duration {
         if matches!(
@@ -347,21 +349,21 @@ fn failures(found: &ConnectionFindings, server: Side, until: Instant) -> Failure
 /// Groups of a capture.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
-    /// Servers, in the order of lost time; at most [`GROUPS_MAX`].
+    /// Servers, at most [`GROUPS_MAX`], in descending order of lost time.
     pub servers: Vec<Group>,
     /// Services with several servers, in the same order.
     pub services: Vec<Group>,
-    /// Number of servers beyond these.
+    /// Number of servers that are not in this list.
     pub servers_beyond: u64,
-    /// Number of connections of the servers beyond these.
+    /// Number of connections of these other servers.
     pub beyond: u64,
-    /// Number of these connections that are in no sum, because there was no space for their servers.
+    /// Number of those connections that are in no total, because there was no space for their servers.
     pub crowded: u64,
     /// Number of connections whose server is unknown.
     pub unknown: u64,
 }
 
-/// Collects groups.
+/// Collector of groups.
 #[derive(Debug, Default)]
 pub(crate) struct Grouping {
     servers: HashMap<GroupKey, Box<Group>>,
@@ -371,8 +373,8 @@ pub(crate) struct Grouping {
 }
 
 impl Grouping {
-    /// Adds one connection, or counts one whose server is unknown. The order matters if there are more than
-    /// [`SERVERS_MAX`] servers.
+    /// Adds the group of one connection, or counts a connection whose server is unknown. The order matters if there are
+    /// more than [`SERVERS_MAX`] servers.
     pub(crate) fn take(&mut self, one: Option<Group>) {
         let Some(one) = one else {
             self.unknown += 1;
@@ -380,7 +382,7 @@ impl Grouping {
         };
         if let Some(group) = self.servers.get_mut(&one.key) {
             group.add(&one);
-            // It is the same server.
+            // The connection has the same server, so the number of servers remains 1.
             group.servers = 1;
         } else if self.servers.len() < SERVERS_MAX {
             self.servers.insert(one.key, Box::new(one));

@@ -1,9 +1,9 @@
-//! Contents of requests and answers whose beginning is plain text: request lines and status lines of HTTP/1, and types
-//! of TLS records.
+//! Contents of requests and answers that begin with plain text: request lines and status lines of HTTP/1, and types of
+//! TLS records.
 //!
-//! The first bytes of each message are examined in a second pass over the capture, because the first pass does not keep
-//! data. There is no hint if the capture truncated them, or if they are neither HTTP/1 nor TLS. Only the part of a path
-//! before the query is kept: queries may contain secrets.
+//! The first bytes of each message are examined in a second pass over the capture, because the first pass does not
+//! store data. There is no hint if the capture truncated the message, or if it is neither HTTP/1 nor TLS. Only the part
+//! of a path before the query is stored, because queries may contain secrets.
 
 use std::fmt;
 use std::io::Read;
@@ -13,7 +13,7 @@ use dupack_packet::captured::{CaptureReader, ReadError};
 use crate::diagnose::{Continue, Extent, Watch};
 use crate::findings::ConnectionFindings;
 
-/// Number of characters of a path that are kept (our choice).
+/// Maximum number of characters of a path that are stored (our choice).
 pub const PATH_MAX: usize = 60;
 
 /// Methods of HTTP (RFC 9110 §9.3, RFC 5789).
@@ -21,13 +21,13 @@ const METHODS: [&str; 9] = [
     "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
 ];
 
-/// Maximum number of bytes of a TLS record (RFC 5246 §6.2.3).
+/// Maximum length of a TLS record in bytes (RFC 5246 §6.2.3).
 const RECORD_BYTES_MAX: u16 = (1 << 14) + 2048;
 
-/// Number of packets between two checks for an interrupt (our choice).
+/// Number of packets between two calls that ask whether to continue (our choice).
 const PACKETS_PER_LOOK: u64 = 4096;
 
-/// Beginning of a request or an answer.
+/// Content at the beginning of a request or an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// Request line of HTTP/1 (RFC 9112 §3).
@@ -52,7 +52,7 @@ pub enum TlsRecord {
     Alert,
     /// `handshake`.
     Handshake,
-    /// `application_data`: also handshake messages once TLS 1.3 encrypts them.
+    /// `application_data`, which also contains handshake messages after TLS 1.3 has begun to encrypt them.
     ApplicationData,
 }
 
@@ -61,12 +61,12 @@ pub enum TlsRecord {
 pub struct Path {
     bytes: [u8; PATH_MAX],
     len: u8,
-    /// `true` if more follows: a longer path, or a query.
+    /// `true` if more characters or a query follow.
     is_cut: bool,
 }
 
 impl Path {
-    /// Creates the path of a target; `None` if it contains anything but printable ASCII.
+    /// Creates the path of a target; `None` if the target contains anything except printable ASCII.
     fn new(target: &[u8]) -> Option<Self> {
         if target.is_empty() || !target.iter().all(u8::is_ascii_graphic) {
             return None;
@@ -84,7 +84,7 @@ impl Path {
         })
     }
 
-    /// Returns the characters, without the mark of a truncation.
+    /// Returns the characters without the mark of a truncation.
     #[must_use]
     pub fn as_str(&self) -> &str {
         let bytes = self.bytes.get(..usize::from(self.len));
@@ -94,7 +94,7 @@ impl Path {
     }
 }
 
-/// Writes the path, with `…` if more follows.
+/// Writes the path, followed by `…` if more characters or a query follow.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())?;
@@ -103,7 +103,7 @@ impl fmt::Display for Path {
 }
 
 impl Hint {
-    /// Returns the hint for data that begins a message.
+    /// Returns the hint for data at the beginning of a message; `None` if the data has neither form.
     #[must_use]
     pub fn of(data: &[u8]) -> Option<Self> {
         tls(data).or_else(|| status(data)).or_else(|| request(data))
@@ -151,7 +151,7 @@ fn request(data: &[u8]) -> Option<Hint> {
             rest.get(end + 1..)?.strip_prefix(b"HTTP/1.")?;
             rest.get(..end)?
         }
-        // The line continues beyond the kept data, which is enough for a long path.
+        // The line continues after the captured data, which is enough for a long path.
         None if rest.len() > PATH_MAX => rest,
         None => return None,
     };
@@ -159,15 +159,15 @@ fn request(data: &[u8]) -> Option<Hint> {
     Some(Hint::HttpRequest { method, path })
 }
 
-/// Message whose beginning is needed, in the order of packets: packet, connection, position among its worst requests,
-/// and `true` for an answer.
+/// Message whose beginning is needed: the packet, the index of the connection, the position among its worst requests,
+/// and `true` for an answer. Messages are processed in the order of packets.
 type Wanted = (u64, usize, usize, bool);
 
-/// Looks up the beginnings of the requests and answers that are kept. `reader` must be at the start of the capture that
-/// contains `connections`; it is read up to the last needed packet.
+/// Looks up the beginnings of the requests and answers that are stored. `reader` must be at the start of the capture
+/// that contains `connections`; it is read up to the last needed packet.
 ///
 /// # Errors
-/// If the reader fails.
+/// Returns an error if the reader fails.
 pub fn look_up<R: Read>(
     reader: &mut CaptureReader<R>,
     connections: &mut [ConnectionFindings],

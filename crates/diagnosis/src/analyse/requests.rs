@@ -1,26 +1,27 @@
-//! Requests: the time from each request to the end of its answer, and its parts.
+//! Requests: the time from each request to the end of its answer, and the parts of this time.
 //!
-//! From the viewpoint of the asking end, a request lasts from its first byte until the last byte of the answer arrives:
+//! From the viewpoint of the requesting endpoint, a request lasts from its first byte until the last byte of the answer
+//! arrives:
 //!
 //! ```text
-//! asking end     ├─ sending ─┤                                       ┌─ transfer, repair, window, pauses ─┤
-//!                             ╲ network                             ╱ network
-//! answering end                └───────────── server ──────────────┘
+//! requesting endpoint   ├─ sending ─┤                                       ┌─ transfer, repair, window, pauses ─┤
+//!                                    ╲ network                             ╱ network
+//! answering endpoint                  └───────────── server ──────────────┘
 //! ```
 //!
-//! The capture shows each packet at the time when it passed the capture point. The distances from there to both ends
-//! ([`Vantage`]) are added: the request reaches the answering end after its capture, and so does the answer at the
-//! asking end. Both distances together are one round trip, the least of the capture. Queueing delay on the path
-//! therefore counts as time of the server or of the transfer.
+//! The capture shows each packet at the time at which it passed the capture point. The distances from there to both
+//! endpoints ([`Vantage`]) are added: the request reaches the answering endpoint after its capture, and so does the
+//! answer at the requesting endpoint. The sum of both distances is one round trip, the minimum of the capture.
+//! Therefore, queueing delay on the path counts as time of the server or of the transfer.
 //!
 //! Repair is the time of a recovery, the time until a timer expired, and the time after the last new byte. Window time
-//! is the time in which the receive window was full. A pause is time in which the application provided no data within
-//! its answer. The [`budget`](super::budget) of each stream provides all three. Before the first byte of the answer, a
-//! loss of the answer is visible only in a capture taken at the answering end; elsewhere it counts as time of the
-//! server.
+//! is the time during which the receive window was full. A pause is time during which the application provided no data
+//! within its answer. The [`budget`](super::budget) of each stream provides all three. Before the first byte of the
+//! answer, a loss of the answer is visible only in a capture taken at the answering endpoint; elsewhere, it counts as
+//! time of the server.
 //!
-//! The vantage is known best at the end. Until then, only times of the capture are recorded. A distance to an end adds
-//! the same to every request, and moves every quantile by the same amount.
+//! The vantage is most reliable at the end of the capture. Until then, only times of the capture are recorded. The
+//! distance to an endpoint adds the same time to every request, so it shifts every quantile by this time.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -30,51 +31,51 @@ use crate::read::side::Side;
 use crate::read::turns::{Message, Turn};
 use crate::read::vantage::{Place, Vantage};
 
-/// Number of requests that are kept individually, the longest (our choice: about 16 kB).
+/// Maximum number of requests with individual data, the longest ones (our choice: about 16 kB).
 pub const WORST_MAX: usize = 64;
 
-/// Longest time in which a host acknowledges a request, with or without an answer (Linux: `TCP_DELACK_MAX`).
+/// Maximum time in which a host acknowledges a request, with or without an answer (Linux: `TCP_DELACK_MAX`).
 const DELAYED_ACK_MAX: Duration = Duration::from_millis(200);
 
 /// Minimum number of turns for a table of requests: a connection with fewer turns is one transfer (our choice).
 pub const TURNS_MIN: u64 = 2;
 
-/// Times with an error of at most 0.4 %.
+/// Distribution of times, with an error of at most 0.4 %.
 type Times = LogBins<7>;
 
-/// Part of a request that one end sends.
+/// Message of a request: the part that one endpoint sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageTiming {
-    /// Time of its first byte in the capture.
+    /// Capture time of the first byte.
     pub first_at: Instant,
-    /// Packet of its first byte.
+    /// Capture number of the packet with the first byte.
     pub first_packet: u64,
-    /// Time of its last byte in the capture: of the last packet whose data was not yet acknowledged.
+    /// Capture time of the last byte: that of the last packet whose data was not yet acknowledged.
     pub last_at: Instant,
-    /// Packet of its last byte.
+    /// Capture number of the packet with the last byte.
     pub last_packet: u64,
-    /// Bytes of the stream.
+    /// Number of bytes in the stream.
     pub bytes: u64,
-    /// Its beginning, if it is plain text and was looked up.
+    /// Content of the beginning; `None` unless it is plain text and was looked up.
     pub hint: Option<Hint>,
 }
 
-/// Parts of the time of a request. Their sum is the whole time.
+/// Parts of the time of a request. Their sum is the total time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// One round trip.
     pub network: Duration,
-    /// Transfer of the request.
+    /// Time of the transfer of the request.
     pub sending: Duration,
     /// Time from the arrival of the request to the beginning of the answer.
     pub server: Duration,
-    /// Transfer of the answer.
+    /// Time of the transfer of the answer.
     pub transfer: Duration,
-    /// Recoveries and waits for timers.
+    /// Time of recoveries and of waits for timers.
     pub repair: Duration,
-    /// The receive window was full.
+    /// Time during which the receive window was full.
     pub window: Duration,
-    /// Time in which the answering application provided no more data.
+    /// Time during which the answering application provided no more data.
     pub pauses: Duration,
 }
 
@@ -105,22 +106,23 @@ impl Parts {
 /// Request with its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Number in its connection, from 1.
+    /// Number of the request in its connection, counted from 1.
     pub number: u64,
     /// Request.
     pub request: MessageTiming,
     /// Answer.
     pub answer: MessageTiming,
-    /// Number of pipelined requests beyond the first: their answers have no visible boundary.
+    /// Number of pipelined requests after the first one. The boundaries of their answers are not visible.
     pub joined: u32,
-    /// Time from the end of the previous answer to the request, at the asking end; `None` for the first request.
+    /// Time from the end of the previous answer to the request, at the requesting endpoint; `None` for the first
+    /// request.
     pub think: Option<Duration>,
-    /// Parts of its time.
+    /// Parts of the time of the request.
     pub parts: Parts,
 }
 
 impl Request {
-    /// Returns the time from the first byte to the complete answer, at the asking end.
+    /// Returns the time from the first byte of the request to the end of the answer, at the requesting endpoint.
     #[must_use]
     pub fn duration(&self) -> Duration {
         self.parts.sum()
@@ -130,11 +132,11 @@ impl Request {
 /// Quantiles of a time, by the nearest rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quantiles {
-    /// Half of the values are no longer.
+    /// Median: half of the values are not longer.
     pub p50: Duration,
-    /// 95 of 100 values are no longer.
+    /// 95 % quantile: 95 of 100 values are not longer.
     pub p95: Duration,
-    /// The longest value.
+    /// Maximum value.
     pub max: Duration,
 }
 
@@ -151,35 +153,35 @@ impl Quantiles {
 /// Requests of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requests {
-    /// The asking end.
+    /// Endpoint that sends the requests.
     pub asker: Side,
-    /// Number of turns: requests, with pipelined ones counted as one.
+    /// Number of turns. Pipelined requests count as one.
     pub count: u64,
-    /// Number of turns of several pipelined requests.
+    /// Number of turns with several pipelined requests.
     pub joined: u64,
-    /// Time from the first byte of a request to the last byte of its answer, at the asking end. Exact up to
-    /// [`WORST_MAX`] turns, within 0.4 % beyond.
+    /// Time from the first byte of a request to the last byte of its answer, at the requesting endpoint. The quantiles
+    /// are exact for up to [`WORST_MAX`] turns, and have an error of at most 0.4 % for more.
     pub duration: Quantiles,
-    /// Time until the answer began, without the network.
+    /// Time until the answer began, without the time of the network.
     pub server: Quantiles,
-    /// Round-trip time that counts as network; `None` if the capture tells none, in which case it is part of the
+    /// Round-trip time that counts as network; `None` if the capture does not show it. In that case, it is part of the
     /// server's time.
     pub round_trip: Option<Duration>,
-    /// Time between answers, in the capture: from the end of each to the beginning of the next.
+    /// Total time between answers in the capture: from the end of each answer to the beginning of the next one.
     pub between: Duration,
-    /// Time from the end of each request to the end of its answer, in the capture.
+    /// Total time from the end of each request to the end of its answer, in the capture.
     pub answering: Duration,
-    /// Time by which the asking end delayed the ACKs of whole answers.
+    /// Total time by which the requesting endpoint delayed the ACKs of whole answers.
     pub ack_held: Duration,
-    /// Time of the waits in which neither an ACK of the request nor its answer came for longer than any host delays an
-    /// ACK: mostly, packets of the answering end were lost before the capture point.
+    /// Total time of the waits in which neither an ACK of the request nor its answer arrived for longer than any host
+    /// delays an ACK. In most cases, packets of the answering endpoint were lost before the capture point.
     pub unheard: Duration,
-    /// Longest requests, in the order of their durations; at most [`WORST_MAX`].
+    /// Longest requests, at most [`WORST_MAX`], in descending order of their durations.
     pub worst: Vec<Request>,
 }
 
 impl Requests {
-    /// Counts pauses as transfer: something on the answering host set the rate.
+    /// Counts pauses as transfer, because a rate limit at the answering endpoint caused them.
     pub(crate) fn held_back(&mut self) {
         for request in &mut self.worst {
             let parts = &mut request.parts;
@@ -188,7 +190,7 @@ impl Requests {
     }
 }
 
-/// Collects the turns of a connection.
+/// Collector of the turns of a connection.
 #[derive(Clone, Debug)]
 pub struct Gathered {
     asker: Side,
@@ -203,13 +205,13 @@ pub struct Gathered {
     ack_held: Duration,
     /// Number and total time of waits with neither an ACK nor an answer.
     unheard: (u64, Duration),
-    /// Turns with their numbers, and the minimum duration among them once there are [`WORST_MAX`].
+    /// Longest turns with their numbers.
     worst: Vec<(u64, Turn)>,
     least: Duration,
 }
 
 impl Gathered {
-    /// Creates a collection without turns for a connection in which `asker` asks.
+    /// Creates a collector without turns for a connection in which `asker` sends the requests.
     #[must_use]
     pub fn new(asker: Side) -> Self {
         Self {
@@ -229,7 +231,7 @@ impl Gathered {
         }
     }
 
-    /// Returns the asking end.
+    /// Returns the endpoint that sends the requests.
     #[must_use]
     pub const fn asker(&self) -> Side {
         self.asker
@@ -257,7 +259,7 @@ impl Gathered {
         self.keep(duration, (self.count, *turn));
     }
 
-    /// Keeps a turn if it is among the longest.
+    /// Stores a turn if it is among the longest.
     fn keep(&mut self, duration: Duration, turn: (u64, Turn)) {
         if self.worst.len() < WORST_MAX {
             self.worst.push(turn);
@@ -275,15 +277,17 @@ impl Gathered {
         }
     }
 
-    /// Returns the findings of a capture taken at `vantage`, from the asking end. `round_trip` is the path's, used if
-    /// the vantage does not tell it. `None` if there were fewer than [`TURNS_MIN`] turns.
+    /// Returns the findings of a capture taken at `vantage`, from the viewpoint of the requesting endpoint.
+    /// `round_trip` is that of the path, which is used if the vantage does not show it. `None` if there were fewer than
+    /// [`TURNS_MIN`] turns.
     #[must_use]
     pub fn finish(mut self, vantage: &Vantage, round_trip: Option<Duration>) -> Option<Requests> {
         if self.count < TURNS_MIN {
             return None;
         }
         let to_asker = vantage.to_sender;
-        // A distance of zero is unknown, unless the answering end was seen to answer at once.
+        // A distance of zero means that it is unknown, unless the capture shows that the answering endpoint answers at
+        // once.
         let is_known = !vantage.to_receiver.is_zero()
             || matches!(vantage.place, Place::Receiver | Place::Middle);
         let whole = is_known.then(|| to_asker + vantage.to_receiver);
@@ -313,17 +317,17 @@ impl Gathered {
         })
     }
 
-    /// Returns [`Requests::unheard`] for this distance to the answering end.
+    /// Returns [`Requests::unheard`] for this distance to the answering endpoint.
     fn unheard(&self, to_answerer: Duration) -> Duration {
         let (count, waits) = self.unheard;
-        // Over a longer distance, every answer takes that long.
+        // If the distance is longer, every answer takes that long.
         match to_answerer < DELAYED_ACK_MAX {
             true => waits.saturating_sub(to_answerer.saturating_mul(count)),
             false => Duration::ZERO,
         }
     }
 
-    /// Returns the quantiles: exact while every turn is kept.
+    /// Returns the quantiles, which are exact as long as every turn is stored.
     fn quantiles(&self, of: fn(&Turn) -> Duration, bins: &Times, max: Duration) -> Quantiles {
         if self.count == self.worst.len() as u64 {
             let mut all: Vec<Duration> = self.worst.iter().map(|(_, turn)| of(turn)).collect();
@@ -386,14 +390,15 @@ const fn part(message: &Message) -> MessageTiming {
     }
 }
 
-/// Takes at most `time` of the time that is left.
+/// Takes at most `time` from the remaining time `left`, and returns the time taken.
 fn take(left: &mut Duration, time: Duration) -> Duration {
     let taken = time.min(*left);
     *left = left.saturating_sub(taken);
     taken
 }
 
-/// Divides the time of a turn; `to_asker` and `to_answerer` are the round trips from the capture point to the ends.
+/// Divides the time of a turn. `to_asker` and `to_answerer` are the round trips from the capture point to the
+/// endpoints.
 fn parts(turn: &Turn, (to_asker, to_answerer): (Duration, Duration)) -> Parts {
     let (request, answer) = (&turn.request, &turn.answer);
     // The last of several pipelined requests may have been sent after the answer had begun.
@@ -424,7 +429,7 @@ mod tests {
     use crate::read::turns::{Spent, Turns};
     use crate::read::vantage::Reason;
 
-    /// Collects turns with one packet each way, sent at these times in milliseconds.
+    /// Returns turns with one packet in each direction, sent at these times in milliseconds.
     fn gathered(times: impl IntoIterator<Item = (f64, f64)>) -> Gathered {
         let mut turns = Turns::new(Side::Opener);
         let mut gathered = Gathered::new(Side::Opener);
@@ -510,8 +515,8 @@ mod tests {
         for n in 0..4_u32 {
             let (at, ask, answer) = (f64::from(n) * 1000.0, 1 + n * 10, 1 + n * 20);
             let mut packets = vec![from(Side::Opener, at, ask).len(10).ack(answer)];
-            // The second request is acknowledged soon, and the third after it was retransmitted. The last is answered
-            // at once.
+            // The second request is acknowledged soon, and the third one after it was retransmitted. The last one is
+            // answered at once.
             if n == 1 {
                 packets.push(from(Side::Answerer, at + 60.0, answer).ack(ask + 10));
             }
@@ -550,7 +555,7 @@ mod tests {
 
     #[test]
     fn the_worst_requests_are_kept_and_all_are_counted() {
-        // 10 ms, 20 ms ..., in an order that keeps replacing the least.
+        // The durations are 10 ms, 20 ms and so on, in an order in which the minimum is replaced again and again.
         let times = (1..=1000_u32).map(|n| {
             let at = f64::from(n) * 20_000.0;
             (at, at + f64::from(n * 7919 % 1009) * 10.0)

@@ -1,7 +1,7 @@
-//! Signs of devices between the ends, beside rate, queue and loss: an unannounced MTU, a modified window scale,
-//! rewritten sequence numbers, a shaper before the capture point.
+//! Signs of devices between the endpoints, in addition to rate, queue and loss: an unannounced MTU, a modified window
+//! scale, rewritten sequence numbers, or a shaper before the capture point.
 //!
-//! Each sign is reported only if many packets are evidence for it and none against it.
+//! A sign is reported only if many packets are evidence for it and none is evidence against it.
 
 mod pace;
 mod pieces;
@@ -14,38 +14,38 @@ use crate::read::moment::{Analysis, Arrival, Departure, Explained};
 use pace::{Leaving, Pace};
 use sizes::Sizes;
 
-/// Minimum number of flights that equal the window field exactly, and their minimum fraction of all flights, as an
-/// inverse (our choice). A flight is the maximum amount outstanding from one ACK to the next.
+/// Minimum number of flights that equal the window field exactly, and the inverse of their minimum fraction of all
+/// flights (our choice). A flight is the maximum number of bytes outstanding from one ACK to the next.
 const EXACT_MIN: u64 = 8;
 const EXACT_OF: u64 = 2;
 
 /// Evidence that a path drops segments of a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// No segment of that size or larger arrived in the whole stream, while smaller ones did.
+    /// In the whole stream, no segment of this size or larger arrived, while smaller ones did.
     NeverArrives,
-    /// A segment was sent several times in vain and arrived after it was split, and no segment of its size arrived
-    /// afterwards (RFC 4821).
+    /// All transmissions of a segment failed until it was split, and no segment of its size arrived afterwards (RFC
+    /// 4821).
     ArrivedCut,
 }
 
-/// Path on which segments of a size vanish while smaller ones pass (RFC 2923 §2.1).
+/// Path on which segments of a certain size are lost while smaller ones arrive (RFC 2923 §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlackHole {
-    /// Bytes of data of the largest segment that arrived, or of the pieces.
+    /// Number of data bytes in the largest segment that arrived, or in the pieces.
     pub passes: u32,
-    /// Bytes of data of the smallest segment that never arrived, or of the segment that was split.
+    /// Number of data bytes in the smallest segment that never arrived, or in the segment that was split.
     pub fails: u32,
-    /// Transmissions of segments that never arrived, or of the segment that was split.
+    /// Number of transmissions of segments that never arrived, or of the segment that was split.
     pub transmissions: u64,
     /// Evidence of the black hole.
     pub evidence: Evidence,
 }
 
-/// Flight that is bounded by the window field without its scale, although a scale was negotiated.
+/// Flight that is limited by the window field without its scale, although a scale was negotiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unscaled {
-    /// Largest window field that bounded the flight, in bytes.
+    /// Maximum window field that limited the flight, in bytes.
     pub window: u64,
     /// Negotiated shift.
     pub shift: u8,
@@ -54,24 +54,24 @@ pub struct Unscaled {
 /// Signs of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signs {
-    /// Segments of a size vanish.
+    /// Black hole for segments of a certain size; `None` if there is no sign of one.
     pub black_hole: Option<BlackHole>,
-    /// The sender treats the windows as unscaled.
+    /// Treatment of windows as unscaled by the sender; `None` if there is no sign of it.
     pub unscaled: Option<Unscaled>,
-    /// Number of ACKs with SACK blocks that name bytes never sent.
+    /// Number of ACKs with SACK blocks that contain bytes that were never sent.
     pub foreign_sacks: u64,
-    /// Segments leave at a constant rate and independently of ACKs.
+    /// Constant rate at which segments are sent, independently of ACKs; `None` if there is no sign of one.
     pub constant_rate: Option<ConstantRate>,
 }
 
-/// Collects signs.
+/// Collector of signs.
 #[derive(Clone, Debug)]
 pub struct Gathering {
     shift: Option<u8>,
     sizes: Sizes,
     /// Window field of the last ACK.
     field: Option<u16>,
-    /// Bytes outstanding since the last ACK, if new data left since then.
+    /// Maximum number of bytes outstanding since the last ACK; `None` if no new data has been sent since.
     flight: Option<u64>,
     flights: u64,
     exact: u64,
@@ -82,8 +82,8 @@ pub struct Gathering {
 }
 
 impl Gathering {
-    /// Creates the collection for a stream whose receiver shifts its windows by `shift`, if known, with full segments
-    /// of `segment_size` bytes.
+    /// Creates a collector for a stream. The receiver shifts its windows by `shift`, or `None` if unknown, and full
+    /// segments have `segment_size` bytes.
     #[must_use]
     pub fn new(shift: Option<u8>, segment_size: u32) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl Gathering {
         }
     }
 
-    /// Records an ACK whose SACK blocks name bytes that were never sent.
+    /// Records an ACK whose SACK blocks contain bytes that were never sent.
     pub const fn foreign_sack(&mut self) {
         self.foreign_sacks += 1;
     }
@@ -125,7 +125,7 @@ impl Gathering {
         })
     }
 
-    /// Compares, at an ACK, the bytes outstanding until then with the window field of the previous ACK.
+    /// Compares the bytes that were outstanding before an ACK with the window field of the previous ACK.
     fn end_flight(&mut self) {
         let Some(flight) = self.flight.take() else {
             return;

@@ -1,10 +1,10 @@
 //! Stalls: times without packets, and their causes.
 //!
 //! TAPO (Zhou et al., CoNEXT 2015; IEEE/ACM ToN 2019) defines a stall as a gap of more than `min(2·SRTT, RTO)` between
-//! two consecutive packets at the sender, in either direction. It derives the kind from the packet that ended the stall
-//! (a packet of the peer, new data, or a retransmission) and from the outstanding data. This module does the same, with
-//! two differences: the cause of a retransmission is known from the explanation, and a retransmission that later turns
-//! out to be spurious corrects the stall.
+//! two consecutive packets at the sender, in either direction. TAPO derives the kind from the packet that ended the
+//! stall (a packet of the peer, new data, or a retransmission) and from the outstanding data. This module does the
+//! same, with two differences: the explanation gives the cause of a retransmission, and a retransmission that turns out
+//! to be spurious later corrects the kind of its stall.
 
 mod arrivals;
 mod kind;
@@ -33,11 +33,11 @@ use crate::path::one_way::OneWay;
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 use crate::read::vantage::Place;
 
-/// Number of stalls and retransmissions that may still turn out to be spurious, or to be followed by another. Our
-/// choice: a DSACK comes a round trip after the retransmission.
+/// Maximum number of retransmissions that may still turn out to be spurious, or to be followed by another one, with
+/// their stalls. Our choice: a DSACK arrives one round trip after the retransmission.
 const RECENT_MAX: usize = 2 * MAX_SACK_BLOCKS;
 
-/// Number of round trips that a stall exceeds (TAPO's τ).
+/// Number of smoothed round-trip times that a stall must exceed (TAPO's τ).
 const ROUND_TRIPS: u64 = 2;
 
 /// Number of segments in flight below which a loss cannot cause three duplicate ACKs (RFC 5681 §3.2).
@@ -46,40 +46,41 @@ const SMALL_FLIGHT: u64 = 4;
 /// Number of segments beyond a hole that trigger a fast retransmit (RFC 5681 §3.2).
 const DUP_THRESHOLD: u64 = 3;
 
-/// Longest time by which a receiver may delay the ACK of a single outstanding segment (RFC 8985 §7.2: WCDelAckT).
+/// Maximum time by which a receiver may delay the ACK of a single outstanding segment (RFC 8985 §7.2: WCDelAckT).
 const DELAYED_ACK: Duration = Duration::from_millis(200);
 
-/// Time from capture to sender above which an ACK was captured away from the sender (our choice).
+/// Time from the capture of an ACK to its arrival at the sender above which the capture point is away from the sender
+/// (our choice).
 const AT_ONCE: Duration = Duration::from_millis(1);
 
-/// Inverse fraction of a round trip that RACK waits beyond one round trip before it considers a segment lost (RFC 8985
-/// §6.2).
+/// Inverse of the fraction of a round trip for which RACK waits, in addition to one round trip, before it considers a
+/// segment lost (RFC 8985 §6.2).
 const REORDERING_PART: u64 = 4;
 
 /// Time without packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stall {
-    /// Time of the packet before it.
+    /// Time of the packet before the stall.
     pub from: Instant,
-    /// Time of the packet after it.
+    /// Time of the packet after the stall.
     pub to: Instant,
     /// Kind of the stall.
     pub kind: StallKind,
-    /// Stage of the sender.
+    /// Stage of the sender during the stall.
     pub stage: Stage,
-    /// Number in the capture of the packet before it.
+    /// Capture number of the packet before the stall.
     pub before: u64,
-    /// Number in the capture of the packet after it.
+    /// Capture number of the packet after the stall.
     pub after: u64,
-    /// Event that the sender waited for.
+    /// Event for which the sender waited.
     pub waited_for: WaitedFor,
-    /// Outstanding bytes.
+    /// Number of outstanding bytes.
     pub flight: u64,
-    /// Segments that were outstanding and not reported.
+    /// Number of segments that were outstanding and not reported as arrived.
     pub missing: u64,
     /// Smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// Mechanism that would have made it shorter.
+    /// Mechanism that would have made the stall shorter.
     pub remedy: Remedy,
 }
 
@@ -98,10 +99,10 @@ struct Before {
     packet: u64,
     stage: Stage,
     flight: u64,
-    /// Outstanding segments, and those of them that are not reported.
+    /// Number of outstanding segments, and of those among them that were not reported as arrived.
     segments: u64,
     missing: u64,
-    /// Segments that arrived after a hole, according to SACK or to duplicate ACKs.
+    /// Number of segments that arrived after a hole, according to SACK or to duplicate ACKs.
     heard: u64,
     srtt: Option<Duration>,
     /// Minimum round-trip time.
@@ -131,14 +132,14 @@ impl Before {
         }
     }
 
-    /// Returns the duration above which a gap is a stall.
+    /// Returns the duration that a gap must exceed to be a stall.
     fn threshold(&self) -> Duration {
         self.srtt
             .map_or(self.rto, |srtt| (srtt * ROUND_TRIPS).min(self.rto))
     }
 }
 
-/// Retransmission whose outcome is not yet known.
+/// Retransmission whose outcome is not known.
 #[derive(Clone, Copy, Debug)]
 struct Repair {
     start: u64,
@@ -162,40 +163,41 @@ enum Message {
     Ended,
 }
 
-/// Detects the stalls of one stream.
+/// Detector of the stalls of one stream.
 #[derive(Clone, Debug)]
 pub struct Stalls {
     sack: Sack,
     before: Option<Before>,
     message: Message,
     mss: u64,
-    /// Bytes of data in a full segment, as announced.
+    /// Number of data bytes in a full segment, as announced.
     smss: u64,
     /// Time of the last departure of data.
     left_at: Instant,
     window: Option<u64>,
     window_left: Option<u64>,
-    /// Duplicate ACKs in a row.
+    /// Number of consecutive duplicate ACKs.
     dup_acks: u64,
-    /// ACKs whose SACK blocks name bytes never sent, since the last advance of the cumulative ACK.
+    /// Number of ACKs whose SACK blocks contain bytes that were never sent, since the last advance of the cumulative
+    /// ACK.
     foreign_acks: u64,
     recent: Vec<Repair>,
     /// Possibility of losses between the sender and the capture point.
     distance: Distance,
-    /// Timeout for segments that never reached the capture point, until their number is known.
+    /// Timeout for segments that never reached the capture point, stored until their number is known.
     unseen: Option<Unseen>,
     found: StallList,
-    /// Stall that an ACK ended: the next departure decides whether a segment had waited for that ACK.
+    /// Stall that ended with an ACK. The next departure shows whether a segment had waited for this ACK.
     held: Option<Stall>,
-    /// Number of ACKs sent by a timer of the receiver.
+    /// Number of ACKs sent because a timer of the receiver expired.
     delays: u64,
     /// State of the receive window while it is closed.
     shut: Option<Shut>,
     /// Stall of a window that has opened since the last departure.
     opened: Option<Stall>,
-    /// Delay of segments to the capture point, if that is at the receiver.
+    /// Estimator of the delay of segments to the capture point; `None` unless the capture was taken at the receiver.
     one_way: Option<OneWay>,
-    /// Waits for requests since the last data: they belong to the transfer only if more data comes.
+    /// Waits for requests since the last data. They belong to the transfer only if more data follows.
     idle: StallList,
 }
 
@@ -208,8 +210,8 @@ enum Distance {
 }
 
 impl Stalls {
-    /// Creates a detector without events. Without SACK, arrivals after a hole would not have been reported, and RACK
-    /// and its probes would not have been available.
+    /// Creates a detector without events. If SACK is absent, arrivals after a hole were not reported by SACK, and RACK
+    /// and its probes were not available.
     #[must_use]
     pub fn new(sack: Sack) -> Self {
         Self {
@@ -236,12 +238,12 @@ impl Stalls {
         }
     }
 
-    /// Sets the place where the capture was taken.
+    /// Sets the capture point.
     pub fn seen_from(&mut self, place: Place) {
         self.one_way = (place == Place::Receiver).then(OneWay::default);
     }
 
-    /// Records that the next ACK has SACK blocks that name bytes never sent.
+    /// Records that the next ACK has SACK blocks with bytes that were never sent.
     pub const fn foreign_sack(&mut self) {
         self.foreign_acks += 1;
     }
@@ -251,8 +253,8 @@ impl Stalls {
         self.smss = u64::from(smss);
     }
 
-    /// `true` if, according to its timestamp, a segment left in the first half of the quiet period that it ended: it
-    /// was late on the path.
+    /// `true` if, according to its timestamp, a segment was sent in the first half of the period without packets that
+    /// it ended, so that it was late on the path.
     fn is_late(&mut self, departure: &Departure<'_>) -> bool {
         let Some((one_way, stamps)) = self.one_way.as_mut().zip(departure.timestamps) else {
             return false;
@@ -262,7 +264,7 @@ impl Stalls {
         late.is_some_and(|late| late.saturating_mul(2) > departure.at.since(since))
     }
 
-    /// Records the end of the handshake; the next gap is measured from there.
+    /// Records the end of the handshake. The next gap is measured from this time.
     pub fn opened(&mut self, at: Instant, packet: u64) {
         self.before = Some(Before {
             at,
@@ -292,7 +294,7 @@ impl Stalls {
         }
     }
 
-    /// Returns the stall between the last packet and this one, if the gap is long enough.
+    /// Returns the last packet and the stall between it and this packet; `None` if the gap is too short.
     fn gap(&self, at: Instant, packet: u64) -> Option<(Before, Stall)> {
         let before = self.before?;
         if at.since(before.at) <= before.threshold() {
@@ -314,8 +316,9 @@ impl Stalls {
         Some((before, stall))
     }
 
-    /// Returns the time after which a tail loss probe would have been sent (RFC 8985 §7.2), if the ends could have used
-    /// one and it would have been sooner. The timeout that bounds it there is the one that ended the stall.
+    /// Returns the time after which a tail loss probe would have been sent (RFC 8985 §7.2); `None` if the endpoints
+    /// could not have used one, or if it would not have been sooner. In the RFC, the timeout bounds this time; here, it
+    /// is the timeout that ended the stall.
     fn probe(&self, before: &Before, waited: Duration) -> Option<Duration> {
         if !self.sack.is_on() {
             return None;
@@ -350,7 +353,7 @@ impl Stalls {
             }
             Cause::TailLossProbe => WaitedFor::ProbeTimer,
             Cause::Timeout { .. } | Cause::Unknown => WaitedFor::RetransmissionTimer,
-            // It was triggered by an ACK that came just before.
+            // The retransmission was triggered by an ACK that arrived just before.
             _ => return (StallKind::PacketDelay, WaitedFor::Ack, Remedy::None),
         };
         let kind = self.timer_kind(before, again);
@@ -374,11 +377,11 @@ impl Stalls {
             return StallKind::ForeignSack;
         }
         if before.segments == 0 {
-            // The lost segments never reached the capture point.
+            // The lost segments did not reach the capture point.
             return StallKind::Undetermined;
         }
         let few = before.missing < SMALL_FLIGHT;
-        // Too few segments came after the hole for a fast retransmit, because no more followed.
+        // Too few segments arrived after the hole for a fast retransmit, because no more were sent.
         let tail = few || (1..DUP_THRESHOLD).contains(&before.heard);
         let ended = self.message == Message::Ended;
         match before.stage {
@@ -386,7 +389,7 @@ impl Stalls {
             _ if tail && ended => StallKind::TailOpen,
             _ if before.segments < SMALL_FLIGHT => self.small_window(before),
             _ if before.missing == before.segments => StallKind::ContinuousLoss,
-            // The fast retransmission was lost before the capture point.
+            // The fast retransmit was lost before the capture point.
             _ if before.heard >= DUP_THRESHOLD && self.distance == Distance::Away => {
                 StallKind::FastDouble
             }
@@ -396,7 +399,7 @@ impl Stalls {
         }
     }
 
-    /// Decides which window kept the flight small.
+    /// Returns the kind of stall for the window that kept the flight small.
     fn small_window(&self, before: &Before) -> StallKind {
         if before.window_left.is_some_and(|left| left < self.mss) {
             StallKind::SmallReceiveWindow
@@ -422,7 +425,7 @@ impl Stalls {
         }
     }
 
-    /// Returns the cause of an earlier retransmission of these bytes, if there was one recently.
+    /// Returns the cause of a recent earlier retransmission of these bytes; `None` if there was none.
     fn repair_of(&self, again: &Retransmission) -> Option<Timer> {
         let earlier = self.recent.iter().rev();
         earlier
@@ -448,8 +451,8 @@ impl Stalls {
         });
     }
 
-    /// Corrects all stalls of a segment whose first transmission had arrived: its timers were too early, or the ACK too
-    /// late.
+    /// Corrects all stalls of a segment whose first transmission had arrived. The timers expired too early, or the ACK
+    /// was too late.
     fn all_were_needless(&mut self, start: u64, end: u64) {
         for repair in &mut self.recent {
             let stall = repair.stall.as_mut();
@@ -463,12 +466,12 @@ impl Stalls {
         }
     }
 
-    /// Corrects a stall that ended with a retransmission of data that had arrived: the timer was too early, or the ACK
-    /// too late.
+    /// Corrects a stall that ended with a retransmission of data that had arrived. The timer expired too early, or the
+    /// ACK was too late.
     fn was_needless(&mut self, start: u64, end: u64) {
         let latest = self.recent.iter_mut().rev();
         let stalls = latest.filter(|repair| repair.start < end && start < repair.end);
-        // Each DSACK reports one more copy of the same bytes.
+        // Each DSACK reports one copy of the bytes.
         let mut stalls = stalls.filter_map(|repair| repair.stall.as_mut());
         let untold = |stall: &&mut Stall| {
             stall.kind.ends_by_timer() && stall.kind != StallKind::AckDelayOrLoss
@@ -479,8 +482,8 @@ impl Stalls {
         }
     }
 
-    /// Corrects stalls before which a segment was sent that has arrived without a retransmission: not everything was
-    /// lost, but ACKs were. It is unknown whether the retransmitted segments were lost.
+    /// Corrects stalls before which a segment was sent that arrived without a retransmission. In this case, not all
+    /// segments were lost, but ACKs were. It is unknown whether the retransmitted segments were lost.
     fn had_arrived(&mut self, sent_at: Instant) {
         let stalls = self
             .recent
@@ -497,7 +500,7 @@ impl Stalls {
     fn follow(&mut self, at: Instant, packet: u64, stage: Stage, view: &View<'_>) {
         let at = self.before.map_or(at, |before| before.at.max(at));
         let seen = Before::of(at, packet, stage, view);
-        // If SACK blocks were rewritten on the path, only duplicate ACKs tell.
+        // If SACK blocks were rewritten on the path, only duplicate ACKs show arrivals.
         let by_dup_acks = self.dup_acks.min(seen.segments.saturating_sub(1));
         let heard = if self.sack.is_on() && seen.heard > 0 {
             seen.heard
@@ -555,7 +558,7 @@ impl Analysis for Stalls {
         if matches!(departure.kind, SendingKind::First | SendingKind::Both) {
             let flags = departure.flags;
             let pushed = flags.contains(Flags::PSH) || flags.contains(Flags::FIN);
-            // Not every sender pushes, and not every push ends a message, but a short segment does.
+            // Not every sender sets PSH, and PSH does not always mark the end of a message, but a short segment does.
             let ends = pushed || last < self.mss;
             self.message = if ends {
                 Message::Ended

@@ -1,4 +1,4 @@
-//! Clocks of two captures, and which capture is nearer to which endpoint.
+//! Clocks of two captures, and the endpoint to which each capture is nearer.
 
 use dupack_tcp::time::Duration;
 
@@ -9,41 +9,41 @@ use super::pieces::{Piece, Pieces};
 use crate::read::side::{Both, Side};
 use crate::told::Told;
 
-/// Number of neighbouring packets in a hundred that must agree on the order of the two captures along the path (ours).
+/// Minimum number of neighbouring packets in a hundred that must agree on the order of the two captures along the path
+/// (our choice).
 const AGREE_OF_HUNDRED: usize = 90;
 
-/// Minimum length of a connection in seconds for an estimate of the skew (ours): in a shorter one, the skew of a common
-/// clock is negligible.
+/// Minimum duration of a connection in seconds for an estimate of the skew (our choice): in a shorter connection, the
+/// skew of a common clock is negligible.
 const SKEW_SPAN_S: f64 = 10.0;
-/// Minimum number of packets in each direction for an estimate of the skew (ours).
+/// Minimum number of packets in each direction for an estimate of the skew (our choice).
 const SKEW_PACKETS: usize = 20;
-/// Maximum skew of a clock: quartz is within 100 ppm, and NTP slews by 500 ppm.
+/// Maximum skew of a clock: quartz clocks are accurate to 100 ppm, and NTP slews a clock by at most 500 ppm.
 const SKEW_MAX: f64 = 1e-3;
 
-/// Minimum ratio between the minimum round-trip time with one offset for all packets and that from neighbouring packets
-/// (ours).
+/// Minimum ratio of the minimum round-trip time according to the line to that from neighbouring packets (our choice).
 const LINE_SHARE: f64 = 0.3;
 
-/// Minimum number of matching packets: fewer may match by chance (ours). A handshake has three.
+/// Minimum number of matching packets (our choice): fewer may match by chance, and a handshake has three.
 const ALIKE_MIN: usize = 3;
 
-/// Segment that both captures have.
+/// Segment that both captures contain.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
-    /// Capture time here, in nanoseconds.
+    /// Capture time in this capture, in nanoseconds.
     at: i64,
-    /// Capture time in the other capture minus that here, each by its own clock.
+    /// Capture time in the other capture minus that in this capture, each on its own clock, in nanoseconds.
     later: i64,
     side: Side,
 }
 
-/// Line that describes how far the other clock is ahead, in nanoseconds.
+/// Line that describes by how many nanoseconds the other clock is ahead.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     from: i64,
     offset: f64,
     skew: f64,
-    /// Minimum round-trip time according to the line.
+    /// Minimum round-trip time according to the line, in nanoseconds.
     round_trip: f64,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct Times {
     pub(super) near: Side,
     pub(super) round_trip: Duration,
     line: Option<Line>,
-    /// Median difference, used if there is no line.
+    /// Median difference between the clocks in nanoseconds, used if there is no line.
     usual: i64,
     skew: Told<f64>,
 }
 
 impl Times {
-    /// Compares the times of the segments that both captures have.
+    /// Compares the times of the segments that both captures contain.
     pub(super) fn of(pieces: &Both<Pieces>, pairs: [&[(u32, u32)]; 2]) -> Result<Self, Apart> {
         let mut seen = Vec::new();
         for (side, pairs) in Side::BOTH.into_iter().zip(pairs) {
@@ -127,7 +127,7 @@ impl Times {
         })
     }
 
-    /// Returns the other clock in the form of the findings.
+    /// Returns the other clock in the form used in the findings.
     pub(super) fn clock(&self) -> Option<Clock> {
         let line = self.line?;
         Some(Clock {
@@ -142,7 +142,7 @@ impl Times {
         self.line.is_some()
     }
 
-    /// Returns how far the other clock is ahead at the time `at` of this clock.
+    /// Returns the nanoseconds by which the other clock is ahead when this clock shows `at`.
     fn ahead(&self, at: i64) -> i64 {
         match self.line {
             Some(line) => (line.offset + line.skew * at.saturating_sub(line.from) as f64) as i64,
@@ -150,7 +150,7 @@ impl Times {
         }
     }
 
-    /// Returns the time from one capture to the other of a segment from `side`, in nanoseconds.
+    /// Returns the delay between the captures of a segment from `side`, in nanoseconds.
     pub(super) fn delay(&self, side: Side, sent: &Piece, arrived: &Piece) -> i64 {
         if side == self.near {
             (arrived.at.saturating_sub(sent.at)).saturating_sub(self.ahead(sent.at))
@@ -160,14 +160,14 @@ impl Times {
     }
 
     /// Returns the earliest time at which a segment from `side`, captured at `at` near its sender, arrives at the other
-    /// capture, by the clock there.
+    /// capture, on the clock of that capture.
     pub(super) fn arrival(&self, side: Side, at: i64) -> i64 {
         let least = self.least();
         let at = at.saturating_add(least);
         if side == self.near {
             at.saturating_add(self.ahead(at))
         } else {
-            // The skew changes this by only a fraction of a round trip.
+            // Because of the skew, the result may be wrong by only a fraction of a round trip.
             at.saturating_sub(self.ahead(at.saturating_sub(self.ahead(at))))
         }
     }
@@ -177,7 +177,7 @@ impl Times {
         (self.round_trip.as_nanos() / 2) as i64
     }
 
-    /// Returns `true` if a segment may have taken this time, as far as the clocks are known.
+    /// Returns `true` if a segment may have had this delay, as far as the clocks are known.
     pub(super) fn allows(&self, delay: i64) -> bool {
         let least = match self.line {
             Some(line) => (line.round_trip / 2.0) as i64,
@@ -187,7 +187,7 @@ impl Times {
     }
 }
 
-/// Returns the line of the other clock, if one fits, and its skew.
+/// Returns the line of the other clock, or `None` if no line fits, and the clock's skew.
 fn line(seen: &[Seen], near: Side, least: i64) -> (Option<Line>, Told<f64>) {
     let from = seen.first().map_or(0, |first| first.at);
     let points = |side: Side, sign: f64| -> Vec<(f64, f64)> {
@@ -195,7 +195,7 @@ fn line(seen: &[Seen], near: Side, least: i64) -> (Option<Line>, Told<f64>) {
         own.map(|one| ((one.at - from) as f64, sign * one.later as f64))
             .collect()
     };
-    // Delays add to the difference in one direction and reduce it in the other: both are bounded from below.
+    // Delays increase the difference in one direction and decrease it in the other, so it has a bound on each side.
     let (ahead, behind) = (points(near, 1.0), points(near.other(), -1.0));
     let (slope, skew) = skew(&ahead, &behind, least as f64);
     let lowest = |points: &[(f64, f64)], slope: f64| {
@@ -214,7 +214,7 @@ fn line(seen: &[Seen], near: Side, least: i64) -> (Option<Line>, Told<f64>) {
     (fits.then_some(line), skew)
 }
 
-/// Returns the skew to calculate with, and its estimate.
+/// Returns the skew used in calculations, and its estimate.
 fn skew(ahead: &[(f64, f64)], behind: &[(f64, f64)], least: f64) -> (f64, Told<f64>) {
     let unknown = |why| Told::CannotBeTold {
         why,
@@ -234,7 +234,8 @@ fn skew(ahead: &[(f64, f64)], behind: &[(f64, f64)], least: f64) -> (f64, Told<f
     slopes.sort_by(f64::total_cmp);
     match slopes[..] {
         [low, high] => {
-            // The direction without a queue shows the skew best: its packets are closest to its line.
+            // The direction without a queue gives the best estimate of the skew, because its packets are closest to its
+            // line.
             let spread = |points: &[(f64, f64)], slope: f64| {
                 let mut rest: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
                 rest.sort_by(f64::total_cmp);
@@ -264,7 +265,7 @@ fn skew(ahead: &[(f64, f64)], behind: &[(f64, f64)], least: f64) -> (f64, Told<f
     }
 }
 
-/// Returns the slope of the lower convex hull below the middle of the points, which are sorted by their first
+/// Returns the slope of the lower convex hull at the mean time of the points, which are sorted by their first
 /// coordinate.
 fn hull_slope(points: &[(f64, f64)]) -> Option<f64> {
     let mut hull: Vec<(f64, f64)> = Vec::new();
@@ -277,7 +278,7 @@ fn hull_slope(points: &[(f64, f64)]) -> Option<f64> {
             hull.pop();
         }
         if hull.last().is_some_and(|last| last.0 >= point.0) {
-            // Of points with the same time the lower one counts.
+            // If several points have the same time, the lowest one counts.
             let lower = hull.last().is_some_and(|last| last.1 > point.1);
             if !lower {
                 continue;

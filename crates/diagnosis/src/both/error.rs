@@ -19,7 +19,7 @@ pub enum BothError {
     SameCapture,
     /// Both captures were taken at the same place.
     SamePlace,
-    /// The captures share packets of one direction only.
+    /// The captures have packets of only one direction in common.
     OneDirection,
 }
 

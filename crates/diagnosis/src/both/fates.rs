@@ -10,28 +10,28 @@ use super::{Delays, LOST_MAX, Lost, Way};
 use crate::analyse::cause::Need;
 use crate::read::side::{Both, Side};
 
-/// Time in nanoseconds before the first common packet and after the last, within which a segment of the far capture
-/// that the near one lacks still counts (ours): beyond it, the segment belongs to another connection with the same
-/// ports.
+/// Time in nanoseconds before the first and after the last common packet, within which a segment counts that only the
+/// far capture contains (our choice). Outside this time, the segment belongs to another connection with the same ports.
 const MARGIN: i64 = 1_000_000_000;
 
-/// Losses whose bytes arrived in other packets are doubtful if there is more than one per this many packets (ours).
+/// Inverse of the maximum fraction of losses whose bytes arrived in other packets. If there are more of them, such
+/// losses are doubtful (our choice).
 const DOUBTFUL_OF: usize = 50;
 
 /// Fate of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// The far capture has the segment, at this index.
+    /// The far capture contains the segment at this index.
     Arrived(u32),
-    /// The far capture lacks the segment, and it was not acknowledged.
+    /// The segment is missing from the far capture and was not acknowledged there.
     Lost,
-    /// The far capture lacks the segment, but it was acknowledged.
+    /// The segment is missing from the far capture but was acknowledged there.
     Missing,
-    /// There is no evidence.
+    /// There is no evidence of the fate.
     Undecided,
 }
 
-/// Retransmission, as both captures show it.
+/// Retransmission, as shown by both captures.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Again {
     /// Packet number in the capture near the sender.
@@ -40,12 +40,12 @@ pub(super) struct Again {
     pub(super) is_lost: bool,
 }
 
-/// Packets of one endpoint, and its individual retransmissions.
+/// Packets from one endpoint, and individual data on its retransmissions.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) way: Way,
     pub(super) again: Vec<Again>,
-    /// Indices of packets that arrived: near their sender and at the other endpoint.
+    /// Indices of packets that arrived, in the capture near their sender and in the far capture.
     pub(super) pairs: Vec<(u32, u32)>,
 }
 
@@ -54,11 +54,11 @@ pub(super) struct Join<'a> {
     pub(super) pieces: &'a Both<Pieces>,
     pub(super) fields: [Fields; 2],
     pub(super) times: &'a Times,
-    /// Start and end of the captures: this one and the other.
+    /// Start and end of this capture and of the other one.
     pub(super) windows: [(i64, i64); 2],
 }
 
-/// One direction of the connection, from the capture near the sender to the far one.
+/// One direction of the connection, from the capture near the sender to the far capture.
 struct Direction<'a> {
     side: Side,
     sent: &'a [Piece],
@@ -71,14 +71,14 @@ struct Direction<'a> {
     fields: Fields,
 }
 
-/// Results for one direction, before it is known whether the far capture lacks packets.
+/// Results for one direction, before it is known whether packets are missing from the far capture.
 struct Matched {
     fates: Vec<Fate>,
     told: Told,
 }
 
 impl Join<'_> {
-    /// Determines the fate of the segments from both endpoints.
+    /// Determines the fates of the segments from both endpoints.
     pub(super) fn ways(&self) -> [Told; 2] {
         let directions = Side::BOTH.map(|side| self.direction(side));
         let [opener, answerer] = &directions;
@@ -146,7 +146,8 @@ impl Direction<'_> {
         Matched { fates, told }
     }
 
-    /// Counts arrivals that match no sent segment. Returns the bytes of those that resemble none.
+    /// Counts arrivals that match no sent segment. Returns the bytes of those arrivals that do not resemble any sent
+    /// segment.
     fn extra(&self, places: &[Option<u32>], queueing: i64, way: &mut Way) -> Ranges {
         let mut others = Ranges::default();
         let mut offsets = Offsets::new(self.sent.first().map_or(0, |piece| piece.seq));
@@ -186,8 +187,8 @@ impl Direction<'_> {
         others
     }
 
-    /// Marks losses as undecided if many of them arrived as bytes of packets that were not sent: the segments were
-    /// divided differently along the path, or belong to another connection.
+    /// Marks losses as undecided if the bytes of many losses arrived in packets that were not sent. Such segments were
+    /// divided differently along the path, or they belong to another connection.
     fn doubt(&self, fates: &mut [Fate], others: &Ranges) {
         let mut offsets = Offsets::new(self.sent.first().map_or(0, |piece| piece.seq));
         let mut doubtful = Vec::new();
@@ -208,7 +209,7 @@ impl Direction<'_> {
         }
     }
 
-    /// Returns `true` if the near capture was running when an arrived segment left.
+    /// Returns `true` if the near capture was running when an arrived segment was sent.
     fn was_near_open(&self, arrived: &Piece, queueing: i64) -> bool {
         if !self.times.has_delays() {
             return true;
@@ -218,19 +219,20 @@ impl Direction<'_> {
             let arrival = self.times.arrival(self.side, at);
             arrived.at.saturating_sub(arrival)
         };
-        // The segment may have waited as long as any other.
+        // The segment may have had the maximum queueing delay.
         left(first) >= queueing && left(last) <= 0
     }
 
-    /// Determines the fates by the presence of each segment in the far capture.
+    /// Determines the fates from the presence of each segment in the far capture.
     fn first_fates(&self, places: &[Option<u32>], queueing: i64) -> Vec<Fate> {
         let (first, last) = self.far_window;
-        // Without an offset, the far capture is assumed to run from the first segment that arrived to the last.
+        // Without an offset, the far capture is assumed to cover the time from the first segment that arrived to the
+        // last.
         let is_there = |place: &Option<u32>| place.is_some();
         let begun = places.iter().position(is_there).unwrap_or(usize::MAX);
         let over = places.iter().rposition(is_there).unwrap_or(0);
         let is_open = |n: usize, sent: &Piece| match self.times.has_delays() {
-            // The segment might have waited as long as any other.
+            // The segment may have had the maximum queueing delay.
             true => {
                 let due = self.times.arrival(self.side, sent.at);
                 first <= due && due.saturating_add(queueing) <= last
@@ -245,7 +247,7 @@ impl Direction<'_> {
         self.sent.iter().zip(places).enumerate().map(fate).collect()
     }
 
-    /// Finds segments that the far capture lacks but shows acknowledged.
+    /// Finds segments that are missing from the far capture although they were acknowledged there.
     fn find_missing(&self, fates: &mut [Fate], way: &mut Way) {
         let Some(first) = self.sent.first().map(|piece| piece.seq) else {
             return;
@@ -254,7 +256,7 @@ impl Direction<'_> {
         if unseen.is_empty() {
             return;
         }
-        // Segments that were not captured there, by their first byte.
+        // These segments were not captured there; they are sorted by their first byte.
         let mut offsets = Offsets::new(first);
         let mut open: Vec<(u64, u64, usize)> = Vec::new();
         let mut sent = Ranges::default();
@@ -294,7 +296,8 @@ impl Direction<'_> {
         }
     }
 
-    /// Returns the bytes that the far capture shows acknowledged but did not show before, with the time of the ACK.
+    /// Returns the bytes that the far capture shows as acknowledged but did not contain before, with the time of the
+    /// ACK.
     fn acknowledged_unseen(&self, first: u32) -> Vec<(u64, u64, i64)> {
         let (mut data, mut acks) = (Offsets::new(first), Offsets::new(first));
         let mut seen = Ranges::default();
@@ -319,7 +322,7 @@ impl Direction<'_> {
             acked = acked.max(Some(upto));
             let [left, right] = ack.sack;
             let (left, right) = (acks.of(left), acks.of(right));
-            // A block below the ACK is a DSACK (RFC 2883).
+            // A block below the ACK number is a DSACK (RFC 2883) and is ignored.
             if ack.sack != [0; 2] && left >= upto && right > left && right - left < 1 << 31 {
                 said.push((left, right));
             }
@@ -332,8 +335,8 @@ impl Direction<'_> {
         unseen
     }
 
-    /// Counts segments by fate, and retransmissions by need. `lacks` is `true` if the far capture is known to lack
-    /// packets.
+    /// Counts segments by fate, and retransmissions by need. `lacks` is `true` if packets are known to be missing from
+    /// the far capture.
     fn count(&self, matched: &mut Matched, lacks: bool) {
         let Some(first) = self.sent.first().map(|piece| piece.seq) else {
             return;
@@ -344,7 +347,7 @@ impl Direction<'_> {
         }
     }
 
-    /// Returns the one-way delays of the segments that arrived.
+    /// Returns the one-way delays of the segments that arrived; `None` if they are unknown.
     fn delays(&self, places: &[Option<u32>]) -> Option<Delays> {
         if !self.times.has_delays() {
             return None;
@@ -372,7 +375,7 @@ impl Direction<'_> {
 /// Counter of the segments of one direction, in the order in which they were sent.
 struct Counting {
     offsets: Offsets,
-    /// Bytes that had arrived or were in flight, and bytes that may have been.
+    /// Bytes that had arrived or were in flight, and bytes that may have arrived or been in flight.
     came: Ranges,
     maybe: Ranges,
     highest: u64,
@@ -396,7 +399,7 @@ impl Counting {
         let text = start + u64::from(piece.len);
         let is_data = piece.is_data();
         let came = self.came.has(start, end);
-        // A probe contains one byte that was acknowledged, or none.
+        // A probe contains no data, or one byte that had already arrived.
         let is_again = is_data && start < self.highest && (piece.len > 1 || !came);
         let doubtful = fate == Fate::Lost && self.lacks && (!is_data || came);
         let fate = if doubtful { Fate::Undecided } else { fate };
@@ -423,7 +426,7 @@ impl Counting {
         self.highest = self.highest.max(text);
     }
 
-    /// Returns whether a retransmission of these bytes was needed.
+    /// Returns the need for a retransmission of these bytes, and counts it.
     fn need(&self, start: u64, text: u64, way: &mut Way) -> Need {
         way.retransmissions += 1;
         if self.came.has(start, text) {
@@ -461,11 +464,12 @@ fn count_fate(piece: &Piece, fate: Fate, is_again: bool, way: &mut Way) {
     }
 }
 
-/// Returns the number of segments that arrived after others that were sent later.
+/// Returns the number of segments that arrived after segments that were sent later.
 fn reordered(places: &[Option<u32>]) -> u64 {
     let mut earliest = u32::MAX;
     let mut reordered = 0;
-    // From the last sent segment backwards: a segment is late if a later one arrived before it.
+    // The segments are processed from the last one sent to the first. A segment is late if a segment sent later arrived
+    // before it.
     for &place in places.iter().flatten().rev() {
         reordered += u64::from(place > earliest);
         earliest = earliest.min(place);

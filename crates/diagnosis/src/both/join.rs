@@ -1,4 +1,4 @@
-//! Joins two captures of the same transfer.
+//! Joining of two captures of the same transfer.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -19,23 +19,23 @@ use crate::findings::{ConnectionFindings, Flow};
 use crate::read::side::{Both, Side};
 use crate::selection::Selection;
 
-/// The captures count as taken at the same endpoint if less than one part in this many of the connection's round-trip
-/// time is between them (ours).
+/// The captures count as taken at the same endpoint if the round-trip time between them, multiplied by this number, is
+/// less than that of the connection (our choice).
 const SAME_PLACE_PARTS: u64 = 50;
 
-/// Findings of two captures of the same transfer, and which capture was diagnosed.
+/// Diagnosis of two captures of the same transfer, and the capture that was diagnosed.
 pub type Found = (Diagnosis, Which);
 
-/// Diagnoses the one of two captures that is nearer to the sender of the worst transfer, and joins the other to it:
+/// Diagnoses the capture that is nearer to the sender of the worst transfer, and joins the other capture to it:
 /// [`ConnectionFindings::both`] contains the findings from both. Joined connections come first. Returns the diagnosis
-/// and which capture was diagnosed. `open` opens either capture from its start, several times. If `watch` stops the
-/// diagnosis, or no connection of the diagnosed capture is selected, nothing is joined.
+/// and the capture that was diagnosed. `open` opens either capture from its start; it is called several times. If
+/// `watch` stops the diagnosis, or no connection of the diagnosed capture is selected, nothing is joined.
 ///
-/// `selection` refers to the first capture. That one is diagnosed if packets are selected by filter or time, or if
-/// several connections are selected.
+/// `selection` refers to the first capture. The first capture is diagnosed if packets are selected by filter or time,
+/// or if several connections are selected.
 ///
 /// # Errors
-/// Returns an error if a capture cannot be read, or if they share no connection.
+/// Returns an error if a capture cannot be read, or if the captures have no connection in common.
 pub fn diagnose_both<R: Read>(
     mut open: impl FnMut(Which) -> Result<CaptureReader<R>, ReadError>,
     selection: &Selection,
@@ -49,7 +49,7 @@ pub fn diagnose_both<R: Read>(
     Ok((second, Which::Second))
 }
 
-/// Diagnoses one capture, and joins the other to it.
+/// Diagnoses the capture `here`, and joins the other capture to it.
 fn one<R: Read>(
     here: Which,
     open: &mut impl FnMut(Which) -> Result<CaptureReader<R>, ReadError>,
@@ -78,7 +78,7 @@ fn one<R: Read>(
     Ok(found)
 }
 
-/// Returns the selection for the other capture, if that one is nearer to the sender of the worst connection.
+/// Returns the selection for the other capture, if the other capture is nearer to the sender of the worst connection.
 fn reversed(found: &Diagnosis, selection: &Selection) -> Option<Selection> {
     let mut joined = found.connections.iter().filter(|one| one.both.is_some());
     let worst = joined.next()?;
@@ -99,7 +99,7 @@ fn reversed(found: &Diagnosis, selection: &Selection) -> Option<Selection> {
     })
 }
 
-/// Other capture, to be joined to the findings of one.
+/// State while the other capture is joined to the findings of one capture.
 struct Joining<'a, O> {
     here: Which,
     open: &'a mut O,
@@ -107,7 +107,7 @@ struct Joining<'a, O> {
     watch: &'a mut dyn Watch,
 }
 
-/// Recorded packets of this capture and of the other, and the addresses in the other.
+/// Recorded packets of this capture and of the other one, and the addresses in the other capture.
 type Records = (Recorded, Recorded, Vec<Option<Both<SocketAddr>>>);
 
 impl<R: Read, O: FnMut(Which) -> Result<CaptureReader<R>, ReadError>> Joining<'_, O> {
@@ -193,7 +193,7 @@ fn at(n: usize, found: &mut ConnectionFindings, records: &Records) -> Result<(),
 }
 
 /// Returns the packets of both captures with the sequence numbers of this capture, the fields that the path preserves,
-/// and the clocks.
+/// and the relation between the clocks.
 fn matched(
     found: &ConnectionFindings,
     (own, other): (&Track, &Track),
@@ -213,7 +213,7 @@ fn matched(
     }
     let times = Times::of(&pieces, [&matched[0].pairs, &matched[1].pairs])?;
     for side in Side::BOTH {
-        // A sender's host makes no copies: they were made by the capture.
+        // A host makes no copies of the packets that it sends, so these copies were made by the capture.
         let Pieces { here, there } = pieces.of_mut(side);
         let near = if side == times.near { here } else { there };
         near.retain(|piece| !piece.is_copy());
@@ -277,7 +277,7 @@ fn connection(
     Ok(())
 }
 
-/// Returns the minimum round-trip time between both endpoints: that of the capture point, or of the data.
+/// Returns the minimum round-trip time between both endpoints, from the capture point or else from the data.
 fn round_trip(found: &ConnectionFindings) -> Option<Duration> {
     let vantages = found.all_streams().map(|stream| stream.vantage);
     let ways = vantages.map(|vantage| vantage.to_sender + vantage.to_receiver);

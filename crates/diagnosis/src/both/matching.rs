@@ -2,26 +2,26 @@
 
 use super::pieces::{Piece, Pieces};
 
-/// Fields of a packet that the path preserves, besides sequence numbers and length.
+/// Fields of a packet that the path preserves, in addition to sequence numbers and length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fields {
-    /// Timestamps.
+    /// `true` if timestamp values are preserved.
     pub(super) value: bool,
-    /// IPv4 identification.
+    /// `true` if IPv4 identifications are preserved.
     pub(super) id: bool,
-    /// Echoed timestamps, windows and SACK blocks.
+    /// `true` if echoed timestamps, windows and SACK blocks are preserved.
     pub(super) digest: bool,
 }
 
 /// Unambiguous matches.
 #[derive(Debug)]
 pub(super) struct Sure {
-    /// Indices in this capture and in the other.
+    /// Index of each matching segment in this capture and in the other one.
     pub(super) pairs: Vec<(u32, u32)>,
     pub(super) fields: Fields,
 }
 
-/// Properties that a segment has in common in both captures.
+/// Properties of a segment that are equal in both captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     seq: u32,
@@ -48,13 +48,13 @@ impl Key {
     }
 }
 
-/// Segments with the same key: their indices in one capture and in the other, in order.
+/// Segments with the same key: their indices in one capture and in the other one, in order.
 struct Alike {
     one: Vec<u32>,
     two: Vec<u32>,
 }
 
-/// Passes all segments to `take`, grouped by key.
+/// Calls `take` for each group of segments with the same key.
 fn each_alike(one: &[Piece], two: &[Piece], fields: Fields, mut take: impl FnMut(&Alike)) {
     let keyed = |pieces: &[Piece], which: bool| {
         let keys = pieces.iter().enumerate();
@@ -81,10 +81,10 @@ fn each_alike(one: &[Piece], two: &[Piece], fields: Fields, mut take: impl FnMut
     }
 }
 
-/// Number of segments in ten that must agree on a field for it to count as preserved (ours).
+/// Minimum number of segments in ten for which a field must be equal to count as preserved (our choice).
 const PRESERVED_OF_TEN: usize = 9;
 
-/// Returns the segments that each capture has exactly once.
+/// Returns the segments that each capture contains exactly once.
 pub(super) fn sure(pieces: &Pieces) -> Sure {
     let (here, there) = (&pieces.here, &pieces.there);
     let pairs = single(here, there, Fields::default());
@@ -123,8 +123,8 @@ pub(super) fn at<'a>(
     Some((one.get(a as usize)?, two.get(b as usize)?))
 }
 
-/// Returns the index at which each of `sent` arrived. `can` returns `true` if an arrival may be of a sent segment: of
-/// equal copies the latest possible one is taken.
+/// Returns the index at which each of `sent` arrived; `None` if it did not. `can` returns `true` if an arrival may be
+/// that of a sent segment. If several copies are equal, the latest possible one is taken.
 pub(super) fn all(
     sent: &[Piece],
     arrived: &[Piece],
@@ -147,7 +147,7 @@ pub(super) fn all(
             return;
         }
         let mut candidates = alike.one.as_slice();
-        // Arrivals beyond the number sent are duplicates: the first ones count.
+        // If there are more arrivals than sent segments, the surplus ones are duplicates, and the first ones count.
         for &two in alike.two.iter().take(alike.one.len()).rev() {
             while let [rest @ .., last] = candidates {
                 candidates = rest;

@@ -8,17 +8,17 @@
 //!
 //! A connection is found in the other capture by sequence and ACK numbers, which a NAT preserves, or by timestamps,
 //! which a middlebox that shifts sequence numbers preserves. Each packet is matched by sequence numbers, length, and
-//! the other fields that the path preserves: timestamps, IPv4 identification, window and SACK blocks. Of equal
-//! candidates, the latest one that can have arrived by then is taken.
+//! the other fields that the path preserves: timestamps, IPv4 identification, window and SACK blocks. If several
+//! candidates are equal, the latest one that can have arrived by then is taken.
 //!
-//! The clocks need not agree. For two packets of opposite directions, one soon after the other, the sum of both one-way
-//! delays follows from four times without any offset. Its sign shows which capture is nearer to which endpoint. The
-//! offset lies between the minimum differences of both directions; no capture shows where, so the minimum round-trip
-//! time is halved. The skew is the slope of the convex hull of the minimum differences (Moon, Skelly, Towsley: INFOCOM
-//! 1999).
+//! The clocks need not agree. For two packets of opposite directions, sent within a short time, the sum of both one-way
+//! delays follows from four times without any offset. The sign of the sum shows the endpoint to which each capture is
+//! nearer. The offset lies between the minimum differences of both directions. No capture shows its exact value, so the
+//! minimum round-trip time is halved. The skew is the slope of the convex hull of the minimum differences (Moon,
+//! Skelly, Towsley: INFOCOM 1999).
 //!
-//! Memory is bounded: at most [`CONNECTIONS_MAX`] connections are joined, and the first [`PACKETS_MAX`] of their
-//! packets in each capture, of about 60 bytes each and twice that during matching.
+//! Memory is bounded: at most [`CONNECTIONS_MAX`] connections are joined, and in each capture the first [`PACKETS_MAX`]
+//! of their packets, with about 60 bytes per packet and twice as much during matching.
 
 mod clock;
 mod error;
@@ -43,33 +43,34 @@ pub use error::BothError;
 pub use join::diagnose_both;
 pub use rewritten::{Changed, Rewritten};
 
-/// Maximum number of connections that are joined, the worst of a capture (ours).
+/// Maximum number of connections that are joined: the worst ones of a capture (our choice).
 pub const CONNECTIONS_MAX: usize = 64;
 
-/// Maximum number of packets of all these connections that are joined, in each capture (ours: about 200 MB during
-/// matching).
+/// Maximum number of packets that are joined in each capture, for all these connections (our choice: about 200 MB
+/// during matching).
 pub const PACKETS_MAX: usize = 1 << 20;
 
-/// Connection in two captures: this one and the other.
+/// Findings about a connection in two captures: this one and the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BothEnds {
-    /// Addresses of both endpoints in the other capture: they differ if there is a NAT in between.
+    /// Addresses of both endpoints in the other capture. They differ from those in this capture if there is a NAT in
+    /// between.
     pub there: Both<SocketAddr>,
     /// Endpoint to which this capture is nearer. The other capture is nearer to the other endpoint.
     pub near: Side,
-    /// Minimum round-trip time between the captures. It is independent of the clocks.
+    /// Minimum round-trip time between the captures. It does not depend on the clocks.
     pub round_trip: Duration,
-    /// Minimum round-trip time between the endpoints, according to the diagnosed capture.
+    /// Minimum round-trip time between the endpoints, according to the diagnosed capture; `None` if unknown.
     pub whole: Option<Duration>,
-    /// Clock of the other capture; `None` if no line describes it: a clock was set in the meantime.
+    /// Clock of the other capture; `None` if no line describes it because a clock was set during the capture.
     pub clock: Option<Clock>,
-    /// Packets of each endpoint between the two captures.
+    /// Packets from each endpoint between the two captures.
     pub ways: Both<Way>,
     /// Fields of each endpoint's packets that are rewritten between the two captures.
     pub rewritten: Both<Rewritten>,
     /// Extent of the joined packets.
     pub extent: Joined,
-    /// Findings from this capture alone that were replaced, for the data of [`Self::near`].
+    /// Findings from this capture alone that were replaced, for the data from [`Self::near`].
     pub alone: Option<Alone>,
 }
 
@@ -78,68 +79,70 @@ pub struct BothEnds {
 pub enum Joined {
     /// All packets.
     All,
-    /// The first packets only: there are more than [`PACKETS_MAX`].
+    /// The first packets only, because there are more than [`PACKETS_MAX`].
     First,
 }
 
-/// Clock of the other capture, relative to that of this one.
+/// Clock of the other capture, relative to the clock of this capture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
-    /// Seconds by which it is ahead at the first packet that both captures have; negative if it is behind.
+    /// Offset of the other clock in seconds at the first packet that both captures contain: positive if that clock is
+    /// ahead, negative if it is behind.
     pub offset_s: f64,
-    /// Half of the minimum round-trip time: the offset may be larger or smaller by this, because no capture shows how
-    /// the round-trip time is divided between the directions.
+    /// Half of the minimum round-trip time. The offset may be larger or smaller by this time, because no capture shows
+    /// how the round-trip time is divided between the directions.
     pub uncertainty: Duration,
-    /// Seconds that it gains per second; negative if it loses.
+    /// Seconds that the other clock gains per second; negative if it loses time.
     pub skew: Told<f64>,
 }
 
-/// Maximum number of lost packets that are kept individually for each direction, the first ones (ours: about 10 kB).
+/// Maximum number of lost packets that are stored individually for each direction: the first ones (our choice: about 10
+/// kB).
 pub const LOST_MAX: usize = 256;
 
-/// Packets of one endpoint between the two captures. Packets are segments: a packet from an interface with offload
-/// counts as the segments that it stands for.
+/// Packets from one endpoint between the two captures. Packets are counted as segments: a packet from an interface with
+/// offload counts as the segments that it represents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Way {
-    /// Packets in the capture near their sender.
+    /// Number of packets in the capture near their sender.
     pub sent: u64,
-    /// Packets of these that the other capture also has.
+    /// Number of these packets that the other capture also contains.
     pub arrived: u64,
-    /// Lost packets with data.
+    /// Number of lost packets with data.
     pub lost_data: u64,
-    /// Retransmissions among these.
+    /// Number of retransmissions among the lost packets with data.
     pub lost_again: u64,
-    /// Lost packets without data: ACKs and resets.
+    /// Number of lost packets without data: ACKs and resets.
     pub lost_acks: u64,
-    /// Lost SYNs and FINs without data.
+    /// Number of lost SYNs and FINs without data.
     pub lost_controls: u64,
-    /// Packets that the far capture lacks although they arrived: they were acknowledged there.
+    /// Number of packets that arrived, as ACKs show, but are missing from the far capture.
     pub missing_far: u64,
-    /// Packets that the far capture has but the near one lacks.
+    /// Number of packets in the far capture that are missing from the near capture.
     pub missing_near: u64,
-    /// Bytes of data that were acknowledged but are in neither capture.
+    /// Number of data bytes that were acknowledged but are in neither capture.
     pub unseen_bytes: u64,
-    /// Packets of unknown fate: the other capture had not begun, was over, or lacks packets of that kind.
+    /// Number of packets of unknown fate: the other capture had not begun, was over, or lacks packets of this kind.
     pub undecided: u64,
-    /// Packets that arrived after others that were sent later.
+    /// Number of packets that arrived after packets that were sent later.
     pub reordered: u64,
-    /// Copies that the path made: the far capture has more of them than the near one.
+    /// Number of copies that the path made, so that the far capture has more packets than the near one.
     pub duplicated: u64,
-    /// Surplus packets in the far capture, which are either copies that the path made or packets that the near capture
-    /// lacks.
+    /// Number of surplus packets in the far capture, which are either copies that the path made or packets that are
+    /// missing from the near capture.
     pub unexplained: u64,
-    /// Packets with data.
+    /// Number of packets with data.
     pub segments: u64,
-    /// Retransmissions, except probes.
+    /// Number of retransmissions, except probes.
     pub retransmissions: u64,
-    /// Retransmissions of data that had arrived or was in flight. None are known if the captures do not span the path
+    /// Number of retransmissions of data that had arrived or was in flight; 0 if the captures do not span the path
     /// ([`BothEnds::spans_path`]).
     pub needless: u64,
-    /// Retransmissions of unknown need.
+    /// Number of retransmissions for which it is unknown whether they were needed.
     pub need_unknown: u64,
     /// First [`LOST_MAX`] lost packets with data, SYN or FIN.
     pub lost: Vec<Lost>,
-    /// One-way delays, if the clock offset is known.
+    /// One-way delays; `None` if the clock offset is unknown.
     pub delays: Option<Delays>,
 }
 
@@ -150,8 +153,8 @@ impl Way {
         self.lost_data + self.lost_acks + self.lost_controls
     }
 
-    /// Returns `true` if a capture lacks packets, or if the fate of some is unknown: others may also have been lost
-    /// then.
+    /// Returns `true` if packets are missing from a capture, or if the fate of some packets is unknown. In this case,
+    /// other packets may also have been lost.
     #[must_use]
     pub const fn is_partial(&self) -> bool {
         self.missing_near + self.missing_far + self.undecided + self.unexplained + self.unseen_bytes
@@ -164,14 +167,14 @@ impl Way {
 pub struct Lost {
     /// Packet number in the capture near its sender.
     pub packet: u32,
-    /// Bytes of data.
+    /// Number of data bytes.
     pub bytes: u32,
     /// `true` for a retransmission.
     pub is_again: bool,
 }
 
-/// One-way delays. The minimum of either direction is half of the minimum round-trip time by definition; the excess
-/// over it is known.
+/// One-way delays. By definition, the minimum of each direction is half of the minimum round-trip time. Only the delay
+/// in excess of the minimum is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delays {
     /// Minimum.
@@ -185,7 +188,7 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// Returns the queueing delay: the time beyond the minimum that 5 % of the packets exceeded.
+    /// Returns the queueing delay: the delay in excess of the minimum that 5 % of the packets exceeded.
     #[must_use]
     pub fn queueing(&self) -> Duration {
         self.p95.saturating_sub(self.least)
@@ -195,26 +198,28 @@ impl Delays {
 /// Location of the queue between the captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// No queue.
+    /// There is no queue.
     Nowhere,
-    /// In the direction of the packets from this endpoint.
+    /// The queue is in the direction of the packets from this endpoint.
     From(Side),
-    /// In both directions.
+    /// There are queues in both directions.
     BothWays,
 }
 
-/// Minimum delay beyond the minimum that counts as a queue (ours): a delayed interrupt or a busy host takes less.
+/// Minimum delay in excess of the minimum that counts as a queue (our choice): a delayed interrupt or a busy host takes
+/// less time.
 const QUEUE_MIN: Duration = Duration::from_millis(1);
 
-/// Ratio of the queueing delays at which one direction alone has the queue (ours).
+/// Ratio of the queueing delays above which only one direction has a queue (our choice).
 const QUEUE_RATIO: u64 = 3;
 
-/// Minimum share of the round-trip time between captures that were taken at the endpoints (ours: hosts take time, too).
+/// Minimum fraction of the round-trip time that is between the captures if they were taken at the endpoints (our
+/// choice: hosts take time, too).
 const BETWEEN_SHARE: f64 = 0.8;
 
 impl BothEnds {
-    /// Returns `true` if most of the path is between the captures. If much of it is beyond, packets in both captures
-    /// may have been lost there.
+    /// Returns `true` if most of the path is between the captures. Otherwise, packets in both captures may have been
+    /// lost on the remaining path.
     #[must_use]
     pub fn spans_path(&self) -> bool {
         let between = self.round_trip.as_secs_f64();
@@ -238,7 +243,7 @@ impl BothEnds {
     }
 }
 
-/// Findings from one capture alone, if both together show something else.
+/// Findings from one capture alone that differ from the findings of both captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alone {
     /// Number of lost segments.
@@ -247,7 +252,7 @@ pub struct Alone {
     pub needless: u64,
 }
 
-/// One of two captures, in the order in which they were named.
+/// One of two captures, in the order in which they were given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// First capture.

@@ -1,4 +1,4 @@
-//! Names of packets: digests that identify a packet in two captures.
+//! Names of packets: digests that identify the same packet in two captures.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,21 +15,21 @@ use crate::read::side::{Both, Side};
 use crate::selection::Selection;
 use dupack_tcp::connection::Flags;
 
-/// Maximum number of names (ours: about 40 MB). Later packets of a capture have none.
+/// Maximum number of names (our choice: about 40 MB). Later packets of a capture have no names.
 const NAMES_MAX: usize = 1 << 21;
 
-/// Maximum number of address pairs that are counted in the search for connections (ours).
+/// Maximum number of address pairs that are counted when connections are searched for (our choice).
 const CANDIDATES_MAX: usize = 1 << 16;
 
-/// Minimum number of packets with the same name in two captures of one connection (ours).
+/// Minimum number of packets with the same name in both captures for them to contain the same connection (our choice).
 const ALIKE_MIN: u32 = 2;
 
 /// Direction of a connection: source and destination.
 pub(super) type Direction = (SocketAddr, SocketAddr);
 
-/// Returns the names of a packet. A NAT preserves the first, a middlebox that shifts sequence numbers the second, and
-/// one that shifts them without timestamps the third. Only the last contains the length: an interface with offload
-/// shows several segments as one.
+/// Returns the names of a packet. The first is preserved by a NAT, the second by a middlebox that shifts sequence
+/// numbers, and the third by a middlebox that shifts sequence numbers of packets without timestamps. Only the third
+/// contains the length, because an interface with offload shows several segments as one packet.
 fn names(packet: &Packet) -> [Option<u64>; 3] {
     let segment = &packet.segment;
     if segment.is(Flags::RST) {
@@ -53,16 +53,16 @@ fn digest(of: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Packets of the connections that both captures have, with the index of the connection of each.
+/// Connections that both captures contain, with the names of their packets.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     /// Indices of the connections in the findings.
     pub(super) connections: Vec<usize>,
-    /// Index in `connections`, and the sender, of each name.
+    /// Index in `connections` and sender, for each name.
     names: HashMap<u64, (usize, Side)>,
 }
 
-/// Returns all names in a capture. `None` if `watch` stopped it.
+/// Returns the names of all packets in a capture; `None` if `watch` stopped the reading.
 pub(super) fn of_capture<R: Read>(
     reader: &mut CaptureReader<R>,
     watch: &mut dyn Watch,
@@ -79,8 +79,8 @@ pub(super) fn of_capture<R: Read>(
     Ok((extent == Extent::Whole).then_some(all))
 }
 
-/// Returns the connections of the diagnosed capture that have packets with names in `there`: the first
-/// [`CONNECTIONS_MAX`] of them. `None` if `watch` stopped it.
+/// Returns the first [`CONNECTIONS_MAX`] connections of the diagnosed capture that have packets with names in `there`;
+/// `None` if `watch` stopped the reading.
 pub(super) fn shared<R: Read>(
     reader: &mut CaptureReader<R>,
     found: &[ConnectionFindings],
@@ -125,7 +125,7 @@ pub(super) fn shared<R: Read>(
     Ok((extent == Extent::Whole).then_some(Shared { connections, names }))
 }
 
-/// Indexes connections by the directions of their packets.
+/// Returns an index of the connections by the directions of their packets.
 pub(super) fn by_direction<'a>(
     addresses: impl Iterator<Item = &'a Both<SocketAddr>>,
 ) -> HashMap<Direction, Vec<(usize, Side)>> {
@@ -139,7 +139,7 @@ pub(super) fn by_direction<'a>(
     which
 }
 
-/// Returns the connection of a packet among several with the same addresses, by its time.
+/// Returns the connection to which a packet belongs by its time, among several connections with the same addresses.
 pub(super) fn at(
     connections: Option<&Vec<(usize, Side)>>,
     found: &[ConnectionFindings],
@@ -150,13 +150,13 @@ pub(super) fn at(
     all.find(|(n, _)| found.get(*n).is_some_and(is_at)).copied()
 }
 
-/// Returns the addresses of the connections of `shared` in the other capture. `None` if `watch` stopped it.
+/// Returns the addresses of the connections of `shared` in the other capture; `None` if `watch` stopped the reading.
 pub(super) fn places<R: Read>(
     reader: &mut CaptureReader<R>,
     shared: &Shared,
     watch: &mut dyn Watch,
 ) -> Result<Option<Vec<Option<Both<SocketAddr>>>>, ReadError> {
-    // Votes for each connection and the opener's and answerer's addresses.
+    // The votes are counted for each connection with the addresses of the opener and the answerer.
     let mut votes: HashMap<(usize, SocketAddr, SocketAddr), u32> = HashMap::new();
     let extent = each_packet(reader, watch, |captured| {
         let Ok(tcp) = captured.tcp() else {

@@ -1,5 +1,5 @@
-//! Segments on the wire: packets that an interface with offload shows as one, cut into the segments that they stand
-//! for.
+//! Segments on the wire: packets that an interface with offload shows as one packet are divided into the segments that
+//! they represent.
 
 use std::collections::HashMap;
 
@@ -11,25 +11,26 @@ use crate::read::packet::Packet;
 /// Segment in one of the captures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Nanoseconds since the first TCP packet of this capture, by the clock of the segment's own capture.
+    /// Capture time in nanoseconds since the first TCP packet of this capture, on the clock of the segment's own
+    /// capture.
     pub(super) at: i64,
-    /// Packet number in its capture.
+    /// Packet number in the segment's own capture.
     pub(super) packet: u32,
     /// Sequence number of the first byte.
     pub(super) seq: u32,
-    /// Bytes of data.
+    /// Number of data bytes.
     pub(super) len: u32,
-    /// ACK number; 0 without ACK.
+    /// ACK number; 0 without an ACK.
     pub(super) ack: u32,
     /// TSval; 0 without timestamps.
     pub(super) value: u32,
     /// Digest of the echoed timestamp, the window and the SACK blocks relative to the ACK number.
     pub(super) digest: u32,
-    /// First SACK block: the data that triggered the ACK (RFC 2018 §4).
+    /// First SACK block, which contains the data that triggered the ACK (RFC 2018 §4).
     pub(super) sack: [u32; 2],
     /// IPv4 identification; 0 if there is none.
     pub(super) id: u16,
-    /// SYN, FIN, RST and ACK, and [`COPY`].
+    /// Bits of SYN, FIN, RST and ACK, and [`COPY`].
     pub(super) flags: u8,
 }
 
@@ -38,7 +39,7 @@ const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 const ACK: u8 = 0x10;
-/// Not a header bit: the capture contains the same packet before.
+/// Bit that is not in the header: the capture contains an identical earlier packet.
 const COPY: u8 = 0x80;
 
 impl Piece {
@@ -86,7 +87,7 @@ impl Piece {
         self
     }
 
-    /// Returns `true` if the capture contains the same packet before.
+    /// Returns `true` if the capture contains an identical earlier packet.
     pub(super) const fn is_copy(&self) -> bool {
         self.flags & COPY != 0
     }
@@ -95,14 +96,14 @@ impl Piece {
         self.flags & SYN != 0
     }
 
-    /// Returns the number of sequence numbers.
+    /// Returns the number of sequence numbers that the segment occupies.
     pub(super) const fn span(&self) -> u32 {
         let controls = (self.flags & (SYN | FIN)).count_ones();
         self.len.saturating_add(controls)
     }
 
-    /// Undoes a shift along the path that added `own` to the sequence numbers of the sender and `other` to those of the
-    /// other endpoint.
+    /// Reverses a shift along the path that added `own` to the sequence numbers of the sender and `other` to those of
+    /// the other endpoint.
     pub(super) const fn shifted(mut self, own: u32, other: u32) -> Self {
         self.seq = self.seq.wrapping_sub(own);
         if self.is_ack() {
@@ -115,7 +116,7 @@ impl Piece {
         self
     }
 
-    /// Returns `true` if the segment contains anything that must be acknowledged.
+    /// Returns `true` if the segment occupies sequence numbers and must therefore be acknowledged.
     pub(super) const fn is_data(&self) -> bool {
         self.span() > 0 && self.flags & RST == 0
     }
@@ -130,9 +131,10 @@ pub(super) struct Pieces {
     pub(super) there: Vec<Piece>,
 }
 
-/// Cuts packets that are larger than a segment. `smss` is the segment size of the diagnosis. Candidates for the size
-/// are `smss`, the longest packet of the capture with shorter packets, and the most common length above half of that.
-/// The size with which most packets match is chosen, because packets may be shorter than the endpoints agreed on.
+/// Divides packets that are larger than a segment. `smss` is the segment size of the diagnosis. The candidates for the
+/// size are `smss`, the maximum packet length in the capture with shorter packets, and the most common length above
+/// half of that maximum. The size with which most packets match is chosen, because packets may be shorter than the
+/// endpoints agreed on.
 pub(super) fn cut(
     here: &[Piece],
     there: &[Piece],
@@ -165,7 +167,7 @@ pub(super) fn cut(
     best.unwrap_or_default()
 }
 
-/// Returns the most common length of packets with data, except short ones.
+/// Returns the most common length of packets with data. Lengths of at most half the maximum are ignored.
 fn commonest(packets: &[Piece]) -> Option<u32> {
     let longest = packets.iter().map(|piece| piece.len).max()?;
     let mut counts: HashMap<u32, usize> = HashMap::new();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Bytes of a stream: ranges that neither overlap nor touch, by their starts.
+/// Bytes of a stream as ranges that neither overlap nor touch: the end of each range by its start.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges(BTreeMap<u64, u64>);
 
@@ -29,7 +29,7 @@ impl Ranges {
         start >= end || before.is_some_and(|(_, &to)| to >= end)
     }
 
-    /// Returns the parts of `start..end` that the set lacks.
+    /// Returns the parts of `start..end` that are not in the set.
     pub(super) fn gaps(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let mut gaps = Vec::new();
         let mut at = start;
@@ -49,7 +49,7 @@ impl Ranges {
     }
 }
 
-/// 64-bit offsets of the bytes of a stream, whose sequence numbers wrap around.
+/// Converter from sequence numbers, which wrap around, to 64-bit offsets in the stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offsets {
     last: u32,
@@ -57,7 +57,7 @@ pub(super) struct Offsets {
 }
 
 impl Offsets {
-    /// Creates offsets around the sequence number `first`, with space below it.
+    /// Creates a converter around the sequence number `first`. Lower sequence numbers are possible.
     pub(super) const fn new(first: u32) -> Self {
         Self {
             last: first,
@@ -65,7 +65,7 @@ impl Offsets {
         }
     }
 
-    /// Returns the offset of a sequence number within 2 GiB of the previous ones.
+    /// Returns the offset of a sequence number that is within 2 GiB of the previous ones.
     pub(super) fn of(&mut self, seq: u32) -> u64 {
         let ahead = seq.wrapping_sub(self.last) as i32;
         let at = self.at.saturating_add_signed(i64::from(ahead));

@@ -1,4 +1,4 @@
-//! Packets of the connections that are joined, from both captures.
+//! Packets of the joined connections, from both captures.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -18,17 +18,17 @@ use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 use crate::selection::Selection;
 
-/// Maximum number of SYNs that are recorded for each connection (ours).
+/// Maximum number of SYNs that are recorded for each connection (our choice).
 const SYNS_MAX: usize = 16;
 
-/// A capture contains packets twice if at least one packet in this many is a copy; otherwise the path made the copies
-/// (ours).
+/// Inverse of the minimum fraction of copies for which the capture contains packets twice. With fewer copies, the path
+/// made them (our choice).
 const TWICE_OF: usize = 4;
 
-/// Announced options of a SYN.
+/// Options that a SYN announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Syn {
-    /// Packet number in its capture.
+    /// Packet number in the SYN's own capture.
     pub(super) packet: u32,
     pub(super) mss: Option<u16>,
     pub(super) window_scale: Option<u8>,
@@ -49,11 +49,11 @@ impl Syn {
     }
 }
 
-/// Packets of one connection, by the endpoint that sent them, in capture order.
+/// Packets of one connection in capture order, separately for each endpoint that sent them.
 #[derive(Debug, Default)]
 pub(super) struct Track {
     pub(super) sides: Both<Vec<Piece>>,
-    /// SYNs whose options the capture has.
+    /// SYNs whose options were captured.
     pub(super) syns: Vec<Syn>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Track {
 pub(super) struct Recorded {
     /// Start of this capture, in nanoseconds since 1970.
     pub(super) origin: i64,
-    /// Time of the first TCP packet, and of the last one that could be recorded.
+    /// Time of the first TCP packet, and of the last one before the limit on recorded packets was reached.
     first: Option<i64>,
     last: i64,
     pub(super) tracks: Vec<Track>,
@@ -85,7 +85,7 @@ impl Recorded {
         (self.first.unwrap_or(0), self.last)
     }
 
-    /// Returns the extent of the packets that can be joined, of this capture and the other.
+    /// Returns the extent to which the packets of this capture and the other one can be joined.
     pub(super) const fn extent(&self, other: &Self) -> Joined {
         match self.is_cut || other.is_cut {
             true => Joined::First,
@@ -93,7 +93,7 @@ impl Recorded {
         }
     }
 
-    /// Returns the time of a TCP packet.
+    /// Returns the time of a TCP packet in nanoseconds since the origin, and updates the start and end of the capture.
     fn time(&mut self, unix_nanos: u64) -> i64 {
         let at = i64::try_from(unix_nanos).unwrap_or(i64::MAX);
         let at = at.saturating_sub(self.origin);
@@ -120,8 +120,8 @@ impl Recorded {
         }
     }
 
-    /// Sorts packets by time, because small steps back are packets out of order, and removes those that a capture
-    /// contains twice.
+    /// Sorts packets by time, because small steps back are caused by packets out of order. Removes second copies if the
+    /// capture contains packets twice.
     fn finish(&mut self) {
         for track in &mut self.tracks {
             for side in Side::BOTH {
@@ -151,7 +151,7 @@ impl Once {
     }
 }
 
-/// Records the shared connections of the diagnosed capture. `None` if `watch` stopped it.
+/// Records the shared connections of the diagnosed capture. Returns `None` if `watch` stopped the reading.
 pub(super) fn here<R: Read>(
     reader: &mut CaptureReader<R>,
     (found, shared): (&[ConnectionFindings], &Shared),
@@ -190,7 +190,7 @@ pub(super) fn here<R: Read>(
     Ok((extent == Extent::Whole).then_some(recorded))
 }
 
-/// Records the connections at `places` of the other capture. `None` if `watch` stopped it.
+/// Records the connections at `places` of the other capture. Returns `None` if `watch` stopped the reading.
 pub(super) fn there<R: Read>(
     reader: &mut CaptureReader<R>,
     origin: i64,

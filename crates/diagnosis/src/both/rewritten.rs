@@ -7,17 +7,17 @@ use super::pieces::{Piece, Pieces};
 use super::record::{Syn, Track};
 use crate::read::side::{Both, Side};
 
-/// Minimum number of packets that must agree on a shift of sequence numbers (ours).
+/// Minimum number of packets that must agree on a shift of sequence numbers (our choice).
 const AGREE_MIN: usize = 3;
-/// Minimum number of packets in ten comparable ones that must agree on it.
+/// Minimum number of packets in ten comparable ones that must agree on a shift.
 const AGREE_OF_TEN: usize = 6;
 
-/// Field at both endpoints.
+/// Values of a field at both endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changed<T> {
-    /// Value when it was sent.
+    /// Value when the packet was sent.
     pub sent: T,
-    /// Value when it arrived.
+    /// Value when the packet arrived.
     pub arrived: T,
 }
 
@@ -27,7 +27,7 @@ impl<T: PartialEq> Changed<T> {
     }
 }
 
-/// Fields of one endpoint's packets that a middlebox rewrites. Fields that the captures lack at one endpoint are not
+/// Fields of one endpoint's packets that a middlebox rewrites. Fields that are missing from one of the captures are not
 /// included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
@@ -50,13 +50,13 @@ pub struct Rewritten {
 }
 
 impl Rewritten {
-    /// Returns `true` if anything is rewritten.
+    /// Returns `true` if any field is rewritten.
     #[must_use]
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
 
-    /// Compares the fields of packets that both captures have.
+    /// Compares the fields of packets that both captures contain.
     fn fields(
         &mut self,
         pairs: &[(u32, u32)],
@@ -79,8 +79,8 @@ impl Rewritten {
     }
 }
 
-/// Returns the fields that are rewritten in the packets of one endpoint. The captures are in the order of `near` and
-/// `far`, the one near the sender first. `pairs` contains the indices of the same packets in them.
+/// Returns the fields that are rewritten in the packets of one endpoint. `near` and `sent` are from the capture near
+/// the sender, `far` and `arrived` from the other one. `pairs` contains the indices of the same packets in both.
 pub(super) fn rewritten(
     (near, far): (&Track, &Track),
     (sent, arrived): (&[Piece], &[Piece]),
@@ -116,7 +116,7 @@ pub(super) fn shifts(here: &Track, there: &Track) -> Both<u32> {
 }
 
 fn shift(here: &[Piece], there: &[Piece]) -> u32 {
-    // Fields that middleboxes preserve if they are present.
+    // These fields are preserved by middleboxes if they are present.
     let key = |piece: &Piece| (piece.value, piece.id, piece.len, piece.kind());
     let tells = |piece: &&Piece| (piece.value != 0 || piece.id != 0) && !piece.is_copy();
     let mut numbers: HashMap<_, Option<u32>> = HashMap::new();
@@ -140,7 +140,7 @@ fn shift(here: &[Piece], there: &[Piece]) -> u32 {
     most.map_or(0, |(shift, _)| shift)
 }
 
-/// Converts the packets to the sequence numbers of this capture.
+/// Converts the packets of the other capture to the sequence numbers of this capture.
 pub(super) fn unshift(pieces: &mut Both<Vec<Piece>>, shifts: &Both<u32>) {
     if *shifts == Both::default() {
         return;
@@ -153,9 +153,9 @@ pub(super) fn unshift(pieces: &mut Both<Vec<Piece>>, shifts: &Both<u32>) {
     }
 }
 
-/// Keeps the packets of one connection if the other capture has several consecutive ones with the same addresses: those
-/// from the SYN before the first of `pairs` up to the next SYN with other numbers after the last. Returns `true` if any
-/// are removed.
+/// If the other capture has several consecutive connections with the same addresses, only the packets of one connection
+/// are kept: from its SYN before the first of `pairs` up to the next SYN with other numbers after the last of `pairs`.
+/// Returns `true` if packets were removed.
 pub(super) fn leave_one(pieces: &mut Both<Pieces>, pairs: [&[(u32, u32)]; 2]) -> bool {
     let (mut first, mut last) = (i64::MAX, i64::MIN);
     let mut syns: Vec<(i64, u32, Side)> = Vec::new();
@@ -173,7 +173,7 @@ pub(super) fn leave_one(pieces: &mut Both<Pieces>, pairs: [&[(u32, u32)]; 2]) ->
     }
     syns.sort_unstable();
     let before = syns.iter().rev().filter(|syn| syn.0 <= first);
-    // SYNs of both endpoints, retransmitted ones included.
+    // These are the SYNs of both endpoints, including retransmitted ones.
     let mut own: [Option<u32>; 2] = [None; 2];
     let mut from = i64::MIN;
     for (at, seq, side) in before {
@@ -218,7 +218,7 @@ mod tests {
             .collect();
         assert_eq!(shift(&here, &there), 7);
         assert_eq!(shift(&here, &here), 0);
-        // An unrelated connection.
+        // The packets of an unrelated connection show no shift.
         let other: Vec<Piece> = (1..20).map(|n| data(n * n * 977, n)).collect();
         assert_eq!(shift(&here, &other), 0);
         assert_eq!(shift(&here, &[]), 0);

@@ -1,4 +1,4 @@
-//! Replaces findings from one capture by findings from both.
+//! Replacement of findings from one capture by findings from both captures.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,13 @@ use crate::path::intervals::wilson;
 use crate::read::side::Side;
 use crate::told;
 
-/// Stores the findings from both captures of a connection. `near` contains the data of the endpoint to which this
-/// capture is nearer.
+/// Stores the findings from both captures of a connection. `near` has the findings about the data from the endpoint to
+/// which this capture is nearer.
 pub(super) fn settle(found: &mut ConnectionFindings, mut both: BothEnds, near: &Told) {
     let side = both.near;
     let way = &near.way;
     if !both.spans_path() {
-        // Packets in the far capture may have been lost beyond it.
+        // Packets that the far capture contains may have been lost on the remaining path.
         for side in Side::BOTH {
             let way = both.ways.of_mut(side);
             way.need_unknown += std::mem::take(&mut way.needless);
@@ -43,7 +43,7 @@ pub(super) fn settle(found: &mut ConnectionFindings, mut both: BothEnds, near: &
     found.both = Some(Box::new(both));
 }
 
-/// Updates the losses of the path.
+/// Updates the number and the rate of losses on the path.
 fn losses(stream: &mut StreamFindings, near: &Told) {
     let way = &near.way;
     let path = &mut stream.path;
@@ -65,7 +65,7 @@ fn losses(stream: &mut StreamFindings, near: &Told) {
     }
 }
 
-/// Updates which retransmissions were needed, and which were lost.
+/// Updates the need and the loss of each retransmission.
 fn needs(stream: &mut StreamFindings, near: &Told) {
     let packets = near
         .again

@@ -1,4 +1,4 @@
-//! Findings that are modified to contradict each other, one at a time.
+//! Tests with findings that are changed to contradict each other, one at a time.
 
 use super::*;
 use crate::analyse::cause::Class;
@@ -39,7 +39,7 @@ const fn surely<T: Copy>(value: T) -> Told<T> {
     }
 }
 
-/// Returns the reason why a quantity is unknown.
+/// Returns the reason for which a quantity is unknown.
 fn why<T>(told: &Told<T>) -> &'static str {
     match told {
         Told::CannotBeTold { why, .. } => why,
@@ -108,7 +108,7 @@ fn the_bucket_of_a_policer_may_arrive_faster_than_its_rate() {
             });
         })
     };
-    // Half of the 2 MB.
+    // The bucket has half of the 2 MB.
     let left = of(1e6);
     assert_eq!(
         (left.withdrawn.as_slice(), left.path.policer.is_some()),

@@ -1,9 +1,9 @@
-//! Streams that ran in the same direction at the same time.
+//! Streams that had the same direction at the same time.
 //!
-//! The times between the packets of a stream show the rate of its bottleneck if the bottleneck carries this stream
-//! alone. If other streams use a part of it, their packets lie between: then the times show only the stream's share.
-//! Streams to the same host use the same last links, and may share a bottleneck there; some are found to share one
-//! independently of their hosts.
+//! The times between the packets of a stream show the rate of its bottleneck if the bottleneck carries only this
+//! stream. If other streams use a part of the capacity, their packets are between those of this stream, and the times
+//! show only the stream's share. Streams to the same host use the same last links, and may share a bottleneck there.
+//! For some streams, a shared bottleneck is found regardless of their hosts.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -15,23 +15,24 @@ use crate::findings::{ConnectionFindings, Sharing};
 use crate::read::side::Side;
 use crate::shared::SharedBottleneck;
 
-/// Bytes of other streams, as a share of a stream's own, from which on they matter (ours: the stream then has two
-/// thirds of the rate).
+/// Minimum amount of data of other streams, as a fraction of a stream's own data, that affects the findings (our
+/// choice: the stream then has two thirds of the rate).
 const MATTERS: f64 = 0.5;
 
-/// Assumed duration of a stream with one packet (ours).
+/// Assumed duration of a stream with one packet (our choice).
 const SHORTEST: Duration = Duration::from_micros(1);
 
-/// Stream: its destination, its time, and its bytes.
+/// Stream with its destination, its time, and its number of bytes.
 struct Run {
-    /// Destination; `None` within one host, where both directions have the same address and use no link.
+    /// Destination host; `None` for a stream within one host, where both directions have the same address and use no
+    /// link.
     to: Option<IpAddr>,
     from_s: f64,
     until_s: f64,
     bytes: f64,
 }
 
-/// Withdraws the findings of streams about bottlenecks that they shared with others of the capture, detected or not.
+/// Withdraws the findings of streams about bottlenecks that they share or may share with other streams of the capture.
 pub(super) fn settle(connections: &mut [ConnectionFindings], found: &[SharedBottleneck]) {
     let sharers = sharers(found);
     let mut traffic: HashMap<IpAddr, Vec<[f64; 2]>> = HashMap::new();
@@ -67,7 +68,7 @@ pub(super) fn settle(connections: &mut [ConnectionFindings], found: &[SharedBott
     }
 }
 
-/// Returns the streams that share a bottleneck, by connection and sender.
+/// Returns the streams that share a bottleneck, indexed by connection and sender.
 fn sharers(found: &[SharedBottleneck]) -> HashMap<(u64, Side), Sharing> {
     let of_one = |bottleneck: &SharedBottleneck| {
         let (rate, others) = (bottleneck.rate, bottleneck.streams.len().saturating_sub(1));
@@ -88,7 +89,7 @@ fn sharers(found: &[SharedBottleneck]) -> HashMap<(u64, Side), Sharing> {
     found.iter().flat_map(of_one).collect()
 }
 
-/// Returns the streams of a connection, in its order.
+/// Returns the streams of a connection in the order of [`ConnectionFindings::all_streams`].
 fn runs(connection: &ConnectionFindings) -> impl Iterator<Item = Run> {
     connection.all_streams().map(|stream| {
         let host = |side: Side| connection.addresses.of(side).ip();
@@ -105,10 +106,10 @@ fn runs(connection: &ConnectionFindings) -> impl Iterator<Item = Run> {
     })
 }
 
-/// Bytes carried up to a time, as if each stream had a constant rate.
+/// Number of bytes carried up to a time, as if each stream had a constant rate.
 struct Sums {
-    /// Times in seconds at which the rate changes; the bytes up to each, and the rate from there on in bytes per
-    /// second.
+    /// For each time in seconds at which the rate changes: this time, the number of bytes up to it, and the rate from
+    /// then on in bytes per second.
     steps: Vec<[f64; 3]>,
 }
 
@@ -127,7 +128,7 @@ impl Sums {
         }
     }
 
-    /// Returns the bytes carried up to a time.
+    /// Returns the number of bytes carried up to the time `at`, in seconds.
     fn until(&self, at: f64) -> f64 {
         let after = self.steps.partition_point(|step| step[0] <= at);
         let step = after.checked_sub(1).and_then(|place| self.steps.get(place));
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(told, Some(sharing));
     }
 
-    /// The situation of a loopback interface.
+    /// Such a stream occurs on a loopback interface.
     #[test]
     fn both_directions_within_a_host_share_no_bottleneck() {
         let mut one = transfer();
@@ -210,7 +211,7 @@ mod tests {
 
     #[test]
     fn sums_include_all_running_streams() {
-        // 10 bytes/s from 1 s to 5 s, and 100 bytes/s from 2 s to 3 s.
+        // The rates are 10 bytes/s from 1 s to 5 s, and 100 bytes/s from 2 s to 3 s.
         let sums = Sums::of(vec![[1.0, 10.0], [2.0, 100.0], [5.0, -10.0], [3.0, -100.0]]);
         for (at, bytes) in [
             (0.5, 0.0),

@@ -1,4 +1,4 @@
-//! Follower of a stream, and the findings of a finished connection.
+//! Follower of a stream, and the findings about a finished connection.
 //!
 //! The [`Explainer`] explains each event, and every analysis receives the event with its explanation.
 
@@ -31,7 +31,7 @@ use crate::read::vantage::{Place, Reason};
 use crate::sender::{self, SenderAnalysis};
 use crate::shared::Candidate;
 
-/// Catalog of the loss differentiations whose votes are collected: those of the project.
+/// Catalog of the loss differentiations whose votes are collected: the built-in one.
 static CATALOG: LazyLock<Catalog> = LazyLock::new(Catalog::builtin);
 
 /// Follower of one stream that runs all analyses.
@@ -44,30 +44,30 @@ pub struct Examiner {
     signs: Gathering,
     survey: Survey,
     sender: SenderAnalysis,
-    /// Turns whose responses this stream carries.
+    /// Turns whose responses were carried by this stream.
     requests: Option<Box<Gathered>>,
-    /// Time of the last event of the transfer: only quiet period follows.
+    /// Time of the last event of the transfer. Later events do not belong to it.
     ended: Instant,
     /// Time of the last departure of data.
     last_data_at: Instant,
-    /// Outstanding bytes of data, without a FIN.
+    /// Number of outstanding data bytes, without a FIN.
     outstanding: u64,
     closing: Closing,
 }
 
-/// State of a FIN that left without data.
+/// State of a FIN that was sent without data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Closing {
-    /// No FIN has left.
+    /// No FIN has been sent.
     NotYet,
-    /// The FIN has left, at this offset.
+    /// The FIN was sent; the value is its offset.
     Sent(u64),
-    /// The FIN was retransmitted: all data had arrived, and nobody waits for it.
+    /// The FIN was retransmitted; the value is its offset. All data had arrived, so no endpoint waits for the FIN.
     Repeated(u64),
 }
 
 impl Closing {
-    /// Registers a departure.
+    /// Records a departure.
     fn departed(&mut self, departure: &Departure<'_>) {
         let len = departure.end.saturating_sub(departure.start);
         if !departure.flags.contains(Flags::FIN) || len != 1 {
@@ -79,7 +79,7 @@ impl Closing {
         };
     }
 
-    /// Returns the outstanding bytes without the FIN.
+    /// Returns the number of outstanding bytes without the FIN.
     fn outstanding(self, view: &View<'_>) -> u64 {
         match self {
             Self::NotYet => view.flight_size(),
@@ -90,7 +90,7 @@ impl Closing {
         }
     }
 
-    /// Returns `true` if only a retransmitted FIN is outstanding: the transfer is over.
+    /// Returns `true` if only a retransmitted FIN is outstanding, so that the transfer is over.
     fn is_over(self, view: &View<'_>) -> bool {
         matches!(self, Self::Repeated(_)) && self.outstanding(view) == 0
     }
@@ -205,7 +205,8 @@ impl Follower for Examiner {
     }
 }
 
-/// Passes a departure to the budget and the stalls. If both know a cause for the same time, that of the budget counts.
+/// Passes a departure to the budget and the stalls. If both have a cause for the same time, the cause of the budget
+/// counts.
 fn departed_in_time(
     budget: &mut Budget,
     stalls: &mut Stalls,
@@ -222,7 +223,7 @@ fn departed_in_time(
     stalls.waited_for_window(budget.shut_for() - shut_for);
 }
 
-/// Creates the budget of a stream. Its time begins with the SYN if the handshake was captured.
+/// Creates the budget of a stream. If the handshake was captured, the stream's time begins with the SYN.
 fn budget(beginning: &Beginning) -> Budget {
     let opening = beginning.opened_at.zip(beginning.established_at);
     let opening = opening.filter(|(opened, established)| opened <= established);
@@ -231,7 +232,7 @@ fn budget(beginning: &Beginning) -> Budget {
     terms.segment_size = beginning.smss;
     terms.place = beginning.vantage.place;
     let at_sender = beginning.vantage.place == Place::Sender;
-    // Responses faster than a captured handshake are known better.
+    // If the handshake was captured, the times of ACKs are not guesses, even if responses give a shorter delay.
     let handshake =
         beginning.established_at.is_some() || beginning.vantage.reason == Reason::Handshake;
     if !at_sender && !handshake {
@@ -255,7 +256,7 @@ impl Examiner {
             };
             self.explainer.was_reset(reset.at, reset.packet, by);
         }
-        // If data is outstanding, the transfer continues until the last packet of either endpoint.
+        // If data is outstanding, the transfer continues until the last packet from either endpoint.
         let ended = if self.outstanding > 0 {
             self.ended.max(connection.last_at())
         } else {
@@ -302,7 +303,7 @@ impl Examiner {
     }
 }
 
-/// Returns how much of the data of `side` the capture contains.
+/// Returns the extent to which the capture contains the data of `side`.
 fn coverage(connection: &Connection<Examiner>, side: Side) -> Coverage {
     let own = connection.counts(side);
     let both = Side::BOTH.map(|side| connection.counts(side));
@@ -325,8 +326,8 @@ fn coverage(connection: &Connection<Examiner>, side: Side) -> Coverage {
     }
 }
 
-/// Counts how often the receiver's window was closed. If it never blocked the sender, the packets decide, including
-/// those before the first data.
+/// Returns the closures of the receiver's window. If the window never blocked the sender, closures are counted from the
+/// packets, including those before the first data.
 fn shut(
     explainer: &Explainer,
     shares: &Shares,
@@ -345,7 +346,7 @@ fn shut(
     }
 }
 
-/// Returns `true` if evidence other than a DSACK shows that a retransmission was spurious.
+/// Returns `true` if other evidence than a DSACK shows that a retransmission was spurious.
 const fn needless_otherwise(need: Need) -> bool {
     match need {
         Need::NeedlessByTimestamp | Need::NeedlessByTime | Need::NeedlessByArrival => true,
@@ -353,7 +354,7 @@ const fn needless_otherwise(need: Need) -> bool {
     }
 }
 
-/// Returns the findings of a finished connection, and its streams that may share a bottleneck with others.
+/// Returns the findings about a finished connection, and those of its streams that may share a bottleneck with others.
 pub(super) fn findings(
     mut connection: Connection<Examiner>,
 ) -> (ConnectionFindings, Vec<Candidate>) {
@@ -364,7 +365,7 @@ pub(super) fn findings(
         let is_roomy = stream.never_fills_its_window();
         let mut examiner = stream.into_follower();
         gathered = gathered.take().or(examiner.requests.take());
-        // A FIN alone is not data.
+        // A FIN alone does not count as data.
         let counts = connection.counts(side);
         if counts.unique_bytes == 0 && counts.unseen_bytes() == 0 {
             return None;
@@ -414,7 +415,8 @@ pub(super) fn findings(
     (found, candidates)
 }
 
-/// Returns a stream that may share a bottleneck with others, if its ACKs and its packets are in the capture.
+/// Returns the stream as a candidate for a shared bottleneck; `None` if its ACKs or packets are missing from the
+/// capture.
 fn candidate(
     connection: &Connection<Examiner>,
     found: &StreamFindings,
@@ -431,7 +433,7 @@ fn candidate(
     })
 }
 
-/// Returns the requests of a connection, if it has turns.
+/// Returns the requests of a connection; `None` if it has no turns.
 fn requests(
     gathered: Gathered,
     connection: &Connection<Examiner>,

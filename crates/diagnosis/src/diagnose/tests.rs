@@ -1,4 +1,4 @@
-//! Capture in memory of connections with interleaved packets.
+//! Tests with a capture in memory whose connections have interleaved packets.
 
 use dupack_packet::{CaptureWriter, Checksum, Envelope, Snap, emit};
 
@@ -13,11 +13,11 @@ use crate::testing::{ack, data, handshake};
 const CONNECTIONS: u16 = 30;
 const SEGMENTS: u32 = 120;
 
-/// One segment in this many is lost at first, and so are the following ones for one round.
+/// One segment in this many is lost at first, and so are the segments that follow it for one round.
 const LOST: u32 = 17;
 
-/// Returns the packets of the connection with this number, by its own clock in milliseconds: a segment every 10 ms,
-/// acknowledged 40 ms later.
+/// Returns the packets of the connection with this number, on its own clock in milliseconds. A segment is sent every 10
+/// ms, and acknowledged 40 ms later.
 fn packets(number: u32) -> Vec<Packet> {
     let mut all = handshake(40.0, 0.1).to_vec();
     let mut acked = 0;
@@ -180,7 +180,7 @@ fn a_time_range_keeps_times_and_packet_numbers() {
                 .map(|again| again.packet)
                 .collect()
         };
-        // The first retransmission of a connection that begins in the middle may go unnoticed.
+        // In a connection that begins in the middle, the first retransmission may go unnoticed.
         let (cut, whole) = (packets(stream), packets(whole));
         assert!(!cut.is_empty() && cut.iter().all(|packet| whole.contains(packet)));
     }

@@ -7,23 +7,24 @@ use super::bins::{Delays, LogBins};
 use super::sack_compression::BeyondGaps;
 use crate::told::Told;
 
-/// Minimum number of lone segments that show the delay of their ACKs (ours).
+/// Minimum number of lone segments to determine the delay of their ACKs (our choice).
 const LONE_MIN: u64 = 3;
 
-/// ACKs per segment above which a receiver acknowledges every segment (ours: every second one gives 0.5).
+/// Number of ACKs per segment above which a receiver acknowledges every segment (our choice: a receiver that
+/// acknowledges every second segment has 0.5).
 const EACH: f64 = 0.8;
 
-/// Maximum interval between two ACKs of a burst, as a share of the time that the acknowledged data takes at the
-/// bottleneck (ours).
+/// Maximum interval between two ACKs of a burst, as a fraction of the time that the acknowledged data takes at the
+/// bottleneck (our choice).
 const BURST: f64 = 0.25;
 
-/// Minimum delay that counts as a timer (ours; RFC 1122 allows 500 ms, Linux's minimum is 40 ms).
+/// Minimum delay that counts as a timer (our choice; RFC 1122 allows 500 ms, and Linux's minimum is 40 ms).
 const TIMER_MIN: Duration = Duration::from_millis(5);
 
 /// Statistics about ACKs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acks {
-    /// ACKs of new data while nothing is missing, and the segments and bytes that they acknowledge.
+    /// Number of ACKs of new data while no data is missing, and the number of segments and bytes that they acknowledge.
     advances: u64,
     segments: u64,
     bytes: u64,
@@ -36,22 +37,22 @@ pub(super) struct Acks {
 /// ACK behaviour of a receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Acknowledging {
-    /// ACKs per segment while nothing is missing.
+    /// Number of ACKs per segment while no data is missing.
     pub per_segment: Told<f64>,
-    /// Average bytes per ACK.
+    /// Average number of bytes per ACK.
     pub bytes_each: Told<f64>,
-    /// Delay of the ACK of a segment that no other follows; zero if the receiver acknowledges every segment
-    /// immediately.
+    /// Delay of the ACK of a segment that no other segment follows. It is zero if the receiver acknowledges every
+    /// segment immediately.
     pub delay: Told<Duration>,
-    /// Share of the ACKs that came in a burst with the previous one.
+    /// Fraction of the ACKs that arrived in a burst with the previous one.
     pub in_bursts: Told<f64>,
-    /// Share of the gaps after which the receiver delayed ACKs from the fourth on, to merge several into one (Linux's
-    /// SACK compression).
+    /// Fraction of the gaps after which the receiver delayed ACKs from the fourth one on, to merge several ACKs into
+    /// one (Linux's SACK compression).
     pub sacks_held: Told<f64>,
 }
 
 impl Acknowledging {
-    /// Returns `true` if the receiver compresses SACKs. If that is unknown, it is assumed not to.
+    /// `true` if the receiver compresses SACKs; `false` if this is unknown.
     #[must_use]
     pub fn compresses_sacks(&self) -> bool {
         self.sacks_held.value().is_some_and(|share| share > 0.5)
@@ -59,8 +60,8 @@ impl Acknowledging {
 }
 
 impl Acks {
-    /// Processes an ACK with `facts`; `outstanding` bytes remain after it. `least` is the minimum round-trip time so
-    /// far.
+    /// Processes an ACK with `facts`. After it, `outstanding` bytes are unacknowledged, and `sacked` of them are
+    /// sacked. `least` is the minimum round-trip time so far.
     pub(super) fn came(
         &mut self,
         facts: &AckFacts<'_>,
@@ -84,7 +85,8 @@ impl Acks {
         }
     }
 
-    /// Returns the estimates. `least` is the minimum round-trip time, `rate` that of the bottleneck in bit/s.
+    /// Returns the estimates. `least` is the minimum round-trip time, and `rate` is the rate of the bottleneck in
+    /// bit/s.
     pub(super) fn told(&self, least: Option<Duration>, rate: Option<f64>) -> Acknowledging {
         let per_segment = self.advances as f64 / self.segments.max(1) as f64;
         let bytes_each = self.bytes as f64 / self.advances.max(1) as f64;

@@ -1,12 +1,12 @@
-//! Histogram in memory that does not grow with the number of values.
+//! Histogram whose memory does not grow with the number of values.
 //!
 //! Each power of two is divided into `2^BITS` bins of equal width (the scheme of `HdrHistogram`, Gil Tene, 2012), as in
-//! `dupack_net::histogram`. Here only the bins between the smallest and the largest value take memory, because a
-//! capture has thousands of connections.
+//! `dupack_net::histogram`. Unlike there, only the bins between the smallest and the largest value take memory, because
+//! a capture has thousands of connections.
 
 use std::collections::VecDeque;
 
-/// Counts of values by size; a value is exact to within `1 / 2^(BITS + 1)` of itself.
+/// Counts of values by size. The relative error of a value is at most `1 / 2^(BITS + 1)`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogBins<const BITS: u32> {
     /// Number of the first bin that is stored.
@@ -15,7 +15,7 @@ pub(crate) struct LogBins<const BITS: u32> {
     total: u64,
 }
 
-/// Distribution of delays, to within 0.2 %: a queue of a few packets on a long path must be visible.
+/// Distribution of delays, with an error of at most 0.2 %: a queue of a few packets on a long path must be visible.
 pub(super) type Delays = LogBins<8>;
 
 impl<const BITS: u32> LogBins<BITS> {
@@ -51,7 +51,7 @@ impl<const BITS: u32> LogBins<BITS> {
         }
     }
 
-    /// Returns the memory of the bins in bytes.
+    /// Returns the memory used by the bins, in bytes.
     #[cfg(test)]
     pub(crate) fn memory(&self) -> usize {
         self.counts.len() * size_of::<u32>()
@@ -78,15 +78,15 @@ impl<const BITS: u32> LogBins<BITS> {
         self.at_rank(rank.saturating_sub(1))
     }
 
-    /// Returns an upper bound of the `q`-quantile: the last value of its bin.
+    /// Returns an upper bound of the `q`-quantile: the largest value of the quantile's bin.
     pub(super) fn upper_quantile(&self, q: f64) -> Option<u64> {
         let middle = self.quantile(q)?;
         let next = Self::middle_of(Self::bin_of(middle) + 1);
-        // A bin of several values reaches halfway to the middle of the next one.
+        // A bin of several values ends halfway to the middle of the next bin.
         Some(middle + (next - middle).saturating_sub(1) / 2)
     }
 
-    /// Returns the number of values in the bin of `value` or above.
+    /// Returns the number of values in the bin of `value` and in higher bins.
     pub(super) fn count_from(&self, value: u64) -> u64 {
         let from = Self::bin_of(value).saturating_sub(self.first);
         self.counts.iter().skip(from).map(|&c| u64::from(c)).sum()
@@ -139,7 +139,7 @@ mod tests {
             bins.record(value);
             bins.upper_quantile(0.5)
         };
-        // From 512 on a bin has eight values.
+        // From 512 on, a bin contains eight values.
         assert_eq!(upper(1000), Some(1007));
         assert_eq!(upper(1007), Some(1007));
         assert_eq!(upper(1008), Some(1015));

@@ -1,13 +1,13 @@
 //! Evidence of cross traffic in the bottleneck's queue.
 //!
-//! Hosts cause irregularities, too: a receiver is not scheduled, an interface delivers packets in bursts, a machine
-//! that emulates the path is busy. The data that such a pause delays comes out in a burst afterwards, faster than the
-//! bottleneck's rate. The capacity that cross traffic takes is lost: the flow's own packets continue at the
-//! bottleneck's rate, and no faster. So neither a slow stretch nor a long wait counts by itself, but only the part that
-//! remains after adding the time next to it.
+//! Hosts cause irregularities, too: a receiver is not scheduled, an interface delivers packets in bursts, or a machine
+//! that emulates the path is busy. Data that such a pause delays is delivered in a burst afterwards, faster than the
+//! bottleneck's rate. The capacity that cross traffic takes, however, is lost: the flow's own packets continue at the
+//! bottleneck's rate, and no faster. Therefore, neither a slow stretch nor a long wait counts by itself. It counts only
+//! if it is still slow or long together with the time next to it.
 //!
-//! A receiver may delay the last ACK of the outstanding data until a timer expires or its application sends something:
-//! that ACK shows nothing about the queue.
+//! A receiver may delay the last ACK of the outstanding data until a timer expires or its application sends data.
+//! Therefore, this ACK shows nothing about the queue.
 
 use std::collections::VecDeque;
 
@@ -19,50 +19,52 @@ use super::intervals::at_least;
 use super::past::Past;
 use super::rate::per_second;
 
-/// Minimum length of a stretch that is evaluated (ours: a busy host is late by a few milliseconds).
+/// Minimum duration of an evaluated stretch (our choice: a busy host is late by a few milliseconds).
 const STRETCH_MIN: Duration = Duration::from_millis(5);
 
-/// A stretch is slow if its rate is below this share of the [`FASTER`] quantile of all rates (ours: one foreign packet
-/// for six own ones).
+/// Fraction of the [`FASTER`] quantile of all rates below which a stretch is slow (our choice: one foreign packet for
+/// six of the flow's own packets).
 const SLOW: f64 = 0.85;
 const FASTER: f64 = 0.75;
 
-/// Share of the stretches that hosts alone make slow and uneven (ours: of 180 captures of kernels without cross
-/// traffic, 176 have fewer).
+/// Fraction of the stretches that are slow and uneven because of hosts alone (our choice: of 180 captures of kernels
+/// without cross traffic, 176 have fewer).
 const SLOW_BY_HOSTS: f64 = 0.03;
 
-/// Share of the stretches that hosts alone make uneven (ours: at most this in 176 of the same captures), and the share
-/// if the rates of the stretches differ.
+/// Fraction of the stretches that are uneven because of hosts alone (our choice: 176 of the same captures have at most
+/// this fraction). The second value applies if the rates of the stretches differ.
 const UNEVEN: f64 = 0.25;
 const UNEVEN_WIDE: f64 = 0.1;
 
-/// Width of the middle 80 % of the rates, as a share of their median, above which the rates differ (ours).
+/// Width of the middle 80 % of the rates, as a fraction of their median, above which the rates differ (our choice).
 const WIDE: f64 = 0.3;
 
-/// Minimum rate of the flow's own packets during a wait, as a share of the bottleneck's rate: with less, the packet
-/// waited for something else (ours).
+/// Minimum rate of the flow's own packets during a wait, as a fraction of the bottleneck's rate. Below it, the packet
+/// waited for other traffic (our choice).
 const WAITED_FOR: f64 = 0.5;
 
-/// Share of the packets that wait for something else because of hosts alone (ours: at most 0.9 % in the same captures).
+/// Fraction of the packets that wait for other reasons than the flow's own packets because of hosts alone (our choice:
+/// at most 0.9 % in the same captures).
 const FOREIGN: f64 = 0.012;
 
-/// One delivery of this many is evaluated (ours: an evaluation takes time).
+/// One delivery in this many is evaluated (our choice: an evaluation takes time).
 const ASKED_EACH: u64 = 4;
 
-/// Minimum length of a wait: this time, and this fraction of the minimum delay (ours: clocks, hosts, receivers).
+/// Minimum length of a wait: it must reach both this time and this fraction, given as a divisor, of the minimum delay
+/// (our choice: clocks, hosts and receivers cause shorter waits).
 const WAIT_MIN: Duration = Duration::from_millis(2);
 const WAIT_PARTS: u64 = 10;
 
-/// Time after a wait in which data delayed by a host comes out: this fraction of the wait, and at least this long
-/// (ours).
+/// Time after a wait in which data delayed by a host is delivered: a fraction of the wait, given as a divisor, but not
+/// less than the minimum (our choice).
 const AFTER_PARTS: u64 = 2;
 const AFTER_MIN: Duration = Duration::from_millis(2);
 
-/// Maximum number of waits to be evaluated at the same time (ours).
+/// Maximum number of waits that are evaluated at the same time (our choice).
 const WAITING_MAX: usize = 16;
 
-/// Probability of the observation with hosts alone, below which it shows cross traffic, and the minimum number of
-/// cases.
+/// Probability of an observation with hosts alone below which the observation is evidence of cross traffic, and the
+/// minimum number of cases.
 const BY_CHANCE: f64 = 0.05;
 const FOUND_MIN: u64 = 2;
 
@@ -71,8 +73,8 @@ const FOUND_MIN: u64 = 2;
 pub enum Company {
     /// No evidence of cross traffic.
     NotSeen,
-    /// Possible cross traffic: packets came out more slowly for a while, or waited longer than the flow's own packets
-    /// explain.
+    /// Possible cross traffic: packets were delivered more slowly for a while, or waited longer than the flow's own
+    /// packets explain.
     Perhaps,
 }
 
@@ -83,7 +85,7 @@ pub(super) enum Pattern {
     Rough,
 }
 
-/// Stretch of packets that all waited at the bottleneck.
+/// Stretch in which all packets waited at the bottleneck.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
     pub from: Instant,
@@ -95,24 +97,24 @@ pub(super) struct Stretch {
 /// Statistics that show cross traffic.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Others {
-    /// Previous stretch, and its highest rate, alone or together with an adjacent one.
+    /// Previous stretch, and its highest rate, alone or together with an adjacent one, in bit/s.
     last: Option<(Stretch, f64)>,
-    /// Distribution of these rates over all stretches, in bit/s, and over the uneven ones.
+    /// Distribution of these rates over all stretches, in bit/s, and over the uneven stretches.
     all: LogBins<7>,
     rough: LogBins<7>,
-    /// Number of deliveries, and of those evaluated, whether or not they had waited.
+    /// Number of deliveries, and the number of evaluated ones, regardless of whether they had waited.
     deliveries: u64,
     asked: u64,
-    /// Waits whose following time is not over yet.
+    /// Waits whose following time has not ended.
     waiting: VecDeque<Wait>,
-    /// Rate of the flow's own packets during each wait and just after it, in bit/s.
+    /// Distribution of the rate of the flow's own packets during each wait and just after it, in bit/s.
     meanwhile: LogBins<4>,
 }
 
 /// Wait of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
-    /// Time of arrival.
+    /// Time at which the packet was delivered.
     until: Instant,
     waited: Duration,
     /// Rate of the flow's own packets during the wait, in bit/s.
@@ -146,8 +148,8 @@ impl Others {
         }
     }
 
-    /// Processes a delivery: measures the rate of the flow's own packets while this one waited. Without cross traffic
-    /// in the queue, that is the bottleneck's rate. `base` is the minimum delay so far.
+    /// Processes a delivery. The rate of the flow's own packets is measured while this packet waited. Without cross
+    /// traffic in the queue, it is the bottleneck's rate. `base` is the minimum delay so far.
     pub(super) fn delivered(&mut self, delivery: &Delivery, base: Option<Duration>, past: &Past) {
         self.deliveries += 1;
         self.come_to_an_end(delivery.at, past);
@@ -171,7 +173,7 @@ impl Others {
         }
     }
 
-    /// Completes the waits whose following time is over: a burst right after a wait was delayed by a host.
+    /// Completes the waits whose following time has ended. If a burst follows a wait, a host caused the delay.
     fn come_to_an_end(&mut self, now: Instant, past: &Past) {
         while let Some(wait) = self.waiting.front()
             && now.since(wait.until) >= AFTER_MIN.max(wait.waited / AFTER_PARTS)
@@ -183,20 +185,19 @@ impl Others {
         }
     }
 
-    /// Returns the number of evaluated packets that waited for more than the flow's own packets, if the bottleneck's
-    /// rate is `rate`.
+    /// Returns the number of evaluated packets that waited for other traffic, if the bottleneck's rate is `rate` bit/s.
     fn waited_for_others(&self, rate: u64) -> u64 {
         let bound = (rate as f64 * WAITED_FOR) as u64;
         self.meanwhile.count() - self.meanwhile.count_from(bound)
     }
 
-    /// Returns the share of the packets that waited for more than the flow's own packets, if the bottleneck's rate is
-    /// `rate`.
+    /// Returns the fraction of the evaluated packets that waited for other traffic, if the bottleneck's rate is `rate`
+    /// bit/s.
     pub(super) fn foreign(&self, rate: u64) -> f64 {
         self.waited_for_others(rate) as f64 / self.asked.max(1) as f64
     }
 
-    /// Returns the number of slow and uneven stretches.
+    /// Returns the number of stretches that are both slow and uneven.
     fn slow(&self) -> u64 {
         let Some(faster) = self.all.quantile(FASTER) else {
             return 0;
@@ -205,13 +206,13 @@ impl Others {
         self.rough.count() - self.rough.count_from(bound)
     }
 
-    /// Returns `true` if the rates of the stretches differ.
+    /// `true` if the rates of the stretches differ.
     fn is_wide(&self) -> bool {
         let at = |q| self.all.quantile(q).unwrap_or(0) as f64;
         at(0.9) - at(0.1) > WIDE * at(0.5)
     }
 
-    /// Returns whether there was cross traffic in the queue, if the bottleneck's rate is `rate`.
+    /// Returns the evidence of cross traffic in the queue, if the bottleneck's rate is `rate` bit/s.
     pub(super) fn company(&self, rate: u64) -> Company {
         let beyond = |found: u64, of: u64, by_hosts: f64| {
             found >= FOUND_MIN && at_least(found, of, by_hosts) < BY_CHANCE
@@ -235,10 +236,10 @@ mod tests {
     use super::*;
 
     const BASE: Duration = Duration::from_millis(20);
-    /// 1250 bytes per millisecond: 10 Mbit/s.
+    /// Rate of 10 Mbit/s, which is 1250 bytes per millisecond.
     const RATE: u64 = 10_000_000;
 
-    /// Returns statistics of consecutive stretches of 20 packets with these lengths in milliseconds.
+    /// Returns statistics of consecutive stretches of 20 packets. `lasting` gives their durations in milliseconds.
     fn stretches(lasting: impl IntoIterator<Item = u64>, pattern: Pattern) -> Others {
         let mut others = Others::default();
         let mut from = Instant::ZERO;
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn data_delayed_by_a_host_comes_out_in_a_burst_afterwards() {
-        // One of ten stretches takes half as long again, and the next is faster by the same amount.
+        // One of ten stretches takes half as long again, and the next one is shorter by the same time.
         let paused = |n: u64| match n % 10 {
             8 => 30,
             9 => 10,
@@ -265,12 +266,12 @@ mod tests {
         };
         let others = stretches((0..100).map(paused), Pattern::Rough);
         assert_eq!(others.slow(), 0);
-        // The capacity that cross traffic took is lost.
+        // If cross traffic takes capacity, no faster stretch follows.
         let beside = |n: u64| 20 + u64::from(n % 10 == 8) * 10;
         let others = stretches((0..100).map(beside), Pattern::Rough);
         assert_eq!(others.slow(), 10);
         assert_eq!(others.company(RATE), Company::Perhaps);
-        // A link with a variable rate is slow at times, but even.
+        // A link with a variable rate is slow at times, but its packets are evenly spaced.
         let others = stretches((0..100).map(beside), Pattern::Smooth);
         assert_eq!(others.company(RATE), Company::NotSeen);
     }
@@ -284,7 +285,7 @@ mod tests {
         assert_eq!(others.company(RATE), Company::Perhaps);
     }
 
-    /// Returns statistics of a packet every 2 ms, each with the delay in milliseconds that `delay` returns.
+    /// Returns statistics of a packet every 2 ms, with a delay of `delay(n)` milliseconds each.
     fn waits(delay: impl Fn(u64) -> u64, rest: Rest) -> Others {
         let (mut others, mut past) = (Others::default(), Past::default());
         for n in 0..2000 {
@@ -318,14 +319,14 @@ mod tests {
             others.foreign(2 * RATE)
         );
         assert_eq!(others.company(2 * RATE), Company::Perhaps);
-        // A receiver that may delay its ACKs shows nothing.
+        // ACKs that a receiver may delay show nothing.
         let others = waits(beside, Rest::Nothing);
         assert_eq!(others.company(2 * RATE), Company::NotSeen);
     }
 
     #[test]
     fn a_wait_for_a_host_is_followed_by_a_burst() {
-        // Nothing comes for 40 of 400 ms; then all of it comes within a millisecond.
+        // For 40 ms in every 400 ms, no packet is delivered. Then all of them are delivered within a millisecond.
         let held = |n: u64| match n % 200 {
             n @ 0..20 => 20 + 2 * (20 - n),
             _ => 20,

@@ -1,4 +1,4 @@
-//! Arrival of segments, as an ACK shows it at the sender, or the packet itself at the receiver.
+//! Arrival of segments. At the sender, an ACK reports it; at the receiver, it is the packet itself.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -11,42 +11,43 @@ pub(super) struct Delivery {
     pub orders: (u64, u64),
     /// Number of segments.
     pub segments: u64,
-    /// Bytes on the wire, headers included.
+    /// Size on the wire in bytes, including headers.
     pub bytes: u64,
     /// Departure times of the first and the last segment, on the clock that measures the delay.
     pub sent: (Instant, Instant),
     /// Offset of the last segment in the stream.
     pub start: u64,
-    /// Delay of the last segment, including that of its ACK if the ACK shows the arrival; `None` if it is unknown.
+    /// Delay of the last segment, including the delay of its ACK if an ACK reported the arrival; `None` if it is
+    /// unknown.
     pub delay: Option<Duration>,
-    /// Promptness of the report.
+    /// Promptness with which the arrival was reported.
     pub news: News,
-    /// Data still in flight at that time.
+    /// Presence of data in flight at that time.
     pub rest: Rest,
 }
 
-/// Data in flight when an arrival becomes known.
+/// Presence of data in flight when an arrival becomes known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
     /// More data is in flight.
     More,
-    /// No data is in flight: a receiver may have delayed the ACK of an odd segment because no other came (RFC 9293
-    /// §3.8.6.3).
+    /// No data is in flight. The receiver may have delayed the ACK of a single segment because no other segment arrived
+    /// (RFC 9293 §3.8.6.3).
     Nothing,
 }
 
 /// Promptness of the report of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// As prompt as usual.
+    /// The report is as prompt as usual.
     AsAlways,
-    /// Earlier data was missing: a receiver may delay the ACKs of later data, as Linux does by up to a millisecond
-    /// (`tcp_comp_sack_delay_ns`).
+    /// Earlier data was missing. The receiver may have delayed the ACKs of later data, as Linux does by up to a
+    /// millisecond (`tcp_comp_sack_delay_ns`).
     PerhapsHeld,
 }
 
 impl Delivery {
-    /// Returns `true` if no transmission is missing between the first and the last, nor between `before` and the first.
+    /// `true` if no transmission is missing between the first and the last one, nor between `before` and the first one.
     pub(super) const fn follows(&self, before: u64) -> bool {
         let (first, last) = self.orders;
         first == before + 1 && last - first + 1 == self.segments

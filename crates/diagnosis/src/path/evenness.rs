@@ -1,28 +1,30 @@
-//! Regularity of packets that come out of a queue: one directly after the other, without cross traffic between them.
+//! Regularity of packets that leave a queue: packets of one flow leave directly one after the other if there is no
+//! cross traffic between them.
 //!
-//! With cross traffic a packet is delayed by the foreign packets before it, and so are all later ones. A host that is
-//! late with one packet is not late with the next: the lost time is recovered immediately. So the times of a stretch
-//! are compared with a line over the bytes delivered. Without cross traffic most points lie on the line, no matter how
-//! late those are that a host delayed. With cross traffic the points scatter around it, because foreign packets come at
-//! random.
+//! With cross traffic, a packet is delayed by the foreign packets before it, and so are all later packets. A host that
+//! is late with one packet is not late with the next, because the lost time is recovered immediately. Therefore, the
+//! times of a stretch are compared with a straight line over the bytes delivered. Without cross traffic, most points
+//! lie on the line, no matter how late those points are that a host delayed. With cross traffic, the points scatter
+//! around the line, because foreign packets arrive at random.
 
 use dupack_tcp::time::Duration;
 
-/// Maximum number of points that are kept for a stretch; of a longer one every second, fourth, … (ours).
+/// Maximum number of points stored per stretch. From a longer stretch, every second, fourth, … point is stored (our
+/// choice).
 const POINTS: usize = 32;
 
-/// Minimum number of points for a meaningful line (ours).
+/// Minimum number of points for a meaningful line (our choice).
 const POINTS_MIN: usize = 4;
 
-/// Share of the points nearest to the first line, to which the second line is fitted: a host that was late once does
-/// not bend it (ours).
+/// Fraction of the points, those nearest to the first line, to which the second line is fitted. A host that was late
+/// once does not affect the second line (our choice).
 const NEAREST: (usize, usize) = (3, 4);
 
-/// Bytes delivered in a stretch over time.
+/// Number of bytes delivered in a stretch over time.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     points: Vec<Point>,
-    /// Interval of the points that are kept: a power of two.
+    /// One point in this many is stored: a power of two.
     each: u32,
     came: u32,
 }
@@ -33,7 +35,7 @@ struct Point {
     seconds: f64,
 }
 
-/// Straight line: seconds over bytes.
+/// Straight line that gives seconds as a function of bytes.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     middle: Point,
@@ -61,7 +63,7 @@ impl Course {
         self.came(0, Duration::ZERO);
     }
 
-    /// Adds a point: `bytes` in total were delivered in the time `since` the start.
+    /// Adds a point: `bytes` were delivered in total, `since` after the start of the stretch.
     pub(super) fn came(&mut self, bytes: u64, since: Duration) {
         self.came += 1;
         if self.came & (self.each - 1) != 0 {
@@ -81,7 +83,7 @@ impl Course {
         });
     }
 
-    /// Returns the median distance of the times from the line; `None` if there are too few points.
+    /// Returns the median distance of the times from the fitted line; `None` if there are too few points.
     pub(super) fn scatter(&self) -> Option<Duration> {
         let first = Line::through(&self.points)?;
         let mut nearest = self.points.clone();
@@ -96,7 +98,7 @@ impl Course {
 }
 
 impl Line {
-    /// Fits a line by least squares.
+    /// Fits a line by the method of least squares; `None` if there are too few points.
     fn through(points: &[Point]) -> Option<Self> {
         if points.len() < POINTS_MIN {
             return None;
@@ -129,7 +131,7 @@ impl Line {
 mod tests {
     use super::*;
 
-    /// Returns the scatter of 40 packets that take 1 ms each, delayed by what `late` returns, in microseconds.
+    /// Returns the scatter, in milliseconds, of 40 packets that take 1 ms each, delayed by `late(n)` microseconds.
     fn scatter(late: impl Fn(u64) -> u64) -> f64 {
         let mut course = Course::default();
         course.begin();
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn cross_traffic_scatters_the_points() {
-        // Foreign packets come in groups that take 3 ms each.
+        // Foreign packets arrive in groups that take 3 ms each.
         let groups = scatter(|n| n / 7 * 3000 + u64::from(n > 20) * 4000);
         assert!(groups > 0.5, "{groups}");
     }

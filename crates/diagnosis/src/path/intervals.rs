@@ -1,11 +1,11 @@
 //! Confidence intervals of counts.
 
-/// 97.5 % quantile of the normal distribution: a 95 % interval reaches this many standard deviations to either side.
+/// 97.5 % quantile of the normal distribution: a 95 % interval extends by this many standard deviations to either side.
 pub const DEVIATIONS: f64 = 1.959_964;
 
-/// Returns the 95 % interval of a probability by Wilson's score (E. B. Wilson, JASA 22, 1927), for `hits` in `trials`
-/// that count as only `trials / clumping`: clustered events carry less information than independent ones. `(0, 1)`
-/// without trials.
+/// Returns the 95 % interval of a probability by Wilson's score (E. B. Wilson, JASA 22, 1927), for `hits` in `trials`.
+/// The trials count as only `trials / clumping` trials, because clustered events carry less information than
+/// independent ones. Returns `(0, 1)` without trials.
 pub(crate) fn wilson(hits: f64, trials: f64, clumping: f64) -> (f64, f64) {
     let n = trials / clumping.max(1.0);
     if n <= 0.0 {
@@ -21,8 +21,9 @@ pub(crate) fn wilson(hits: f64, trials: f64, clumping: f64) -> (f64, f64) {
     )
 }
 
-/// Returns the ranks, from 0, of the order statistics that enclose the median of `n` values with 95 % confidence
-/// (normal approximation of the binomial distribution); the extremes if there are few values.
+/// Returns the ranks, counted from 0, of the order statistics that enclose the median of `n` values with 95 %
+/// confidence (normal approximation of the binomial distribution). If there are few values, these are the minimum and
+/// the maximum.
 pub(super) fn median_ranks(n: u64) -> (u64, u64) {
     let half = DEVIATIONS * (n as f64).sqrt() / 2.0;
     let middle = n as f64 / 2.0;
@@ -31,8 +32,8 @@ pub(super) fn median_ranks(n: u64) -> (u64, u64) {
     (low, high.min(n.saturating_sub(1)))
 }
 
-/// Returns the probability of at least `hits` in `trials` if each is a hit with probability `p`. Uses the normal
-/// distribution with a continuity correction for many trials, the exact sum for few.
+/// Returns the probability of at least `hits` in `trials` if each trial is a hit with probability `p`. For many trials,
+/// the function uses the normal distribution with a continuity correction; for few, it uses the exact sum.
 pub(super) fn at_least(hits: u64, trials: u64, p: f64) -> f64 {
     /// Number of trials above which the normal distribution is used.
     const SUMMED: u64 = 1000;
@@ -45,7 +46,7 @@ pub(super) fn at_least(hits: u64, trials: u64, p: f64) -> f64 {
         let deviation = (n * p * (1.0 - p)).sqrt().max(f64::MIN_POSITIVE);
         return upper_normal((hits as f64 - 0.5 - n * p) / deviation);
     }
-    // Starting from the term of no hits, each term is a ratio times the previous one.
+    // The sum begins with the term of zero hits. Each further term is a ratio times the previous one.
     if p >= 1.0 {
         return 1.0;
     }
@@ -86,11 +87,11 @@ mod tests {
 
     #[test]
     fn wilson_matches_the_tables() {
-        // 10 of 100: 5.52 % to 17.44 %.
+        // The interval of 10 hits in 100 trials is 5.52 % to 17.44 %.
         let (low, high) = wilson(10.0, 100.0, 1.0);
         close(low, 0.0552);
         close(high, 0.1744);
-        // With a clumping of four, as for 25 trials.
+        // With a clumping of four, the interval is as wide as that of 25 trials.
         let (wide_low, wide_high) = wilson(10.0, 100.0, 4.0);
         assert!(wide_low < low && wide_high > high);
         assert_eq!(wilson(0.0, 0.0, 1.0), (0.0, 1.0));
@@ -102,7 +103,7 @@ mod tests {
         close(at_least(2, 2, 0.5), 0.25);
         close(at_least(1, 3, 0.1), 1.0 - 0.729);
         assert_eq!(at_least(0, 5, 0.1), 1.0);
-        // 2000 trials at 10 %: 200 ± 13.4 hits, so 240 is three deviations away.
+        // In 2000 trials at 10 %, 200 ± 13.4 hits are expected, so 240 is three standard deviations away.
         assert!(at_least(240, 2000, 0.1) < 0.003);
         close(at_least(200, 2000, 0.1), 0.515);
     }

@@ -2,10 +2,10 @@
 //!
 //! A retransmitted segment counts as lost until there is evidence that it had arrived. For the loss of a first
 //! transmission, the delay of its neighbours in the stream shows the length of the queue. A full queue drops packets
-//! when the delay is longest; a link loses them at any time. So if there are more losses near the longest delay than
-//! among as many packets elsewhere, the excess losses are the queue's, and the delay there times the rate is the size
-//! of its buffer. Some delays are longer for other reasons. Therefore all delays near the longest at which losses came
-//! are tried, and the one that is least likely by chance is chosen.
+//! when the delay is longest, whereas a link loses them at any time. Therefore, if more losses occur near the longest
+//! delay than among as many packets elsewhere, the excess losses are due to the queue. The delay at these losses times
+//! the rate is the size of the queue's buffer. Some delays are longer for other reasons. Therefore, all delays at which
+//! losses occurred near the longest delay are tried, and the one that is least likely by chance is chosen.
 
 use std::collections::VecDeque;
 
@@ -15,49 +15,50 @@ use super::bins::Delays;
 use super::intervals::{at_least, wilson};
 use crate::told::Told;
 
-/// Maximum number of losses of a stream that are kept individually (ours); later ones are only counted.
+/// Maximum number of losses per stream that are stored individually (our choice). Later losses are only counted.
 const KEPT: usize = 4096;
 
-/// Number of delays that are kept, spread over several windows of data (ours): a loss is detected within a few round
+/// Number of stored delays, spread over several windows of data (our choice): a loss is detected within a few round
 /// trips.
 const HISTORY: usize = 256;
 
-/// Number of delays that are kept for the data in flight at one time.
+/// Number of stored delays for the data in flight at one time.
 const PARTS: u64 = 64;
 
-/// Maximum distance from the longest queueing delay, as a share of it, of a delay that is near it (ours).
+/// Maximum difference from a queueing delay, as a fraction of it, at which a delay counts as near (our choice).
 const NEAR: f64 = 0.1;
-/// The same distance in packet times: a queue of a few packets is full or one packet short of it.
+/// The same difference in packet times: a queue of a few packets is either full or one packet short of full.
 const NEAR_PACKETS: f64 = 1.25;
 
-/// Minimum queueing delay that differs from noise (ours): clocks, interrupts.
+/// Minimum queueing delay that differs from noise due to clocks and interrupts (our choice).
 const NOISE: Duration = Duration::from_micros(500);
-/// The same as a share of the minimum round-trip time.
+/// The same as a fraction of the minimum round-trip time.
 const NOISE_SHARE: f64 = 0.02;
 
-/// Maximum probability of as many losses near the longest delay by chance, for them to count as the queue's (ours: a
-/// sender that keeps a standing queue has most delays there, and many captures are analysed).
+/// Maximum probability of as many losses near the longest delay by chance, for these losses to be attributed to the
+/// queue (our choice: a sender that keeps a standing queue has most delays there, and many captures are analysed).
 const CHANCE: f64 = 0.001;
 
-/// Minimum share of the delays elsewhere (ours): with a smaller one, a single loss there would stand for any number of
-/// losses, and no loss would be no evidence.
+/// Minimum fraction of the delays elsewhere (our choice). If it were smaller, a single loss there would stand for any
+/// number of losses, and the absence of losses would be no evidence.
 const SHARE_MIN: f64 = 0.02;
 
-/// Maximum share of delays longer than those of a full queue, which no queue caused (ours: a receiver's timer).
+/// Maximum fraction of delays that are longer than those of a full queue and not caused by the queue (our choice: a
+/// receiver's timer may cause them).
 const BEYOND: f64 = 0.02;
 
-/// Minimum size in packets of a deep queue: a smaller one is full too often, and too close to empty, to distinguish its
-/// losses from those of a link (ours).
+/// Minimum size of a deep queue in packets. A smaller queue is full too often, and too close to empty, to distinguish
+/// its losses from those of a link (our choice).
 const DEEP: f64 = 6.0;
 
-/// Maximum number of queue lengths at losses that are tried as the full one (ours).
+/// Maximum number of queue lengths at losses that are tried as the length of the full queue (our choice).
 const ZONES: usize = 64;
 
-/// Minimum number of overflows that show a full queue (ours: one or two may be any losses).
+/// Minimum number of overflows to conclude that a queue was full (our choice: one or two may be any losses).
 const OVERFLOWS_MIN: u64 = 3;
 
-/// Share of the longest delays that is ignored if no loss shows a full queue (ours: a retransmission makes some
-/// segments look late).
+/// Fraction of the longest delays that is ignored if no loss shows a full queue (our choice: a retransmission makes
+/// some segments look late).
 const UNSURE: f64 = 0.02;
 
 /// Lost transmission.
@@ -65,27 +66,27 @@ const UNSURE: f64 = 0.02;
 pub(super) struct Lost {
     pub start: u64,
     pub end: u64,
-    /// Number of the transmission of these bytes that was lost, from 1.
+    /// Number of the lost transmission among the transmissions of these bytes, counted from 1.
     pub transmission: u32,
-    /// Departure time of the transmission or of a neighbour.
+    /// Departure time of the transmission or of its neighbour in the stream.
     pub sent: Instant,
     /// Time of the retransmission.
     pub repaired: Instant,
-    /// Delay of the nearest segment in the stream that arrived, if it is known.
+    /// Delay of the nearest segment in the stream that arrived; `None` if it is unknown.
     pub delay: Option<Duration>,
     /// Certainty of the loss.
     pub surety: Surety,
     /// Votes of the loss differentiations: bit n is set if the n-th one attributes the loss to the link. Only the first
-    /// loss of a loss event is judged.
+    /// loss of a loss event is judged, the others have `None`.
     pub votes: Option<u32>,
 }
 
 /// Certainty that a retransmitted segment was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Surety {
-    /// ACKs show that it was missing.
+    /// ACKs show that the segment was missing.
     Missed,
-    /// It was outstanding when a timer expired, and may have arrived.
+    /// The segment was outstanding when a timer expired, and may have arrived.
     Outstanding,
 }
 
@@ -100,32 +101,32 @@ struct Neighbour {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
     history: VecDeque<Neighbour>,
-    /// Distribution of the longer of each two consecutive delays: the delay of a loss is also the longer one of its
-    /// neighbours.
+    /// Distribution of the longer delay of each two consecutive ones, because the delay of a loss is also the longer
+    /// one of its two neighbours.
     pairs: Delays,
     last: Duration,
     kept: Vec<Lost>,
-    /// Number of all losses, including those that are not kept.
+    /// Number of all losses, including those that are not stored.
     count: u64,
-    /// Number of losses that may have arrived.
+    /// Number of lost transmissions that may have arrived.
     doubtful: u64,
-    /// Number of all transmissions, and of those up to the last loss that is kept.
+    /// Number of all transmissions, and of those up to the last stored loss.
     transmissions: u64,
     among: u64,
 }
 
-/// Evidence of the queue about the causes of the losses.
+/// Evidence from the queue about the causes of the losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Kinds {
-    /// Losses with a delay near the longest.
+    /// Number of losses with a delay near the longest.
     near: u64,
-    /// Losses with a known delay.
+    /// Number of losses with a known delay.
     known: u64,
-    /// Share of all delays that is near the longest.
+    /// Fraction of all delays that are near the longest.
     share_near: f64,
-    /// Smallest queueing delay that is near the longest.
+    /// Minimum queueing delay that counts as near the longest.
     threshold: Duration,
-    /// Largest queueing delay that a queue caused.
+    /// Maximum queueing delay that the queue caused.
     highest: Duration,
     /// Queueing delay that certainly occurred.
     pub sure: Duration,
@@ -134,32 +135,32 @@ pub(super) struct Kinds {
     pub overflow: Overflow,
 }
 
-/// Range of similar queueing delays at which losses came.
+/// Range of similar queueing delays at which losses occurred.
 #[derive(Clone, Copy, Debug)]
 struct Zone {
     low: Duration,
     high: Duration,
-    /// Number of losses there, those of a burst counted once, and the probability of as many by chance.
+    /// Number of losses in this range, where a burst counts once, and the probability of as many by chance.
     near: u64,
     by_chance: f64,
 }
 
-/// Returns the number of values in `sorted` from `low` to `high`, both included.
+/// Returns the number of values in `sorted` from `low` to `high`, including both.
 fn between_of(sorted: &[Duration], low: Duration, high: Duration) -> u64 {
     let below = sorted.partition_point(|delay| *delay < low);
     let up_to = sorted.partition_point(|delay| *delay <= high);
     up_to.saturating_sub(below) as u64
 }
 
-/// A share and its interval.
+/// A fraction and its interval.
 pub(super) type Share = (f64, (f64, f64));
 
 /// Length of the queue at losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Depth {
-    /// No longer than noise.
+    /// The queue is no longer than noise.
     None,
-    /// So short that random losses of the link while it is full are as many as its own.
+    /// The queue is so short that, while it is full, the link loses as many packets at random as the queue drops.
     Shallow,
     Deep,
 }
@@ -172,14 +173,15 @@ pub(super) enum Overflow {
 }
 
 impl Kinds {
-    /// Returns the share of the losses that the queue caused, with its interval; `None` if no loss has a known delay,
-    /// or if the queue is too short or always full. `clumping` is the factor by which bursts reduce the information.
+    /// Returns the fraction of the losses that the queue caused, with its interval; `None` if no loss has a known
+    /// delay, or if the queue is too short or always full. `clumping` is the factor by which bursts reduce the
+    /// information.
     pub(super) fn congestive(&self, clumping: f64) -> Option<Share> {
         if self.known == 0 {
             return None;
         }
         let known = self.known as f64;
-        // The losses elsewhere show how many near the longest delay are not the queue's.
+        // From the losses elsewhere follows the number of losses near the longest delay that the queue did not cause.
         let elsewhere = (self.known - self.near) as f64;
         let others = 1.0 - self.share_near;
         let untold = others < SHARE_MIN && self.depth != Depth::None;
@@ -198,7 +200,7 @@ impl Kinds {
         }
     }
 
-    /// Returns `true` if the queue caused a loss next to a queueing delay of `delay`.
+    /// `true` if the queue caused a loss near which the queueing delay was `delay`.
     pub(super) fn is_congestive(&self, delay: Duration) -> bool {
         self.overflow == Overflow::Seen && delay >= self.threshold
     }
@@ -209,7 +211,7 @@ impl Kinds {
 pub struct Bursts {
     /// Probability per packet of entering the bad state.
     pub enter: Told<f64>,
-    /// Probability per packet of leaving it.
+    /// Probability per packet of leaving the bad state.
     pub leave: Told<f64>,
     /// Comparison with independent losses.
     pub clustering: Clustering,
@@ -218,14 +220,14 @@ pub struct Bursts {
 /// Clustering of losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clustering {
-    /// A loss is more likely after another loss.
+    /// A loss is more likely after another loss than elsewhere.
     Bursts,
-    /// Independent losses, as far as the capture shows.
+    /// The losses are independent, as far as the capture shows.
     Single,
 }
 
 impl Losses {
-    /// Registers the departure of segments.
+    /// Records the departure of segments.
     pub(super) fn sent(&mut self, segments: u64) {
         self.transmissions += segments;
         if self.kept.len() < KEPT {
@@ -233,12 +235,12 @@ impl Losses {
         }
     }
 
-    /// Registers the arrival of a segment that begins at `start` and left at `sent`, with this delay, while
+    /// Records the arrival of a segment that begins at `start` and was sent at `sent`, with this delay, while
     /// `outstanding` bytes were in flight.
     pub(super) fn arrived(&mut self, start: u64, sent: Instant, delay: Duration, outstanding: u64) {
         self.pairs.record(delay.max(self.last).as_nanos());
         self.last = delay;
-        // A retransmission begins before the last segment: it left later than its neighbours in the stream.
+        // A retransmission begins before the last segment, and was sent later than its neighbours in the stream.
         let next = |last: &Neighbour| last.start.saturating_add((outstanding / PARTS).max(1));
         if self.history.back().is_some_and(|last| start < next(last)) {
             return;
@@ -249,7 +251,7 @@ impl Losses {
         self.history.push_back(Neighbour { start, sent, delay });
     }
 
-    /// Registers a lost transmission; determines its delay.
+    /// Records a lost transmission, and determines its delay.
     pub(super) fn lost(&mut self, mut lost: Lost) {
         self.count += 1;
         self.doubtful += u64::from(lost.surety == Surety::Outstanding);
@@ -284,7 +286,7 @@ impl Losses {
         after.last().map(|n| n.sent + n.delay)
     }
 
-    /// Removes the latest loss in `start..end`: its retransmission was spurious.
+    /// Removes the latest loss in `start..end`, because its retransmission was spurious.
     pub(super) fn had_arrived(&mut self, start: u64, end: u64) {
         let touches = |lost: &Lost| lost.start < end && start < lost.end;
         if let Some(place) = self.kept.iter().rposition(touches) {
@@ -295,7 +297,7 @@ impl Losses {
         }
     }
 
-    /// Removes the losses of all segments in one packet, which offload had combined.
+    /// Removes the losses of all segments in one packet that segmentation offload had combined.
     pub(super) fn all_had_arrived(&mut self, start: u64, end: u64) {
         let within = self
             .kept
@@ -312,7 +314,7 @@ impl Losses {
         }
     }
 
-    /// Returns the losses that are kept.
+    /// Returns the stored losses.
     pub(super) fn kept(&self) -> &[Lost] {
         &self.kept
     }
@@ -325,7 +327,7 @@ impl Losses {
         self.transmissions
     }
 
-    /// Evaluates the evidence of the queue. `base` is the minimum delay, and `packet` the time of a packet at the
+    /// Evaluates the evidence from the queue. `base` is the minimum delay, and `packet` is the time of a packet at the
     /// bottleneck.
     pub(super) fn kinds(&self, base: Duration, packet: Duration) -> Kinds {
         let queueing = |delay: Duration| delay.saturating_sub(base);
@@ -370,8 +372,8 @@ impl Losses {
         }
     }
 
-    /// Returns the queue lengths that may be that of the full queue, longest first: lengths near some of `known`, the
-    /// queueing delays next to losses, as long as hardly any delay is longer. `alone` contains one delay per burst.
+    /// Returns the candidates for the length of the full queue, longest first. A candidate is near one of `known`, the
+    /// queueing delays at losses, and hardly any delay is longer. `alone` contains one delay per burst.
     fn zones(
         &self,
         base: Duration,
@@ -405,7 +407,8 @@ impl Losses {
         zones
     }
 
-    /// Returns the delays next to the losses; of losses that follow one another without a gap only the first.
+    /// Returns the delays at the losses. If losses follow one another without a gap, only the first of them is
+    /// included.
     fn firsts_of_bursts(&self) -> Vec<Duration> {
         let mut ends = None;
         let mut firsts = Vec::new();
@@ -418,7 +421,7 @@ impl Losses {
         firsts
     }
 
-    /// Returns the sorted queueing delays next to the losses that the queue caused.
+    /// Returns the sorted queueing delays at the losses that the queue caused.
     pub(super) fn at_overflow(&self, kinds: &Kinds, base: Duration) -> Vec<Duration> {
         let delays = self.kept.iter().filter_map(|lost| lost.delay);
         let queueing = delays.map(|delay| delay.saturating_sub(base));
@@ -428,7 +431,7 @@ impl Losses {
         full
     }
 
-    /// Returns the share of transmissions that were lost, for one kind of losses that makes up `share` of all.
+    /// Returns the fraction of transmissions that were lost by one kind of loss, which makes up `share` of all losses.
     /// `clumping` is the factor by which bursts reduce the information.
     pub(super) fn rate(&self, share: Share, clumping: f64) -> Told<f64> {
         if self.transmissions == 0 {
@@ -443,7 +446,7 @@ impl Losses {
         let (_, high) = wilson(hits(value), trials, clumping);
         let sure = 1.0 - self.doubtful as f64 / self.count.max(1) as f64;
         let (low, _) = wilson(hits(value) * sure, trials, clumping);
-        // The uncertainty of the share adds to that of the losses.
+        // The uncertainty of the fraction adds to that of the number of losses.
         let best = hits(value) / trials;
         let less = (best - low).hypot(best - hits(few) / trials);
         let more = (high - best).hypot(hits(many) / trials - best);
@@ -454,7 +457,7 @@ impl Losses {
         }
     }
 
-    /// Estimates the bursts of the losses that `belongs` selects, by maximum likelihood.
+    /// Estimates the bursts of the losses that `belongs` selects, by the maximum-likelihood method.
     pub(super) fn bursts(&self, belongs: &dyn Fn(&Lost) -> bool) -> Bursts {
         let firsts = self.kept.iter().filter(|lost| lost.transmission == 1);
         let mut lost: Vec<(u64, u64)> = firsts
@@ -471,7 +474,7 @@ impl Losses {
         let runs = losses - follows;
         let arrived = (self.among as f64 - losses).max(0.0);
         let (enter, leave) = (wilson(runs, arrived, 1.0), wilson(runs, losses, 1.0));
-        // With independent losses, a loss follows another as often as any packet is lost.
+        // If losses are independent, a loss follows another one with the probability with which any packet is lost.
         let independent = losses / (self.among.max(1)) as f64;
         let clustered = at_least(follows as u64, lost.len() as u64, independent) < CHANCE;
         Bursts {
@@ -487,8 +490,8 @@ impl Losses {
 }
 
 impl Bursts {
-    /// Returns the factor by which bursts reduce the information of losses: the variance of the number of losses of the
-    /// chain over that of independent losses, (1 + r)/(1 − r) with r = 1 − enter − leave.
+    /// Returns the factor by which bursts reduce the information from losses. It is the variance of the number of
+    /// losses of the chain, divided by that of independent losses: (1 + r)/(1 − r) with r = 1 − enter − leave.
     pub(super) fn clumping(&self) -> f64 {
         match (self.enter.value(), self.leave.value(), self.clustering) {
             (Some(enter), Some(leave), Clustering::Bursts) if enter + leave > 0.0 => {

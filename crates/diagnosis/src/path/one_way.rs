@@ -1,26 +1,28 @@
 //! Queueing delay at the receiver, from the sender's timestamps.
 //!
-//! The sender's clock shows when a segment left, the capture when it arrived. The difference is the one-way delay plus
-//! the offset of the two clocks; its minimum stands for an empty queue. The tick of the sender's clock is known only
-//! after some time; before that it is assumed to be the usual millisecond.
+//! The sender's clock shows the time at which a segment was sent, and the capture shows the time at which it arrived.
+//! The difference is the one-way delay plus the offset of the two clocks. The minimum of the difference corresponds to
+//! an empty queue. The tick of the sender's clock is known only after some time; until then, it is assumed to be one
+//! millisecond, which is the usual value.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Ticks per second of common clocks: Linux and the BSDs count milliseconds, older Linux and Windows are coarser.
+/// Ticks per second of common clocks: Linux and the BSDs count milliseconds; older versions of Linux and Windows have
+/// longer ticks.
 const CLOCKS_HZ: [f64; 4] = [1000.0, 250.0, 100.0, 10.0];
 
-/// Most common tick.
+/// Most common tick in nanoseconds.
 const USUAL_NS: u64 = 1_000_000;
 
-/// Time after which the tick is determined (ours): a tick of 10 ms is one percent of it.
+/// Time after which the tick is determined (our choice): a tick of 10 ms is one percent of this time.
 const COUNTED_AFTER: Duration = Duration::from_secs(1);
 
-/// Maximum relative error of the tick (ours: clocks drift by 10^-4, but a queue that grows by 150 ms in the first
-/// second adds to the error; common clocks are farther apart).
+/// Maximum relative error of the tick (our choice: clocks drift by 10^-4, but a queue that grows by 150 ms in the first
+/// second adds to the error; the ticks of common clocks differ by more).
 const OFF: f64 = 0.2;
 
-/// Minimum share of the elapsed time that the clock must show before its tick is determined (ours: the next slower
-/// common clock shows a quarter).
+/// Minimum fraction of the elapsed time that the clock must show before its tick is determined (our choice: the next
+/// slower common clock shows a quarter).
 const UNCOUNTED_MIN: (i64, i64) = (1, 2);
 
 /// Clock of the sender, compared with that of the capture.
@@ -34,18 +36,18 @@ pub(crate) struct OneWay {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Tick {
-    /// Not determined yet.
+    /// The tick has not been determined; the usual one is assumed.
     #[default]
     Usual,
-    /// Number of nanoseconds.
+    /// The tick was determined; the value is in nanoseconds.
     Counted(u64),
-    /// Unknown clock.
+    /// The clock is none of the common ones.
     Strange,
 }
 
 impl OneWay {
-    /// Returns the delay beyond the minimum of a packet that arrived at `at` with the timestamp `value`; `None` if the
-    /// clock is unusable.
+    /// Returns the delay in excess of the minimum, for a packet that arrived at `at` with the timestamp `value`; `None`
+    /// if the clock is unusable.
     pub(crate) fn wait(&mut self, at: Instant, value: u32) -> Option<Duration> {
         let (first_at, first_value) = *self.first.get_or_insert((at, value));
         let passed = at.since(first_at);
@@ -53,7 +55,7 @@ impl OneWay {
         if self.tick == Tick::Usual && passed >= COUNTED_AFTER {
             self.tick = count(f64::from(ticks) / passed.as_secs_f64());
             if self.tick != Tick::Counted(USUAL_NS) {
-                // The apparent queueing delay until now was an error of the clock.
+                // The tick was wrong until now, so the minimum must be measured again.
                 self.least_ns = i64::MAX;
             }
         }
@@ -69,15 +71,15 @@ impl OneWay {
             self.tick != Tick::Usual || sent.saturating_mul(of) > passed_ns.saturating_mul(part);
         let way = passed_ns.saturating_sub(sent);
         self.least_ns = self.least_ns.min(way);
-        // The segment left within the tick: on average, in its middle.
+        // The segment was sent at an unknown time within the tick, on average in the middle of the tick.
         let wait = way
             .saturating_sub(self.least_ns)
             .saturating_sub(tick_ns as i64 / 2);
         Some(Duration::from_nanos(u64::try_from(wait).unwrap_or(0)))
     }
 
-    /// As [`Self::wait`], but `None` unless the tick is certain: it has been determined, or the clock has shown most of
-    /// the elapsed time.
+    /// Returns the same delay as [`Self::wait`], but `None` unless the tick is certain. The tick is certain if it has
+    /// been determined, or if the clock has shown most of the elapsed time.
     pub(crate) fn sure_wait(&mut self, at: Instant, value: u32) -> Option<Duration> {
         self.wait(at, value).filter(|_| self.is_sure)
     }
@@ -100,10 +102,10 @@ mod tests {
         let mut clock = OneWay::default();
         let ms = |millis| Instant::ZERO + Duration::from_millis(millis);
         assert_eq!(clock.wait(ms(100), 5000), Some(Duration::ZERO));
-        // 10 ms of queueing delay, minus half a tick.
+        // The queueing delay is 10 ms. Half a tick is subtracted.
         let wait = clock.wait(ms(210), 5100).unwrap();
         assert_eq!(wait, Duration::from_micros(9500));
-        // After two seconds the clock is known to count milliseconds.
+        // After two seconds, it is known that the clock counts milliseconds.
         assert_eq!(clock.wait(ms(2200), 7100), Some(Duration::ZERO));
         assert!(clock.wait(ms(2320), 7200).unwrap() > Duration::from_millis(19));
     }

@@ -1,8 +1,8 @@
-//! Delivered data over time, and a Mahimahi trace of it.
+//! Delivered data over time, and a Mahimahi trace of this data.
 //!
 //! A trace has one line, a time in milliseconds, for every 1500 bytes that could be delivered (Netravali et al., USENIX
-//! ATC 2015). The delivered data equals the deliverable data only while the bottleneck had no pause: a window with
-//! pauses uses the rate of the rest.
+//! ATC 2015). The delivered data equals the deliverable data only while the bottleneck had no pause. For a window with
+//! pauses, the rate of the remaining time is used.
 
 use std::fmt::Write;
 
@@ -10,23 +10,23 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::rate::Before;
 
-/// Initial width of a window (ours: about a round trip). It doubles in a long capture.
+/// Initial width of a window (our choice: about a round trip). The width doubles in a long capture.
 const WIDTH: Duration = Duration::from_millis(100);
 
-/// Maximum number of windows (ours); beyond it, pairs of windows are merged.
+/// Maximum number of windows (our choice). If it is exceeded, pairs of windows are merged.
 const WINDOWS: usize = 2048;
 
-/// Minimum share of a window without a pause of the bottleneck, for its rate to be known (ours).
+/// Minimum fraction of a window without a pause of the bottleneck for the window's rate to be known (our choice).
 const FULL: f64 = 0.5;
 
-/// Minimum share of windows with a known rate, for a capture to become a trace (ours: with less, much of the trace
-/// would be invented).
+/// Minimum fraction of windows with a known rate for a capture to be converted to a trace (our choice: with less, much
+/// of the trace would be invented).
 const MOSTLY: f64 = 0.8;
 
-/// Maximum number of lines of a trace (ours): about 30 MB of text.
+/// Maximum number of lines of a trace (our choice): about 30 MB of text.
 const LINES_MAX: f64 = 4e6;
 
-/// Bytes of one line of a trace.
+/// Number of bytes that one line of a trace stands for.
 const OPPORTUNITY: f64 = 1500.0;
 
 /// Delivered data in the windows of one stream.
@@ -37,7 +37,8 @@ pub(super) struct OverTime {
     windows: Vec<Window>,
 }
 
-/// Data delivered in a window while the bottleneck had no pause, and the time without a pause.
+/// Data delivered in a window while the bottleneck had no pause, in bytes, and the time without a pause, in
+/// microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     bytes: u32,
@@ -55,7 +56,7 @@ impl Default for OverTime {
 }
 
 impl OverTime {
-    /// Adds `bytes` delivered by `at`, with the state of the bottleneck before.
+    /// Adds `bytes` delivered at `at`. `before` is the state of the bottleneck before this delivery.
     pub(super) fn delivered(&mut self, at: Instant, bytes: u64, before: Before) {
         let begin = *self.begin.get_or_insert(at);
         let place = loop {
@@ -87,7 +88,7 @@ impl OverTime {
         self.windows = pairs.collect();
     }
 
-    /// Returns the bytes per second of each window; `None` if the bottleneck paused too long.
+    /// Returns the rate of each window in bytes per second; `None` if the bottleneck paused for too long.
     fn rates(&self) -> impl Iterator<Item = Option<f64>> + '_ {
         let full = self.width.as_secs_f64() * FULL;
         self.windows.iter().map(move |window| {
@@ -96,14 +97,14 @@ impl OverTime {
         })
     }
 
-    /// Returns the share of the windows with a known rate.
+    /// Returns the fraction of the windows with a known rate.
     pub(super) fn known(&self) -> f64 {
         let known = self.rates().flatten().count();
         known as f64 / self.windows.len().max(1) as f64
     }
 
-    /// Returns a Mahimahi trace of the capture; `None` if too few windows have a known rate. A window without one takes
-    /// the rate of the previous window.
+    /// Returns a Mahimahi trace of the capture; `None` if too few windows have a known rate, or if the trace would be
+    /// too long. A window without a known rate takes the rate of the previous window.
     pub(super) fn trace(&self) -> Option<String> {
         let total: f64 = self.windows.iter().map(|w| f64::from(w.bytes)).sum();
         if self.known() < MOSTLY || total / OPPORTUNITY > LINES_MAX {
@@ -132,7 +133,8 @@ impl OverTime {
 mod tests {
     use super::*;
 
-    /// Delivers `packets` packets of 1500 bytes, one every `gap_us`, after `from_us`. Returns the end.
+    /// Delivers `packets` packets of 1500 bytes, one every `gap_us`, after `from_us`. Returns the time of the last
+    /// packet in microseconds.
     fn stream(over: &mut OverTime, from_us: u64, gap_us: u64, packets: u64) -> u64 {
         for n in 1..=packets {
             let at = Instant::ZERO + Duration::from_micros(from_us + n * gap_us);
@@ -144,7 +146,7 @@ mod tests {
     #[test]
     fn a_trace_contains_the_delivered_data() {
         let mut over = OverTime::default();
-        // 1 s with a packet every millisecond, then 1 s with one every 4 ms.
+        // A packet is delivered every millisecond for 1 s, and then every 4 ms for 1 s.
         let half = stream(&mut over, 0, 1000, 1000);
         stream(&mut over, half, 4000, 250);
         let trace = over.trace().unwrap();

@@ -1,4 +1,4 @@
-//! Recently delivered data.
+//! Amount of recently delivered data.
 
 use std::collections::VecDeque;
 
@@ -6,13 +6,13 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::rate::per_second;
 
-/// Number of moments that are remembered, and the interval between them: this fraction of the delay, but at least
-/// [`MOMENT_MIN`] (ours). They cover four delays.
+/// Number of stored moments, and the interval between them: the delay divided by the second value, but at least
+/// [`MOMENT_MIN`] (our choice). The moments cover four delays.
 const MOMENTS: usize = 128;
 const MOMENTS_PER_DELAY: u64 = 32;
 const MOMENT_MIN: Duration = Duration::from_millis(1);
 
-/// Delivered bytes at recent moments.
+/// Number of delivered bytes at recent moments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Past {
     bytes: u64,
@@ -33,12 +33,13 @@ impl Past {
         self.moments.push_back((at, self.bytes));
     }
 
-    /// Returns the rate in bit/s of the data delivered in the time `long` up to `at`, and since then.
+    /// Returns the rate, in bit/s, of the data delivered in the period `long` that ends at `at`. Data delivered after
+    /// `at` is included.
     pub(super) fn rate(&self, at: Instant, long: Duration) -> Option<f64> {
         let after = |&(moment, _): &(Instant, u64)| at.since(moment) >= long;
         let place = self.moments.partition_point(after);
         let &(since, before) = self.moments.get(place.saturating_sub(1))?;
-        // The remembered time may begin later.
+        // The stored moments may begin after the start of the period.
         let known = long.min(at.since(since));
         let known = if place == 0 { known } else { long };
         per_second(self.bytes.saturating_sub(before), known)

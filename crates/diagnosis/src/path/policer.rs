@@ -1,17 +1,18 @@
 //! Policers: token buckets that drop packets above their rate and have no queue.
 //!
-//! A bucket fills at the policing rate. A packet that is larger than its content is dropped and takes nothing. So the
-//! bucket is simulated for each possible rate: the deficit of the bucket is the data that has passed and has not been
-//! refilled. At the right rate the deficit including the packet is at most the bucket size for every transmission that
-//! passed, and larger for every one that was lost; at other rates no bucket size separates them. (Flach et al., "An
-//! Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016, simulate a bucket only at the throughput between the
-//! first loss and the last, which is too low if the bucket is full in between.)
+//! A bucket fills at the policing rate. A packet that is larger than the content of the bucket is dropped and takes no
+//! tokens. Therefore, the bucket is simulated for each possible rate. The deficit of the bucket is the data that has
+//! passed and has not been refilled. At the right rate, the deficit including the packet is at most the bucket size for
+//! every transmission that passed, and larger for every one that was lost. At other rates, no bucket size separates
+//! passed and lost transmissions. (Flach et al., "An Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016,
+//! simulate a bucket only at the throughput between the first loss and the last, which is too low if the bucket is full
+//! in between.)
 //!
-//! Losses of a link do not depend on the deficit. A drop-tail queue fills as such a bucket empties, but its packets are
-//! late; here they are not.
+//! Losses on a link do not depend on the deficit. A drop-tail queue fills while such a bucket empties, but the packets
+//! of a queue are delayed, whereas those of a policer are not.
 //!
-//! If lost packets are not captured, as at the receiver, each is assumed lost right before the next packet of the
-//! stream.
+//! If lost packets are not captured, as at the receiver, each one is assumed to be lost right before the next packet of
+//! the stream.
 
 use dupack_tcp::time::Duration;
 
@@ -26,80 +27,85 @@ mod tests;
 pub(super) use course::Course;
 use course::Event;
 
-/// Minimum number of losses at an empty bucket that show a policer (Flach et al. require 15).
+/// Minimum number of losses at an empty bucket to conclude that there is a policer (Flach et al. require 15).
 const LOSSES_MIN: usize = 15;
 
-/// Minimum number of bursts, each within a round trip (ours): with fewer, two rates may explain them equally well.
+/// Minimum number of loss bursts, each within a round trip (our choice): with fewer, two rates may explain them equally
+/// well.
 const GROUPS_MIN: usize = 5;
 
-/// Minimum time from the first loss to the last, in round trips (ours): losses within a few round trips are one burst.
+/// Minimum time from the first loss to the last, in round trips (our choice): losses within a few round trips are one
+/// burst.
 const ROUND_TRIPS_MIN: f64 = 10.0;
 
-/// Share of the passed transmissions that may exceed the bucket size, at least one (ours: times are inexact).
+/// Fraction of the passed transmissions that may exceed the bucket size (our choice: times are inexact). One
+/// transmission may always exceed it.
 const ABOVE: f64 = 0.002;
 
-/// Distance from an empty bucket in packets, within which a loss counts as at the empty bucket: if the lost packets are
-/// captured, and if only their neighbours are (ours).
+/// Maximum distance from an empty bucket, in packets, for a loss at the empty bucket: the first value applies if the
+/// lost packets are captured, and the second if only their neighbours are (our choice).
 const NEAR_SEEN: f64 = 0.25;
 const NEAR_UNSEEN: f64 = 1.0;
 
-/// Minimum share of the bursts at an empty bucket (ours): with less, losses of the link characterize the path.
+/// Minimum fraction of the bursts that are at an empty bucket (our choice): with less, losses on the link are typical
+/// of the path.
 const SHARE_MIN: f64 = 0.5;
 
-/// Maximum probability of as many bursts at an empty bucket by chance, for each rate that is tried (ours: hundreds of
-/// rates are tried, and many captures are analysed).
+/// Maximum probability that as many bursts are at an empty bucket by chance, for each rate that is tried (our choice:
+/// hundreds of rates are tried, and many captures are analysed).
 const CHANCE: f64 = 1e-7;
 
-/// Share of the bursts explained by the best rate that another rate must explain to be equally good (ours: times are
-/// inexact).
+/// Fraction of the bursts explained by the best rate that another rate must explain to be equally good (our choice:
+/// times are inexact).
 const AS_GOOD: f64 = 0.9;
 
-/// Number of bursts fewer that such a rate may explain in any case (ours: one or two losses of the link decide no
-/// rate).
+/// Number by which the bursts explained by an equally good rate may always be fewer (our choice: one or two losses on
+/// the link do not decide the rate).
 const AS_GOOD_BURSTS: f64 = 2.0;
 
-/// Share of the best rate's bursts beyond chance that such a rate must reach (ours): a bucket that most packets find
-/// empty, such as every second one at a high rate, is no evidence.
+/// Fraction of the best rate's bursts beyond chance that an equally good rate must reach (our choice): a bucket that
+/// most packets find empty, such as every second one at a high rate, is no evidence.
 const AS_GOOD_BEYOND: f64 = 0.3;
 
-/// Maximum ratio of equally good rates for one to be reported: a bucket that is full between its losses shows its size
-/// and not its rate (ours).
+/// Maximum ratio of the equally good rates for one of them to be reported (our choice): a bucket that is full between
+/// its losses shows its size but not its rate.
 const RATES_ALIKE: f64 = 1.15;
 
-/// Range and step of the rates that are tried, relative to the throughput between the first loss and the last (ours: a
-/// bucket that limits nothing for longer hides its rate).
+/// Range and step of the rates that are tried, relative to the throughput between the first loss and the last (our
+/// choice: a bucket that is full for most of the time hides its rate).
 const RATES_FROM: f64 = 0.9;
 const RATES_TO: f64 = 8.0;
 const RATES_STEP: f64 = 1.04;
 
-/// Number of pairs of bursts, for each distance between them, whose throughput in between is tried as well (ours). If
-/// the bucket is never full in between, that is its rate, more exactly the longer the time; greater precision is not
-/// needed.
+/// Number of pairs of bursts, for each distance between the bursts of a pair, whose throughput in between is tried as
+/// well (our choice). If the bucket is never full in between, this throughput is its rate. A longer time gives a more
+/// exact rate, but greater precision is not needed.
 const PAIRS: usize = 24;
 
-/// Search for the interval: from the best rate outwards, first by this step, then twice that, and so on (ours).
+/// Distances of the rates that are tried around the best rate, relative to it: the smallest, and an upper bound. Each
+/// distance is twice the previous one (our choice).
 const CLOSEST: f64 = 0.0001;
 const FARTHEST: f64 = 0.4;
 
-/// Maximum median delay next to the losses, as a share of the time that the bucket takes to fill (ours; Flach et al.
-/// compare the delays of lost packets with those of others). A queue that drops like this bucket would be that long at
-/// its losses.
+/// Maximum median delay near the losses, as a fraction of the time that the bucket takes to fill (our choice; Flach et
+/// al. compare the delays of lost packets with those of others). A queue that drops like this bucket would have such a
+/// delay at its losses.
 const DELAY_SHARE: f64 = 0.4;
 
-/// Conditions that exclude a queue (ours). If the link's rate is known, a policer's rate must be below [`BELOW_LINK`]
-/// of it: other losses are those of the link's queue and of the link itself, without a queue. If it is unknown, a
-/// bucket that fills within [`DELAY_SEEN`] seconds may be a queue too short to be visible.
+/// Conditions that exclude a queue (our choice). If the link's rate is known, a policer's rate must be at most
+/// [`BELOW_LINK`] times that rate; other losses are due to the link's queue or to the link itself. If the link's rate
+/// is unknown, a bucket that fills within [`DELAY_SEEN`] seconds may be a queue that is too short to be visible.
 const DELAY_SEEN: f64 = 0.003;
 pub(super) const BELOW_LINK: f64 = 0.7;
 
 /// Token bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policer {
-    /// Rate at which it fills, in bit/s.
+    /// Rate at which the bucket fills, in bit/s.
     pub rate: Told<f64>,
-    /// Size in bytes.
+    /// Size of the bucket in bytes.
     pub burst: Told<f64>,
-    /// Rate of the policed link in bit/s: packets that pass arrive at that rate.
+    /// Rate of the policed link in bit/s: the packets that pass arrive at this rate.
     pub link: Told<f64>,
 }
 
@@ -107,7 +113,7 @@ pub struct Policer {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
     One(Policer),
-    /// Several rates explain the losses, perhaps also a short queue. Contains the lowest rate in bit/s.
+    /// Several rates explain the losses; a short queue may explain them, too. The value is the lowest rate in bit/s.
     Perhaps(f64),
 }
 
@@ -121,8 +127,8 @@ impl Found {
     }
 }
 
-/// Searches for a policer that explains the losses. `packet` is the wire size of a full packet in bytes, and `link` the
-/// rate of the bottleneck in bit/s.
+/// Searches for a policer that explains the losses. `packet` is the size of a full packet on the wire in bytes, and
+/// `link` is the rate of the bottleneck in bit/s.
 pub(super) fn find(
     losses: &[Lost],
     course: &Course,
@@ -158,7 +164,7 @@ pub(super) fn find(
     })
 }
 
-/// Returns the fit with the most bursts at an empty bucket beyond those by chance.
+/// Returns the fit with the most bursts at an empty bucket beyond the number expected by chance.
 fn best(fits: &[Fit]) -> Option<Fit> {
     let ordered = |one: &&Fit, other: &&Fit| {
         let beyond = one.beyond_chance.total_cmp(&other.beyond_chance);
@@ -167,7 +173,7 @@ fn best(fits: &[Fit]) -> Option<Fit> {
     fits.iter().max_by(ordered).copied()
 }
 
-/// Returns the best fit with its interval: the range of all equally good fits, extended to the next worse one.
+/// Returns the best fit with its interval, which is the range of all equally good fits, extended to the next worse fit.
 fn told(best: &Fit, fits: &[Fit], packet: f64, link: Told<f64>) -> Policer {
     let most = best.groups as f64;
     let least = (AS_GOOD * most).min(most - AS_GOOD_BURSTS);
@@ -197,27 +203,27 @@ fn told(best: &Fit, fits: &[Fit], packet: f64, link: Told<f64>) -> Policer {
     }
 }
 
-/// Passed and lost transmissions, burst by burst.
+/// Passed and lost transmissions, with the losses grouped into bursts.
 struct Passing {
     events: Vec<Event>,
     groups: Vec<Group>,
     /// Throughput between the first loss and the last, in bytes per second.
     slope: f64,
-    /// Distance in bytes from an empty bucket, within which a loss counts as at the empty bucket.
+    /// Maximum distance from an empty bucket, in bytes, for a loss at the empty bucket.
     near: f64,
 }
 
-/// Losses within a round trip.
+/// Burst of losses within a round trip.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     /// Time of the first loss, in seconds since the first transmission.
     at_s: f64,
-    /// Bytes that had passed by then.
+    /// Number of bytes that had passed by then.
     passed: u64,
     losses: usize,
 }
 
-/// Bucket, and how well it separates lost from passed transmissions.
+/// Token bucket, and a measure of how well it separates lost from passed transmissions.
 #[derive(Clone, Copy, Debug)]
 struct Fit {
     /// Rate in bytes per second.
@@ -226,11 +232,11 @@ struct Fit {
     burst: f64,
     /// Number of losses at an empty bucket.
     near: usize,
-    /// Number of bursts of which most losses were at an empty bucket.
+    /// Number of bursts with most of their losses at an empty bucket.
     groups: usize,
-    /// Number of such bursts beyond those expected if bursts come at any transmission.
+    /// Number of these bursts beyond the number expected if bursts occur at random transmissions.
     beyond_chance: f64,
-    /// Share of the passed transmissions that found the bucket equally empty.
+    /// Fraction of the passed transmissions that found the bucket equally empty.
     share: f64,
 }
 
@@ -264,7 +270,7 @@ impl Passing {
             all >= LOSSES_MIN && groups.len() >= GROUPS_MIN && lasts >= least * ROUND_TRIPS_MIN;
         let slope = (last.passed - first.passed) as f64 / lasts;
         let slope = Some(slope).filter(|slope| enough && slope.is_normal())?;
-        // Losses at the end of the capture may not have been retransmitted yet.
+        // The losses at the end of the capture may not have been retransmitted yet.
         let known = events.iter().rposition(|event| event.losses() > 0)?;
         events.truncate(known + 1);
         Some(Self {
@@ -303,7 +309,7 @@ impl Passing {
         even.take_while(move |rate| *rate <= most).chain(between)
     }
 
-    /// Returns the bucket of this rate with the fewest passed transmissions that should have been dropped.
+    /// Returns the bucket with this rate for which the fewest passed transmissions should have been dropped.
     fn fit(&self, rate: f64) -> Fit {
         let mut passed = Vec::with_capacity(self.events.len());
         let mut lost = Vec::new();
@@ -320,7 +326,7 @@ impl Passing {
                 missing = with_it;
             }
             if event.lost_after > 0 {
-                // The lost packets found the bucket as empty as the captured packet before them.
+                // The lost packets found the bucket as empty as the captured packet before them did.
                 let after = std::iter::repeat_n((missing, at), usize::from(event.lost_after));
                 lost.extend(after);
             }
@@ -348,7 +354,7 @@ impl Passing {
         }
     }
 
-    /// Returns the number of bursts of which most losses are among these.
+    /// Returns the number of bursts for which most losses are among `losses`.
     fn most_of(&self, losses: &[f64]) -> usize {
         let mut losses = losses.iter().peekable();
         let mut count = 0;
@@ -367,7 +373,7 @@ impl Passing {
         count
     }
 
-    /// Returns `true` if the losses are at the empty bucket, and not by chance.
+    /// `true` if the losses are at the empty bucket, and not by chance.
     fn is_one(&self, fit: &Fit) -> bool {
         let all = self.groups.len();
         let by_chance = at_least(fit.groups as u64, all as u64, fit.share);
@@ -378,8 +384,8 @@ impl Passing {
     }
 }
 
-/// Returns the largest value except the `but` largest ones; `None` if there are no more than these. `but` is small, so
-/// these are kept sorted.
+/// Returns the largest value except the `but` largest ones; `None` if there are not more than `but` values. These
+/// values are kept in a sorted vector, because `but` is small.
 fn largest(of: &[f64], but: usize) -> Option<f64> {
     let mut most = Vec::with_capacity(but + 2);
     let mut least = f64::NEG_INFINITY;
@@ -400,7 +406,7 @@ fn largest(of: &[f64], but: usize) -> Option<f64> {
 }
 
 impl Fit {
-    /// Returns the fit for a course in which nothing passed.
+    /// Returns the fit for a stream in which no transmission passed.
     const fn none(rate: f64) -> Self {
         Self {
             rate,
@@ -413,13 +419,13 @@ impl Fit {
     }
 }
 
-/// Returns `true` if a rate in bytes per second may be that of a policer on a link of `link` bit/s.
+/// `true` if a rate in bytes per second may be that of a policer on a link of `link` bit/s.
 fn is_below(rate: f64, link: f64) -> bool {
     rate * 8.0 <= BELOW_LINK * link
 }
 
-/// Returns `true` if the losses come with less delay than in a queue that fills like the bucket. `link` is the rate of
-/// the bottleneck in bit/s.
+/// `true` if the delays at the losses are lower than in a queue that fills like the bucket. `link` is the rate of the
+/// bottleneck in bit/s.
 fn without_queue(losses: &[Lost], least: Duration, fit: &Fit, link: Option<f64>) -> bool {
     let fills = fit.burst / fit.rate;
     let told = match link {

@@ -1,24 +1,24 @@
-//! Rate of the bottleneck: the rate at which packets come out of it while it does not pause.
+//! Rate of the bottleneck: the rate at which packets leave it while it does not pause.
 //!
-//! A packet waits at the bottleneck if it was sent before the previous packet had left it. The ACK of the previous
-//! packet arrives no sooner than one return trip after that packet left, so that
+//! A packet waits at the bottleneck if it was sent before the previous packet had left the bottleneck. The ACK of the
+//! previous packet arrives no sooner than one return trip after that packet left, so that
 //!
 //! ```text
-//! the bottleneck had no pause before a packet  if  sent(packet) + least RTT ≤ ack(the packet before)
+//! the bottleneck had no pause before a packet  if  sent(packet) + minimum RTT ≤ ack(previous packet)
 //! ```
 //!
-//! regardless of the two one-way delays. Stretches of packets for which this holds, with none missing, are measured:
-//! their bytes over the time between the first ACK and the last. This is BBR's delivery rate (Cardwell et al., 2017)
-//! without samples limited by the sender. Packets lost after the queue cannot reduce the rate, because a stretch
-//! contains no losses.
+//! regardless of the two one-way delays. The rate is measured in stretches of packets for which this holds and of which
+//! none is missing: it is the number of bytes of a stretch, divided by the time between its first ACK and its last ACK.
+//! This is BBR's delivery rate (Cardwell et al., 2017) without samples limited by the sender. Packets lost after the
+//! queue cannot reduce the rate, because a stretch contains no losses.
 //!
-//! Packets also wait for other reasons: a radio that holds all of them, or a receiver that holds its ACKs. They then
-//! come out together, at a rate that is not the bottleneck's. But a packet that waited in a queue waited for the data
-//! that came out of it in that time, at the rate of the stretch. A stretch for which that does not hold is not measured
-//! ([`Past`]).
+//! Packets also wait for other reasons, for example because a radio holds all of them or because a receiver delays its
+//! ACKs. Afterwards, they arrive together, at a rate that is not the bottleneck's. However, a packet that waited in a
+//! queue waited for the data that left the queue in that time, at the rate of the stretch. A stretch for which this
+//! does not hold is not measured ([`Past`]).
 //!
-//! The same ACKs answer two more questions. The rates of all stretches are similar if they are the rate of a link, and
-//! that rate is constant. And the packets of a stretch follow one another evenly if there is no cross traffic between
+//! The same ACKs answer two more questions. If the rates of all stretches are similar, they are the rate of a link, and
+//! this rate is constant. If the packets of a stretch follow one another evenly, there is no cross traffic between
 //! them.
 
 use dupack_tcp::time::{Duration, Instant};
@@ -31,52 +31,52 @@ use super::intervals::median_ranks;
 use super::past::Past;
 use crate::told::Told;
 
-/// Minimum number of segments and ACKs in a measured stretch (ours): the delay of the first ACK is then a few percent
-/// of it.
+/// Minimum number of segments and ACKs in a measured stretch (our choice): the delay of the first ACK is then a few
+/// percent of the duration of the stretch.
 const SEGMENTS_MIN: u64 = 16;
 const ACKS_MIN: u32 = 6;
 
-/// The same for a stretch that ends early.
+/// The same numbers for a stretch that ends early.
 const SEGMENTS_LEAST: u64 = 7;
 const ACKS_LEAST: u32 = 4;
 
-/// Bounds on the length of a stretch, which is otherwise the minimum round-trip time (ours): bursts of ACKs are
+/// Bounds of the duration of a stretch, which is otherwise the minimum round-trip time (our choice): bursts of ACKs are
 /// shorter, and changes of a link's rate remain visible.
 const LASTS_MIN: Duration = Duration::from_millis(10);
 const LASTS_MAX: Duration = Duration::from_millis(100);
 
-/// Relative error beyond the spread of the samples: clocks, and the ends of a stretch (ours).
+/// Relative error in addition to the spread of the samples, due to clocks and to the ends of a stretch (our choice).
 const SYSTEMATIC: f64 = 0.01;
 
-/// The same if there are too few stretches to determine their spread.
+/// The same error if there are too few stretches to determine their spread.
 const SYSTEMATIC_OF_FEW: f64 = 0.03;
 
-/// Minimum number of stretches for an interval from order statistics: with fewer, it includes both extremes.
+/// Minimum number of stretches for an interval from order statistics. With fewer, the interval includes both extremes.
 const STRETCHES_MIN: u64 = 6;
 
-/// Maximum width of the middle 80 % of the stretches' rates, as a share of their median, for a constant rate (ours: 5 %
-/// when measured on constant links with ACKs of every second segment).
+/// Maximum width of the middle 80 % of the stretches' rates, as a fraction of their median, for a constant rate (our
+/// choice: on constant links with ACKs of every second segment, 5 % were measured).
 const CONSTANT: f64 = 0.12;
 
-/// Maximum median distance of packets from a line over the bytes, as a share of the time between ACKs, in a stretch
-/// without cross traffic (ours).
+/// Maximum median distance of packets from a line over the bytes, as a fraction of the time between ACKs, in a stretch
+/// without cross traffic (our choice).
 const SMOOTH: f64 = 0.1;
 
-/// Distance from the line that hosts may cause (ours: interrupts, and the time of reading the clock).
+/// Maximum distance from the line that hosts may cause (our choice: interrupts, and the time of reading the clock).
 const JITTER: Duration = Duration::from_micros(100);
 
-/// Minimum share of even stretches on a link without cross traffic (ours).
+/// Minimum fraction of even stretches on a link without cross traffic (our choice).
 const MOSTLY_SMOOTH: f64 = 0.8;
 
-/// Minimum share of uneven stretches on a link with cross traffic (ours).
+/// Minimum fraction of uneven stretches on a link with cross traffic (our choice).
 const OFTEN_ROUGH: f64 = 0.2;
 
-/// Minimum rate of delivered data while a packet waited, as a share of the stretch's rate: with less, the packet waited
-/// for something else (ours: a burst from a radio is faster by an order of magnitude, a link with a variable rate by
-/// less).
+/// Minimum rate of delivered data while a packet waited, as a fraction of the stretch's rate. Below it, the packet
+/// waited for another reason (our choice: a burst from a radio is faster by an order of magnitude, and a link with a
+/// variable rate by less).
 const WAITED_FOR: f64 = 0.5;
 
-/// Rates in bit/s.
+/// Measurement of rates, in bit/s.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rates {
     last: Option<(Instant, u64)>,
@@ -88,16 +88,17 @@ pub(super) struct Rates {
     stretches: LogBins<7>,
     /// Distribution of the rates of stretches that were reported promptly.
     prompt: LogBins<7>,
-    /// Number of even and of uneven ones among these; the others may be uneven because of clocks and hosts.
+    /// Number of even and of uneven stretches among those reported promptly. The remaining stretches may be uneven
+    /// because of clocks and hosts.
     smooth: u64,
     rough: u64,
-    /// Total time in which the bottleneck did not pause.
+    /// Total time during which the bottleneck did not pause.
     busy: Duration,
-    /// Window of the current bound.
+    /// Window in which the current lower bound of the rate is measured.
     window: Option<Window>,
     past: Past,
     others: Others,
-    /// Highest rate over a round trip.
+    /// Highest rate over a round trip, in bit/s.
     most: f64,
 }
 
@@ -109,7 +110,7 @@ struct Run {
     bytes: u64,
     segments: u64,
     acks: u32,
-    /// Longest queueing delay of its packets, and the arrival time of that packet.
+    /// Longest queueing delay of the packets in this stretch, and the arrival time of the packet with this delay.
     waited: (Duration, Instant),
     /// `AsAlways` if the whole stretch was reported promptly.
     news: News,
@@ -144,7 +145,7 @@ struct Window {
 /// Spread of the rates of stretches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spreading {
-    /// As narrow as for a constant rate.
+    /// The spread is as narrow as for a constant rate.
     Narrow,
     Wide,
 }
@@ -154,20 +155,20 @@ pub(super) enum Spreading {
 pub enum Steadiness {
     /// The rate is constant.
     Constant,
-    /// The rate varies, and packets follow one another evenly at the current rate: the link itself varies.
+    /// The rate varies, and packets follow one another evenly at the current rate, so the link itself varies.
     LinkVaries,
-    /// Other packets may be between those of this flow: the bottleneck is shared, or ACKs come in bursts.
+    /// There may be other packets between those of this flow: the bottleneck is shared, or ACKs come in bursts.
     PerhapsShared,
-    /// There is no evidence.
+    /// There is no evidence about the steadiness.
     Unknown,
 }
 
 /// State of the bottleneck before a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// It did not pause, for this long.
+    /// The bottleneck did not pause, for this time.
     Busy(Duration),
-    /// It paused, or its state is unknown.
+    /// The bottleneck paused, or its state is unknown.
     Pause,
 }
 
@@ -190,12 +191,12 @@ impl Rates {
         before
     }
 
-    /// Returns the share of the packets that waited for more than this flow's own packets.
+    /// Returns the fraction of the packets that waited for more than this flow's own packets.
     pub(super) fn foreign(&self) -> f64 {
         self.others.foreign(self.middle())
     }
 
-    /// Returns the median rate of the stretches.
+    /// Returns the median rate of the stretches in bit/s.
     fn middle(&self) -> u64 {
         self.stretches.quantile(0.5).unwrap_or(0)
     }
@@ -206,7 +207,8 @@ impl Rates {
         };
         let gap = delivery.at.since(last_at);
         let (first, last) = delivery.sent;
-        // If several packets left one by one, they followed the first no more slowly than they came out.
+        // If several packets were sent one by one, the time between the first and the last of them is at most the time
+        // in which they left the bottleneck.
         let allowance = match delivery.segments {
             0 | 1 => 0,
             segments => gap.as_nanos() / segments * (segments - 1),
@@ -251,8 +253,8 @@ impl Rates {
         self.course.begin();
     }
 
-    /// Ends the current stretch before a pause. Excludes its last ACK, which may have waited for a receiver's timer
-    /// because no other segment came.
+    /// Ends the current stretch before a pause. The last ACK of the stretch is excluded: it may have waited for a
+    /// receiver's timer because no other segment arrived.
     fn end(&mut self) {
         let ended = self.before_last.take();
         if let Some(run) = ended.filter(|run| run.has(SEGMENTS_LEAST, ACKS_LEAST)) {
@@ -260,7 +262,7 @@ impl Rates {
         }
     }
 
-    /// Measures a stretch, unless its packets waited for something other than the data that came out of the queue.
+    /// Measures a stretch, unless its packets waited for something other than the data that left the queue.
     fn measure(&mut self, run: &Run) {
         let Some(rate) = per_second(run.bytes, run.until.since(run.from)) else {
             return;
@@ -277,7 +279,7 @@ impl Rates {
         }
     }
 
-    /// Determines whether packets came out evenly in a stretch.
+    /// Determines whether packets arrived evenly in a stretch.
     fn look_at(&mut self, run: &Run) {
         let Some(scatter) = self.course.scatter() else {
             return;
@@ -299,8 +301,8 @@ impl Rates {
         });
     }
 
-    /// Updates the highest rate over a round trip, a lower bound of the bottleneck's rate. Data cannot arrive faster
-    /// than it left unless it waited for something (BBR's delivery rate).
+    /// Updates the highest rate over a round trip, which is a lower bound of the bottleneck's rate. If data arrives
+    /// faster than it was sent, it had waited (BBR's delivery rate), so the rate of departures limits the bound.
     fn bound(&mut self, delivery: &Delivery, base: Option<Duration>) {
         let fresh = Window {
             from: delivery.at,
@@ -323,12 +325,13 @@ impl Rates {
         self.window = Some(fresh);
     }
 
-    /// Returns the observed time in which the bottleneck did not pause.
+    /// Returns the observed time during which the bottleneck did not pause.
     pub(super) const fn busy(&self) -> Duration {
         self.busy
     }
 
-    /// Returns the stretches that show the rate: those whose ACKs a receiver may have delayed contain that delay.
+    /// Returns the rates of the stretches that show the bottleneck's rate. Stretches whose ACKs a receiver may have
+    /// delayed are used only if there are no others.
     const fn best(&self) -> &LogBins<7> {
         match self.prompt.count() {
             0 => &self.stretches,
@@ -373,18 +376,18 @@ impl Rates {
         }
     }
 
-    /// Returns the share of uneven stretches.
+    /// Returns the fraction of uneven stretches.
     pub(super) fn uneven(&self) -> f64 {
         self.rough as f64 / self.prompt.count().max(1) as f64
     }
 
-    /// Returns whether there was cross traffic in the queue.
+    /// Returns the evidence of cross traffic in the queue.
     pub(super) fn company(&self) -> Company {
         self.others.company(self.middle())
     }
 
-    /// Returns whether the rates of the stretches are close together, for any reason. Excludes stretches whose ACKs a
-    /// receiver may have delayed.
+    /// Returns the spread of the stretches' rates, whatever its cause. Stretches whose ACKs a receiver may have delayed
+    /// are excluded.
     pub(super) fn spread(&self) -> Spreading {
         let at = |q| self.prompt.quantile(q).map(|rate| rate as f64);
         match (at(0.1), at(0.5), at(0.9)) {
@@ -421,7 +424,7 @@ impl Rates {
     }
 }
 
-/// Returns bits per second; `None` if `time` is zero.
+/// Returns the rate in bit/s; `None` if `time` is zero.
 pub(super) fn per_second(bytes: u64, time: Duration) -> Option<f64> {
     (!time.is_zero()).then(|| bytes as f64 * 8.0 / time.as_secs_f64())
 }
@@ -432,7 +435,7 @@ mod tests {
     use super::*;
 
     const BASE: Duration = Duration::from_millis(20);
-    /// Time of 1250 bytes at 10 Mbit/s, in nanoseconds.
+    /// Time that 1250 bytes take at 10 Mbit/s, in nanoseconds.
     const EACH: u64 = 1_000_000;
 
     fn packet(n: u64, sent: u64, at: u64) -> Delivery {
@@ -450,8 +453,8 @@ mod tests {
         }
     }
 
-    /// Returns the rates of `n` packets with a window of `window` packets, over 10 Mbit/s and 20 ms. Packets in `lost`
-    /// never arrive.
+    /// Returns the rates of `n` packets with a window of `window` packets, over a path of 10 Mbit/s and 20 ms. Packets
+    /// in `lost` never arrive.
     fn windowed(n: u64, window: u64, lost: &[u64]) -> Rates {
         let mut rates = Rates::default();
         let (mut free, mut acked) = (0, Vec::new());
@@ -488,12 +491,12 @@ mod tests {
 
     #[test]
     fn a_sender_that_never_fills_the_path_shows_a_bound() {
-        // Five packets in 20 ms: a quarter of the path's capacity.
+        // Five packets per 20 ms are a quarter of the path's capacity.
         let told = windowed(400, 5, &[]).told();
         assert_eq!(told.value(), None);
         let bound = told.at_least().unwrap();
         assert!((2e6..=4e6).contains(&bound), "{bound}");
-        // Ten back-to-back packets at the beginning show the rate.
+        // The ten back-to-back packets at the beginning show the rate.
         let rate = windowed(400, 10, &[]).told().value().unwrap();
         assert!((rate / 1e7 - 1.0).abs() < 0.01, "{rate}");
         assert_eq!(Rates::default().told().at_least(), None);
@@ -501,14 +504,14 @@ mod tests {
 
     #[test]
     fn bursts_after_a_hold_do_not_show_the_rate() {
-        // A packet every 10 ms; a radio releases those of 250 ms together.
+        // A packet is sent every 10 ms, and a radio releases the packets of 250 ms together.
         let mut rates = Rates::default();
         for n in 0..500 {
             let (sent, batch) = (n * 10_000_000, n / 25 + 1);
             let at = batch * 250_000_000 + 20_000_000 + n % 25 * 100_000;
             rates.delivered(&packet(n, sent, at), Some(BASE));
         }
-        // 1250 bytes per 10 ms arrive on average, at 100 Mbit/s within a burst.
+        // On average, 1250 bytes arrive per 10 ms. Within a burst, they arrive at 100 Mbit/s.
         let told = rates.told();
         let rate = told.value().or(told.at_least()).unwrap();
         assert!(rate <= 1.1e6, "{told:?}");
@@ -516,7 +519,7 @@ mod tests {
 
     #[test]
     fn late_acks_of_lone_segments_show_no_queue() {
-        // One segment every 100 ms, whose ACK is delayed by 40 ms.
+        // A segment is sent every 100 ms, and its ACK is delayed by 40 ms.
         let mut rates = Rates::default();
         for n in 0..100 {
             let sent = n * 100_000_000;

@@ -1,8 +1,9 @@
-//! Reordering: packets that later ones overtook.
+//! Reordering: packets that later packets overtook.
 //!
-//! At the sender SACK shows it: a segment that was sent once was overtaken if its arrival becomes known after that of a
-//! later one. Its extent is the number of packets that overtook it (RFC 4737 §4.2.2), and the time since the first of
-//! these. At the receiver the packets themselves show it.
+//! At the sender, SACK shows reordering: a segment that was sent once was overtaken if its arrival becomes known after
+//! that of a later segment. The extent of reordering is the number of packets that overtook the segment (RFC 4737
+//! §4.2.2), and the time since the arrival of the first of these packets. At the receiver, the order of the packets
+//! shows reordering.
 
 use std::collections::VecDeque;
 
@@ -12,13 +13,13 @@ use super::bins::LogBins;
 use super::intervals::wilson;
 use crate::told::Told;
 
-/// Number of advances of the latest arrival that are remembered (ours): few packets overtake another.
+/// Maximum number of stored advances of the latest arrival (our choice: a packet is overtaken by few others).
 const REMEMBERED: usize = 128;
 
 /// Statistics about reordering.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overtaking {
-    /// Latest transmissions that had arrived, and the time of each.
+    /// Successive latest transmissions that had arrived, with the time of each.
     latest: VecDeque<(u64, Instant)>,
     arrived: u64,
     overtaken: u64,
@@ -36,20 +37,20 @@ pub(super) enum Order {
 /// Reordering of packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reordering {
-    /// Share of the packets that were overtaken.
+    /// Fraction of the packets that were overtaken.
     pub share: Told<f64>,
-    /// Median number of packets that overtook one.
+    /// Median number of packets that overtook an overtaken packet.
     pub packets_median: u64,
-    /// Maximum number of packets that overtook one.
+    /// Maximum number of packets that overtook an overtaken packet.
     pub packets_max: u64,
-    /// Median lateness after the first packet that overtook.
+    /// Median time from the arrival of the first packet that overtook to the arrival of the overtaken packet.
     pub late_median: Duration,
-    /// Maximum lateness.
+    /// Maximum of this time.
     pub late_max: Duration,
 }
 
 impl Overtaking {
-    /// Registers the arrival at `at` of the transmission `order`, of a segment that was sent once.
+    /// Records the arrival at `at` of the transmission `order`. Its segment was sent only once.
     pub(super) fn arrived(&mut self, order: u64, at: Instant) {
         self.arrived += 1;
         let latest = self.latest.back().map_or(0, |&(latest, _)| latest);
@@ -62,7 +63,7 @@ impl Overtaking {
         };
         let late = at.since(since);
         if late.is_zero() {
-            // One ACK reports both.
+            // One ACK reports both packets, so their order is unknown.
             return;
         }
         self.overtaken += 1;
@@ -70,7 +71,7 @@ impl Overtaking {
         self.times.record(late.as_nanos());
     }
 
-    /// Registers that an event at `at` has reported all arrivals up to `order`.
+    /// Records that all arrivals up to `order` have been reported by `at`.
     pub(super) fn up_to(&mut self, order: u64, at: Instant) {
         if self
             .latest
@@ -85,12 +86,12 @@ impl Overtaking {
         self.latest.push_back((order, at));
     }
 
-    /// Registers a packet that arrived in order.
+    /// Records a packet that arrived in order.
     pub(super) fn in_order(&mut self) {
         self.arrived += 1;
     }
 
-    /// Registers a packet that `packets` others overtook.
+    /// Records a packet that `packets` other packets overtook and that arrived `late` after the first of them.
     pub(super) fn came_late(&mut self, packets: u64, late: Duration) {
         self.arrived += 1;
         self.overtaken += 1;

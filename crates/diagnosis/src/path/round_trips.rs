@@ -1,26 +1,27 @@
 //! Round-trip times: the minimum and the distribution.
 //!
-//! The observed minimum is at least that of the path. The density of the samples above it shows how much smaller the
-//! path's may be: if they are evenly spread there, its distance is on average that between two samples (spacings of
-//! order statistics).
+//! The observed minimum is greater than or equal to the path's minimum. The density of the samples above the observed
+//! minimum shows how much smaller the path's minimum may be: if the samples are evenly spread there, the distance
+//! between the two minimums is on average the distance between two samples (spacings of order statistics).
 //!
-//! If a receiver acknowledges every second segment, and both left together, the second waited for the first: on a slow
-//! link every sample includes that wait. Its length is known once the rate is. A short segment takes less time than a
-//! full one: as soon as there are samples of full segments, only these count.
+//! If a receiver acknowledges every second segment, and both segments left together, the second one waited for the
+//! first. On a slow link, every sample includes this waiting time. Its length is known once the link's rate is known. A
+//! short segment takes less time than a full one, so after the first sample of a full segment, only samples of full
+//! segments count.
 
 use dupack_tcp::time::Duration;
 
 use super::bins::Delays;
 use crate::told::Told;
 
-/// Number of smallest samples that are kept.
+/// Number of smallest samples that are stored.
 const LEAST: usize = 8;
 
-/// Range of the number of segments sent together with and before a sample, for each of which the minimum is kept (ours:
-/// a receiver that acknowledges more at once also acknowledges fewer at times).
+/// Number of burst positions for which a minimum is stored: 0 to 3 segments sent together with a sample's segment and
+/// before it (our choice: a receiver that acknowledges more segments at once also acknowledges fewer at times).
 const AHEAD: usize = 4;
 
-/// An exponential variable exceeds three times its mean in 5 % of all cases (e^−3).
+/// Multiple of its mean that an exponential variable exceeds in 5 % of all cases (e^−3).
 const TIMES_MEAN: u64 = 3;
 
 /// Round-trip times of one stream.
@@ -32,13 +33,13 @@ pub(super) struct RoundTrips {
     len: usize,
     max: Duration,
     sum: Duration,
-    /// Kind of segments that the smallest samples are of.
+    /// Length of the segments to which the smallest samples belong.
     length: Length,
-    /// Minimum for each number of earlier segments in the same burst.
+    /// Minimum for each number of preceding segments in the same burst.
     behind: [Option<Duration>; AHEAD],
 }
 
-/// Length of the segment of a sample, compared with most segments.
+/// Length of a sample's segment, compared with a full segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Length {
     #[default]
@@ -64,7 +65,7 @@ pub struct Spread {
 }
 
 impl RoundTrips {
-    /// Processes a sample of a segment that left together with `ahead` others, after them.
+    /// Processes a sample of a segment that was sent together with `ahead` other segments and after them.
     pub(super) fn observe(&mut self, rtt: Duration, ahead: usize, length: Length) {
         self.bins.record(rtt.as_nanos());
         self.max = self.max.max(rtt);
@@ -100,8 +101,8 @@ impl RoundTrips {
         self.least.first().copied().filter(|_| self.len > 0)
     }
 
-    /// Returns the minimum without the waits for segments that left together. `packet` is the time of one at the
-    /// bottleneck.
+    /// Returns the minimum without the time spent waiting for segments that were sent together. `packet` is the time
+    /// that the bottleneck takes for one packet.
     pub(super) fn least_alone(&self, packet: Duration) -> Option<Duration> {
         let alone = self
             .behind
@@ -113,8 +114,8 @@ impl RoundTrips {
         alone.chain(self.least()).min()
     }
 
-    /// Returns the minimum round-trip time of the path. `packet` is as for [`Self::least_alone`], and `slowest` is its
-    /// upper bound.
+    /// Returns the minimum round-trip time of the path. `packet` has the same meaning as for [`Self::least_alone`], and
+    /// `slowest` is its upper bound.
     pub(super) fn told(&self, packet: Duration, slowest: Duration) -> Told<Duration> {
         let Some((least, alone)) = self.least().zip(self.least_alone(packet)) else {
             return Told::CannotBeTold {
@@ -125,7 +126,7 @@ impl RoundTrips {
         let last = self.len.checked_sub(1).and_then(|n| self.least.get(n));
         let reach = last.map_or(Duration::ZERO, |&last| last.saturating_sub(least));
         let spacing = match self.len as u64 {
-            // A single sample does not show its distance from the minimum.
+            // A single sample does not show its distance from the path's minimum.
             0 | 1 => least,
             n => Duration::from_nanos(reach.as_nanos() / (n - 1)),
         };
@@ -177,13 +178,13 @@ mod tests {
     fn the_interval_of_the_minimum_follows_the_spacing_of_samples() {
         let trips = of(&[26, 22, 27, 21, 25, 20, 24, 23, 40]);
         assert_eq!(trips.least(), Some(ms(20)));
-        // 20 to 27 ms: one sample per millisecond, so the path's minimum may be up to 3 ms smaller.
+        // There is one sample per millisecond from 20 to 27 ms, so the path's minimum may be up to 3 ms smaller.
         let told = trips.told(Duration::ZERO, Duration::ZERO);
         assert_eq!(
             (told.value(), told.interval()),
             (Some(ms(20)), Some((ms(17), ms(20))))
         );
-        // Many samples at the minimum: it is that of the path.
+        // Many samples equal the minimum, so it is that of the path.
         assert_eq!(
             of(&[20; 9]).told(Duration::ZERO, Duration::ZERO).interval(),
             Some((ms(20), ms(20)))
@@ -200,7 +201,7 @@ mod tests {
         let mut trips = RoundTrips::default();
         trips.observe(ms(26), 1, Length::Full);
         trips.observe(ms(28), 0, Length::Full);
-        // A short segment takes less time.
+        // A short segment takes less time, so its sample does not count.
         trips.observe(ms(12), 0, Length::Short);
         assert_eq!(trips.least_alone(Duration::ZERO), Some(ms(26)));
         let told = trips.told(ms(6), ms(6));

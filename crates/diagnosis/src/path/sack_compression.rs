@@ -1,11 +1,11 @@
-//! SACK compression: a receiver that delays the ACKs caused by gaps, as Linux does since 4.18
+//! SACK compression: a receiver that delays the ACKs caused by gaps, as Linux has done since version 4.18
 //! (`tcp_comp_sack_delay_ns`).
 //!
-//! After a gap the first three ACKs leave immediately. From the fourth on each waits for 1 ms or a twentieth of the
-//! round-trip time, whichever is smaller, so that one ACK can replace several. The fourth and the fifth ACK are
-//! therefore compared with the second and the third of the same gap, by the time since the departure of the oldest
-//! segment that each reports first. They are compared in pairs, because segments often leave in pairs, of which the
-//! second follows the first at the bottleneck.
+//! After a gap, the first three ACKs leave immediately. From the fourth one on, each ACK waits for 1 ms or a twentieth
+//! of the round-trip time, whichever is smaller, so that one ACK can replace several. Therefore, the fourth and the
+//! fifth ACK are compared with the second and the third ACK after the same gap. The comparison uses the time since the
+//! departure of the oldest segment that an ACK is the first to report. ACKs are compared in pairs, because segments
+//! often leave in pairs, of which the second follows the first at the bottleneck.
 
 use dupack_tcp::facts::AckFacts;
 use dupack_tcp::time::{Duration, Instant};
@@ -13,24 +13,24 @@ use dupack_tcp::time::{Duration, Instant};
 use super::intervals::wilson;
 use crate::told::Told;
 
-/// Longest wait, and its limit as a divisor of the round-trip time.
+/// Maximum waiting time, and its limit as a divisor of the round-trip time.
 const WAIT_MAX: Duration = Duration::from_millis(1);
 const WAIT_PARTS: u64 = 20;
 
-/// Minimum number of gaps with five ACKs for a result (ours).
+/// Minimum number of gaps with five ACKs for a result (our choice).
 const GAPS_MIN: u64 = 8;
 
 /// Statistics about the ACKs after gaps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BeyondGaps {
-    /// ACKs since the current gap.
+    /// Number of ACKs since the current gap.
     acks: u32,
-    /// Sum of the delays of the segments that the second and the third ACK reported, and that of the fourth and the
-    /// fifth; `None` if one of them is unknown.
+    /// Sum of the delays of the segments reported by the second and the third ACK, and the same sum for the fourth and
+    /// the fifth ACK; `None` if one of the delays is unknown.
     at_once: Option<Duration>,
     later: Option<Duration>,
     gaps: u64,
-    /// Gaps whose later ACKs were later by at least half of the wait.
+    /// Number of gaps whose later ACKs were delayed by at least half of the waiting time.
     held: u64,
 }
 
@@ -38,7 +38,7 @@ impl BeyondGaps {
     /// Processes an ACK. `least` is the minimum round-trip time so far.
     pub(super) fn came(&mut self, facts: &AckFacts<'_>, least: Option<Duration>) {
         if facts.acked_bytes > 0 {
-            // A new left edge starts a new gap.
+            // A new left edge of the window starts a new gap.
             self.acks = 0;
         }
         if facts.acked_bytes > 0 || facts.sacked_bytes == 0 {
@@ -59,19 +59,19 @@ impl BeyondGaps {
         }
     }
 
-    /// Evaluates the current gap after five ACKs.
+    /// Evaluates the current gap after its fifth ACK.
     fn compare(&mut self, least: Option<Duration>) {
         let (Some(at_once), Some(later), Some(least)) = (self.at_once, self.later, least) else {
             return;
         };
-        // Two delayed ACKs together wait twice as long as one.
+        // Two delayed ACKs wait twice as long as one in total, so half of their waiting time is that of one ACK.
         let half = WAIT_MAX.min(least / WAIT_PARTS);
         self.gaps += 1;
         self.held += u64::from(later.saturating_sub(at_once) >= half);
     }
 
-    /// Returns the share of the gaps after which the receiver delayed ACKs from the fourth on: more than half for a
-    /// receiver with SACK compression.
+    /// Returns the fraction of the gaps after which the receiver delayed ACKs from the fourth one on. It is more than
+    /// half for a receiver with SACK compression.
     pub(super) fn told(&self) -> Told<f64> {
         if self.gaps < GAPS_MIN {
             return Told::CannotBeTold {
@@ -89,8 +89,8 @@ impl BeyondGaps {
     }
 }
 
-/// Returns the departure time of the oldest segment that an ACK reports first; `None` if one was retransmitted, because
-/// it is unknown which of its transmissions arrived.
+/// Returns the departure time of the oldest segment that an ACK is the first to report; `None` if one of these segments
+/// was retransmitted, because it is unknown which of its transmissions arrived.
 fn oldest(facts: &AckFacts<'_>) -> Option<Instant> {
     let segments = facts.delivered.iter().map(|delivered| &delivered.segment);
     if segments.clone().any(|segment| segment.transmissions > 1) {

@@ -1,7 +1,7 @@
 //! Delivered data of a stream over time, on the clock of the capture, so that streams can be compared.
 //!
-//! The widths of the windows of all streams differ only by powers of two, and windows begin at multiples of their
-//! width: two streams have the same windows once the finer ones are merged. A short stream has no windows, and a long
+//! Windows begin at multiples of their width, and the widths of all streams differ only by powers of two. Therefore,
+//! two streams have the same windows after the narrower windows are merged. A short stream has no windows, and a long
 //! one at most [`WINDOWS_MAX`].
 
 use dupack_tcp::time::{Duration, Instant};
@@ -9,26 +9,26 @@ use dupack_tcp::time::{Duration, Instant};
 use super::delivery::Delivery;
 use crate::grow;
 
-/// Width of the windows of the finest series (ours: less than most round-trip times).
+/// Width of the narrowest windows, in nanoseconds (our choice: less than most round-trip times).
 const WIDTH_NS: u64 = 10_000_000;
 
-/// Maximum number of windows (ours: about 16 kB); beyond it, pairs of windows are merged.
+/// Maximum number of windows (our choice: about 16 kB). If it is exceeded, pairs of windows are merged.
 pub(crate) const WINDOWS_MAX: usize = 1024;
 
-/// Number of deliveries before a stream gets windows (ours: there are many short connections, and they show nothing
+/// Number of deliveries before a stream gets windows (our choice: there are many short connections, which show nothing
 /// here).
 const DELIVERIES_MIN: u64 = 32;
 
-/// Minimum limit on the number of windows. Otherwise the limit is half the number of deliveries: a stream that sends
-/// rarely has few wide windows.
+/// Lower bound of the limit on the number of windows. Otherwise, the limit is half the number of deliveries, so a
+/// stream that sends rarely has few wide windows.
 const WINDOWS_MIN: u64 = 64;
 
 /// Data delivered in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// Bytes, headers included.
+    /// Number of bytes, including headers.
     pub bytes: u32,
-    /// Sum of the delays of the deliveries in microseconds, and their number.
+    /// Sum of the delays of the deliveries in microseconds, and the number of these delays.
     pub delay_us: u32,
     pub delays: u32,
     /// Time without outstanding data, in microseconds.
@@ -52,7 +52,7 @@ pub(crate) struct Series {
     deliveries: u64,
     /// Binary logarithm of the width divided by [`WIDTH_NS`].
     doublings: u32,
-    /// Number of the first window, counted from the beginning of the capture.
+    /// Number of the first window, counted from the beginning of the capture in units of the width.
     first: u64,
     windows: Vec<Window>,
     /// Window of the last delivery: its index, its start and its end.
@@ -79,14 +79,14 @@ impl Series {
         }
     }
 
-    /// Registers that nothing is outstanding from now on.
+    /// Records that no data is outstanding from `at` on.
     pub(super) const fn idle(&mut self, at: Instant) {
         if self.idle_since.is_none() {
             self.idle_since = Some(at);
         }
     }
 
-    /// Registers that data was sent.
+    /// Records that data was sent.
     pub(super) fn busy(&mut self, at: Instant) {
         let Some(since) = self.idle_since.take() else {
             return;
@@ -103,12 +103,12 @@ impl Series {
                 let micros = u32::try_from(until.since(from).as_nanos() / 1000);
                 window.idle_us = window.idle_us.saturating_add(micros.unwrap_or(u32::MAX));
             }
-            // The windows may have been widened in the meantime.
+            // The windows may have been widened by the call.
             from = until.max(from + Duration::from_nanos(1));
         }
     }
 
-    /// Returns the width of a window.
+    /// Returns the width of the windows.
     pub(crate) const fn width(&self) -> Duration {
         Duration::from_nanos(WIDTH_NS << self.doublings)
     }
@@ -130,7 +130,7 @@ impl Series {
             if self.windows.is_empty() {
                 self.first = number;
             }
-            // An out-of-order delivery before the first window belongs to the first window.
+            // A delivery with a time before the first window is added to the first window.
             let place = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
             if place >= most {
                 self.widen();
@@ -153,14 +153,14 @@ impl Series {
         self.at = (0, Instant::ZERO, Instant::ZERO);
     }
 
-    /// Returns the bytes delivered in all windows.
+    /// Returns the number of bytes delivered in all windows.
     pub(crate) fn bytes(&self) -> u64 {
         let bytes = self.windows.iter().map(|window| u64::from(window.bytes));
         bytes.sum()
     }
 
-    /// Returns the number of the first window, and all windows, at this width: the current one, or a larger one by a
-    /// power of two.
+    /// Returns the number of the first window and all windows at `width`, which is the current width times a power of
+    /// two.
     pub(crate) fn at_width(&self, width: Duration) -> (u64, Vec<Window>) {
         let times = (width.as_nanos() / self.width().as_nanos().max(1)).max(1);
         let windows = joined(self.first, &self.windows, times);
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(long.width(), Duration::from_millis(40));
         assert!(long.windows.len() <= WINDOWS_MAX);
         let (first, windows) = short.at_width(long.width());
-        // 10 s is window 250; all deliveries but the first 31 count.
+        // The time 10 s is in window 250, and the first 31 deliveries do not count.
         assert_eq!(first, 250);
         assert_eq!(windows.len(), 25);
         assert_eq!(windows[3].bytes, 4000);

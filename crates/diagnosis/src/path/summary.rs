@@ -16,19 +16,19 @@ use crate::analyse::budget::{Filling, PathFacts};
 use crate::read::vantage::Place;
 use crate::told::Told;
 
-/// Spread of the queueing delays at overflows, as a share of their median, above which the queue drops early instead of
-/// when it is full (ours).
+/// Spread of the queueing delays at overflows, as a fraction of their median, above which the queue drops packets early
+/// instead of when it is full (our choice).
 const EARLY: f64 = 0.35;
 
-/// Ratio of the queue to the maximum flight size, above which the queue contains cross traffic (ours: the flight size
-/// is known to within a few packets).
+/// Ratio of the queue to the maximum flight size above which the queue contains cross traffic (our choice: the flight
+/// size is known to within a few packets).
 const OURS: f64 = 1.25;
 
-/// Mean remaining transmission time of the packet on the link when another finds the queue full, in packet times (ours:
-/// half of it has been transmitted).
+/// Mean remaining transmission time, in packet times, of the packet on the link when another packet finds the queue
+/// full (our choice: half of the packet has been transmitted).
 const HALF_A_PACKET: f64 = 0.5;
 
-/// Reason why a policer hides the rate, and the capture that would show it.
+/// Reason for an unknown rate that a policer may hide, and the capture that would show it.
 const PERHAPS_POLICED: &str = "losses look like those of a policer, and several rates explain them";
 const LONGER: &str = "a capture of a longer transfer";
 
@@ -42,17 +42,17 @@ pub struct Path {
     pub least_rtt: Told<Duration>,
     /// Distribution of round-trip times; `None` without samples.
     pub round_trips: Option<Spread>,
-    /// Rate of the bottleneck in bit/s, IP and TCP headers included: that of the policer if there is one.
+    /// Rate of the bottleneck in bit/s, including IP and TCP headers. If there is a policer, it is the policer's rate.
     pub rate: Told<f64>,
     /// Steadiness of the rate.
     pub steadiness: Steadiness,
     /// Presence of cross traffic in the bottleneck's queue.
     pub company: Company,
-    /// Share of the stretches without a pause in which packets came out unevenly, as with cross traffic.
+    /// Fraction of the stretches without a pause in which packets arrived unevenly, as with cross traffic.
     pub uneven: f64,
-    /// Share of the packets that waited longer than this flow's own packets in the queue explain.
+    /// Fraction of the packets that waited longer than this flow's own packets in the queue explain.
     pub foreign: f64,
-    /// Share of the time with outstanding data in which the bottleneck did not pause.
+    /// Fraction of the time with outstanding data in which the bottleneck did not pause.
     pub full: f64,
     /// Number of deliveries with a known delay, on which `full` is based.
     pub timed: u64,
@@ -62,13 +62,13 @@ pub struct Path {
     pub losses: u64,
     /// Number of transmissions of segments.
     pub transmissions: u64,
-    /// Share of the transmissions that were lost.
+    /// Fraction of the transmissions that were lost.
     pub loss: Told<f64>,
-    /// Share of the transmissions that were lost for other reasons than a full queue.
+    /// Fraction of the transmissions that were lost for other reasons than a full queue.
     pub random_loss: Told<f64>,
-    /// Share of the losses that a full queue caused, according to the delays next to them.
+    /// Fraction of the losses that a full queue caused, according to the delays near the losses.
     pub queue_share: Told<f64>,
-    /// Bursts of the losses that no full queue caused.
+    /// Bursts of the losses that were not caused by a full queue.
     pub bursts: Bursts,
     /// Votes of the loss differentiations about the loss events.
     pub votes: Vec<Vote>,
@@ -78,45 +78,46 @@ pub struct Path {
     pub acks: Acknowledging,
     /// Policer, if the losses show one.
     pub policer: Option<Policer>,
-    /// Mahimahi trace of the path over time, if its rate varies and it was full most of the time.
+    /// Mahimahi trace of the path over time; `None` if the rate is constant, or unknown for much of the time.
     pub trace: Option<String>,
-    /// Bytes of a full segment.
+    /// Size of a full segment in bytes.
     pub smss: u64,
-    /// Header bytes of a data packet.
+    /// Header length of a data packet in bytes.
     pub headers: u64,
-    /// Course of the transfer.
+    /// Facts about the transfer.
     pub transfer: Transfer,
 }
 
 /// Size of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Room {
-    /// Size in bytes, headers included.
+    /// Size in bytes, including headers.
     pub bytes: f64,
     /// Size in full packets.
     pub packets: f64,
 }
 
-/// Course of a transfer.
+/// Facts about a transfer.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Transfer {
-    /// Acknowledged bytes.
+    /// Number of acknowledged bytes.
     pub bytes: u64,
     /// Time from the first segment to the last ACK of new data.
     pub duration: Duration,
-    /// Expiries of the retransmission timer.
+    /// Number of expiries of the retransmission timer.
     pub timeouts: u64,
     /// Number of retransmitted segments.
     pub retransmissions: u64,
-    /// 95 % quantile of the granted receive windows in bytes, to within 0.4 %; `None` if the window scale is unknown.
+    /// 95 % quantile of the granted receive windows in bytes, with an error of at most 0.4 %; `None` if the window
+    /// scale is unknown.
     pub receive_window: Option<u64>,
     /// Writes of the application, as far as pauses show them.
     pub writes: Vec<Write>,
 }
 
 impl Transfer {
-    /// Returns the acknowledged payload in bit/s.
+    /// Returns the rate of acknowledged payload in bit/s.
     #[must_use]
     pub fn goodput(&self) -> f64 {
         let seconds = self.duration.as_secs_f64();
@@ -128,19 +129,19 @@ impl Transfer {
     }
 }
 
-/// Number of deliveries with known delays that suffices to show whether any of them waited for earlier ones at a
-/// bottleneck (ours).
+/// Minimum number of deliveries with known delays to conclude that none of them waited for earlier ones at a bottleneck
+/// (our choice).
 const MANY: u64 = 32;
 
 /// Quantile of the granted windows: a receiver grants its largest windows only at times, such as before it has buffered
-/// anything (ours).
+/// any data (our choice).
 const GRANTED: f64 = 0.95;
 
-/// Wire size of a segment of the handshake in bytes: headers, and 20 bytes of options in most cases.
+/// Size of a handshake segment on the wire in bytes: headers, and 20 bytes of options in most cases.
 const SHORT: u64 = 60;
 
-/// Converts a round-trip time for which the path to the sender was measured with short segments into that of segments
-/// with a wire size of `full` bytes, which take `packet` at the bottleneck, or at most `slowest`.
+/// Converts a round-trip time for which the path to the sender was measured with short segments to that of segments
+/// with a size of `full` bytes on the wire. The bottleneck takes `packet` for such a segment, and at most `slowest`.
 fn longer(
     told: Told<Duration>,
     (packet, slowest): (Duration, Duration),
@@ -149,7 +150,8 @@ fn longer(
     let part = full.saturating_sub(SHORT) as f64 / full.max(1) as f64;
     let beyond = |packet: Duration| Duration::from_secs_f64(packet.as_secs_f64() * part);
     let slowest = slowest.max(packet);
-    // A mere bound of the rate may be that of the application, so the additional time of a full segment is unknown.
+    // If only a bound of the rate is known, it may be the rate of the application, so the additional time of a full
+    // segment is unknown.
     match told {
         Told::Between { value, low, high } => Told::Between {
             value: value + beyond(packet),
@@ -160,7 +162,7 @@ fn longer(
     }
 }
 
-/// Returns the rate of the bottleneck: that of a policer, or `link`, that of the link.
+/// Returns the rate of the bottleneck: that of the policer if there is one, or else that of the link, `link`.
 const fn limiting(link: Told<f64>, found: Option<Found>) -> Told<f64> {
     match found {
         Some(Found::One(policer)) => policer.rate,
@@ -182,7 +184,7 @@ impl Survey {
         let full_packet = (self.smss + self.headers) as f64;
         let packet = rate.value().map(|rate| full_packet * 8.0 / rate);
         let packet = packet.map_or(Duration::ZERO, Duration::from_secs_f64);
-        // An unknown rate is at least its bound.
+        // If the rate is unknown, it is at least its bound.
         let slowest = rate.at_least().map(|rate| full_packet * 8.0 / rate);
         let slowest = slowest.map_or(packet, Duration::from_secs_f64);
         let base = match self.place {
@@ -199,7 +201,7 @@ impl Survey {
         };
         let bursts = self.losses.bursts(&random);
         let clumping = match policer {
-            // A policer's losses come in bursts, too.
+            // The losses at a policer come in bursts, too.
             Some(_) => self.losses.bursts(&|_| true).clumping(),
             None => bursts.clumping(),
         };
@@ -250,11 +252,11 @@ impl Survey {
         }
     }
 
-    /// Returns the minimum round-trip time: at most the mean of the samples, and at most the time of the handshake plus
-    /// that of a full packet.
+    /// Returns the minimum round-trip time. It is limited by the mean of the samples, and by the time of the handshake
+    /// plus the time of a full packet at the bottleneck.
     fn least_rtt(&self, packet: Duration, slowest: Duration) -> Told<Duration> {
         let told = self.least_of_samples(packet, slowest);
-        // At the receiver the samples are delays beyond the minimum.
+        // At the receiver, the samples are delays in excess of the minimum.
         let mean = self.trips.mean().filter(|_| self.place != Place::Receiver);
         let handshake = self.handshake.map(|short| short + slowest.max(packet));
         let bounds = [mean, handshake];
@@ -276,7 +278,7 @@ impl Survey {
             Distance::Known => self.trips.told(packet, slowest),
             Distance::KnownOfShort(handshake) => {
                 let told = self.trips.told(packet, slowest);
-                // If data that follows ACKs showed the distance instead, it is already that of full segments.
+                // If the distance was measured with data that follows ACKs, it is already that of full segments.
                 let short = handshake + slowest.max(packet) / 2;
                 match told.value() {
                     Some(value) if value < short => {
@@ -292,7 +294,7 @@ impl Survey {
         }
     }
 
-    /// Returns the share of the losses that the queue caused.
+    /// Returns the fraction of the losses that the queue caused.
     fn queue_share(&self, kinds: &Kinds, clumping: f64, policed: bool) -> Told<f64> {
         let cannot = |why, remedy| Told::CannotBeTold { why, remedy };
         if self.losses.count() == 0 {
@@ -320,7 +322,7 @@ impl Survey {
         Told::Between { value, low, high }
     }
 
-    /// Returns the share of the transmissions that were lost for other reasons than the queue.
+    /// Returns the fraction of the transmissions that were lost for other reasons than the queue.
     fn random_loss(&self, queue_share: &Told<f64>, clumping: f64, policed: bool) -> Told<f64> {
         if policed {
             return self.losses.rate((0.0, (0.0, 0.0)), clumping);
@@ -337,7 +339,7 @@ impl Survey {
         }
     }
 
-    /// Returns the maximum flight size as bytes on the wire.
+    /// Returns the maximum flight size in bytes on the wire.
     const fn flight_max(&self) -> u64 {
         let payload = self.transfer.flight_max;
         self.wire(payload, payload.div_ceil(self.smss))
@@ -360,7 +362,7 @@ impl Survey {
         }
     }
 
-    /// Returns the votes about each loss event, and the cause according to the queue.
+    /// Returns the votes about each loss event, and the cause that the queue shows.
     fn judged(&self, kinds: &Kinds, base: Duration) -> Vec<(u32, Option<LossCause>)> {
         let judged = self.losses.kept().iter().filter_map(|lost| {
             let evidence =
@@ -397,7 +399,8 @@ impl Survey {
     fn policer(&self, base: Duration, link: Told<f64>) -> Option<Found> {
         let full_packet = (self.smss + self.headers) as f64;
         let found = policer::find(self.losses.kept(), &self.course, base, full_packet, link)?;
-        // On a variable link, the link's own losses vary with its rate.
+        // On a link with a variable rate, the link's own losses may look like those of a policer, because they vary
+        // with the rate.
         if self.rates.spread() == Spreading::Narrow {
             return Some(found);
         }
@@ -418,7 +421,7 @@ impl Survey {
             return cannot("the rate varies, and with it the delay of a full queue");
         }
         if kinds.overflow == Overflow::NotSeen {
-            // A delay longer than all outstanding data explains has another cause.
+            // If a delay is longer than all outstanding data explains, it has another cause.
             let bytes = kinds.sure.as_secs_f64() * rate / 8.0;
             let bytes = bytes.min(self.flight_max() as f64);
             return Told::AtLeast {
@@ -471,7 +474,7 @@ impl Survey {
     }
 }
 
-/// Returns `share`, limited to 0..=1.
+/// Returns `share`, limited to 0..=1; 0 if it is not a number.
 fn share(share: f64) -> f64 {
     if share.is_nan() {
         0.0
@@ -481,13 +484,13 @@ fn share(share: f64) -> f64 {
 }
 
 impl Path {
-    /// Returns `true` if the losses that no full queue caused come in bursts.
+    /// `true` if the losses that were not caused by a full queue come in bursts.
     #[must_use]
     pub fn has_bursts(&self) -> bool {
         self.bursts.clustering == Clustering::Bursts
     }
 
-    /// Returns `true` if the rate varies and is known over time ([`Path::trace`]).
+    /// `true` if the rate varies and is known over time ([`Path::trace`]).
     #[must_use]
     pub fn varies(&self) -> bool {
         self.steadiness == Steadiness::LinkVaries && self.trace.is_some()

@@ -1,4 +1,4 @@
-//! Simulated transfers over known paths, captured at either end, and the estimates of the survey.
+//! Estimates of the survey for simulated transfers over known paths, captured at either end.
 
 mod repairs;
 
@@ -186,7 +186,7 @@ fn at_receiver(experiment: &str, seed: u64, round_trip: Duration) -> Path {
     bench.survey.path()
 }
 
-/// Returns the numbers of lost and of sent segments in the simulation.
+/// Returns the number of lost segments and the number of sent segments in the simulation.
 fn truly_lost(experiment: &str, seed: u64) -> (u64, u64) {
     let trace = trace(experiment, seed);
     let lost = |event: &&Event| matches!(event.what, What::DataDropped { .. });
@@ -287,7 +287,7 @@ fn a_sender_that_does_not_fill_the_path_shows_a_bound() {
     let text = experiment("rack/cubic", "", "[receiver]\nbuffer = \"12kB\"");
     let path = at_sender(&text, 1);
     assert_eq!(path.rate.value(), None, "{path:?}");
-    // 12 kB per 41 ms.
+    // The rate is 12 kB per 41 ms.
     let bound = path.rate.at_least().unwrap();
     assert!((1.5e6..3.5e6).contains(&bound), "{bound}");
     assert_eq!(path.room.value(), None);
@@ -429,7 +429,7 @@ fn writes_are_recovered() {
     assert_eq!(writes::rhythm(&path.transfer.writes), writes::Rhythm::Clock);
 }
 
-/// Path of the sweep and its true parameters.
+/// Path of the sweep, with its true parameters.
 struct Known {
     text: String,
     name: String,
@@ -439,7 +439,7 @@ struct Known {
     loss: f64,
 }
 
-/// Returns paths of many kinds, each with a sender.
+/// Returns paths with different parameters, each with a sender.
 fn known_paths() -> Vec<Known> {
     let mut known = Vec::new();
     for rate in [1.0, 5.0, 20.0, 80.0] {
@@ -471,7 +471,7 @@ fn known_paths() -> Vec<Known> {
     known
 }
 
-/// Counts the estimates of the sweep that are within the promised bounds, by quantity.
+/// Checks that the estimates of the sweep are within the specified bounds, for each quantity.
 #[test]
 #[ignore = "takes minutes: a hundred transfers"]
 fn estimates_of_many_paths_are_correct() {

@@ -1,4 +1,5 @@
-//! Votes: the cause that each loss differentiation of the catalog would have named for the losses.
+//! Votes of the loss differentiations: the cause that each differentiation of the catalog would have given for the
+//! losses.
 
 use dupack_algorithms::catalog::{Catalog, Context, Dialect};
 use dupack_tcp::differentiation::Differentiation;
@@ -8,7 +9,7 @@ use dupack_tcp::scoreboard::Segment;
 use dupack_tcp::time::Instant;
 use dupack_tcp::window::Window;
 
-/// Differentiations that judge nothing: they always give the same answer, or are told the truth.
+/// Differentiations that do not judge: they always give the same answer, or they are told the true cause.
 const NO_JUDGES: [&str; 3] = ["none", "always", "oracle"];
 
 /// Maximum number of differentiations: each has one bit in the record of a loss.
@@ -18,7 +19,7 @@ const MOST: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct Judges {
     judges: Vec<Judge>,
-    /// Time of the last reduction of the window: at a loss event or a timeout.
+    /// Time of the last reduction of the window, by a loss event or a timeout.
     reduced_at: Option<Instant>,
 }
 
@@ -31,13 +32,13 @@ struct Judge {
 /// Votes of a loss differentiation about the loss events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vote {
-    /// Name in the catalog.
+    /// Name of the differentiation in the catalog.
     pub name: String,
-    /// Loss events that it attributes to congestion.
+    /// Number of loss events that this differentiation attributes to congestion.
     pub congestion: u64,
-    /// Loss events that it attributes to the link.
+    /// Number of loss events that this differentiation attributes to the link.
     pub wireless: u64,
-    /// Loss events for which the evidence of the queue agrees.
+    /// Number of loss events for which this differentiation agrees with the evidence from the queue.
     pub agrees: u64,
 }
 
@@ -61,7 +62,7 @@ impl Judges {
 
     /// Passes an ACK to the differentiations.
     pub(super) fn on_ack(&mut self, facts: &AckFacts<'_>, view: &View<'_>) {
-        // The window is unknown: the flight size stands for it.
+        // The window is unknown, so the flight size is used instead.
         let mut view = *view;
         view.window = Window {
             cwnd: view.flight_size() as f64,
@@ -73,7 +74,7 @@ impl Judges {
     }
 
     /// Judges a loss event that was detected without a timeout and began with `segment`. Returns one bit per
-    /// differentiation, set if it attributes the loss to the link.
+    /// differentiation, which is set if the differentiation attributes the loss to the link.
     pub(super) fn judge(&mut self, view: &View<'_>, segment: Segment) -> u32 {
         let mut loss = LossFacts::seen(view, segment, SEEN_AGAIN);
         loss.reduced_at = self.reduced_at;
@@ -87,12 +88,12 @@ impl Judges {
         votes
     }
 
-    /// Registers an expiry of the retransmission timer.
+    /// Records an expiry of the retransmission timer.
     pub(super) fn timed_out(&mut self, now: Instant) {
         self.reduced_at = Some(now);
     }
 
-    /// Counts `votes`, each with the cause according to the queue, if it is known.
+    /// Counts `votes`. Each vote comes with the cause that the queue shows, if it is known.
     pub(super) fn count(&self, votes: &[(u32, Option<LossCause>)]) -> Vec<Vote> {
         let counted = self.judges.iter().enumerate().map(|(n, judge)| {
             let mut vote = Vote {

@@ -1,17 +1,17 @@
 //! Times at which the application wrote, as far as the pauses of the sender show them.
 //!
-//! A sender that has nothing outstanding and an open window, and sends nothing, has nothing to send: the data that it
-//! sends next was written at that time. Writes during earlier data in flight are not visible.
+//! If a sender has no outstanding data and an open window, and sends nothing, it has no data to send. The data that it
+//! sends next was written at the time of departure. Writes while earlier data is in flight are not visible.
 //!
-//! If the other endpoint sent data when nothing was outstanding, the data sent next is the response, however soon it
-//! comes.
+//! If the other endpoint sent data when nothing was outstanding, the data sent next is the response, regardless of how
+//! soon it follows.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Minimum length of a pause: shorter ones are caused by the machine (ours).
+/// Minimum length of a pause (our choice): shorter ones are caused by the host.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
-/// Maximum number of writes that are kept (ours); later ones are added to the last.
+/// Maximum number of writes stored (our choice). Later writes are added to the last one.
 const WRITES: usize = 4096;
 
 /// Write of the application.
@@ -19,33 +19,33 @@ const WRITES: usize = 4096;
 pub struct Write {
     /// Time since the first write.
     pub at: Duration,
-    /// Time for which all earlier data had been acknowledged.
+    /// Time since all earlier data had been acknowledged.
     pub after: Duration,
     /// Size in bytes.
     pub bytes: u64,
     /// Event that preceded the write.
     pub cause: WriteCause,
-    /// For a response to a request: the time from its first segment to the arrival of its last byte, as in the table of
-    /// requests, without the delay of its ACK.
+    /// Response time, for a response to a request: the time from the first segment of the response to the arrival of
+    /// its last byte, as in the table of requests, without the delay of the ACK.
     pub answered_in: Option<Duration>,
 }
 
 /// Event that preceded a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteCause {
-    /// A pause.
+    /// A pause of the sender.
     Pause,
-    /// Data from the other endpoint, to which the write responds.
+    /// Data from the other endpoint, to which the write is the response.
     Request,
 }
 
 /// Trigger of the application's writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rhythm {
-    /// The clock, regardless of arrivals.
+    /// The writes follow a clock, regardless of arrivals.
     Clock,
-    /// Arrivals: the writes come a certain time after everything before was acknowledged, as a response follows a
-    /// request.
+    /// The writes follow arrivals: each write is made a certain time after all earlier data was acknowledged, as a
+    /// response follows a request.
     Answers,
 }
 
@@ -54,20 +54,20 @@ pub enum Rhythm {
 pub(super) struct Writes {
     writes: Vec<Write>,
     begin: Option<Instant>,
-    /// Time since which nothing is outstanding.
+    /// Time since which no data has been outstanding.
     idle_since: Option<Instant>,
-    /// The same for the receiver: the time at which an ACK would have come that is not held until the next request
-    /// leaves.
+    /// Time since which the receiver has had all data, as far as an ACK shows it that is not delayed until the next
+    /// request leaves.
     arrived: Option<Instant>,
-    /// Time of the last departure, new data or not.
+    /// Time of the last departure, regardless of whether it carried new data.
     left: Option<Instant>,
-    /// `true` if the other endpoint has sent data since then.
+    /// `true` if the other endpoint has sent data since all data was acknowledged.
     asked: bool,
     end: u64,
 }
 
 impl Writes {
-    /// Registers the departure of bytes up to `end`.
+    /// Records the departure of bytes up to `end`.
     pub(super) fn departed(&mut self, at: Instant, end: u64) {
         self.left = Some(at);
         let bytes = end.saturating_sub(self.end);
@@ -98,27 +98,28 @@ impl Writes {
         }
     }
 
-    /// Registers that everything was acknowledged at `at`, with an open window. `least` is the minimum round-trip time,
-    /// if it is known.
+    /// Records that everything was acknowledged at `at`, with an open window. `least` is the minimum round-trip time;
+    /// `None` if unknown.
     pub(super) fn idle(&mut self, at: Instant, least: Option<Duration>) {
         self.idle_since.get_or_insert(at);
         let soonest = self.left.zip(least).map(|(left, least)| left + least);
         self.arrived.get_or_insert(soonest.unwrap_or(at).min(at));
     }
 
-    /// Registers the end of a response of `bytes` bytes that left from `from` on and arrived completely at `over`.
+    /// Records the end of a response of `bytes` bytes that was sent from `from` on and had arrived completely at
+    /// `over`.
     pub(super) fn answered(&mut self, bytes: u64, from: Instant, over: Instant) {
         let Some(begin) = self.begin else { return };
         let at = from.since(begin);
-        // The next response may have begun.
+        // The next response may have begun, so the last two writes are searched.
         let mut latest = self.writes.iter_mut().rev().take(2);
-        // A larger write consists of several responses.
+        // A write with more bytes consists of several responses.
         if let Some(write) = latest.find(|write| write.at == at && write.bytes <= bytes) {
             write.answered_in = Some(over.since(from));
         }
     }
 
-    /// Registers data from the other endpoint when everything was acknowledged.
+    /// Records data from the other endpoint that arrived when everything was acknowledged.
     pub(super) fn asked(&mut self) {
         self.asked = true;
     }
@@ -128,11 +129,11 @@ impl Writes {
     }
 }
 
-/// Returns the trigger of these writes: [`Rhythm::Answers`] if most of them follow a request; otherwise the more
-/// regular of the two; [`Rhythm::Answers`] if there are too few writes.
+/// Returns the trigger of these writes: [`Rhythm::Answers`] if most of them follow a request or if there are too few
+/// writes; otherwise, the trigger with the more regular intervals.
 #[must_use]
 pub fn rhythm(writes: &[Write]) -> Rhythm {
-    /// Minimum number of intervals that show a regularity (ours).
+    /// Minimum number of intervals to determine their regularity (our choice).
     const PAUSES_MIN: usize = 4;
     if are_answers(writes) {
         return Rhythm::Answers;
@@ -148,7 +149,7 @@ pub fn rhythm(writes: &[Write]) -> Rhythm {
     }
 }
 
-/// Returns `true` if most of these writes respond to a request.
+/// `true` if most of these writes are responses to a request.
 #[must_use]
 pub fn are_answers(writes: &[Write]) -> bool {
     let later = writes.iter().skip(1);
@@ -163,7 +164,7 @@ fn interval(pair: &[Write]) -> Option<f64> {
     }
 }
 
-/// Returns the interquartile range of `values` as a share of their median: outliers do not count.
+/// Returns the interquartile range of `values` as a fraction of their median. It is not affected by outliers.
 fn variation(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -187,7 +188,7 @@ mod tests {
         writes.departed(at(10), 1000);
         writes.departed(at(11), 2000);
         writes.idle(at(50), None);
-        // Back to back: a delay of the machine, not a pause.
+        // The next segment follows at once: this is a delay of the host and not a pause.
         writes.departed(at(52), 3000);
         writes.idle(at(90), None);
         writes.departed(at(200), 5000);
@@ -214,12 +215,12 @@ mod tests {
         assert_eq!(kept.len(), 2);
         assert_eq!((kept[1].after, kept[1].bytes), (ms(1), 2000));
         assert_eq!(kept[1].cause, WriteCause::Request);
-        // The ACK waited for the next request, which the client sent after a pause.
+        // The ACK was delayed until the next request, which the client sent after a pause.
         writes.idle(at(130), Some(ms(30)));
         writes.asked();
         writes.departed(at(132), 4000);
         assert_eq!(writes.kept()[2].after, ms(50));
-        // Requests at regular times still have responses.
+        // Writes that follow requests count as responses even if the requests come at regular intervals.
         let write = |n: u64| Write {
             at: ms(n * 1000),
             after: ms(100 + 37 * (n % 3)),
@@ -239,13 +240,13 @@ mod tests {
         writes.idle(at(50), None);
         writes.asked();
         writes.departed(at(500), 2000);
-        // The first response ends when the second begins; its ACK was delayed.
+        // The first response ends when the second one begins, because its ACK was delayed.
         writes.answered(1000, at(10), at(11));
         // A response without a write has no effect.
         writes.answered(1000, at(12), at(400));
         let answered = |n: usize| writes.kept()[n].answered_in;
         assert_eq!((answered(0), answered(1)), (Some(ms(1)), None));
-        // Two responses that appear as one write match neither.
+        // Two responses that appear as a single write match no write.
         writes.idle(at(540), None);
         writes.departed(at(542), 3000);
         writes.answered(1000, at(500), at(501));

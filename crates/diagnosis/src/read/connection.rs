@@ -1,4 +1,4 @@
-//! State of one connection: two data streams, and facts about both endpoints.
+//! State of one connection: two data streams and facts about both endpoints.
 
 use std::net::SocketAddr;
 
@@ -21,21 +21,22 @@ use crate::read::turns::{Spent, Turn, Turns};
 use crate::read::vantage::{Place, Vantage};
 use crate::read::ways::{News, Ways};
 
-/// Most packets held back at the beginning of a connection whose SYN the capture lacks (ours). Packets are held back
-/// until the capture point is known, but no longer than [`HELD_FOR_MAX`] (ours: a few round trips of most paths).
+/// Maximum number of packets held back at the beginning of a connection whose SYN is missing from the capture (our
+/// choice). Packets are held back until the capture point is known, but not for longer than [`HELD_FOR_MAX`] (our
+/// choice: a few round trips of most paths).
 const HELD_PACKETS_MAX: usize = 64;
 const HELD_FOR_MAX: Duration = Duration::from_secs(1);
-/// Answers of each endpoint after which the capture point counts as known (ours: delayed ACKs make single answers
-/// late).
+/// Number of answers of each endpoint after which the capture point counts as known (our choice: delayed ACKs make
+/// single answers late).
 const ANSWERS_WANTED: u32 = 4;
 
-/// Maximum distance in bytes from the last ACK to the first captured data (ours). This much data may be outstanding
-/// when the capture begins.
+/// Maximum distance in bytes from the last ACK to the first captured data (our choice). This much data may be
+/// outstanding when the capture begins.
 const OUTSTANDING_MAX: u32 = 1 << 24;
 
-/// Quiet period after which a SYN with another sequence number starts a new connection, even if the old one is not
-/// closed: the capture missed its end. No host sends such a SYN in the middle of a connection; one that comes sooner is
-/// spoofed (RFC 5961 §4).
+/// Time without packets after which a SYN with another sequence number starts a new connection even if the old one is
+/// not closed, because the capture has missed the end of the old one. No host sends such a SYN in the middle of a
+/// connection; a SYN that arrives sooner is spoofed (RFC 5961 §4).
 const SILENT_FOR: Duration = Duration::from_secs(1);
 
 /// Relation of a packet to the connection between its addresses.
@@ -47,12 +48,12 @@ pub(crate) enum Belongs {
     ToAnother,
 }
 
-/// Last ACK of one endpoint, before a stream exists that keeps it.
+/// Last ACK of one endpoint, stored until a stream exists that stores it.
 #[derive(Clone, Copy, Debug)]
 struct LastAck {
     ack: SeqNumber,
     window: u16,
-    /// `true` if a SYN carried the ACK: its window is not scaled.
+    /// `true` if the ACK was in a SYN, so that its window is not scaled.
     is_syn: bool,
 }
 
@@ -67,7 +68,7 @@ pub struct Connection<F> {
     scales: Both<Option<u8>>,
     endings: Endings,
     silences: Silences,
-    /// SYNs with data (TCP Fast Open, RFC 7413), until an answer shows whether the data was accepted.
+    /// SYNs with data (TCP Fast Open, RFC 7413), stored until an answer shows whether the data was accepted.
     syn_data: Both<Option<Box<Packet>>>,
     first_at: Instant,
     last_at: Instant,
@@ -76,9 +77,9 @@ pub struct Connection<F> {
     copies: Both<Copies>,
     last_acks: Both<Option<LastAck>>,
     streams: Both<Option<Box<Stream<F>>>>,
-    /// Requests and responses, from the first data on.
+    /// Requests and responses; `None` before the first data.
     turns: Option<Box<Turns>>,
-    /// First packets, held back until the capture point is known.
+    /// First packets, held back until the capture point is known; `None` afterwards.
     held: Option<Vec<Packet>>,
 }
 
@@ -113,7 +114,7 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// Returns the connection number: connections are numbered from 1 in the order of their first packets.
+    /// Returns the connection number. Connections are numbered from 1 in the order of their first packets.
     pub const fn number(&self) -> u64 {
         self.number
     }
@@ -123,7 +124,7 @@ impl<F: Follower> Connection<F> {
         self.first_packet
     }
 
-    /// Changes the connection number. Followers of its streams are not notified.
+    /// Changes the connection number. The followers of the connection's streams are not notified.
     pub(crate) fn renumber(&mut self, number: u64) {
         self.number = number;
         for side in Side::BOTH {
@@ -149,7 +150,7 @@ impl<F: Follower> Connection<F> {
         self.endings.ending()
     }
 
-    /// Returns the endpoint that stopped sending, if there is one and it did not reset the connection.
+    /// Returns the endpoint that stopped sending; `None` if there is none, or if this endpoint reset the connection.
     pub fn silence(&self) -> Option<Silence> {
         let reset = self.ending().reset.map(|reset| reset.side);
         self.silences
@@ -167,7 +168,7 @@ impl<F: Follower> Connection<F> {
         self.last_at
     }
 
-    /// Returns the capture point, relative to the data that `sender` sends.
+    /// Returns the capture point relative to `sender`, the endpoint that sends the data.
     pub fn vantage(&self, sender: Side) -> Vantage {
         self.ways.vantage(sender)
     }
@@ -177,7 +178,7 @@ impl<F: Follower> Connection<F> {
         self.counts.of(side)
     }
 
-    /// Returns the data stream of `sender`, if it sent data.
+    /// Returns the data stream of `sender`; `None` if it sent no data.
     pub fn stream(&self, sender: Side) -> Option<&Stream<F>> {
         self.streams.of(sender).as_deref()
     }
@@ -192,7 +193,7 @@ impl<F: Follower> Connection<F> {
         self.streams.opener.is_some() || self.streams.answerer.is_some()
     }
 
-    /// Returns the approximate memory in bytes that grows with the number of packets.
+    /// Returns the approximate memory, in bytes, that grows with the number of packets.
     pub(crate) fn memory(&self) -> usize {
         let held = self.held.as_ref().map_or(0, Vec::capacity);
         let of = |stream: &Option<Box<Stream<F>>>| {
@@ -203,7 +204,7 @@ impl<F: Follower> Connection<F> {
         held * size_of::<Packet>() + of(&self.streams.opener) + of(&self.streams.answerer)
     }
 
-    /// Decides whether a packet between these addresses belongs to this connection.
+    /// Returns the relation of a packet between these addresses to this connection.
     pub(crate) fn belongs(&self, packet: &Packet) -> Belongs {
         let side = self.side(packet);
         let lost = self.streams.of(side).as_ref().is_some_and(|s| s.is_lost());
@@ -257,7 +258,7 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// Counts a packet, and reads everything in it that does not concern a stream. Returns `false` if the packet is a
+    /// Counts a packet, and processes everything in it that is not part of a stream. Returns `false` if the packet is a
     /// copy of an earlier one.
     fn enter(&mut self, side: Side, packet: &Packet, onlooker: &mut dyn Onlooker) -> bool {
         if self.copies.of_mut(side).is_copy(packet) {
@@ -303,7 +304,7 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// Processes all packets that are held back.
+    /// Processes all packets that were held back.
     fn release(&mut self, onlooker: &mut dyn Onlooker) {
         let Some(mut held) = self.held.take() else {
             return;
@@ -322,8 +323,8 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// Opens a stream whose SYN the capture lacks. It starts with the lowest byte that the first packets send or
-    /// acknowledge.
+    /// Opens a stream whose SYN is missing from the capture. The stream starts with the lowest byte that the first
+    /// packets send or acknowledge.
     fn begin_in_the_middle(&mut self, sender: Side, held: &[Packet], onlooker: &mut dyn Onlooker) {
         let of = |side: Side| {
             let source = *self.addresses.of(side);
@@ -359,8 +360,8 @@ impl<F: Follower> Connection<F> {
         self.open(sender, beginning.at, (first, size, sack), onlooker);
     }
 
-    /// Passes a packet to both streams. The data of a SYN waits for the answer. If the server does not accept the data,
-    /// it is not part of the stream: the client sends it again as new data (RFC 7413 §4.1.2).
+    /// Passes a packet to both streams. The data of a SYN is stored until the answer. If the server does not accept the
+    /// data, it is not part of the stream, and the client sends it again as new data (RFC 7413 §4.1.2).
     fn feed(&mut self, side: Side, packet: &Packet, onlooker: &mut dyn Onlooker) {
         if packet.segment.is(Flags::SYN) && packet.segment.len > 0 {
             self.syn_data
@@ -405,7 +406,7 @@ impl<F: Follower> Connection<F> {
         self.turn(side, packet);
     }
 
-    /// Looks for the end of a turn, after both streams have processed the packet.
+    /// Processes the packet for the detection of turns, after both streams have processed it.
     fn turn(&mut self, side: Side, packet: &Packet) {
         if self.turns.is_none() {
             if !self.has_data() {
@@ -431,7 +432,7 @@ impl<F: Follower> Connection<F> {
         }
     }
 
-    /// Returns the endpoint that sends requests: the client, as far as the capture shows.
+    /// Returns the endpoint that sends requests: the client, as far as the capture shows it.
     fn asker(&self) -> Side {
         let syns = &self.handshake.syns;
         let Both { opener, answerer } = self.addresses;
@@ -457,7 +458,7 @@ impl<F: Follower> Connection<F> {
         self.open(sender, packet.at, (first, size, sack), onlooker);
     }
 
-    /// Opens a stream whose first packet was captured at `at`, which is earlier than now if it was held back.
+    /// Opens a stream whose first packet was captured at `at`. If the packet was held back, `at` is in the past.
     fn open(
         &mut self,
         sender: Side,

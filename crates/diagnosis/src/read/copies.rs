@@ -1,51 +1,53 @@
 //! Copies: packets that the capture contains more than once.
 //!
 //! A mirror port, an interface together with the bridge above it, or a router captured on both sides records the same
-//! packet twice. The headers are the same, except that the router has decremented the hop limit. Of two packets with
+//! packet twice. The headers are the same, except that the router has decremented the hop limit. If two packets have
 //! the same header, one is a copy of the other if at least one of these conditions holds:
 //!
-//! - They have the same IPv4 identification, where the host numbers its packets (RFC 6864 §2: retransmissions have
-//!   another).
-//! - They were captured on different interfaces or with different hop limits, closer together than any timeout.
-//! - They are SYNs, closer together than any timeout. If their identifications differ, a middlebox rewrites
+//! - They have the same IPv4 identification, and the host numbers its packets (RFC 6864 §2: retransmissions have
+//!   another identification).
+//! - They were captured on different interfaces or with different hop limits, within less time than any timeout.
+//! - They are SYNs, captured within less time than any timeout. If their identifications differ, a middlebox rewrites
 //!   identifications.
-//! - They carry data, and follow one another sooner than any sender retransmits.
-//! - Such copies were found before, and this packet comes about as soon as they did.
+//! - They carry data, and the time between them is shorter than any sender needs to retransmit.
+//! - Such copies were found before, and the delay of this packet is similar to that of earlier copies.
 //!
-//! Where only the last condition holds, each packet has exactly one copy: duplicate ACKs are identical, and of four
-//! identical ones two are copies.
+//! If only the last condition holds, each packet has exactly one copy. Duplicate ACKs are identical, so two of four
+//! identical ones are copies.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::packet::Packet;
 
-/// Table sizes in packets, at first and after copies were found (ours): space for a queue between two capture points.
+/// Table sizes in packets: initially, and after copies were found (our choice: enough for a queue between two capture
+/// points).
 const AT_FIRST: usize = WAYS;
 const ONCE_FOUND: usize = 128 * WAYS;
 
-/// Number of slots for packets without identification that share a hash. The packets in them are replaced in turn.
+/// Number of slots per hash for packets without identification. The packets in these slots are replaced in turn.
 const WAYS: usize = 16;
 
-/// Maximum delay of a copy with the same identification (ours): identifications repeat after 65,536 packets.
+/// Maximum delay of a copy with the same identification (our choice): identifications repeat after 65,536 packets.
 const WITHIN: Duration = Duration::from_millis(500);
 
-/// Maximum delay of a copy from another interface or hop (ours): half of the shortest timeout of common hosts (Linux:
-/// 200 ms).
+/// Maximum delay of a copy from another interface or hop (our choice): half of the shortest timeout of common hosts
+/// (Linux: 200 ms).
 const WITHIN_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Time within which no sender retransmits data (ours): the shortest round trips, within one machine, take about 20 µs,
-/// and three duplicate ACKs must return.
+/// Time within which no sender retransmits data (our choice): the shortest round-trip times, on one machine, are about
+/// 20 µs, and three duplicate ACKs must arrive first.
 const AT_ONCE: Duration = Duration::from_micros(30);
 
-/// Maximum ratio of a copy's delay to the delay of earlier copies (ours).
+/// Maximum ratio of a copy's delay to the delay of earlier copies (our choice).
 const LATER: u64 = 4;
 
-/// Number of immediate copies without another sign that establish a habit (ours).
+/// Number of immediate copies without other evidence after which later copies without evidence are recognised as well
+/// (our choice).
 const AT_ONCE_MIN: u32 = 3;
 
-/// Conditions under which packets held back for [`Copies::learn`] establish a habit: a minimum number of pairs, and for
-/// each single packet at least [`SINGLE_OF`] pairs (ours).
+/// Conditions under which the packets held back for [`Copies::learn`] show copies: a minimum number of pairs, and at
+/// least [`SINGLE_OF`] pairs for each single packet (our choice).
 const PAIRS_MIN: u32 = 3;
 const SINGLE_OF: u32 = 8;
 
@@ -53,7 +55,7 @@ const SINGLE_OF: u32 = 8;
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     at: Instant,
-    /// Digest of all fields that do not change along the path; 0 in an empty slot.
+    /// Digest of all fields that do not change along the path; 0 if the slot is empty.
     digest: u64,
     id: u16,
     interface: u32,
@@ -62,7 +64,7 @@ struct Seen {
     is_paired: bool,
 }
 
-/// Captured packets, by identification, or by digest where identifications are useless.
+/// Captured packets, stored by identification, or by digest if identifications are useless.
 #[derive(Clone, Debug)]
 struct Places {
     seen: Vec<Seen>,
@@ -78,7 +80,8 @@ impl Places {
         }
     }
 
-    /// Returns the slot of a packet: the one that its twin occupies, or the one that it will occupy.
+    /// Returns the slot of a packet. It is the slot with an identical packet, or the slot where the packet will be
+    /// stored.
     #[inline]
     fn of(&mut self, seen: &Seen, numbered: bool) -> Option<&mut Seen> {
         let place = if numbered {
@@ -110,19 +113,19 @@ impl Places {
 pub(crate) struct Copies {
     /// `None` before the first packet.
     places: Option<Box<Places>>,
-    /// `true` if two different packets had the same identification within a short time: identifications are useless
-    /// here.
+    /// `true` if two different packets had the same identification within a short time, so that identifications are
+    /// useless.
     is_id_useless: bool,
-    /// Delay of copies that have no other sign, if there are any.
+    /// Delay of copies without other evidence; `None` if there are no such copies.
     habit: Option<Duration>,
-    /// Number of copies recognized only because they came immediately.
+    /// Number of copies recognised only because they followed immediately.
     at_once: u32,
-    /// Last SYN.
+    /// Last SYN; `None` before the first one.
     syn: Option<Box<Seen>>,
 }
 
 impl Copies {
-    /// Returns `true` if a packet is a copy of an earlier one.
+    /// Returns `true` if `packet` is a copy of an earlier one.
     #[inline]
     pub(crate) fn is_copy(&mut self, packet: &Packet) -> bool {
         let seen = Seen::new(packet);
@@ -168,7 +171,7 @@ impl Copies {
         let is_copy = by_sign || by_time;
         if is_copy {
             slot.is_paired = true;
-            // A copy from elsewhere is certain; an immediate copy establishes a habit only together with others.
+            // A copy from another interface or hop is certain. Immediate copies count only if there are several.
             self.at_once += u32::from(!by_sign && age <= AT_ONCE);
             let habitual = by_sign || self.habit.is_some() || self.at_once >= AT_ONCE_MIN;
             self.found((!elsewhere && habitual).then_some(age));
@@ -178,8 +181,8 @@ impl Copies {
         is_copy
     }
 
-    /// Returns `true` if a SYN is a copy of the one before it with another identification, as a firewall that rewrites
-    /// identifications produces it. All identifications are useless then.
+    /// Returns `true` if a SYN is a copy of the previous one with another identification, as after a firewall that
+    /// rewrites identifications. In this case, all identifications are useless.
     fn is_syn_renumbered(&mut self, seen: Seen) -> bool {
         let before = self.syn.replace(Box::new(seen));
         let same = before.filter(|before| {
@@ -194,7 +197,8 @@ impl Copies {
         true
     }
 
-    /// Looks ahead: establishes a habit if nearly all of `packets`, the first of one direction, occur twice.
+    /// Processes the first packets of one direction in advance. If nearly all of them occur twice, later copies without
+    /// evidence are recognised as well.
     pub(crate) fn learn<'a>(&mut self, packets: impl Iterator<Item = &'a Packet>) {
         let mut open: Vec<Seen> = Vec::new();
         let (mut pairs, mut late, mut end) = (0, Duration::ZERO, Instant::ZERO);
@@ -214,7 +218,7 @@ impl Copies {
                 None => open.push(seen),
             }
         }
-        // The copies of the last packets may come later.
+        // The copies of the last packets may follow later.
         let alone = open.iter().filter(|seen| end.since(seen.at) > late);
         if pairs >= PAIRS_MIN && alone.count() as u32 * SINGLE_OF <= pairs {
             self.is_id_useless |= renumbered == pairs;
@@ -222,7 +226,7 @@ impl Copies {
         }
     }
 
-    /// Registers a copy. `late` is its delay if it has no other sign.
+    /// Records a copy. `late` is its delay if there is no other evidence.
     fn found(&mut self, late: Option<Duration>) {
         let room = self.places.as_ref().map_or(0, |places| places.seen.len());
         if room < ONCE_FOUND {
@@ -265,11 +269,11 @@ impl Seen {
     }
 }
 
-/// Returns a digest that differs for different packets. It need not resist attacks: a packet forged to look like a copy
-/// is only left out.
+/// Returns a digest that differs for different packets. It need not resist attacks, because a packet that is forged to
+/// look like a copy is only ignored.
 #[inline]
 fn digest(packet: &Packet) -> u64 {
-    /// 2⁶⁴ divided by the golden ratio, odd (Knuth, *The Art of Computer Programming*, §6.4).
+    /// 2⁶⁴ divided by the golden ratio, made odd (Knuth, *The Art of Computer Programming*, §6.4).
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let segment = &packet.segment;
     let pair = |high: u32, low: u32| (u64::from(high) << 32) | u64::from(low);
@@ -304,23 +308,23 @@ mod tests {
         let mut copies = Copies::default();
         assert!(!copies.is_copy(&data(0.0, 1).id(7)));
         assert!(!copies.is_copy(&data(0.1, 1001).id(8)));
-        // A copy that a router forwarded.
+        // This is a copy that a router forwarded.
         let mut routed = data(0.2, 1).id(7);
         routed.hop_limit -= 1;
         assert!(copies.is_copy(&routed));
         // A retransmission has another identification.
         assert!(!copies.is_copy(&data(0.3, 1).id(9)));
-        // A packet after the identifications have wrapped around.
+        // The identifications have wrapped around before this packet.
         assert!(!copies.is_copy(&data(900.0, 1).id(9)));
     }
 
-    /// Returns bursts of four data packets and two ACKs, each packet on two interfaces, 40 µs apart.
+    /// Returns bursts of four data packets and two ACKs. Each packet is captured on two interfaces, 40 µs apart.
     fn on_two_interfaces(second: impl Fn(Packet) -> Packet) -> Vec<Packet> {
         let mut packets = Vec::new();
         for round in 0..20_u32 {
             let start = f64::from(round) * 20.0;
             let burst = (0..4).map(|n| data(start + f64::from(n) * 0.005, (round * 4 + n) * 1000));
-            // Two identical duplicate ACKs.
+            // The burst ends with two identical duplicate ACKs.
             let acks = [1.0, 1.1].map(|at| from(Side::Opener, start + at, 7).ack(round));
             let burst: Vec<Packet> = burst.chain(acks).collect();
             for packet in &burst {
@@ -357,7 +361,7 @@ mod tests {
     #[test]
     fn a_syn_repeated_too_soon_for_a_timer_establishes_a_habit() {
         let plain = on_two_interfaces(|packet| packet);
-        // No sign shows that these are copies.
+        // There is no evidence that these packets are copies.
         assert_eq!(count(&plain, &mut Copies::default()), 0);
         let mut copies = Copies::default();
         let syn = from(Side::Opener, -1.0 + 1.0, 9).syn(1460);
@@ -370,7 +374,7 @@ mod tests {
             packet.at += Duration::from_millis(30);
         }
         assert_eq!(count(&later, &mut copies), 120);
-        // Data that repeats after a round trip is a retransmission.
+        // If data repeats after a round trip, it is a retransmission.
         let data = data(900.0, 1);
         assert!(!copies.is_copy(&data));
         let mut sent_again = data;
@@ -411,7 +415,7 @@ mod tests {
         let mut copies = Copies::default();
         copies.learn(plain.iter());
         assert_eq!(count(&plain, &mut copies), 120);
-        // Retransmissions of a few packets do not establish a habit.
+        // Retransmissions of a few packets do not count as copies.
         let mut some = on_two_interfaces(|packet| packet);
         some.retain(|packet| packet.at.as_nanos() % 3 == 0);
         let mut copies = Copies::default();
@@ -436,7 +440,7 @@ mod tests {
         let ack = |at| from(Side::Answerer, at, 1).id(1);
         assert!(!copies.is_copy(&ack(0.0).ack(1)));
         assert!(!copies.is_copy(&ack(1.0).ack(1001)));
-        // Duplicate ACKs.
+        // These are duplicate ACKs, not copies.
         for n in 0..5 {
             assert!(!copies.is_copy(&ack(2.0 + f64::from(n)).ack(1001)));
         }

@@ -1,9 +1,9 @@
 //! Packet counts of one endpoint, as tcptrace computes them (`tcptrace -l`).
 //!
-//! The definitions are those of tcptrace, so that the figures can be compared. A retransmission is a packet with a
+//! The definitions are those of tcptrace, so that the numbers can be compared. A retransmission is a packet with a
 //! byte, SYN or FIN that was seen before. A packet is out of order if it begins in a gap that earlier packets left. A
-//! packet that comes while the peer's window is closed is a window probe, and neither retransmitted nor out of order. A
-//! duplicate ACK repeats the number and the window of the previous ACK, without data.
+//! packet that is sent while the peer's window is closed is a window probe, and counts neither as retransmitted nor as
+//! out of order. A duplicate ACK has no data, and the same ACK number and window as the previous ACK.
 
 use dupack_packet::captured::Cut;
 use dupack_tcp::connection::Flags;
@@ -20,76 +20,76 @@ const TRIPLE: u32 = 3;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Counts {
-    /// All packets except copies.
+    /// Number of all packets except copies.
     pub packets: u64,
-    /// Second copies of packets that the capture contains twice. No other field counts them.
+    /// Number of second copies of packets that the capture contains twice. No other field counts them.
     pub copies: u64,
-    /// Packets with an ACK.
+    /// Number of packets with an ACK.
     pub acks: u64,
-    /// ACKs without data, SYN or FIN.
+    /// Number of ACKs without data, SYN or FIN.
     pub pure_acks: u64,
-    /// Packets with SACK blocks.
+    /// Number of packets with SACK blocks.
     pub sacks: u64,
-    /// Packets whose first block is a DSACK (RFC 2883).
+    /// Number of packets whose first block is a DSACK (RFC 2883).
     pub dsacks: u64,
-    /// Largest number of SACK blocks in a packet.
+    /// Maximum number of SACK blocks in a packet.
     pub sack_blocks_max: u64,
-    /// Bytes of data, each counted once.
+    /// Number of data bytes, each counted once.
     pub unique_bytes: u64,
-    /// Packets with data.
+    /// Number of packets with data.
     pub data_packets: u64,
-    /// Bytes of data, including retransmissions.
+    /// Number of data bytes, including retransmissions.
     pub data_bytes: u64,
-    /// Packets with data, SYN or FIN that were seen before.
+    /// Number of packets with data, SYN or FIN that were seen before.
     pub retransmitted_packets: u64,
-    /// Sequence numbers in them that were seen before.
+    /// Number of sequence numbers in these packets that were seen before.
     pub retransmitted_bytes: u64,
-    /// Packets sent while the peer's window was closed.
+    /// Number of packets sent while the peer's window was closed.
     pub window_probe_packets: u64,
-    /// Bytes of data in them.
+    /// Number of data bytes in these packets.
     pub window_probe_bytes: u64,
-    /// Packets that fill a gap.
+    /// Number of packets that fill a gap.
     pub out_of_order_packets: u64,
-    /// Packets with data and the PSH flag.
+    /// Number of packets with data and the PSH flag.
     pub pushed_packets: u64,
-    /// Packets with data and the URG flag.
+    /// Number of packets with data and the URG flag.
     pub urgent_packets: u64,
-    /// SYNs.
+    /// Number of SYNs.
     pub syns: u64,
-    /// FINs.
+    /// Number of FINs.
     pub fins: u64,
-    /// RSTs.
+    /// Number of RSTs.
     pub resets: u64,
-    /// Largest payload of a packet, in bytes.
+    /// Maximum payload of a packet, in bytes.
     pub segment_max: u32,
-    /// Smallest nonzero payload of a packet, in bytes.
+    /// Minimum nonzero payload of a packet, in bytes.
     pub segment_min: Option<u32>,
-    /// Largest advertised window, in bytes.
+    /// Maximum advertised window, in bytes.
     pub window_max: u64,
-    /// Smallest advertised window other than zero, in bytes.
+    /// Minimum advertised window other than zero, in bytes.
     pub window_min: Option<u64>,
-    /// Packets with a window of zero.
+    /// Number of packets with a window of zero.
     pub zero_windows: u64,
-    /// Duplicate ACKs.
+    /// Number of duplicate ACKs.
     pub duplicate_acks: u64,
-    /// Number of times that three duplicate ACKs came in a row.
+    /// Number of times that three duplicate ACKs arrived in a row.
     pub triple_duplicate_acks: u64,
-    /// Packets with data that the capture truncated.
+    /// Number of packets with data that the capture truncated.
     pub truncated_packets: u64,
-    /// Packets whose options the capture cut off.
+    /// Number of packets whose options the capture cut off.
     pub packets_without_options: u32,
     seen: SeenBytes,
     windows: Windows,
     acked: Acked,
 }
 
-/// Sum of the windows, for their average.
+/// Sum of the windows and number of packets, for the average window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Windows {
     sum: u64,
     packets: u64,
     scaled: bool,
-    /// Last advertised window.
+    /// Last advertised window, in bytes.
     last: u64,
 }
 
@@ -97,9 +97,9 @@ struct Windows {
 #[derive(Clone, Copy, Debug, Default)]
 struct Acked {
     last: Option<SeqNumber>,
-    /// Number of consecutive duplicates of it.
+    /// Number of consecutive duplicates of the last ACK.
     duplicates: u32,
-    /// `true` if the peer has sent anything after its SYN.
+    /// `true` if the peer has sent a packet other than a SYN, a RST or a repetition since the first ACK.
     has_peer_sent: bool,
 }
 
@@ -113,14 +113,14 @@ impl Counts {
             .unwrap_or(0)
     }
 
-    /// Returns the number of bytes from this endpoint that were acknowledged but that the capture lacks.
+    /// Returns the number of bytes from this endpoint that were acknowledged but are missing from the capture.
     #[must_use]
     pub fn unseen_bytes(&self) -> u64 {
         self.seen.unseen()
     }
 
-    /// Counts a packet. `peer` holds the counts of the other endpoint, and `scale` is the window scale shift, if it is
-    /// known.
+    /// Counts a packet. `peer` contains the counts of the other endpoint, and `scale` is the window scale shift; `None`
+    /// if unknown.
     pub(crate) fn take(&mut self, peer: &mut Self, packet: &Packet, scale: Option<u8>) {
         let segment = &packet.segment;
         let is_reset = segment.is(Flags::RST);
@@ -162,7 +162,7 @@ impl Counts {
         self.truncated_packets += u64::from(packet.cut != Cut::Whole);
     }
 
-    /// Counts repeated sequence numbers. Returns `true` if the packet was a retransmission or out of order.
+    /// Counts repeated sequence numbers. Returns `true` if the packet is a retransmission or out of order.
     fn take_sequence(&mut self, peer: &Self, packet: &Packet) -> bool {
         let segment = &packet.segment;
         let len = segment.sequence_len();
@@ -227,7 +227,8 @@ impl Counts {
         }
     }
 
-    /// Marks that data is outstanding if a packet is neither a SYN or RST, nor a repetition, nor out of order.
+    /// Records for the peer that this endpoint has sent a packet, unless the packet is a SYN, a RST, a repetition or
+    /// out of order.
     fn acked_by(&self, peer: &mut Self, packet: &Packet, again: bool) {
         let syn = packet.segment.is(Flags::SYN) || packet.segment.is(Flags::RST);
         if !syn && !again && peer.acked.last.is_some() {
@@ -243,7 +244,7 @@ impl Counts {
         self.sack_blocks_max = self.sack_blocks_max.max(blocks.len() as u64);
         let not_after = |one: SeqNumber, other: SeqNumber| !is_after(one.0, other.0);
         let below = not_after(first.end, ack);
-        // The first block overlaps the second or lies within it.
+        // The first block overlaps the second block or lies within it.
         let overlaps = blocks.get(1).is_some_and(|second| {
             is_after(first.end.0, second.start.0) && is_after(second.end.0, first.start.0)
         });
@@ -259,7 +260,7 @@ impl Counts {
         }
         let begins = scale.is_some_and(|shift| shift > 0) && !is_syn && window > 0;
         if begins && !self.windows.scaled {
-            // The windows of SYNs were not scaled; discard them.
+            // The windows of SYNs are not scaled, so they are discarded.
             self.windows = Windows {
                 scaled: true,
                 last: window,

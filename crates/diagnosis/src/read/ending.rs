@@ -1,8 +1,9 @@
 //! End of a connection: FINs, and the reset that an endpoint obeyed.
 //!
-//! Anyone can send a packet with RST. An endpoint whose SYN is outstanding obeys a reset only if it acknowledges the
-//! SYN (RFC 9293 §3.10.7.3); later it obeys only a reset whose number lies in its receive window (RFC 9293 §3.10.7.4,
-//! RFC 5961 §3.2). An endpoint that resets a connection forgets it: if it keeps sending, the reset was not its own.
+//! Anyone can send a packet with RST. An endpoint whose SYN is outstanding obeys a reset only if the reset acknowledges
+//! the SYN (RFC 9293 §3.10.7.3). Later, it obeys only a reset whose sequence number lies in its receive window (RFC
+//! 9293 §3.10.7.4, RFC 5961 §3.2). An endpoint that resets a connection deletes its state. If it continues to send, the
+//! reset was not its own.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::seq::SeqNumber;
@@ -12,17 +13,17 @@ use crate::read::handshake::Handshake;
 use crate::read::packet::Packet;
 use crate::read::side::{Both, Side};
 
-/// Number of later packets that show that a reset did not come from its apparent sender (ours: the reset may overtake
-/// packets in transit).
+/// Number of later packets to conclude that a reset did not come from its apparent sender (our choice: the reset may
+/// overtake packets in transit).
 const PACKETS_AFTER: u32 = 3;
 
-/// Shift of a window whose scale is unknown: the largest (RFC 7323 §2.3).
+/// Shift assumed for a window whose scale is unknown: the maximum (RFC 7323 §2.3).
 const SCALE_MAX: u8 = 14;
 
-/// A packet with RST.
+/// Packet with RST.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reset {
-    /// Endpoint that sent the packet, by its addresses.
+    /// Endpoint that sent the packet, according to its addresses.
     pub side: Side,
     /// Capture time.
     pub at: Instant,
@@ -33,9 +34,9 @@ pub struct Reset {
 /// End of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
-    /// Capture time of each endpoint's first FIN.
+    /// Capture time of the first FIN from each endpoint; `None` without a FIN.
     pub fins: Both<Option<Instant>>,
-    /// First reset that was obeyed, as far as the capture shows.
+    /// First reset that was obeyed, as far as the capture shows it.
     pub reset: Option<Reset>,
     /// First reset that was not obeyed.
     pub ignored: Option<Ignored>,
@@ -48,36 +49,36 @@ pub struct Ending {
 pub struct Ignored {
     /// The reset packet.
     pub reset: Reset,
-    /// Reason for which it was not obeyed.
+    /// Reason for not obeying the reset.
     pub why: WhyIgnored,
 }
 
-/// Reason for which a reset was not obeyed.
+/// Reason for not obeying a reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhyIgnored {
     /// The reset answers a SYN but does not acknowledge it.
     NotOfTheSyn,
-    /// The number of the reset lies outside the receive window.
+    /// The sequence number of the reset lies outside the receive window.
     OutsideWindow,
-    /// The endpoint that sent the reset kept sending.
+    /// The apparent sender of the reset continued to send.
     WentOn,
 }
 
 impl Ending {
-    /// Returns `true` if neither endpoint sends any more data.
+    /// Returns `true` if neither endpoint will send more data.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.reset.is_some() || (self.fins.opener.is_some() && self.fins.answerer.is_some())
     }
 }
 
-/// Tracks the end of a connection.
+/// Detector of the end of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Endings {
     ending: Ending,
-    /// Next number that each endpoint expects, according to its ACKs, and its window in bytes.
+    /// Next sequence number that each endpoint expects according to its ACKs, and its window in bytes.
     expected: Both<Option<(SeqNumber, u32)>>,
-    /// Packets from the endpoint that sent the reset, since then.
+    /// Number of packets from the apparent sender of the reset since the reset.
     after: u32,
 }
 
@@ -86,7 +87,7 @@ impl Endings {
         &self.ending
     }
 
-    /// Processes a packet from `side`. `scale` is the shift of its windows, if it is known.
+    /// Processes a packet from `side`. `scale` is the shift of its windows; `None` if unknown.
     pub(crate) fn take(
         &mut self,
         side: Side,
@@ -145,7 +146,7 @@ impl Endings {
         let segment = &packet.segment;
         let other = side.other();
         if let Some((expected, window)) = *self.expected.of(other) {
-            // An endpoint that closes may repeat the number of its FIN.
+            // An endpoint that closes the connection may repeat the sequence number of its FIN.
             let beyond = segment.seq.0.wrapping_sub(expected.0);
             let just_before = segment.seq.0 == expected.0.wrapping_sub(1);
             return (beyond > window && !just_before).then_some(WhyIgnored::OutsideWindow);
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::from;
 
-    /// Returns the end of a connection with these packets.
+    /// Returns the end of a connection that consists of these packets.
     fn ending(packets: &[Packet]) -> Ending {
         let (mut endings, mut handshake) = (Endings::default(), Handshake::default());
         for packet in packets {

@@ -1,6 +1,6 @@
 //! Capture filter: a boolean expression on the addresses and ports of a packet.
 //!
-//! The syntax is that of pcap-filter(7), which tcpdump, tshark's `-f` and Wireshark's capture options take:
+//! The syntax is that of pcap-filter(7), which tcpdump, tshark's `-f` and Wireshark's capture options accept:
 //!
 //! | primitive | true if |
 //! | --- | --- |
@@ -12,19 +12,19 @@
 //! | `ip`, `ip6` | the packet is an IPv4 packet, an IPv6 packet |
 //!
 //! `src`, `dst`, `src or dst` and `src and dst` before `host`, `net`, `port` and `portrange` choose the end; `tcp`,
-//! `ip` and `ip6` before them restrict the protocol. `not` (`!`) binds tightest. `and` (`&&`) and `or` (`||`) have
-//! equal precedence and associate to the left. An identifier without a keyword has the keywords of the identifier
-//! before it: `port 80 or 443`, `host (10.0.0.1 or 10.0.0.2)`.
+//! `ip` and `ip6` before these keywords restrict the protocol. `not` (`!`) has the highest precedence. `and` (`&&`) and
+//! `or` (`||`) have equal precedence and associate to the left. An identifier without a keyword has the keywords of the
+//! identifier before it: `port 80 or 443`, `host (10.0.0.1 or 10.0.0.2)`.
 //!
 //! The display filters `ip.addr`, `ip.src`, `ip.dst`, `ipv6.addr`, `ipv6.src`, `ipv6.dst`, `tcp.port`, `tcp.srcport`
-//! and `tcp.dstport` with `==` or `!=` are primitives, too. Wireshark gives `&&` a higher precedence than `||`: an
-//! expression that has display filters and would mean something else in Wireshark is an error that asks for
+//! and `tcp.dstport` with `==` or `!=` are primitives, too. Wireshark gives `&&` a higher precedence than `||`. An
+//! expression with display filters that would have another meaning in Wireshark is an error, and the message asks for
 //! parentheses.
 //!
-//! **Both directions of a connection pass, or none.** A diagnosis needs the data and its ACKs. tcpdump's `src host
-//! 10.0.0.1` drops every packet to that host, so here a packet passes if the expression is true for it or for a packet
-//! in the opposite direction: a connection passes if tcpdump prints at least one of its directions. Without `src` and
-//! `dst` that makes no difference.
+//! **Both directions of a connection pass, or neither.** A diagnosis needs the data and its ACKs. tcpdump's `src host
+//! 10.0.0.1` drops every packet to that host. Here, a packet passes if the expression is true for it or for a packet in
+//! the opposite direction. Therefore, a connection passes if tcpdump would print at least one of its directions.
+//! Without `src` and `dst`, there is no difference.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -72,7 +72,8 @@ impl fmt::Display for Filter {
     }
 }
 
-/// Terms that are combined from left to right. They form a list, not a tree, so that long expressions do not recurse.
+/// Terms that are combined from left to right. They form a list, not a tree, so long expressions do not cause
+/// recursion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Chain {
     first: Term,
@@ -115,7 +116,7 @@ impl Term {
     }
 }
 
-/// Property of an end, in packets of one protocol or of both.
+/// Property of an end, for packets of one IP version or of both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Primitive {
     version: Option<Version>,
@@ -167,7 +168,7 @@ enum Direction {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Property {
-    /// Property of every end.
+    /// Property that every end has.
     Any,
     Network(Network),
     Ports(RangeInclusive<u16>),
@@ -199,7 +200,7 @@ impl Network {
         Self { address, prefix }
     }
 
-    /// Returns the address without the bits beyond the prefix.
+    /// Returns the address with zeros after the prefix.
     fn base(self) -> IpAddr {
         masked(self.address, self.prefix)
     }
@@ -209,7 +210,7 @@ impl Network {
     }
 }
 
-/// Returns `ip` with zeros beyond its first `prefix` bits.
+/// Returns `ip` with zeros after its first `prefix` bits.
 fn masked(ip: IpAddr, prefix: u32) -> IpAddr {
     match ip {
         IpAddr::V4(ip) => {

@@ -13,11 +13,11 @@ use crate::read::vantage::Vantage;
 pub struct StreamId {
     /// Connection number: connections are numbered from 1 in the order of their first packets.
     pub connection: u64,
-    /// Endpoint that sends the data.
+    /// Endpoint that sends the data of the stream.
     pub sender: Side,
 }
 
-/// Facts about a stream that are known when its first data comes.
+/// Facts about a stream that are known when its first data is captured.
 #[derive(Clone, Copy, Debug)]
 pub struct Beginning {
     /// Identity of the stream.
@@ -30,17 +30,18 @@ pub struct Beginning {
     pub established_at: Option<Instant>,
     /// Capture number of the packet that established the connection.
     pub established_by: Option<u64>,
-    /// Bytes of data in a full segment, as announced, or as inferred from the first packets.
+    /// Number of data bytes in a full segment, as announced, or as inferred from the first packets.
     pub smss: u32,
     /// Window scale shift of the receiver, if it is known.
     pub window_shift: Option<u8>,
-    /// Use of SACK blocks from the start. If the capture has no SYN, the first block enables them from then on.
+    /// Use of SACK blocks from the start. If the capture lacks the SYNs, the first SACK block enables SACK from then
+    /// on.
     pub sack: Sack,
-    /// Feedback of congestion marks.
+    /// Form of the feedback of congestion marks.
     pub ecn: Ecn,
     /// Capture point, as far as it is known by then.
     pub vantage: Vantage,
-    /// Presence of an observer: with one, more is worth remembering.
+    /// Presence of an observer. With an observer, more is stored.
     pub attention: Attention,
 }
 
@@ -68,7 +69,7 @@ pub trait Follower {
     /// Starts following a stream.
     fn begin(beginning: &Beginning) -> Self;
 
-    /// Handles a segment that left. Returns whether a timer sent it, which the packets themselves do not show.
+    /// Handles a departure. Returns `Expired` if a timer sent the segment, which the packets themselves do not show.
     fn departed(
         &mut self,
         departure: &Departure<'_>,
@@ -79,8 +80,8 @@ pub trait Follower {
     fn arrived(&mut self, arrival: &Arrival<'_>, onlooker: Option<&mut (dyn Analysis + '_)>);
 
     /// Handles data from the peer in `packet`, possibly a request. The ACK in the packet is reported separately if it
-    /// contains anything new. If it acknowledges everything that was sent, `rest` is the number of bytes that no
-    /// earlier ACK acknowledged.
+    /// contains new information. If the ACK acknowledges everything that was sent, `rest` is the number of bytes that
+    /// it is the first to acknowledge.
     fn asked(&mut self, at: Instant, packet: u64, rest: Option<u64>) {
         let _ = (at, packet, rest);
     }
@@ -90,32 +91,32 @@ pub trait Follower {
         let _ = id;
     }
 
-    /// Returns the time that the sender has spent on anything other than sending, up to the last segment that left.
+    /// Returns the time that the sender has spent on anything other than sending, up to the last departure.
     fn spent(&self) -> Spent {
         Spent::default()
     }
 
-    /// Handles the end of a response that this stream carried.
+    /// Handles the end of a response that was carried by this stream.
     fn answered(&mut self, turn: &Turn) {
         let _ = turn;
     }
 
-    /// Handles an ACK whose SACK blocks all name bytes that were never sent.
+    /// Handles an ACK whose SACK blocks contain only bytes that were never sent.
     fn foreign_sack(&mut self) {}
 }
 
-/// External observer of some of the streams: a figure, the comments of a capture, or a test.
+/// External observer of some of the streams, such as a figure, the comments of a capture, or a test.
 pub trait Onlooker {
     /// Returns the analysis that receives the events of `stream`, if there is one.
     fn analysis(&mut self, stream: StreamId) -> Option<&mut (dyn Analysis + '_)>;
 
-    /// Handles the second copy of a packet that the capture contains twice: no analysis receives it.
+    /// Handles the second copy of a packet that the capture contains twice. No analysis receives this copy.
     fn copied(&mut self, stream: StreamId, packet: u64) {
         let _ = (stream, packet);
     }
 }
 
-/// Observer that watches nothing.
+/// Observer without analyses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 

@@ -20,10 +20,10 @@ const WINDOW_SHIFT_MAX: u8 = 14;
 /// MSS of an endpoint that announces none, over IPv4 and IPv6 (RFC 9293 §3.7.1).
 const DEFAULT_MSS: [u16; 2] = [536, 1220];
 
-/// Bytes that the timestamps option takes in every segment, padding included (RFC 7323 appendix A).
+/// Length of the timestamps option in every segment, in bytes, including padding (RFC 7323 appendix A).
 const TIMESTAMPS_LEN: u32 = 12;
 
-/// ACE field of a SYN that offers Accurate ECN (RFC 9768 §3.1.1), and of one that offers the ECN of RFC 3168.
+/// ACE field of a SYN that offers Accurate ECN (RFC 9768 §3.1.1), and of a SYN that offers the ECN of RFC 3168.
 const ACE_ACCURATE: u8 = 0b111;
 const ACE_CLASSIC: u8 = 0b011;
 
@@ -36,31 +36,31 @@ pub struct Syn {
     pub first_at: Instant,
     /// Capture time of the last transmission.
     pub last_at: Instant,
-    /// Number of transmissions, as far as the capture shows.
+    /// Number of transmissions in the capture.
     pub times: u32,
     /// Initial sequence number.
     pub isn: SeqNumber,
-    /// Window field: the window of a SYN is never scaled.
+    /// Window field. It is in bytes, because the window of a SYN is never scaled.
     pub window: u16,
-    /// MSS that it announces.
+    /// MSS that the SYN announces.
     pub mss: Option<u16>,
-    /// Shift of the windows that follow.
+    /// Shift of later windows; `None` if the SYN has no window scale option.
     pub window_scale: Option<u8>,
-    /// Permission of SACK.
+    /// Presence of the SACK-permitted option.
     pub sack: Sack,
-    /// Timestamps.
+    /// Timestamps of the last transmission; `None` if the SYN has none.
     pub timestamps: Option<Timestamps>,
     /// Control bits.
     pub flags: Flags,
-    /// Number that it acknowledges, if it answers the other SYN.
+    /// Sequence number that the SYN acknowledges; `None` if it does not answer the other SYN.
     pub acknowledges: Option<SeqNumber>,
-    /// Capture time of the first transmission that answers the other SYN.
+    /// Capture time of the first transmission that answers the other SYN; `None` if there is none.
     pub answered_at: Option<Instant>,
-    /// `true` if it was first sent without an ACK, and answers the other SYN in a later packet.
+    /// `true` if the SYN was first sent without an ACK, and a later transmission answers the other SYN.
     pub answers_later: bool,
-    /// Bytes of data in the SYN (TCP Fast Open, RFC 7413).
+    /// Number of data bytes in the SYN (TCP Fast Open, RFC 7413).
     pub len: u32,
-    /// Place where the capture cut it off. If options are missing, the agreed options are unknown.
+    /// Point at which the capture cut the SYN off. If options are missing, the agreed options are unknown.
     pub cut: Cut,
 }
 
@@ -89,30 +89,30 @@ impl Syn {
     }
 }
 
-/// Knowledge about the agreement on an option.
+/// Agreement on an option, as far as the capture shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// Both endpoints want the option.
+    /// Both endpoints request the option.
     Agreed,
-    /// At least one endpoint does not want the option.
+    /// At least one endpoint does not request the option.
     Refused,
-    /// The capture lacks the SYNs that would show it.
+    /// The capture lacks the SYNs that would show the agreement.
     Unseen,
 }
 
 /// SYNs of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Handshake {
-    /// SYN of each endpoint, if the capture has it.
+    /// SYN of each endpoint; `None` if the capture lacks it.
     pub syns: Both<Option<Syn>>,
-    /// Capture time of the opener's ACK of the answerer's SYN.
+    /// Capture time of the opener's ACK of the answerer's SYN; `None` if the capture lacks it.
     pub established_at: Option<Instant>,
-    /// Capture number of that packet.
+    /// Capture number of this ACK.
     pub established_by: Option<u64>,
     /// SYNs that were retransmitted.
     pub again: SynsAgain,
-    /// Bytes of data in a SYN that the other endpoint did not accept (RFC 7413): they were retransmitted without a
-    /// loss.
+    /// Number of data bytes in a SYN that the other endpoint did not accept (RFC 7413). They were retransmitted without
+    /// a loss.
     pub fast_open_refused: Option<u32>,
 }
 
@@ -154,13 +154,13 @@ impl Handshake {
         }
     }
 
-    /// Registers that the data of a SYN was not accepted.
+    /// Records that the data of a SYN was not accepted.
     pub(crate) const fn refused(&mut self, bytes: u32) {
         self.fast_open_refused = Some(bytes);
     }
 
     /// Returns `true` for a simultaneous open (RFC 9293 §3.5, figure 7): each endpoint sent a SYN before it received
-    /// the other's, and answered that.
+    /// the other endpoint's SYN, and then answered that SYN.
     #[must_use]
     pub fn is_simultaneous(&self) -> bool {
         let (Some(one), Some(other)) = (&self.syns.opener, &self.syns.answerer) else {
@@ -178,7 +178,8 @@ impl Handshake {
         syns.map(|syn| syn.first_at).min()
     }
 
-    /// Returns the round-trip time of the handshake between the capture point and `sender`, if the capture shows it.
+    /// Returns the round-trip time of the handshake between the capture point and `sender`; `None` if the capture lacks
+    /// it.
     #[must_use]
     pub fn round_trip_to(&self, sender: Side) -> Option<Duration> {
         let answer = self.syns.answerer?;
@@ -189,7 +190,8 @@ impl Handshake {
         }
     }
 
-    /// Returns the agreement on an option that both SYNs must request, according to `asks`.
+    /// Returns the agreement on an option that both SYNs must request. `asks` is `true` for a SYN that requests the
+    /// option.
     fn agreement(&self, asks: impl Fn(&Syn) -> bool) -> Agreement {
         let answers = |syn: &&Syn| syn.acknowledges.is_some();
         let seen = [&self.syns.opener, &self.syns.answerer];
@@ -204,19 +206,20 @@ impl Handshake {
         }
     }
 
-    /// Returns whether ACKs may carry SACK blocks.
+    /// Returns the agreement on SACK: if both endpoints agreed, ACKs may carry SACK blocks.
     #[must_use]
     pub fn sack(&self) -> Agreement {
         self.agreement(|syn| syn.sack.is_on())
     }
 
-    /// Returns whether segments carry timestamps.
+    /// Returns the agreement on timestamps: if both endpoints agreed, segments carry timestamps.
     #[must_use]
     pub fn timestamps(&self) -> Agreement {
         self.agreement(|syn| syn.timestamps.is_some())
     }
 
-    /// Returns the shift of the windows that `side` advertises; `None` if it is unknown.
+    /// Returns the shift of the windows that `side` advertises; 0 if the window scale was not agreed on, `None` if it
+    /// is unknown.
     #[must_use]
     pub fn window_scale(&self, side: Side) -> Option<u8> {
         match self.agreement(|syn| syn.window_scale.is_some()) {
@@ -229,7 +232,8 @@ impl Handshake {
         }
     }
 
-    /// Returns the maximum data in a segment in bytes, as the endpoints announced it; `None` if the capture has no SYN.
+    /// Returns the maximum number of data bytes in a segment, as the endpoints announced it; `None` if the capture has
+    /// no SYN.
     #[must_use]
     pub fn smss(&self) -> Option<u32> {
         let known = Side::BOTH.iter().filter_map(|&side| *self.syns.of(side));
@@ -242,7 +246,8 @@ impl Handshake {
         Some(u32::from(least).saturating_sub(options).max(1))
     }
 
-    /// Returns the feedback of congestion marks (RFC 3168 §6.1.1, RFC 9768 §3.1.1); none if a SYN is missing.
+    /// Returns the form of the feedback of congestion marks (RFC 3168 §6.1.1, RFC 9768 §3.1.1); `Absent` if a SYN is
+    /// missing.
     #[must_use]
     pub fn ecn(&self) -> Ecn {
         let (Some(syn), Some(answer)) = (self.syns.opener, self.syns.answerer) else {
@@ -250,7 +255,7 @@ impl Handshake {
         };
         match (syn.flags.ace(), answer.flags.ace()) {
             (ACE_ACCURATE | ACE_CLASSIC, 0b001) => Ecn::Classic,
-            // The value shows how the SYN arrived: Not-ECT, ECT(1), ECT(0) or CE.
+            // The value encodes the ECN field with which the SYN arrived: Not-ECT, ECT(1), ECT(0) or CE.
             (ACE_ACCURATE, 0b010 | 0b011 | 0b100 | 0b110) => Ecn::Accurate,
             _ => Ecn::Absent,
         }
@@ -262,7 +267,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::{from, ms};
 
-    /// Returns a handshake whose SYNs `syn` and `answer` modify.
+    /// Returns a handshake of two SYNs, which are modified by `syn` and `answer`.
     fn handshake(syn: impl Fn(&mut Packet), answer: impl Fn(&mut Packet)) -> Handshake {
         let mut first = from(Side::Opener, 0.0, 99).syn(1460).stamps(1, 0);
         let mut second = from(Side::Answerer, 1.0, 299).syn(1400).ack(100);
@@ -284,7 +289,7 @@ mod tests {
         let both = handshake(|_| {}, |syn| syn.segment.options.window_scale = Some(20));
         assert_eq!(both.sack(), Agreement::Agreed);
         assert_eq!(both.timestamps(), Agreement::Agreed);
-        // The smaller MSS, 1400, minus 12 bytes of timestamps.
+        // The size is the smaller MSS, 1400, minus 12 bytes of timestamps.
         assert_eq!(both.smss(), Some(1388));
         let scales = Side::BOTH.map(|side| both.window_scale(side));
         assert_eq!(scales, [Some(7), Some(14)]);
@@ -299,7 +304,7 @@ mod tests {
             assert_eq!(refused.sack(), Agreement::Refused);
             assert_eq!(refused.timestamps(), Agreement::Refused);
             assert_eq!(refused.window_scale(Side::Opener), Some(0));
-            // RFC 9293: 536 if a SYN announces no MSS.
+            // The MSS is 536 if a SYN announces none (RFC 9293).
             assert_eq!(refused.smss(), Some(536));
         }
     }
@@ -329,7 +334,7 @@ mod tests {
         assert_eq!(with(0b111, 0b001), Ecn::Classic);
         assert_eq!(with(0b111, 0b010), Ecn::Accurate);
         assert_eq!(with(0b011, 0b000), Ecn::Absent);
-        // Both bits returned: a host that reflects unknown bits.
+        // A host that reflects unknown bits returns both bits.
         assert_eq!(with(0b011, 0b011), Ecn::Absent);
     }
 
@@ -341,7 +346,7 @@ mod tests {
         both.take(Side::Opener, &from(Side::Opener, 3.0, 100).ack(300));
         both.take(Side::Opener, &from(Side::Opener, 9.0, 100).ack(300));
         assert_eq!(both.established_at, Some(ms(3.0)));
-        // The answer was captured 2 ms before, and 1 ms after the SYN.
+        // The answer was captured 2 ms before the opener's ACK, and 1 ms after the SYN.
         let ways = Side::BOTH.map(|side| both.round_trip_to(side));
         assert_eq!(ways, [2, 1].map(|ms| Some(Duration::from_millis(ms))));
     }
@@ -390,7 +395,7 @@ mod tests {
 
     #[test]
     fn an_open_is_simultaneous_if_each_acknowledges_the_others_syn() {
-        // The second SYN of each endpoint acknowledges these numbers; the first has no ACK.
+        // The second SYN of each endpoint acknowledges these numbers. The first SYN has no ACK.
         let opened = |by_opener: u32, by_answerer: u32| {
             let mut handshake = Handshake::default();
             for (at, side, seq, ack) in [

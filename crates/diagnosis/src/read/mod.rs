@@ -1,7 +1,7 @@
-//! Packets to events: assigns packets to connections, and orders each stream by its sender's time.
+//! Packets to events: packets are assigned to connections, and each stream is ordered by the time at its sender.
 //!
 //! A [`Table`](table::Table) finds the [`Connection`](connection::Connection) of a [`Packet`](packet::Packet). A
-//! connection leaves out copies, reads the handshake, determines the capture point ([`Vantage`](vantage::Vantage)), and
+//! connection omits copies, reads the handshake, determines the capture point ([`Vantage`](vantage::Vantage)), and
 //! passes data and ACKs to its two [`Stream`](stream::Stream)s, which report [`Departure`](moment::Departure)s and
 //! [`Arrival`](moment::Arrival)s to their [`Follower`](follow::Follower).
 

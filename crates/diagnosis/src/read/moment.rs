@@ -11,9 +11,9 @@ use crate::analyse::cause::{Repeat, Retransmission};
 /// Departure of a segment from the sender.
 ///
 /// Times are capture times, counted from the first packet of the capture. If the capture was not taken at the sender, a
-/// segment is captured after it left, and an ACK before it arrived. ACKs are therefore held until the sender has
-/// received them ([`Vantage`](crate::Vantage)): causes precede their effects, and the time of a segment is late by the
-/// delay from the sender to the capture point.
+/// segment is captured after it was sent, and an ACK is captured before it arrived. Therefore, ACKs are held until the
+/// sender has received them ([`Vantage`](crate::Vantage)), so that causes precede their effects. The time of a segment
+/// is late by the delay from the sender to the capture point.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<'a> {
     /// Capture time.
@@ -24,19 +24,21 @@ pub struct Departure<'a> {
     pub start: u64,
     /// Offset after the last byte.
     pub end: u64,
-    /// New data or a repetition, as far as the capture shows.
+    /// New data or a repetition, as far as the capture shows it.
     pub kind: SendingKind,
-    /// Bytes just before the segment that the capture lacks: lost before the capture point, or not captured.
+    /// Number of bytes just before the segment that the capture lacks. They were lost before the capture point, or were
+    /// not captured.
     pub unseen_bytes: u64,
     /// Control bits.
     pub flags: Flags,
-    /// TSval and TSecr, if the segment has timestamps.
+    /// TSval and TSecr; `None` if the segment has no timestamps.
     pub timestamps: Option<dupack_tcp::connection::Timestamps>,
-    /// IPv4 identification, if there is one.
+    /// IPv4 identification; `None` if there is none.
     pub ip_id: Option<u16>,
-    /// Bytes of the receive window beyond all data sent so far; `None` if the window scale is unknown.
+    /// Remaining bytes of the receive window after all data sent so far; `None` if the window scale is unknown.
     pub window_left: Option<u64>,
-    /// Transmissions that the packet stands for: several if the network interface splits it (offload).
+    /// Transmissions that the packet represents. There are several if the network interface splits the packet
+    /// (offload).
     pub sent: &'a [Sent],
     /// State of the sender after the departure, as far as it can be known.
     pub view: View<'a>,
@@ -45,54 +47,55 @@ pub struct Departure<'a> {
 /// Arrival of an ACK at the sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
-    /// Time of arrival, as far as the capture shows it.
+    /// Time of arrival at the sender, as far as the capture shows it.
     pub at: Instant,
     /// Capture time.
     pub captured: Instant,
     /// Packet number in the capture, from 1.
     pub packet: u64,
-    /// Facts that the ACK gave the sender.
+    /// Facts that the ACK reported to the sender.
     pub facts: AckFacts<'a>,
-    /// Retransmission that the ACK shows to be spurious.
+    /// Retransmission that the ACK shows to be spurious, if there is one.
     pub needless: Option<Needless>,
-    /// TSval and TSecr, if the ACK has timestamps.
+    /// TSval and TSecr; `None` if the ACK has no timestamps.
     pub timestamps: Option<dupack_tcp::connection::Timestamps>,
     /// Receive window that the ACK grants, in bytes; `None` if the window scale is unknown.
     pub window: Option<u64>,
     /// Window field before scaling; `None` if the capture cut it off.
     pub field: Option<u16>,
-    /// Bytes of data in the packet: these reach the application, a pure ACK does not.
+    /// Number of data bytes in the packet. Data reaches the application, whereas a pure ACK does not.
     pub carried: u32,
-    /// Bytes of that window beyond all data sent so far.
+    /// Remaining bytes of this window after all data sent so far; `None` if the window scale is unknown.
     pub window_left: Option<u64>,
     /// State of the sender after the arrival, as far as it can be known.
     pub view: View<'a>,
 }
 
-/// Recovery stage of a sender, as its transmissions show it.
+/// Recovery stage of a sender, as its transmissions show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
     /// No sign of loss.
     #[default]
     Open,
-    /// Duplicate ACKs or SACKs have arrived, and nothing was retransmitted yet.
+    /// Duplicate ACKs or SACKs have arrived, and no data has been retransmitted.
     Disorder,
-    /// Data was retransmitted before a timeout, and the data outstanding at that time is not acknowledged yet.
+    /// Data was retransmitted without a timeout, and the data outstanding at that time is not completely acknowledged.
     Recovery,
-    /// As [`Self::Recovery`], after a timeout.
+    /// Data was retransmitted after a timeout, and the data outstanding at that time is not completely acknowledged.
     Loss,
 }
 
-/// Explanation of an event, for the analyses that come after it.
+/// Explanation of an event, for the analyses that receive it afterwards.
 #[derive(Clone, Copy, Debug)]
 pub struct Explained<'a> {
     /// Recovery stage of the sender after the event.
     pub stage: Stage,
-    /// Kind of a segment that the capture shows repeated or late; for a retransmission.
+    /// Kind of the repetition; `None` unless the capture shows bytes of the segment repeatedly or late.
     pub repeat: Option<Repeat>,
-    /// The retransmission, if the segment was one.
+    /// Retransmission; `None` if the segment was none.
     pub retransmission: Option<&'a Retransmission>,
-    /// Offsets of the bytes that, as timestamps or timing of the ACK show, had arrived before they were retransmitted.
+    /// Offsets of the bytes that had arrived before they were retransmitted, according to timestamps or the timing of
+    /// the ACK.
     pub needless: Option<(u64, u64)>,
 }
 

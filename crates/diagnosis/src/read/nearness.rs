@@ -1,7 +1,7 @@
-//! Nearer of two endpoints in one machine or one room, where the minimum times are too similar to decide.
+//! Nearer one of two endpoints on one machine or in one room. There, the minimum times are too similar for a decision.
 //!
-//! A queue between the endpoints still makes a difference. If the capture point is behind the queue, data is
-//! acknowledged immediately and follows ACKs late; if it is before the queue, the reverse holds. Two signs show the
+//! A queue between the endpoints still makes a difference. If the capture point is after the queue, data is
+//! acknowledged immediately and follows ACKs late; if it is before the queue, the reverse is true. Two facts show the
 //! side of the capture point: a router decrements the hop limit of the packets that it forwards, and most packets of
 //! the near endpoint follow sooner than those of the far endpoint.
 
@@ -14,27 +14,27 @@ use crate::read::ways::News;
 /// Initial hop limits of hosts (Linux and BSD 64, Windows 128, others 255).
 const HOP_LIMITS: [u8; 3] = [64, 128, 255];
 
-/// Ratio by which one endpoint must answer sooner than the other to get a vote.
+/// Ratio by which one endpoint must answer sooner than the other endpoint to get a vote.
 const SOONER: u64 = 4;
-/// Minimum number of votes, and minimum ratio to the votes of the other endpoint (ours).
+/// Minimum number of votes, and their minimum ratio to the votes of the other endpoint (our choice).
 const VOTES_MIN: u32 = 8;
 const VOTES_OF: u32 = 3;
 
 /// Evidence of the nearer endpoint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nearness {
-    /// Number of routers that packets from each endpoint have passed.
+    /// Number of routers that packets from each endpoint have passed: the minimum so far.
     hops: Both<Option<u8>>,
     answers: Option<Box<Answers>>,
 }
 
-/// Response times of endpoints in one machine.
+/// Response times of two endpoints on one machine.
 #[derive(Clone, Debug, Default)]
 struct Answers {
     last: Option<(Side, Instant)>,
     /// Last response time of each endpoint.
     answer: Both<Option<Duration>>,
-    /// Number of times that each endpoint answered much sooner than the other.
+    /// Number of times that each endpoint answered much sooner than the other endpoint.
     votes: Both<u32>,
 }
 
@@ -67,7 +67,7 @@ impl Answers {
 }
 
 impl Nearness {
-    /// Processes a packet from `side`. Response times count only if both endpoints are in one machine.
+    /// Processes a packet from `side`. Response times count only if both endpoints are on one machine.
     pub(crate) fn take(&mut self, side: Side, packet: &Packet, in_one_machine: bool) -> News {
         let initial = HOP_LIMITS
             .iter()
@@ -88,7 +88,7 @@ impl Nearness {
         News::when(is_least || answers.sooner() != before)
     }
 
-    /// Returns the nearer endpoint, if it is known.
+    /// Returns the nearer endpoint; `None` if it is unknown.
     pub(crate) fn nearest(&self) -> Option<Side> {
         let hops = self.hops.opener.zip(self.hops.answerer);
         match hops {
@@ -109,7 +109,7 @@ mod tests {
         let mut nearness = Nearness::default();
         for n in 0..20 {
             assert_eq!(nearness.nearest(), (n > 4).then_some(Side::Opener));
-            // Data comes every 2 ms, and every second segment is acknowledged after 10 µs.
+            // Data arrives every 2 ms, and every second segment is acknowledged after 10 µs.
             let at = f64::from(n) * 4.0;
             nearness.take(Side::Answerer, &from(Side::Answerer, at, 1).len(1000), true);
             nearness.take(
@@ -148,7 +148,7 @@ mod tests {
             packet.hop_limit = hop_limit;
             nearness.take(side, &packet, false);
         };
-        // Routes change: the opener's packets have passed four routers, and none.
+        // Routes change: the opener's packets have passed four routers, and later none.
         take(Side::Opener, 60);
         take(Side::Opener, 64);
         take(Side::Opener, 61);

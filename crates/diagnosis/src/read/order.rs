@@ -1,25 +1,27 @@
 //! Packets in the order of their capture times.
 //!
-//! A capture of several interfaces, queues or processors may contain records out of order, by a few positions, because
-//! each of these delivers several packets at once. A time that goes back further shows that the clock was set; the
-//! table handles that.
+//! A capture of several interfaces, queues or processors may contain records out of order by a few positions, because
+//! each of these sources delivers several packets at once. If a time goes back further, the clock was set; the table
+//! handles this case.
 //!
 //! If records are out of order, the order of records with equal times is not reliable either. Packets of one connection
-//! with equal times are then sorted into the order in which the endpoints sent them, as far as their numbers show it.
+//! with equal times are then sorted into the order in which the endpoints sent them, as far as the packets' numbers
+//! show this order.
 
 use dupack_packet::CaptureTime;
 use dupack_tcp::time::Duration;
 
 use crate::read::packet::{Packet, is_after};
 
-/// Maximum number of positions by which a record is late (ours: an interface delivers 64 packets of a queue at once).
+/// Maximum number of positions by which a record may be late (our choice: an interface delivers 64 packets of a queue
+/// at once).
 pub(crate) const LATE_MAX: usize = 64;
 
-/// Maximum step back of capture times that counts as disorder between interfaces or processors; a larger one is a clock
-/// that was set (ours).
+/// Maximum step back of capture times that counts as disorder between interfaces or processors. A larger step means
+/// that the clock was set (our choice).
 pub(crate) const DISORDER_MAX: Duration = Duration::from_secs(1);
 
-/// Returns the earliest time at the beginning of a capture. A time that lies further back shows a clock that was set.
+/// Returns the earliest time at the beginning of a capture. A time that is further back is ignored: the clock was set.
 pub(crate) fn earliest(times: impl Iterator<Item = CaptureTime>) -> Option<CaptureTime> {
     let disorder = DISORDER_MAX.as_nanos();
     times.reduce(|first, at| {
@@ -32,7 +34,7 @@ pub(crate) fn earliest(times: impl Iterator<Item = CaptureTime>) -> Option<Captu
     })
 }
 
-/// Buffer that sorts packets by capture time. The last packets wait, because earlier ones may follow.
+/// Buffer that sorts packets by capture time. It retains the last packets, because earlier ones may follow.
 ///
 /// ```
 /// use dupack_diagnosis::read::order::InOrder;
@@ -50,7 +52,7 @@ pub struct InOrder {
 }
 
 impl InOrder {
-    /// Reserves space for exactly this many ready packets: a batch of packets takes the most memory.
+    /// Reserves capacity for exactly this number of ready packets, because a batch of packets takes most of the memory.
     pub fn expect(&mut self, packets: usize) {
         let room = packets.saturating_add(LATE_MAX);
         self.packets
@@ -84,7 +86,7 @@ impl InOrder {
         }
     }
 
-    /// Moves the packet at this position before those with the same time that were sent later.
+    /// Moves the packet at `place` before packets with the same time that were sent later.
     fn order_equals(&mut self, place: usize) {
         let Some(packet) = self.packets.get(place) else {
             return;
@@ -99,7 +101,7 @@ impl InOrder {
         }
     }
 
-    /// Returns `true` if the packet before this position has a later time.
+    /// Returns `true` if the packet before `place` has a later time.
     fn is_late(&self, place: usize) -> bool {
         let Some([before, packet]) = self.packets.get(place - 1..=place) else {
             return false;
@@ -127,14 +129,14 @@ impl InOrder {
         self.packets.extend(packets.drain(ready..));
     }
 
-    /// Moves all packets to `packets` at the end of the capture.
+    /// Moves all packets to `packets`, at the end of the capture.
     pub fn rest(&mut self, packets: &mut Vec<Packet>) {
         packets.clear();
         core::mem::swap(packets, &mut self.packets);
     }
 }
 
-/// Maximum distance between identifications of consecutive packets from one host (ours).
+/// Maximum difference between the identifications of consecutive packets from one host (our choice).
 const NUMBERED_APART: u16 = 256;
 
 /// Returns `true` if the numbers of two packets of a connection show that `one` was sent before `other`.
@@ -177,7 +179,8 @@ fn acknowledges(ack: &Packet, data: &Packet) -> bool {
     data.segment.sequence_len() > 0 && number.is_some_and(|number| !is_after(end.0, number.0))
 }
 
-/// Returns `true` if `ack` was sent before `data` left or arrived: it does not acknowledge any of it.
+/// Returns `true` if `ack` was sent before its sender received `data`, or before its receiver sent `data` in response:
+/// it acknowledges none of `data`.
 fn lets_go(ack: &Packet, data: &Packet) -> bool {
     let number = ack.segment.ack;
     let knows_nothing = number.is_some_and(|number| !is_after(number.0, data.data_seq().0));
@@ -203,7 +206,7 @@ mod tests {
     #[test]
     fn a_late_record_moves_to_its_position_and_later_ones_wait() {
         let mut order = InOrder::default();
-        // Of every five packets, the last was captured first.
+        // In every group of five packets, the last one was captured first.
         for n in 0..200_u32 {
             let at = f64::from(n) - if n % 5 == 4 { 4.5 } else { 0.0 };
             order.push(from(Side::Opener, at.max(0.0), n).numbered(n.into()));
@@ -219,8 +222,8 @@ mod tests {
         assert!(rest.is_sorted_by_key(|packet| packet.at));
     }
 
-    /// Returns the order of twelve packets with one capture time, pushed in the order of `places`: an ACK, ten segments
-    /// from the opener, and an ACK of all ten.
+    /// Returns the order of twelve packets with the same capture time, pushed in the order of `places`: an ACK, ten
+    /// segments from the opener, and an ACK of all ten segments.
     fn at_one_time(places: [usize; 12], numbered: bool) -> Vec<u64> {
         let mut packets = vec![from(Side::Answerer, 5.0, 1).ack(5000)];
         for n in 0..10_u16 {

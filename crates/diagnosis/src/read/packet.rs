@@ -27,7 +27,7 @@ pub struct Packet {
     pub hop_limit: u8,
     /// Interface on which the packet was captured.
     pub interface: u32,
-    /// Place where the capture cut the packet off.
+    /// Point at which the capture cut the packet off.
     pub cut: Cut,
 }
 
@@ -65,7 +65,7 @@ impl Packet {
         (self.cut < Cut::Window).then_some(self.segment.window)
     }
 
-    /// Returns the sequence number of the first byte of data, after a SYN.
+    /// Returns the sequence number of the first data byte, which follows a SYN.
     #[must_use]
     pub fn data_seq(&self) -> SeqNumber {
         self.segment.seq.at(u64::from(self.segment.is(Flags::SYN)))
@@ -78,20 +78,21 @@ impl Packet {
         self.segment.len.saturating_add(fin)
     }
 
-    /// Returns `true` if the packet carries a part of the stream: data or a FIN. Data in a RST is a diagnostic text
-    /// (RFC 9293 §3.5.3).
+    /// Returns `true` if the packet carries a part of the stream: data or a FIN. Data in a RST does not count, because
+    /// it is a diagnostic text (RFC 9293 §3.5.3).
     #[must_use]
     pub fn is_of_stream(&self) -> bool {
         self.data_len() > 0 && !self.segment.is(Flags::RST)
     }
 
-    /// Returns TSval, if the packet has timestamps.
+    /// Returns TSval; `None` if the packet has no timestamps.
     #[must_use]
     pub fn value(&self) -> Option<u32> {
         self.segment.options.timestamps.map(|stamps| stamps.value)
     }
 
-    /// Returns TSecr, if the packet has timestamps. Without an ACK it has no meaning (RFC 7323 §3.2).
+    /// Returns TSecr; `None` if the packet has no timestamps or no ACK. Without an ACK, TSecr has no meaning (RFC 7323
+    /// §3.2).
     #[must_use]
     pub fn echo(&self) -> Option<u32> {
         let stamps = self.segment.ack.and(self.segment.options.timestamps);
@@ -118,12 +119,12 @@ pub(crate) mod tests {
     use super::*;
     use crate::read::side::Side;
 
-    /// Returns the instant at `ms` milliseconds, rounded to a microsecond.
+    /// Returns the time `ms` in milliseconds as an instant, rounded to a microsecond.
     pub(crate) fn ms(ms: f64) -> Instant {
         Instant::ZERO + Duration::from_micros((ms * 1e3).round() as u64)
     }
 
-    /// Returns the address of a side: 10.0.0.1 has opened a connection to 10.0.0.2.
+    /// Returns the address of a side: 10.0.0.1 has opened the connection to 10.0.0.2.
     pub(crate) fn address(side: Side) -> SocketAddr {
         match side {
             Side::Opener => (Ipv4Addr::new(10, 0, 0, 1), 4000).into(),
@@ -193,7 +194,7 @@ pub(crate) mod tests {
             self
         }
 
-        /// Turns the packet into a SYN; the opener's has no ACK.
+        /// Turns the packet into a SYN with this MSS. The opener's SYN has no ACK.
         pub(crate) fn syn(mut self, mss: u16) -> Self {
             if self.source == address(Side::Opener) {
                 self.segment.ack = None;

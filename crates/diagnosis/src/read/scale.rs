@@ -1,66 +1,66 @@
 //! Window scale of a receiver whose SYN the capture lacks, inferred from the behaviour of both endpoints.
 //!
-//! A sender never sends beyond the window (RFC 9293 §3.8.6), which excludes small shifts. A sender that the window
-//! limits fills it to within one segment, again and again. So the shift is inferred only where the window matters.
+//! A sender never sends beyond the window (RFC 9293 §3.8.6), which excludes small shifts. A sender that is limited by
+//! the window repeatedly fills it to within one segment. Therefore, the shift is inferred only where the window
+//! matters.
 //!
-//! While the application does not read, the receive window shrinks by the number of bytes that arrive: its right edge
-//! stays in place, to within the unit of the scale, and never moves back (RFC 7323 §2.4). So the receiver's shift is
-//! the largest one with which the edge never moves back and often stays.
+//! While the application does not read, the receive window shrinks by the number of bytes that arrive. Its right edge
+//! stays in place, to within the unit of the scale, and never moves back (RFC 7323 §2.4). Therefore, the receiver's
+//! shift is the largest one with which the edge never moves back and often stays.
 
 /// Number of possible shifts (RFC 7323 §2.3).
 const SHIFTS: usize = 15;
 
 /// Conditions under which stops at the end of a shift's window identify the shift: a minimum number, and four of five
-/// stops (ours: a steady flight of data ends there by chance with a probability of one in the number of segments in a
-/// window).
+/// stops (our choice: if a window has n segments, a constant flight ends there by chance with a probability of 1/n).
 const FILLED_MIN: u32 = 32;
 const FILLED_PART: (u32, u32) = (4, 5);
 
-/// Minimum window in segments: smaller ones are filled by any flight (ours).
+/// Minimum window in segments (our choice): any flight fills a smaller window.
 const SEGMENTS_MIN: u64 = 4;
 
-/// Minimum size in segments of a window that never changes (ours). Any steady flight of its size fills it; with this
-/// size the probability of that is one in 23.
+/// Minimum size, in segments, of a window that never changes (our choice). Any constant flight of the same size fills
+/// such a window; with this minimum, the probability is one in 23.
 const STEADY_SEGMENTS_MIN: u64 = 32;
 
-/// Number of stops beyond the window of a shift that refute the shift (ours: a single one may be a probe).
+/// Number of stops beyond the window of a shift that excludes the shift (our choice: a single stop may be a probe).
 const BEYOND_MAX: u32 = 3;
 
-/// Conditions under which an edge counts as staying: a minimum number of times, and three of five decreases of the
-/// field (ours).
+/// Conditions under which the right edge counts as staying in place: a minimum number of times, and three of five
+/// decreases of the window field (our choice).
 const STAYED_MIN: u32 = 12;
 const STAYED_PART: (u32, u32) = (3, 5);
 
 /// Conditions under which the window does not limit the sender: a minimum number of stops, of which at most one in
-/// [`SELDOM_OF`] is near the end of the window (ours).
+/// [`SELDOM_OF`] is near the end of the window (our choice).
 const STOPS_MIN: u32 = 16;
 const SELDOM_OF: u32 = 10;
 
-/// Statistics of how far a sender went, for each possible shift of the receiver.
+/// Statistics of the sender's distance to the end of the window, for each possible shift of the receiver.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scale {
     filled: [u32; SHIFTS],
     beyond: [u32; SHIFTS],
-    /// Stops within one segment of the window's end, for windows of any size.
+    /// Number of stops within one segment of the window's end, for windows of any size.
     near: [u32; SHIFTS],
     stops: u32,
-    /// ACKs with a smaller field than the previous one, with which the right edge would have moved back.
+    /// Number of ACKs with a smaller window field than the previous one for which the right edge would have moved back.
     retreated: [u32; SHIFTS],
-    /// Runs in which the field fell to half or less, and the current run.
+    /// Totals of the runs in which the window field fell to half or less, and the current run.
     deep: Falls,
     run: Falls,
-    /// Smallest and largest field, and the size of a full segment.
+    /// Minimum and maximum window field, and the size of a full segment in bytes.
     fields: Option<(u16, u16)>,
     mss: u64,
 }
 
-/// Window field that falls from ACK to ACK.
+/// Run of ACKs in which the window field decreases.
 #[derive(Clone, Copy, Debug, Default)]
 struct Falls {
-    /// Field before the first decrease.
+    /// Window field before the first decrease.
     from: u16,
     falls: u32,
-    /// Decreases with which the right edge stayed in place.
+    /// Number of decreases for which the right edge stayed in place.
     stayed: [u32; SHIFTS],
 }
 
@@ -74,7 +74,7 @@ impl Falls {
 }
 
 impl Scale {
-    /// Registers that the sender stopped `ahead` bytes after the last ACK while the window field was `field`. A full
+    /// Records that the sender stopped `ahead` bytes after the last ACK while the window field was `field`. A full
     /// segment has `mss` bytes.
     pub(crate) fn stopped(&mut self, ahead: u64, field: u16, mss: u64) {
         if field == 0 {
@@ -96,7 +96,7 @@ impl Scale {
         }
     }
 
-    /// Registers an ACK of `bytes` more bytes that changed the window field from `before` to `now`.
+    /// Records an ACK of `bytes` new bytes that changed the window field from `before` to `now`.
     pub(crate) fn acknowledged(&mut self, bytes: u64, before: u16, now: u16) {
         if now > before {
             self.run = Falls::default();
@@ -109,7 +109,7 @@ impl Scale {
         self.run.falls += 1;
         let counts = self.run.stayed.iter_mut().zip(&mut self.retreated);
         for ((stayed, retreated), shift) in counts.zip(0_u32..) {
-            // A window is a multiple of its unit, rounded up so that its edge does not move back.
+            // A window is a multiple of its unit, and is rounded up so that its edge does not move back.
             let units = bytes >> shift;
             if fall > units {
                 *retreated = retreated.saturating_add(1);
@@ -127,8 +127,8 @@ impl Scale {
         }
     }
 
-    /// Returns `true` if the sender hardly ever reached the end of the window, whatever its scale: the window does not
-    /// limit it.
+    /// Returns `true` if the sender hardly ever reached the end of the window for any possible scale, so the window
+    /// does not limit it.
     pub(crate) fn is_never_filled(&self) -> bool {
         let seldom = |count: u32| count.saturating_mul(SELDOM_OF) <= self.stops;
         let counts = self.near.iter().zip(&self.beyond);
@@ -137,7 +137,7 @@ impl Scale {
         self.stops >= STOPS_MIN && possible.all(|(near, _)| seldom(*near))
     }
 
-    /// Returns the shift, if it is known by now.
+    /// Returns the shift; `None` if it is not known.
     pub(crate) fn shift(&self) -> Option<u8> {
         self.filled_shift().or_else(|| self.stayed_shift())
     }
@@ -155,7 +155,7 @@ impl Scale {
         let counts = self.filled.iter().zip(&self.beyond).zip(0_u8..);
         let possible = |(_, beyond): (&u32, &u32)| *beyond < BEYOND_MAX;
         let mut possible = counts.filter(|(counts, _)| possible(*counts));
-        // Only the correct shift yields full windows: with larger ones there is space left.
+        // Only the correct shift yields full windows. With larger shifts, some of the window remains unused.
         let ((filled, _), shift) = possible.next()?;
         let (part, of) = FILLED_PART;
         let often = filled.saturating_mul(of) >= self.stops.saturating_mul(part);
@@ -163,7 +163,7 @@ impl Scale {
         (often && self.is_no_chance(shift)).then_some(shift)
     }
 
-    /// Returns `true` if the window of a shift varied by several segments or is large.
+    /// Returns `true` if the window varied by at least two segments or is large, for this shift.
     fn is_no_chance(&self, shift: u8) -> bool {
         let (low, high) = self.fields.unwrap_or_default();
         let [low, high] = [low, high].map(|field| u64::from(field) << shift);
@@ -180,7 +180,7 @@ mod tests {
     fn a_filled_window_shows_its_scale() {
         let mut scale = Scale::default();
         for n in 0..60_u64 {
-            // Nearly every stop fills a window of 500 << 7 bytes.
+            // At nearly every stop, the sender has filled a window of 500 << 7 bytes.
             let full = 500 << 7;
             scale.stopped(if n % 9 > 0 { full - 100 } else { full - 1500 }, 500, 1460);
         }
@@ -207,7 +207,7 @@ mod tests {
             let mut scale = Scale::default();
             let unit = 1_u64 << shift;
             for _ in 0..4 {
-                // The application reads nothing of 40 kB: the window is the rest, rounded up.
+                // The application reads none of the 40 kB. The window is the remaining buffer space, rounded up.
                 let mut window = 40_000_u64.div_ceil(unit) * unit;
                 for n in 0..14_u64 {
                     let bytes = if n % 2 == 0 { 1448 } else { 2896 };
@@ -245,13 +245,13 @@ mod tests {
         for n in 0..63_u64 {
             scale.stopped(3000 + 1460 * (n % 9), 500, 1460);
         }
-        // 500 << 5 is 16,000 bytes, and 14,680 bytes were outstanding.
+        // The window is 500 << 5, which is 16,000 bytes, and 14,680 bytes were outstanding.
         assert!(!scale.is_never_filled());
         for n in 0..60_u64 {
             scale.stopped(3000 + 1460 * (n % 12), 500, 1460);
         }
         assert!(scale.is_never_filled());
-        // A full window in a capture that lacks some ACKs.
+        // The window is full, and the capture lacks some ACKs.
         let mut scale = Scale::default();
         for n in 0..60_u64 {
             let full = 240 << 7;

@@ -4,19 +4,19 @@ use dupack_tcp::seq::SeqNumber;
 
 use crate::read::packet::is_after;
 
-/// Maximum number of holes that are remembered. The lowest are forgotten as if they had been filled (ours: nobody asks
-/// for a filled hole again, and a window has few holes).
+/// Maximum number of stored holes. If it is exceeded, the lowest holes are discarded as if they had been filled (our
+/// choice: a filled hole is never queried again, and a window has few holes).
 const HOLES_MAX: usize = 64;
 
-/// Maximum distance of an ACK from all data seen so far; an ACK beyond it does not belong here (ours: the outstanding
-/// data of the largest path).
+/// Maximum distance of an ACK from all data seen so far. An ACK farther away does not belong to this stream (our
+/// choice: the outstanding data of the largest path).
 const BEYOND_MAX: u64 = 1 << 30;
 
-/// Maximum number of zero-window probes that are remembered until they are acknowledged (ours: a sender repeats one
+/// Maximum number of zero-window probes that are stored until they are acknowledged (our choice: a sender repeats one
 /// byte).
 const PROBES_MAX: usize = 8;
 
-/// Position of the first byte seen, so that other bytes may precede it.
+/// Position of the first byte seen. It is not 0, so that other bytes may precede it.
 const ORIGIN: u64 = 1 << 32;
 
 /// Range of bytes that was skipped.
@@ -24,9 +24,9 @@ const ORIGIN: u64 = 1 << 32;
 struct Hole {
     start: u64,
     end: u64,
-    /// End of the segment that came just after the hole.
+    /// End of the segment that arrived just after the hole.
     next_end: u64,
-    /// State of its acknowledgment.
+    /// State of the hole's acknowledgment.
     acked: Acked,
 }
 
@@ -37,16 +37,16 @@ enum Acked {
     Yes,
 }
 
-/// Starts and ends of zero-window probes. Few connections have any.
+/// Starts and ends of zero-window probes. Few connections have such probes.
 #[derive(Clone, Debug, Default)]
 struct Probes(Vec<(SeqNumber, SeqNumber)>);
 
 /// Effect of a segment on the bytes seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Addition {
-    /// Bytes that were seen before.
+    /// Number of bytes that were seen before.
     pub(crate) again: u32,
-    /// `true` if the segment begins in a hole and ends before the segment after the hole does.
+    /// `true` if the segment begins in a hole and ends before the end of the segment that follows the hole.
     pub(crate) out_of_order: bool,
 }
 
@@ -58,19 +58,19 @@ pub(crate) struct SeenBytes {
     highest: u64,
     /// Holes, in stream order.
     holes: Vec<Hole>,
-    /// Acknowledged bytes of holes that are forgotten.
+    /// Number of acknowledged bytes in discarded holes.
     forgotten: u64,
-    /// Highest acknowledged byte.
+    /// Position of the highest ACK.
     acked: u64,
-    /// First ACK, and the number of bytes acknowledged since, if no data was seen.
+    /// First ACK and the number of bytes acknowledged since; used only as long as no data is seen.
     blind: Option<Box<(SeqNumber, u64)>>,
-    /// Zero-window probes. They count as seen when the receiver accepts them; otherwise their bytes are sent again as
+    /// Zero-window probes. They count as seen when the receiver accepts them. Otherwise, their bytes are sent again as
     /// new data.
     probes: Option<Box<Probes>>,
 }
 
 impl SeenBytes {
-    /// Registers a segment of `len` sequence numbers from `seq` on.
+    /// Records a segment of `len` sequence numbers that begins at `seq`.
     pub(crate) fn add(&mut self, seq: SeqNumber, len: u32) -> Addition {
         let Some(first) = self.first else {
             self.first = Some(seq);
@@ -110,7 +110,7 @@ impl SeenBytes {
         }
     }
 
-    /// Registers a zero-window probe of `len` sequence numbers from `seq` on.
+    /// Records a zero-window probe of `len` sequence numbers that begins at `seq`.
     pub(crate) fn probe(&mut self, seq: SeqNumber, len: u32) {
         let end = SeqNumber(seq.0.wrapping_add(len));
         let Probes(probes) = &mut **self.probes.get_or_insert_default();
@@ -123,7 +123,7 @@ impl SeenBytes {
         probes.push((seq, end));
     }
 
-    /// Adds the probes before `ack`: the receiver accepted them.
+    /// Adds the bytes of probes before `ack`, because the receiver has accepted them.
     fn take_probes(&mut self, ack: SeqNumber) {
         let Some(mut probes) = self.probes.take() else {
             return;
@@ -139,7 +139,7 @@ impl SeenBytes {
         self.probes = Some(probes).filter(|probes| !probes.0.is_empty());
     }
 
-    /// Registers an ACK of everything before `ack`.
+    /// Records an ACK of everything before `ack`.
     pub(crate) fn acknowledged(&mut self, ack: SeqNumber) {
         self.take_probes(ack);
         let Some(first) = self.first else {
@@ -174,7 +174,7 @@ impl SeenBytes {
         }
     }
 
-    /// Returns the number of bytes that were acknowledged but that the capture lacks.
+    /// Returns the number of bytes that were acknowledged but are missing from the capture.
     pub(crate) fn unseen(&self) -> u64 {
         if let (None, Some(blind)) = (self.first, &self.blind) {
             return blind.1;
@@ -185,7 +185,7 @@ impl SeenBytes {
         })
     }
 
-    /// Returns `true` if the byte before `seq` was seen: an ACK of `seq` acknowledges known data.
+    /// Returns `true` if the byte before `seq` was seen, so that an ACK of `seq` acknowledges known data.
     pub(crate) fn has_before(&self, seq: SeqNumber) -> bool {
         let Some(at) = self.first.and_then(|first| place(first, seq, self.highest)) else {
             return false;
@@ -238,7 +238,7 @@ impl SeenBytes {
     }
 }
 
-/// Returns the position of a sequence number: of all possible positions the one nearest to `near`.
+/// Returns the position of a sequence number. If several positions are possible, it is the one nearest to `near`.
 fn place(first: SeqNumber, seq: SeqNumber, near: u64) -> Option<u64> {
     let origin = SeqNumber(first.0.wrapping_sub(ORIGIN as u32));
     seq.offset(origin, near)
@@ -257,14 +257,14 @@ mod tests {
     fn repeated_bytes_are_retransmitted_and_skipped_ones_out_of_order() {
         let mut seen = SeenBytes::default();
         assert_eq!(add(&mut seen, 100, 200), (0, false));
-        // 200..300 is skipped.
+        // The bytes 200..300 are skipped.
         assert_eq!(add(&mut seen, 300, 400), (0, false));
         assert!(seen.has_before(SeqNumber(200)) && seen.has_before(SeqNumber(301)));
         assert!(!seen.has_before(SeqNumber(300)) && !seen.has_before(SeqNumber(401)));
         assert_eq!(add(&mut seen, 220, 240), (0, true));
-        // 20 bytes of the segment are new.
+        // In this segment, 20 bytes are new.
         assert_eq!(add(&mut seen, 210, 250), (20, false));
-        // A retransmission of several segments at once, from 300 to the end of the segment after the hole.
+        // Several segments are retransmitted at once, from the hole to the end of the segment after the hole.
         assert_eq!(add(&mut seen, 200, 400), (140, false));
         assert_eq!(add(&mut seen, 100, 450), (300, false));
         assert!(seen.holes.len() == 1 && seen.highest == ORIGIN + 350);
@@ -279,10 +279,10 @@ mod tests {
         assert_eq!(seen.unseen(), 0);
         seen.acknowledged(SeqNumber(4000));
         assert_eq!(seen.unseen(), 1000);
-        // The data was late, as in a capture with packets out of order.
+        // The data was captured late, as in a capture with packets out of order.
         add(&mut seen, 2000, 2500);
         assert_eq!(seen.unseen(), 500);
-        // ACKs of data beyond everything seen.
+        // These ACKs acknowledge data beyond everything seen.
         seen.acknowledged(SeqNumber(6000));
         assert_eq!(seen.unseen(), 2500);
         add(&mut seen, 6000, 7000);
@@ -305,13 +305,13 @@ mod tests {
             seen.acknowledged(SeqNumber(at + 1));
         }
         assert_eq!(seen.unseen(), 0);
-        // The byte of a probe that it does not accept is sent as new data when the window is open.
+        // The receiver does not accept the byte of this probe. The byte is sent as new data when the window is open.
         seen.probe(SeqNumber(2005), 1);
         seen.acknowledged(SeqNumber(2005));
         assert_eq!(add(&mut seen, 2005, 3005), (0, false));
         seen.acknowledged(SeqNumber(3005));
         assert_eq!(seen.unseen(), 0);
-        // The receiver accepts a part of a whole segment; the number of probes is bounded.
+        // The receiver accepts a part of a full segment. The number of stored probes is bounded.
         for n in 0..100 {
             seen.probe(SeqNumber(3005 + n), 1000);
         }
@@ -328,7 +328,7 @@ mod tests {
             seen.acknowledged(SeqNumber(ack));
         }
         assert_eq!(seen.unseen(), 2000);
-        // Now data is seen: earlier bytes may have been sent before the capture began.
+        // Data is seen from now on. Earlier bytes may have been sent before the capture began.
         add(&mut seen, 1000, 2000);
         assert_eq!(seen.unseen(), 0);
     }

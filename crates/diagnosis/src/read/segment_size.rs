@@ -1,24 +1,25 @@
 //! Size of a full segment in bytes.
 //!
-//! The SYNs announce a bound. If the capture has none, or if the path MTU is smaller, the size is inferred from the
-//! packets. A packet that an interface splits after the capture (TSO, GSO), or merged before it (GRO), is larger than
-//! any segment.
+//! The SYNs announce an upper bound. If the capture lacks the SYNs, or if the path MTU is smaller, the size is inferred
+//! from the packets. A packet that an interface splits after the capture (TSO, GSO), or merged before it (GRO), is
+//! larger than any segment.
 
-/// Assumed full segment before any was seen: that of Ethernet, without TCP options (RFC 6691 §2).
+/// Assumed size of a full segment before any segment was seen: that of Ethernet, without TCP options (RFC 6691 §2).
 pub(crate) const USUAL: u32 = 1460;
 
-/// Largest plausible single segment: a jumbo frame (ours: no interface in common use has an MTU above 9,216).
+/// Maximum plausible size of a single segment: a jumbo frame (our choice: no interface in common use has an MTU above
+/// 9,216).
 const LARGEST: u32 = 9216;
 
-/// Number of packets of one length that rules out chance (ours).
+/// Minimum number of packets with the same length to rule out chance (our choice).
 const TIMES: u32 = 3;
 
-/// Full segments over Ethernet: IPv4 and IPv6, with timestamps and without.
+/// Sizes of full segments over Ethernet: over IPv4 with and without timestamps, then over IPv6.
 const ETHERNET: [u32; 4] = [1448, 1460, 1428, 1440];
 
-/// Conditions under which the largest length seen is a full segment if no SYN announces one: a minimum number of
-/// packets, and a minimum length (ours: with the headers of one or two tunnels; messages of an application are mostly
-/// shorter or longer).
+/// Conditions under which the maximum length seen is that of a full segment if no SYN announces a size: a minimum
+/// number of packets, and a minimum length (our choice: it allows for the headers of one or two tunnels, and messages
+/// of an application are mostly shorter or longer).
 const LEARNED_TIMES: u32 = 6;
 const LEARNED_MIN: u32 = 1200;
 
@@ -27,9 +28,9 @@ const LEARNED_MIN: u32 = 1200;
 pub(crate) struct SegmentSize {
     agreed: Option<u32>,
     smss: u32,
-    /// Largest length seen that does not exceed `smss`, and its count.
+    /// Maximum length seen that does not exceed `smss`, and the number of packets with this length.
     largest: Seen,
-    /// Last length seen that exceeds `smss`, and its count.
+    /// Last length seen that exceeds `smss`, and the number of packets in a row with this length.
     beyond: Seen,
 }
 
@@ -50,7 +51,7 @@ impl Seen {
 }
 
 impl SegmentSize {
-    /// Creates an estimator. `agreed` is the size announced in the SYNs, if there were any.
+    /// Creates an estimator. `agreed` is the size announced in the SYNs, or `None` if the capture lacks them.
     pub(crate) fn new(agreed: Option<u32>) -> Self {
         Self {
             agreed,
@@ -65,7 +66,7 @@ impl SegmentSize {
         self.smss
     }
 
-    /// Processes the length of a packet. Returns `true` if that changed the size of a full segment.
+    /// Processes the length of a packet. Returns `true` if the size of a full segment has changed.
     #[inline]
     pub(crate) fn take(&mut self, len: u32) -> bool {
         if len > self.smss {
@@ -95,7 +96,7 @@ impl SegmentSize {
         let full = self.largest.len;
         let before = self.smss;
         if self.largest.is_usual() && full > 0 && len.is_multiple_of(full) {
-            // A multiple of a length that also occurs alone: the path MTU is smaller than announced.
+            // The length is a multiple of a length that also occurs alone, so the path MTU is smaller than announced.
             self.smss = full;
         } else if self.agreed.is_none()
             && self.beyond.is_usual()
@@ -143,7 +144,7 @@ mod tests {
         for _ in 0..5 {
             offload.take(28_960);
         }
-        // Twenty segments with timestamps.
+        // The packet has the length of twenty segments with timestamps.
         assert_eq!(offload.smss(), 1448);
         let mut short = SegmentSize::new(None);
         let lens = [1428, 700, 1428, 1428, 1428, 1428, 1428, 1428];

@@ -1,8 +1,8 @@
-//! Silent endpoint: one that stops sending although the other endpoint asks for an answer.
+//! Silent endpoint: an endpoint that stops sending although the other endpoint requests an answer.
 //!
-//! Data, a FIN and a keep-alive ask for an ACK (RFC 9293 §3.8.4, §3.10.7.4). An endpoint is silent if it sends nothing
-//! until the end of the connection's capture while the other endpoint asks repeatedly. The capture does not show
-//! whether the host, the path to it, or the path from it failed.
+//! Data, a FIN and a keep-alive request an ACK (RFC 9293 §3.8.4, §3.10.7.4). An endpoint is silent if it sends no
+//! packet until the end of the connection's capture while the other endpoint requests an answer repeatedly. The capture
+//! does not show whether the host, the path to it, or the path from it failed.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::seq::SeqNumber;
@@ -11,10 +11,10 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::read::packet::{Packet, is_after};
 use crate::read::side::{Both, Side};
 
-/// Minimum number of repeated requests for an answer (ours: one repetition may be in transit).
+/// Minimum number of repeated requests for an answer (our choice: a single repetition may be in transit).
 const AGAIN_MIN: u32 = 2;
 
-/// Minimum time for which the other endpoint asks: the initial retransmission timeout (RFC 6298 §2.1).
+/// Minimum time from the first to the last request: the initial retransmission timeout (RFC 6298 §2.1).
 const FOR_MIN: Duration = Duration::from_secs(1);
 
 /// Endpoint that stopped sending.
@@ -22,7 +22,7 @@ const FOR_MIN: Duration = Duration::from_secs(1);
 pub struct Silence {
     /// The silent endpoint.
     pub side: Side,
-    /// Capture time of its last packet.
+    /// Capture time of the last packet from this endpoint.
     pub since: Instant,
     /// Capture number of that packet.
     pub last: u64,
@@ -30,20 +30,20 @@ pub struct Silence {
     pub asked: Asked,
 }
 
-/// Packets that ask for an answer.
+/// Packets that request an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Segments with data, retransmissions included.
+    /// Number of segments with data, including retransmissions.
     pub data: u32,
-    /// FINs without data.
+    /// Number of FINs without data.
     pub fins: u32,
-    /// Keep-alives.
+    /// Number of keep-alives.
     pub keep_alives: u32,
-    /// Packets of all three kinds that repeat earlier ones.
+    /// Number of packets, among all three kinds, that repeat earlier ones.
     pub again: u32,
-    /// Capture time of the first packet.
+    /// Capture time of the first of these packets.
     pub first: Instant,
-    /// Capture time of the last packet.
+    /// Capture time of the last of these packets.
     pub last: Instant,
 }
 
@@ -55,15 +55,15 @@ impl Asked {
     }
 }
 
-/// Packets of one endpoint that ask for an answer, since the other endpoint last sent anything.
+/// Packets of one endpoint that request an answer, since the last packet from the other endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 struct Asking {
-    /// End of the data that it has sent.
+    /// Sequence number after the data that this endpoint has sent.
     end: Option<SeqNumber>,
     asked: Asked,
-    /// `true` if it has asked for an answer.
+    /// `true` if this endpoint has requested an answer.
     has_asked: bool,
-    /// Capture number and time of its own last packet; 0 before the first.
+    /// Capture number and time of this endpoint's last packet; the number is 0 before the first packet.
     last: u64,
     last_at: Instant,
 }
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::{address, from};
 
-    /// Returns the silence after these packets.
+    /// Returns the silent endpoint after these packets.
     fn silence(packets: &[Packet]) -> Option<Silence> {
         let mut silences = Silences::default();
         for (packet, number) in packets.iter().zip(1..) {
@@ -176,10 +176,10 @@ mod tests {
         assert_eq!(found.since, before.at);
         assert_eq!((found.asked.data, found.asked.again), (3, 2));
         assert_eq!(found.asked.duration(), Duration::from_millis(1200));
-        // An answer ends the silence, however late.
+        // An answer ends the silence, regardless of its delay.
         let answered = [[before].as_slice(), &asked, &[ack(9000.0)]].concat();
         assert_eq!(silence(&answered), None);
-        // The capture has no packet from the endpoint.
+        // The capture has no packet from the endpoint, so it does not count as silent.
         assert_eq!(silence(&asked), None);
     }
 

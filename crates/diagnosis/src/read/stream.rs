@@ -1,7 +1,7 @@
-//! One data stream: turns each of its packets into one of the two events that all analyses receive.
+//! Data stream: converts each of its packets to one of the two events that all analyses receive.
 //!
-//! The stream keeps the sender's scoreboard with [`Replay`], holds ACKs until the sender has received them (`waiting`),
-//! and reports segments and ACKs to its [`Follower`] in the order in which they occurred at the sender.
+//! The stream maintains the sender's scoreboard with [`Replay`], holds ACKs until the sender has received them
+//! (`waiting`), and reports segments and ACKs to its [`Follower`] in the order in which they occurred at the sender.
 
 use dupack_tcp::SenderConfig;
 use dupack_tcp::connection::Flags;
@@ -21,21 +21,22 @@ use crate::read::turns::Turn;
 use crate::read::vantage::{Place, Vantage};
 use crate::read::waiting::{Heard, Waiting};
 
-/// Maximum number of outstanding segments (ours): 256 Ki full segments are 370 MB, the capacity of a path with 10
-/// Gbit/s and 300 ms. At 48 bytes each they take 12 MB.
+/// Maximum number of outstanding segments (our choice): 256 Ki full segments are 370 MB, the capacity of a path with 10
+/// Gbit/s and 300 ms. At 48 bytes each, the segments take 12 MB of memory.
 const SEGMENTS_MAX: usize = 1 << 18;
 
-/// Distance from all data sent so far beyond which a SACK block is foreign (ours: twice the largest window).
+/// Distance from all data sent so far beyond which a SACK block is foreign (our choice: twice the largest window).
 const FOREIGN: i32 = 1 << 28;
 
-/// Number of consecutive data packets outside the known range that show another stream (ours: one may be garbage).
+/// Number of consecutive data packets outside the known range to conclude that they belong to another stream (our
+/// choice: a single packet may be garbage).
 const ASTRAY_MAX: u32 = 8;
 
-/// Approximate memory of a segment in a scoreboard and of an ACK that is held, for the bounds on memory.
+/// Approximate memory for each segment in a scoreboard and for each ACK held, for the limits on memory.
 const SEGMENT_BYTES: usize = 48;
 
-/// Minimum timeout until the sender is known better: that of Linux, as most senders run it. With the one second of RFC
-/// 6298, timeouts would be later than the observed ones.
+/// Minimum timeout until the sender is known better: that of Linux, which most senders run. With the minimum of one
+/// second in RFC 6298, timeouts would be later than the observed ones.
 const LEAST_RTO: Duration = Duration::from_millis(200);
 /// Maximum timeout (Linux: `TCP_RTO_MAX`).
 const GREATEST_RTO: Duration = Duration::from_secs(120);
@@ -43,28 +44,28 @@ const GREATEST_RTO: Duration = Duration::from_secs(120);
 /// Initial state of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
-    /// Facts for the followers.
+    /// Facts passed to the followers.
     pub(crate) beginning: Beginning,
     /// Sequence number of the first byte.
     pub(crate) first: SeqNumber,
-    /// Size of a full segment, if SYNs announced it.
+    /// Estimator of the size of a full segment; it has the size that SYNs announced, if there were any.
     pub(crate) size: SegmentSize,
-    /// Window scale shift of the receiver, if it is known.
+    /// Window scale shift of the receiver; `None` if unknown.
     pub(crate) scale: Option<u8>,
-    /// Right edge of the last granted receive window.
+    /// Right edge of the last granted receive window; `None` if unknown.
     pub(crate) granted: Option<SeqNumber>,
 }
 
-/// Packets that do not fit into the stream.
+/// Numbers of packets that do not fit into the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Astray {
-    /// Packets before the first byte of the capture.
+    /// Number of packets before the first byte of the capture.
     pub before_start: u64,
-    /// Packets too far beyond all data.
+    /// Number of packets too far beyond all data.
     pub too_far: u64,
-    /// Packets beyond the outstanding data that is remembered.
+    /// Number of packets that exceed the maximum number of stored outstanding segments.
     pub too_much: u64,
-    /// Consecutive data packets up to the last one that are too far away.
+    /// Number of consecutive data packets that are too far beyond all data, up to the last packet.
     row: u32,
 }
 
@@ -80,16 +81,16 @@ pub struct Stream<F> {
     sack: Sack,
     ecn: Ecn,
     scale: Option<u8>,
-    /// Statistics that infer the window scale, if it is unknown.
+    /// Statistics to infer the window scale; `None` if the scale is known.
     guess: Option<Box<Scale>>,
     /// Offset and window field of the last ACK that the sender received.
     granted: Option<(u64, u16)>,
-    /// End of the data that had been sent when that ACK arrived.
+    /// End of the data that had been sent when the last ACK arrived.
     sent_to: u64,
     /// Right edge of the receive window as an offset, and the window field of the last ACK.
     edge: Option<u64>,
     last_window: Option<u16>,
-    /// Highest ACK that was captured, whether or not the sender has received it.
+    /// Highest captured ACK, regardless of whether the sender has received it.
     last_ack: Option<SeqNumber>,
     /// Time of the latest event.
     now: Instant,
@@ -135,7 +136,7 @@ impl<F: Follower> Stream<F> {
         self.id = id;
     }
 
-    /// Sets the capture point when it becomes known or better known.
+    /// Sets the capture point when it becomes known or when it changes.
     pub(crate) fn set_vantage(&mut self, vantage: &Vantage) {
         self.waiting.set_least(match vantage.place {
             Place::Sender => Duration::ZERO,
@@ -149,7 +150,7 @@ impl<F: Follower> Stream<F> {
     }
 
     /// Returns `true` if the receiver's window scale is unknown and the sender hardly ever reached the end of the
-    /// window, whatever its scale.
+    /// window for any possible scale.
     pub(crate) fn never_fills_its_window(&self) -> bool {
         let guess = self.guess.as_ref().filter(|_| self.scale.is_none());
         guess.is_some_and(|guess| guess.is_never_filled())
@@ -160,12 +161,12 @@ impl<F: Follower> Stream<F> {
         self.follower
     }
 
-    /// Returns the scoreboard, round-trip times and timer as of the last event.
+    /// Returns the scoreboard, the round-trip times and the timer as of the last event.
     pub const fn replay(&self) -> &Replay {
         &self.replay
     }
 
-    /// Returns the sequence number of the first byte: offset 0.
+    /// Returns the sequence number of the first byte, which has offset 0.
     pub const fn first(&self) -> SeqNumber {
         self.first
     }
@@ -185,13 +186,14 @@ impl<F: Follower> Stream<F> {
         self.astray.row >= ASTRAY_MAX
     }
 
-    /// Returns the approximate memory in bytes that grows with the outstanding data.
+    /// Returns the approximate memory, in bytes, that grows with the outstanding data.
     pub(crate) fn memory(&self) -> usize {
         let segments = self.replay.view(self.now).scoreboard.len();
         segments * SEGMENT_BYTES + self.waiting.len() * size_of::<Heard>()
     }
 
-    /// Processes a packet from the sender: data, or an ACK whose timestamp shows what the sender has received.
+    /// Processes a packet from the sender: data, or an ACK whose timestamp shows the packets that the sender has
+    /// received.
     pub(crate) fn sent(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         self.learn_from_echo(packet, onlooker);
         if packet.is_of_stream() || self.is_probe(packet) {
@@ -211,8 +213,8 @@ impl<F: Follower> Stream<F> {
         }
     }
 
-    /// Returns `true` if a packet without data asks the peer for an ACK: it precedes the unacknowledged data by one
-    /// byte (RFC 9293 §3.8.4). Other packets without data carry SND.NXT.
+    /// Returns `true` if a packet without data requests an ACK from the peer: its sequence number is one byte before
+    /// the unacknowledged data (RFC 9293 §3.8.4). Other packets without data carry SND.NXT.
     fn is_probe(&self, packet: &Packet) -> bool {
         let board = self.replay.view(self.now).scoreboard;
         let silent = packet.segment.sequence_len() == 0 && !packet.segment.is(Flags::RST);
@@ -287,7 +289,7 @@ impl<F: Follower> Stream<F> {
     }
 
     /// Processes data from the receiver. If an earlier ACK acknowledges all data sent and is due, the sender has
-    /// received it: since the sender sends nothing more, no timestamp echo would show that.
+    /// received this ACK. No timestamp echo would show this, because the sender sends nothing more.
     fn ask(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         let nxt = self.replay.view(self.now).scoreboard.nxt();
         let first = self.first;
@@ -303,19 +305,19 @@ impl<F: Follower> Stream<F> {
         self.follower.asked(at, packet.number, rest);
     }
 
-    /// Reports the end of a response that this stream carried.
+    /// Reports the end of a response that was carried by this stream.
     pub(crate) fn answered(&mut self, turn: &Turn) {
         self.follower.answered(turn);
     }
 
-    /// Processes the end of the capture: every ACK that is held arrives.
+    /// Processes the end of the capture. Every ACK that is held takes effect.
     pub(crate) fn finish(&mut self, onlooker: &mut dyn Onlooker) {
         while let Some((heard, at)) = self.waiting.next_at_end() {
             self.arrive(&heard, at, onlooker);
         }
     }
 
-    /// Reads a packet from the receiver as an ACK, if it is one.
+    /// Returns the ACK in a packet from the receiver; `None` if the packet contains no relevant ACK.
     fn read_ack(&mut self, packet: &Packet) -> Option<Heard> {
         let segment = &packet.segment;
         let number = segment.ack?;
@@ -323,21 +325,21 @@ impl<F: Follower> Stream<F> {
             return None;
         }
         if !segment.options.sacks.is_empty() && !self.sack.is_on() {
-            // A host sends no SACK blocks without permission (RFC 2018 §2): the SYNs were changed along the path.
+            // A host sends no SACK blocks without permission (RFC 2018 §2), so the SYNs were changed along the path.
             self.sack = Sack::Permitted;
             self.replay.learn(self.size.smss(), self.sack);
         }
         let window = u64::from(segment.window);
         let scale = self.scale.filter(|_| packet.window().is_some());
         let scaled = scale.map(|shift| window << shift.min(14));
-        // A zero window needs no scale.
+        // A zero window is known without the scale.
         let scaled = scaled.or_else(|| (packet.window() == Some(0)).then_some(0));
         let ecn = match self.ecn {
             Ecn::Classic if segment.is(Flags::ECE) => EcnEcho::Marked,
             Ecn::Accurate => EcnEcho::Count(segment.flags.ace()),
             _ => EcnEcho::Silent,
         };
-        // An ACK without news in a data packet is not a duplicate ACK (RFC 5681 §2).
+        // An ACK without new information in a data packet is not a duplicate ACK (RFC 5681 §2).
         let same_window = self.last_window.replace(segment.window) == Some(segment.window);
         let is_news = self.last_ack.is_none_or(|last| is_after(number.0, last.0));
         if is_news {
@@ -369,8 +371,8 @@ impl<F: Follower> Stream<F> {
         })
     }
 
-    /// Updates the scale statistics when the sender, having sent everything before `nxt` under the current window,
-    /// receives another window.
+    /// Updates the statistics for the window scale when the sender receives another window. Before, the sender had sent
+    /// everything before `nxt` under the current window.
     fn guess_scale(&mut self, nxt: u64) {
         let (Some(guess), Some((ack, field))) = (&mut self.guess, self.granted) else {
             return;
@@ -382,8 +384,8 @@ impl<F: Follower> Stream<F> {
         }
     }
 
-    /// Returns `true` if all SACK blocks of an ACK name bytes far away from all data sent so far (ours: farther than
-    /// the outstanding data can reach).
+    /// Returns `true` if all SACK blocks of an ACK are far away from all data sent so far (our choice: farther than the
+    /// outstanding data can extend).
     fn are_foreign(&self, ack: &Ack, nxt: u64) -> bool {
         let blocks = ack.sacks.as_slice();
         let foreign = |number: SeqNumber| {
@@ -439,7 +441,7 @@ impl<F: Follower> Stream<F> {
 }
 
 impl Astray {
-    /// Counts a data packet or an ACK that does not fit into the stream.
+    /// Counts a data packet or an ACK that does not fit into the stream. `data_at` is `None` for an ACK.
     fn note(&mut self, why: Unusable, data_at: Option<Instant>) {
         match why {
             Unusable::BeforeStart => self.before_start += 1,

@@ -1,16 +1,17 @@
 //! All connections of a capture, found by the addresses of their packets.
 //!
-//! A packet costs one look-up. Memory is bounded: the number of connections is limited, and so is the outstanding data
-//! that all of them remember together. If a limit is exceeded, the connections that have been silent longest are
-//! finished early. They are found with a clock algorithm (second chance): the hand skips a connection that has received
-//! a packet since it last passed, and skips one with data several times. A finished connection is handed out together
-//! with its analyses; if more of its packets come, they form a connection that begins in the middle.
+//! A packet takes one look-up. Memory is bounded: the number of connections is limited, and so is the total outstanding
+//! data that they store. If a limit is exceeded, the connections without packets for the longest time are finished
+//! early. They are found with a clock algorithm (second chance): the hand skips a connection that has received a packet
+//! since the hand last passed, and skips a connection with data several times. A finished connection is returned
+//! together with its analyses. If more of its packets follow, they form a connection that begins in the middle.
 //!
-//! Packets are processed one by one ([`Table::take`]) or many at once by several threads ([`Table::take_all`]), which
-//! is faster with many connections. The results are the same.
+//! Packets are processed one by one ([`Table::take`]), or many packets at once by several threads
+//! ([`Table::take_all`]), which is faster with many connections. The results are the same.
 //!
-//! A connection takes about 2 kB, and 0.8 kB more if packets have identifications; a stream with data takes 1.5 kB plus
-//! its follower, each outstanding segment 48 bytes, and each ACK that the sender has not received yet about 120.
+//! A connection takes about 2 kB, and 0.8 kB more if packets have identifications. A stream with data takes 1.5 kB plus
+//! its follower, 48 bytes for each outstanding segment, and about 120 bytes for each ACK that the sender has not
+//! received.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -28,7 +29,7 @@ mod batch;
 
 use batch::{Batch, Lane};
 
-/// Bounds on the state that is kept at once.
+/// Limits on the state that is stored at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -36,15 +37,15 @@ pub struct Limits {
     pub connections: usize,
     /// Approximate maximum memory, in bytes, for the outstanding data and the held packets of all connections.
     pub memory: usize,
-    /// Packets between two checks of the memory, and packets in a batch for [`Table::take_all`]. Between two checks the
-    /// memory may exceed its bound by what this many packets add.
+    /// Number of packets between two checks of the memory, and in a batch for [`Table::take_all`]. Between two checks,
+    /// the memory may exceed its limit by the memory that this number of packets adds.
     pub batch: usize,
 }
 
 impl Default for Limits {
     /// Allows 65,536 connections: a scan of all ports of a host displaces no connection. Allows 512 MiB: forty windows
-    /// of 256 Ki segments. Checks after 32,768 packets (ours): each of a thousand connections has thirty of them, and
-    /// all of them take a few megabytes.
+    /// of 256 Ki segments. Checks after 32,768 packets (our choice): this is about thirty packets for each of a
+    /// thousand connections, and all of them take a few megabytes.
     fn default() -> Self {
         Self {
             connections: 1 << 16,
@@ -54,17 +55,18 @@ impl Default for Limits {
     }
 }
 
-/// Time for which a closed connection is kept for late packets: twice the maximum segment lifetime of most hosts (four
-/// minutes in RFC 9293 §3.4.2, one minute in Linux's `TCP_TIMEWAIT_LEN`).
+/// Time for which a closed connection is stored for late packets: twice the maximum segment lifetime of most hosts
+/// (four minutes in RFC 9293 §3.4.2, one minute in Linux's `TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
-/// Number of packets after which the hand advances by one connection, to find closed ones (ours).
+/// Number of packets after which the hand advances by one connection to find closed ones (our choice).
 const PACKETS_PER_STEP: u64 = 16;
 
-/// Number of times that the hand skips a connection that has received a packet: without data, and with data.
+/// Number of times that the hand skips a connection that has received a packet: for connections without data, and with
+/// data.
 const CHANCES: [u8; 2] = [1, 3];
 
-/// Addresses and ports of both endpoints, the smaller first. IPv4 has its own form because it hashes faster.
+/// Addresses and ports of both endpoints, the smaller one first. IPv4 has its own form because it hashes faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pair {
     Four(u64, u64),
@@ -116,11 +118,11 @@ struct Slot<F> {
     connection: Box<Connection<F>>,
     /// Memory of the connection when it was last measured.
     memory: usize,
-    /// Number of times that the hand still skips the connection.
+    /// Number of times that the hand will still skip the connection.
     chances: u8,
-    /// Packets of the batch that the connection has not processed yet.
+    /// Packets of the batch that the connection has not processed.
     lane: Option<Lane>,
-    /// Earlier connections of this slot that ended in the batch.
+    /// Earlier connections in this slot that ended during the batch.
     over: Vec<Connection<F>>,
 }
 
@@ -128,11 +130,11 @@ struct Slot<F> {
 #[derive(Debug)]
 pub struct Table<F> {
     limits: Limits,
-    /// Slot index of each address pair. The hash has a random seed, so that the author of a capture cannot choose
-    /// colliding addresses.
+    /// Slot index of each address pair. The hash has a random seed, so the author of a capture cannot choose colliding
+    /// addresses.
     places: HashMap<Pair, usize, RandomState>,
     slots: Vec<Slot<F>>,
-    /// Slot of the last packet's connection: the next packet often belongs to the same one.
+    /// Slot of the last packet's connection, because the next packet often belongs to the same connection.
     last: Option<(Pair, usize)>,
     hand: usize,
     memory: usize,
@@ -140,9 +142,9 @@ pub struct Table<F> {
     packets: u64,
     connections: u64,
     clock: Clock,
-    /// Next packet of the same lane, for each packet of a batch. Kept between batches to reuse the memory.
+    /// Next packet of the same lane, for each packet of a batch. The memory is reused for the next batch.
     next: Vec<usize>,
-    /// Connections of this batch that others replaced, in slots that no longer exist.
+    /// Number of connections that were replaced by others during this batch, in slots that no longer exist.
     replaced: usize,
 }
 
@@ -188,7 +190,7 @@ impl<F: Follower> Table<F> {
         }
     }
 
-    /// Processes the next packet of the capture. [`Self::take_finished`] returns connections that it finishes.
+    /// Processes the next packet of the capture. [`Self::take_finished`] returns the connections that are finished.
     pub fn take(&mut self, packet: &Packet, onlooker: &mut dyn Onlooker) {
         let mut packet = *packet;
         packet.at = self.clock.read(packet.at);
@@ -207,7 +209,7 @@ impl<F: Follower> Table<F> {
         self.look(before, onlooker);
     }
 
-    /// Removes and returns a finished connection, if there is one.
+    /// Removes and returns a finished connection; `None` if there is none.
     pub fn take_finished(&mut self) -> Option<Connection<F>> {
         self.finished.pop()
     }
@@ -217,8 +219,8 @@ impl<F: Follower> Table<F> {
         std::mem::take(&mut self.finished)
     }
 
-    /// Processes the end of the capture. Returns every connection that was not handed out, in the order of their first
-    /// packets.
+    /// Processes the end of the capture. Returns every connection that has not been returned, in the order of their
+    /// first packets.
     pub fn finish(mut self, onlooker: &mut dyn Onlooker) -> Vec<Connection<F>> {
         let mut rest = std::mem::take(&mut self.finished);
         for mut slot in std::mem::take(&mut self.slots) {
@@ -239,17 +241,17 @@ impl<F: Follower> Table<F> {
         self.slots.iter().map(|slot| &*slot.connection)
     }
 
-    /// Returns the number of times that the capture's clock was set back.
+    /// Returns the number of times that the clock of the capture was set back.
     pub const fn clock_steps(&self) -> u64 {
         self.clock.steps
     }
 
-    /// Returns the approximate memory in bytes that grows with outstanding data and held packets.
+    /// Returns the approximate memory, in bytes, that grows with outstanding data and held packets.
     pub const fn memory(&self) -> usize {
         self.memory
     }
 
-    /// Returns the slot of a packet's connection. `batch` contains the packets before it that are not processed yet.
+    /// Returns the slot of a packet's connection. `batch` contains the earlier packets that are not processed.
     fn find(&mut self, packet: &Packet, batch: Batch<'_>, onlooker: &mut dyn Onlooker) -> usize {
         self.packets += 1;
         if self.packets.is_multiple_of(PACKETS_PER_STEP) {
@@ -293,7 +295,7 @@ impl<F: Follower> Table<F> {
         place
     }
 
-    /// Checks the memory if a batch is complete since there were `before` packets.
+    /// Checks the memory if a batch has been completed since `before` packets had been processed.
     fn look(&mut self, before: u64, onlooker: &mut dyn Onlooker) {
         let looks = |packets: u64| packets / (self.limits.batch.max(1) as u64);
         if looks(before) == looks(self.packets) {
@@ -304,7 +306,7 @@ impl<F: Follower> Table<F> {
         }
     }
 
-    /// Lets the connection at `place` process its waiting packets, so that its state is current.
+    /// Processes the waiting packets of the connection at `place`, so that its state is current.
     fn settle(&mut self, place: usize, batch: Batch<'_>) {
         if let Some(slot) = self.slots.get_mut(place) {
             let memory = slot.memory;
@@ -313,7 +315,7 @@ impl<F: Follower> Table<F> {
         }
     }
 
-    /// Finishes one of the connections that have been silent longest.
+    /// Finishes one of the connections that have had no packets for the longest time.
     fn crowd_out(&mut self, batch: Batch<'_>, onlooker: &mut dyn Onlooker) {
         let several = self.slots.len() > 1;
         loop {
@@ -341,7 +343,8 @@ impl<F: Follower> Table<F> {
         }
     }
 
-    /// Advances the hand, and finishes the connection there if it is closed and no late packets are expected.
+    /// Advances the hand. If the connection there is closed and no late packets are expected, the connection is
+    /// finished.
     fn step(&mut self, batch: Batch<'_>, onlooker: &mut dyn Onlooker) {
         self.move_hand();
         let Some(slot) = self.slots.get(self.hand) else {
@@ -361,7 +364,7 @@ impl<F: Follower> Table<F> {
         }
     }
 
-    /// Finishes the connection at `place` and hands it out.
+    /// Removes the connection at `place` and finishes it.
     fn remove(&mut self, place: usize, onlooker: &mut dyn Onlooker) {
         if place >= self.slots.len() {
             return;

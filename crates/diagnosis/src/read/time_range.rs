@@ -7,8 +7,8 @@
 //! | time | `2026-11-28T12:30:05Z` | RFC 3339; UTC if there is no offset |
 //!
 //! The first TCP packet is the origin of all times in a diagnosis. A time of day needs a date. Most captures last
-//! minutes, so it is the next time at which a UTC clock shows it. The hour before the first packet allows for a range
-//! that begins a little before the capture, which is common.
+//! minutes, so the next time at which a UTC clock shows this time of day is used. The search starts an hour before the
+//! first packet, because a range often begins a little before the capture.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,10 +21,10 @@ const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// Maximum time before the first packet that a time of day may denote (ours).
+/// Maximum time before the first packet at which a time of day may be, in nanoseconds (our choice).
 const BEFORE_FIRST: u64 = HOUR;
 
-/// Nanoseconds in each unit of durations.
+/// Number of nanoseconds in each unit of durations.
 const UNITS: [(&str, u64); 9] = [
     ("", SECOND),
     ("ns", 1),
@@ -100,7 +100,7 @@ impl FromStr for TimePoint {
     }
 }
 
-/// Parses a duration such as `1.5s`.
+/// Parses a duration such as `1.5s`; `None` if it is invalid.
 fn duration(text: &str) -> Option<Duration> {
     let unit = text.find(|c: char| c != '.' && !c.is_ascii_digit());
     let (number, unit) = text.split_at_checked(unit.unwrap_or(text.len()))?;
@@ -119,7 +119,7 @@ fn decimal(text: &str, factor: u64) -> Option<u64> {
         "" => 0,
         _ => digits(whole)?,
     };
-    // 15 digits are exact to a nanosecond in every unit.
+    // With 15 digits, the result is exact to a nanosecond in every unit.
     let part = part.get(..15).unwrap_or(part);
     let below = match part {
         "" => 0,
@@ -130,7 +130,7 @@ fn decimal(text: &str, factor: u64) -> Option<u64> {
         .checked_add(u64::try_from(below).ok()?)
 }
 
-/// Parses a number that consists of digits only: the standard library also accepts a sign.
+/// Parses a number that consists of digits only. The parser of the standard library also accepts a sign.
 fn digits(text: &str) -> Option<u64> {
     let all = text.bytes().all(|byte| byte.is_ascii_digit());
     all.then(|| text.parse().ok()).flatten()
@@ -141,14 +141,14 @@ fn two_digits(text: &str) -> Option<u64> {
     digits(text).filter(|_| text.len() == 2)
 }
 
-/// Parses `12:30:05.25` or `12:30`. Returns the nanoseconds since midnight.
+/// Parses a time such as `12:30:05.25` or `12:30`. Returns the nanoseconds since midnight.
 fn of_day(text: &str) -> Option<u64> {
     let (hour, rest) = text.split_once(':')?;
     let (minute, second) = rest.split_once(':').unwrap_or((rest, "00"));
     let whole = second.split_once('.').map_or(second, |(whole, _)| whole);
     let hours = digits(hour).filter(|hours| hour.len() <= 2 && *hours < 24)?;
     let minutes = two_digits(minute).filter(|minutes| *minutes < 60)?;
-    // RFC 3339 §5.6: 60 is a leap second.
+    // A value of 60 is a leap second (RFC 3339 §5.6).
     two_digits(whole).filter(|seconds| *seconds <= 60)?;
     Some(hours * HOUR + minutes * MINUTE + decimal(second, SECOND)?)
 }
@@ -173,7 +173,7 @@ fn absolute(date: &str, time: &str) -> Option<CaptureTime> {
     Some(CaptureTime::from_unix_nanos(utc))
 }
 
-/// Returns the nanoseconds by which a clock with the offset `+02:00` is ahead of UTC.
+/// Returns the nanoseconds by which a clock with an offset such as `+02:00` is ahead of UTC.
 fn offset_nanos(offset: &str) -> Option<i64> {
     let (hours, minutes) = offset.get(1..)?.split_once(':')?;
     let hours = two_digits(hours).filter(|hours| *hours < 24)?;
@@ -201,7 +201,7 @@ fn days_of_months(year: u64) -> [u64; 12] {
     [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 }
 
-/// Returns the days from 1970-01-01 to a date of the Gregorian calendar.
+/// Returns the number of days from 1970-01-01 to a date of the Gregorian calendar.
 fn days_from_1970(year: u64, month: u64, day: u64) -> Option<u64> {
     let months = days_of_months(year);
     let before = usize::try_from(month.checked_sub(1)?).ok()?;
@@ -235,12 +235,12 @@ pub fn rfc3339(time: CaptureTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// Time range from `since`, included, to `until`, excluded.
+/// Time range from `since` (included) to `until` (excluded).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeRange {
     /// Start of the range; `None` for the start of the capture.
     pub since: Option<TimePoint>,
-    /// End of the range, excluded; `None` for the end of the capture.
+    /// End of the range; `None` for the end of the capture.
     pub until: Option<TimePoint>,
 }
 
@@ -255,7 +255,7 @@ impl TimeRange {
         }
     }
 
-    /// Returns `true` if the range contains no time in any capture.
+    /// Returns `true` if the range is empty in any capture.
     #[must_use]
     pub fn is_empty(self) -> bool {
         match (self.since, self.until) {

@@ -1,16 +1,16 @@
-//! Turns of a connection: one endpoint sends a request, the other responds.
+//! Turns of a connection: one endpoint sends a request, and the other endpoint responds.
 //!
 //! A request begins when the requesting endpoint sends data after data from the other endpoint. Its response begins
-//! with the first data from the other endpoint that acknowledges the request. Data that continues after the next
-//! request was sent, without acknowledging it, still belongs to the previous response: the requests are pipelined (RFC
-//! 9112 §9.3.2). They are joined into one turn, because their responses have no visible boundary.
+//! with the first data from the other endpoint that acknowledges the request. Data that follows the next request
+//! without acknowledging it still belongs to the previous response: the requests are pipelined (RFC 9112 §9.3.2).
+//! Pipelined requests are joined into one turn, because the boundaries of their responses are not visible.
 //!
-//! The endpoint that opened the connection sends requests. If the capture has no SYN, it is the endpoint with the
-//! higher port: servers listen on low ports (RFC 6335 §6). Data from the other endpoint before the first request, such
-//! as the greeting of a mail server, is not a response.
+//! The endpoint that opened the connection sends requests. If the capture has no SYN, the endpoint with the higher port
+//! sends requests, because servers listen on low ports (RFC 6335 §6). Data from the other endpoint before the first
+//! request, such as the greeting of a mail server, is not a response.
 //!
-//! Bytes that are retransmitted before they are acknowledged count as the end of their message: the receiver may have
-//! had to wait for them.
+//! If bytes are retransmitted before they are acknowledged, the retransmission counts as the end of their message,
+//! because the receiver may have had to wait for it.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::seq::SeqNumber;
@@ -19,20 +19,20 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::read::packet::{Packet, is_after};
 use crate::read::side::{Both, Side};
 
-/// Maximum distance of data from all earlier data of its stream (ours: the largest window, RFC 7323 §2.3).
+/// Maximum distance of data from all earlier data of its stream (our choice: the maximum window, RFC 7323 §2.3).
 const FARTHEST: u32 = 1 << 30;
 
-/// Minimum time for which a receiver delays an ACK (Linux: `TCP_DELACK_MIN`).
+/// Minimum time by which a receiver delays an ACK (Linux: `TCP_DELACK_MIN`).
 const DELAYED_ACK: Duration = Duration::from_millis(40);
 
-/// Time that a sender spent on anything other than sending, in total since its stream began.
+/// Total time that a sender has spent on anything other than sending since its stream began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// Loss repair: recoveries, and waits for timers.
+    /// Time spent on loss repair: recoveries, and waiting for timers.
     pub repair: Duration,
-    /// Blocked by the receive window.
+    /// Time during which the receive window blocked the sender.
     pub window: Duration,
-    /// Waiting for its application.
+    /// Time spent waiting for the sender's application.
     pub paused: Duration,
 }
 
@@ -46,30 +46,30 @@ impl Spent {
     }
 }
 
-/// Data that one endpoint sends until it is the other's turn. Times and packets are those of the capture.
+/// Data that one endpoint sends in its turn. Times and packets are those of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Capture time of the first byte.
     pub first_at: Instant,
-    /// Packet of the first byte.
+    /// Capture number of the packet with the first byte.
     pub first_packet: u64,
     /// Capture time of the last packet that carried a part of the message before all of it was acknowledged.
     pub last_at: Instant,
-    /// Number of that packet.
+    /// Capture number of that packet.
     pub last_packet: u64,
-    /// Bytes of the message in the stream.
+    /// Number of bytes of the message in the stream.
     pub bytes: u64,
-    /// Arrival time of the last byte at the other endpoint, plus the minimum delay from there to the capture point: the
-    /// ACK shows whether the last packet waited in a queue. [`Self::last_at`] if the ACKs do not show it.
+    /// Arrival time of the last byte at the other endpoint, plus the minimum delay from there to the capture point. The
+    /// ACK shows whether the last packet waited in a queue. If the ACKs do not show the time, it is [`Self::last_at`].
     pub over_at: Instant,
-    /// Delay of the final ACK beyond the end of the message: the other endpoint delayed it.
+    /// Delay of the final ACK after the end of the message, caused by the other endpoint.
     pub ack_held: Duration,
     /// Time of the first transmission of the last byte.
     pub sent_at: Instant,
-    /// Time at which the other endpoint acknowledged the whole message with a packet without data, if it did.
+    /// Time at which the other endpoint acknowledged the whole message in a packet without data; `None` if it did not.
     pub heard_at: Option<Instant>,
-    /// Time between the first and the last byte that its sender spent on anything other than sending: after the last
-    /// new byte everything is repair.
+    /// Time between the first and the last byte that the sender spent on anything other than sending. All time after
+    /// the last new byte counts as repair.
     pub spent: Spent,
     start: SeqNumber,
     end: SeqNumber,
@@ -80,17 +80,17 @@ pub struct Message {
 /// ACKs of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Acks {
-    /// Last two ACKs that advanced and did not acknowledge the whole message, the later one second.
+    /// Last two ACKs that advanced without acknowledging the whole message, in their order.
     parts: [Option<(Instant, SeqNumber)>; 2],
     /// Time of the first ACK of the whole message.
     whole_at: Option<Instant>,
-    /// `true` if that ACK came alone; `false` if with data or a FIN, which the application had to send.
+    /// `true` if that ACK arrived alone; `false` if it arrived with data or a FIN, which the application had to send.
     alone: bool,
 }
 
 impl Acks {
-    /// Processes an ACK of everything before `ack`, for a message that ends at `end`. Ignores an ACK that does not
-    /// advance.
+    /// Processes an ACK of everything before `ack`, for a message that ends at `end`. An ACK that does not advance is
+    /// ignored.
     fn take(&mut self, at: Instant, ack: SeqNumber, end: SeqNumber, alone: bool) {
         let [_, last] = self.parts;
         if self.whole_at.is_some() || last.is_some_and(|(_, last)| !is_after(ack.0, last.0)) {
@@ -103,17 +103,17 @@ impl Acks {
         }
     }
 
-    /// Continues the message. Discards the ACKs before a pause in which nothing was outstanding.
+    /// Continues the message. The ACKs before a pause in which nothing was outstanding are discarded.
     fn goes_on(&mut self) {
         if self.whole_at.is_some() {
             *self = Self::default();
         }
     }
 
-    /// Returns the time at which an undelayed ACK of everything up to `end` would have come. That is the time of the
-    /// actual ACK if it came alone and less than [`DELAYED_ACK`] after the previous ACK, or after `arrived`, the time
-    /// at which everything could have arrived. Otherwise the remainder is assumed to have arrived at the rate of the
-    /// part before it.
+    /// Returns the time at which an undelayed ACK of everything up to `end` would have arrived. This is the time of the
+    /// actual ACK if it arrived alone and less than [`DELAYED_ACK`] after the previous ACK, or after `arrived`, the
+    /// time at which everything could have arrived. Otherwise, the remaining data is assumed to have arrived at the
+    /// rate of the data before it.
     fn prompt(&self, arrived: Instant, end: SeqNumber) -> Option<Instant> {
         let [before, last] = self.parts;
         let sure = last.map_or(arrived, |(at, _)| arrived.max(at));
@@ -133,7 +133,7 @@ impl Acks {
     }
 }
 
-/// Data of one packet.
+/// Data in one packet.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     at: Instant,
@@ -177,15 +177,15 @@ impl Message {
         self.acks.goes_on();
     }
 
-    /// Processes an ACK of everything before `ack`. It came without data or FIN if `alone`.
+    /// Processes an ACK of everything before `ack`. `alone` is `true` if the ACK arrived without data or a FIN.
     fn acknowledged(&mut self, at: Instant, ack: SeqNumber, alone: bool) {
         if is_after(ack.0, self.start.0) {
             self.acks.take(at, ack, self.end, alone);
         }
     }
 
-    /// Computes the time at which the message was complete. `way` is the minimum time of an ACK from the capture point
-    /// to the other endpoint and back; `None` if the capture was taken at that endpoint.
+    /// Computes the time at which the message was complete. `way` is the minimum time from the capture point to the
+    /// other endpoint and back; `None` if the capture was taken at that endpoint.
     pub(crate) fn close(&mut self, way: Option<Duration>) {
         let arrived = self.last_at + way.unwrap_or_default();
         if let Some(way) = way
@@ -197,7 +197,7 @@ impl Message {
         self.ack_held = self.acks.whole_at.unwrap_or(due).since(due);
     }
 
-    /// Registers a retransmission of bytes of the message.
+    /// Records a retransmission of bytes of the message.
     fn repeat(&mut self, piece: &Piece) {
         let last_at = self.last_at.max(piece.at);
         self.spent.repair += last_at.since(self.last_at);
@@ -212,17 +212,17 @@ impl Message {
 pub struct Turn {
     /// Endpoint that sends the request.
     pub asker: Side,
-    /// Request. If requests were pipelined, the first of them with the bytes of all.
+    /// Request. If requests were pipelined, it is the first one, with the bytes of all of them.
     pub request: Message,
-    /// Response. If requests were pipelined, the responses to all of them.
+    /// Response. If requests were pipelined, it consists of the responses to all of them.
     pub answer: Message,
-    /// Number of pipelined requests beyond the first.
+    /// Number of pipelined requests after the first one.
     pub joined: u32,
     /// Time at which the previous response was complete.
     pub answered_before: Option<Instant>,
 }
 
-/// Turn whose response is not complete yet.
+/// Turn whose response is not complete.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     request: Message,
@@ -292,8 +292,8 @@ impl Turns {
         }
     }
 
-    /// Processes a packet from `side`. `spent` returns the time that its stream has spent so far. Returns the turn that
-    /// the packet shows to be complete.
+    /// Processes a packet from `side`. `spent` returns the time that the stream of `side` has spent so far. Returns the
+    /// turn that was completed before this packet, if there is one.
     pub(crate) fn take(
         &mut self,
         side: Side,
@@ -354,7 +354,7 @@ impl Turns {
         over
     }
 
-    /// Registers that the responding endpoint acknowledged everything before `ack` without a response.
+    /// Records that the responding endpoint acknowledged everything before `ack` without a response.
     fn heard(&mut self, at: Instant, ack: SeqNumber) {
         let unanswered = self.open.as_mut().filter(|open| open.answer.is_none());
         let request = self
@@ -366,7 +366,7 @@ impl Turns {
         }
     }
 
-    /// Registers new data from the requesting endpoint.
+    /// Records new data from the requesting endpoint.
     fn asked(&mut self, piece: &Piece, ack: Option<SeqNumber>) {
         let goes_on = self.last == Some(self.asker);
         let answered = self.numbers.of(self.asker.other()).next;
@@ -379,7 +379,7 @@ impl Turns {
         } else if let Some(coming) = &mut self.coming {
             coming.extend(piece);
         } else {
-            // The requesting endpoint has not received the whole response yet.
+            // The requesting endpoint has not received the whole response, so the requests are pipelined.
             let lacks = answered.zip(ack);
             let lacks = lacks.is_some_and(|(next, ack)| is_after(next.0, ack.0));
             if lacks || goes_on {
@@ -391,7 +391,7 @@ impl Turns {
         }
     }
 
-    /// Registers new data from the other endpoint.
+    /// Records new data from the responding endpoint. Returns the previous turn if this data begins the next response.
     fn answered(&mut self, piece: &Piece, ack: Option<SeqNumber>) -> Option<Turn> {
         let knows = |request: &Message| ack.is_none_or(|ack| is_after(ack.0, request.start.0));
         let open = self.open.as_mut()?;
@@ -417,7 +417,7 @@ impl Turns {
         over
     }
 
-    /// Registers a retransmission of data that is not acknowledged.
+    /// Records a retransmission of data that is not acknowledged.
     fn repeated(&mut self, side: Side, piece: &Piece) {
         let Some(open) = &mut self.open else {
             return;
@@ -433,14 +433,14 @@ impl Turns {
         }
     }
 
-    /// Sets the time at which the response before the open turn was complete.
+    /// Sets the time at which the response before the open turn was completed.
     pub(crate) fn answered_before(&mut self, over_at: Instant) {
         if let Some(open) = &mut self.open {
             open.answered_before = open.answered_before.and(Some(over_at));
         }
     }
 
-    /// Processes the end of the connection. Returns the last turn, if it has a response.
+    /// Processes the end of the connection. Returns the last turn; `None` if it has no response.
     pub(crate) fn finish(&mut self) -> Option<Turn> {
         self.open.take()?.close(self.asker)
     }
@@ -451,7 +451,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::{from, ms};
 
-    /// Returns all turns of the packets.
+    /// Returns all turns that the packets show.
     fn turns(packets: &[Packet]) -> Vec<Turn> {
         let mut turns = Turns::new(Side::Opener);
         let mut found = Vec::new();
@@ -474,8 +474,8 @@ mod tests {
         from(Side::Answerer, at, seq).len(1000).ack(ack)
     }
 
-    /// Returns the first and last times of request and response in milliseconds, the bytes of both, and the number of
-    /// joined requests.
+    /// Returns the times of the first and last packets of request and response in milliseconds, the bytes of both, and
+    /// the number of joined requests.
     fn told(turn: &Turn) -> ([f64; 4], [u64; 2], u32) {
         let (request, answer) = (turn.request, turn.answer);
         let times = [
@@ -553,7 +553,7 @@ mod tests {
             answers(210.1, 1001, 101),
             answers(410.0, 1, 101),
             from(Side::Opener, 420.0, 101).ack(2001),
-            // A late retransmission, after everything was acknowledged.
+            // This is a late retransmission, after everything was acknowledged.
             answers(600.0, 1001, 101),
         ]);
         let all: Vec<_> = found.iter().map(told).collect();

@@ -9,13 +9,13 @@ use dupack_tcp::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// At the sender: it responds to ACKs immediately.
+    /// At the sender: the sender responds to ACKs immediately.
     Sender,
-    /// At the receiver: it acknowledges data immediately.
+    /// At the receiver: the receiver acknowledges data immediately.
     Receiver,
     /// Between the endpoints.
     Middle,
-    /// Unknown: there is no evidence.
+    /// There is no evidence of the capture point.
     Unknown,
 }
 
@@ -24,8 +24,8 @@ pub enum Place {
 pub struct Vantage {
     /// Kind of capture point.
     pub place: Place,
-    /// Minimum round-trip time between the capture point and the sender: an ACK takes this long until the capture point
-    /// can see the sender's response to it.
+    /// Minimum round-trip time between the capture point and the sender. The sender's response to an ACK is captured
+    /// after at least this time.
     pub to_sender: Duration,
     /// Minimum round-trip time between the capture point and the receiver.
     pub to_receiver: Duration,
@@ -39,9 +39,9 @@ pub struct Vantage {
 pub enum Reason {
     /// Times between the packets of the handshake.
     Handshake,
-    /// Delay until timestamps are echoed.
+    /// Delay until the endpoints echo timestamps.
     Timestamps,
-    /// Delay between ACKs and the data that they allow.
+    /// Delay between ACKs and the data sent in response to them.
     Responses,
     /// Delay between duplicate ACKs and the retransmissions that they trigger.
     Repairs,

@@ -1,14 +1,15 @@
 //! ACKs in transit from the capture point to the sender.
 //!
-//! If a capture was not taken at the sender, an ACK is captured before the sender receives it, and a segment after it
-//! left. Both offsets together are one delay: the round-trip time between the capture point and the sender. Every event
-//! is reported at the time at which a segment that responds to it would be captured. So an ACK captured at *t* takes
-//! effect at *t* + delay, between segments that left before it arrived and segments that left after.
+//! If a capture was not taken at the sender, an ACK is captured before the sender receives it, and a segment is
+//! captured after it was sent. The sum of both offsets is one delay: the round-trip time between the capture point and
+//! the sender. Every event is reported at the time at which a segment sent in response to it would be captured.
+//! Therefore, an ACK captured at *t* takes effect at *t* + delay, between the segments that were sent before it arrived
+//! and those that were sent after.
 //!
-//! The delay has a minimum, which the handshake shows, and grows with queues along the path. Timestamps show it exactly
-//! (RFC 7323 §4.3): a segment echoes the TSval of the last ACK that its sender has processed. A segment that echoes *v*
-//! left after the first ACK with *v* arrived, and before any ACK with a later value arrived; these are two bounds on
-//! the delay, a few ACKs apart. Without timestamps the delay is its minimum.
+//! The delay has a minimum, which the handshake shows, and increases with queues along the path. Timestamps show it
+//! precisely (RFC 7323 §4.3): a segment echoes the TSval of the last ACK that its sender has processed. A segment that
+//! echoes *v* was sent after the first ACK with *v* arrived, and before any ACK with a later value arrived. These are
+//! two bounds of the delay, which differ by a few ACKs. Without timestamps, the minimum of the delay is used.
 
 use std::collections::VecDeque;
 
@@ -19,17 +20,17 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::packet::is_after;
 
-/// Maximum number of ACKs held at once: those of a window of 16,384 segments, one ACK for every two segments (ours; 160
-/// Mbit/s times 600 ms, or 10 Gbit/s times 10 ms).
+/// Maximum number of ACKs held at once: those of a window of 16,384 segments, with one ACK for every two segments (our
+/// choice; this is 160 Mbit/s times 600 ms, or 10 Gbit/s times 10 ms).
 const WAITING_MAX: usize = 8192;
 
-/// Maximum waiting time of an ACK, as a multiple of the longest delay seen: a queue along the path may have grown
-/// (ours).
+/// Maximum waiting time of an ACK, as a multiple of the maximum delay so far: a queue along the path may have grown
+/// (our choice).
 const GROWTH_MAX: u64 = 4;
-/// Minimum patience with any ACK (ours): the echo may stand still for a while if data of the other direction was lost,
-/// because out-of-order data is not echoed (RFC 7323 §4.3 (2)).
+/// Minimum time for which any ACK may wait (our choice). The echo may not change for a while if data of the other
+/// direction was lost, because out-of-order data is not echoed (RFC 7323 §4.3 (2)).
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Maximum delay: no known queue delays longer (the maximum timeout of RFC 6298 is 60 s).
+/// Maximum delay: no known queue delays packets longer (the maximum timeout of RFC 6298 is 60 s).
 const DELAY_MAX: Duration = Duration::from_secs(60);
 
 /// ACK in the form that the stream processes.
@@ -39,19 +40,19 @@ pub(crate) struct Heard {
     pub(crate) captured: Instant,
     /// Packet number in the capture.
     pub(crate) packet: u64,
-    /// Content of the ACK.
+    /// ACK, as the sender processes it.
     pub(crate) ack: Ack,
     /// Timestamps.
     pub(crate) timestamps: Option<Timestamps>,
-    /// Window that the ACK grants, if the window scale is known.
+    /// Window that the ACK grants, in bytes; `None` if the window scale is unknown.
     pub(crate) window: Option<u64>,
-    /// Window field before scaling, if the capture has it.
+    /// Window field before scaling; `None` if the capture lacks it.
     pub(crate) field: Option<u16>,
-    /// Bytes of data in the packet.
+    /// Number of data bytes in the packet.
     pub(crate) len: u32,
 }
 
-/// ACKs that the sender has not received yet, in capture order.
+/// ACKs that the sender has not received, in capture order.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     queue: VecDeque<Heard>,
@@ -69,7 +70,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Sets the minimum delay when it becomes known or better known.
+    /// Sets the minimum delay when it becomes known or when it changes.
     pub(crate) fn set_least(&mut self, least: Duration) {
         if least == self.least {
             return;
@@ -98,7 +99,7 @@ impl Waiting {
         self.queue.len()
     }
 
-    /// Adds a captured ACK. Returns the first one if there are too many.
+    /// Adds a captured ACK. If there are too many, the first one is removed and returned.
     pub(crate) fn push(&mut self, heard: Heard) -> Option<Heard> {
         let first = if self.queue.len() >= WAITING_MAX {
             self.crowded_out += 1;
@@ -110,11 +111,11 @@ impl Waiting {
         first
     }
 
-    /// Learns the delay from a packet of the sender, captured at `now`, that echoes `echo`.
+    /// Updates the delay with a packet of the sender that was captured at `now` and echoes `echo`.
     pub(crate) fn learn(&mut self, now: Instant, echo: Option<u32>) {
         let Some(echo) = echo else { return };
         if self.echoed.is_some_and(|known| is_after(known, echo)) {
-            // A later packet has overtaken this one.
+            // A later packet has overtaken this packet.
             return;
         }
         let before = self.learned_at.replace(now);
@@ -123,8 +124,9 @@ impl Waiting {
         }
     }
 
-    /// Bounds the delay: the sender has just received the first ACK with this value, and had not when its previous
-    /// packet was captured. An ACK that no packet echoes may have been lost, so only echoed ones count.
+    /// Updates the bounds of the delay. The sender has just received the first ACK with the value `echo`, and had not
+    /// received it when its previous packet was captured at `before`. ACKs that no packet echoes do not count, because
+    /// they may have been lost.
     fn bound(&mut self, now: Instant, echo: u32, before: Option<Instant>) {
         let mut upper = None;
         let mut lower = Duration::ZERO;
@@ -155,7 +157,7 @@ impl Waiting {
     }
 
     /// Returns the next ACK that the sender has received when its packet is captured at `now`, and the time at which
-    /// the ACK takes effect.
+    /// this ACK takes effect.
     pub(crate) fn next_before(&mut self, now: Instant) -> Option<(Heard, Instant)> {
         let front = self.queue.front()?;
         let due = front.captured + self.delay;
@@ -164,7 +166,7 @@ impl Waiting {
                 if is_after(stamps.value, echoed) {
                     now.since(front.captured) > self.patience()
                 } else {
-                    // Of several ACKs with one value, only the first is known to have arrived.
+                    // If several ACKs have the same value, only the first of them is known to have arrived.
                     let first = self.gone != Some(stamps.value);
                     stamps.value != echoed || first || due <= now
                 }
@@ -175,8 +177,8 @@ impl Waiting {
         heard.map(|heard| (heard, due.min(now)))
     }
 
-    /// Returns the next ACK and its arrival time if the last ACK held acknowledges everything that was sent, and is due
-    /// at `now`: the sender has been silent since.
+    /// Returns the next ACK and its arrival time if the last ACK held acknowledges everything that was sent and is due
+    /// at `now`. In this case, the sender has sent nothing since.
     pub(crate) fn next_before_silence(
         &mut self,
         now: Instant,
@@ -189,7 +191,7 @@ impl Waiting {
         self.next_at_end()
     }
 
-    /// Returns the next ACK that has exceeded the maximum waiting time at `now`.
+    /// Returns the next ACK that has exceeded the maximum waiting time at `now`, and the time at which it takes effect.
     pub(crate) fn next_overdue(&mut self, now: Instant) -> Option<(Heard, Instant)> {
         let front = self.queue.front()?;
         if now.since(front.captured) <= self.patience() {
@@ -199,7 +201,7 @@ impl Waiting {
         self.let_go().map(|heard| (heard, due.min(now)))
     }
 
-    /// Returns the next ACK and its expected arrival time, when no more packets of the sender follow.
+    /// Returns the next ACK and its expected arrival time, if no more packets of the sender follow.
     pub(crate) fn next_at_end(&mut self) -> Option<(Heard, Instant)> {
         let heard = self.let_go()?;
         Some((heard, heard.captured + self.delay))
@@ -222,7 +224,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::ms;
 
-    /// Returns an ACK captured at `at` ms with this TSval.
+    /// Returns an ACK captured at `at` (in ms) with the TSval `value`.
     fn heard(at: f64, value: Option<u32>) -> Heard {
         Heard {
             captured: ms(at),
@@ -247,8 +249,8 @@ mod tests {
         waiting
     }
 
-    /// Processes a segment captured at `now` that echoes `echo`. Returns the times in ms at which the ACKs that the
-    /// sender has received take effect.
+    /// Processes a segment captured at `now` (in ms) that echoes `echo`. Returns the times, in ms, at which the ACKs
+    /// that the sender has received take effect.
     fn arrivals(waiting: &mut Waiting, now: f64, echo: Option<u32>) -> Vec<f64> {
         waiting.learn(ms(now), echo);
         let next = || waiting.next_before(ms(now));
@@ -269,12 +271,12 @@ mod tests {
     fn an_echo_shows_which_acks_have_arrived() {
         let acks = [(0.0, Some(1)), (10.0, Some(2)), (20.0, Some(3))];
         let mut queue = waiting(50, &acks);
-        // A queue delayed the segment: it left after the first ACK arrived and before the second.
+        // A queue delayed the segment, which was sent after the first ACK arrived and before the second one.
         assert_eq!(arrivals(&mut queue, 90.0, Some(1)), [80.0]);
-        // The delay is at least 80 ms, because the second ACK had not arrived, and at most 90 ms, because the first
+        // The delay is at least 80 ms, because the second ACK had not arrived, and at most 90 ms, because the first one
         // had.
         assert_eq!(queue.delay(), Duration::from_millis(80));
-        // The second ACK arrived earlier than expected: the echo decides.
+        // The second ACK arrived earlier than expected, as the echo shows.
         assert_eq!(arrivals(&mut queue, 95.0, Some(3)), [85.0, 95.0]);
         assert_eq!(queue.delay(), Duration::from_millis(75));
     }
@@ -288,7 +290,7 @@ mod tests {
             (5.0, Some(6)),
         ];
         let mut queue = waiting(50, &acks);
-        // The delay is at most 50.3 ms by now, so two ACKs have certainly arrived.
+        // At this time, the delay is at most 50.3 ms, so two ACKs have certainly arrived.
         let first = arrivals(&mut queue, 50.3, Some(1));
         assert_eq!(first, [50.0, 50.2]);
         assert_eq!(arrivals(&mut queue, 50.5, Some(1)), [50.4]);
@@ -317,7 +319,8 @@ mod tests {
         let mut queue = waiting(30, &acks);
         assert_eq!(arrivals(&mut queue, 145.0, Some(1)), [30.0]);
         assert_eq!(arrivals(&mut queue, 295.0, Some(151)), [180.0]);
-        // Without its loss, the third ACK would have arrived before this segment, which still echoes the second.
+        // If the third ACK had not been lost, it would have arrived before this segment, which still echoes the second
+        // ACK.
         assert!(arrivals(&mut queue, 445.0, Some(151)).is_empty());
         assert_eq!(arrivals(&mut queue, 595.0, Some(451)), [330.0, 480.0]);
         assert_eq!(queue.delay(), Duration::from_millis(30));

@@ -1,12 +1,13 @@
 //! Round-trip times between the capture point and each endpoint.
 //!
-//! For each endpoint, one packet at a time is watched until the other endpoint answers it. An answer is an ACK of its
-//! data or an echo of its timestamp. SYNs count like other packets, so the handshake gives the first two values. The
-//! minimum is kept: delays at an endpoint (delayed ACKs, a slow application) only add to it.
+//! For each endpoint, one packet to it is observed at a time, until the endpoint answers the packet. An answer is an
+//! ACK of the packet's data or an echo of its timestamp. SYNs count like other packets, so the handshake gives the
+//! first two values. The minimum is stored, because delays at an endpoint (delayed ACKs, a slow application) only add
+//! to it.
 //!
-//! If there is little other evidence, retransmissions bound the time: one that three duplicate ACKs triggered takes at
-//! least the time of an ACK to the sender and of a segment back. A handshake that took much longer, for example over a
-//! radio link that wakes up, is then known not to show a round trip.
+//! If there is little other evidence, retransmissions bound the time: a retransmission that three duplicate ACKs
+//! triggered takes at least the time of an ACK to the sender and of a segment back. If a handshake took much longer,
+//! for example over a radio link that was in sleep mode, it does not show the round-trip time.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::seq::SeqNumber;
@@ -17,28 +18,29 @@ use crate::read::packet::{Packet, is_after};
 use crate::read::side::{Both, Side};
 use crate::read::vantage::{Place, Reason, Vantage};
 
-/// Maximum response time of an endpoint at the capture point: the kernel of a host needs about 10 µs, a virtual machine
-/// or an interface with interrupt coalescing about 100 µs (ours).
+/// Maximum response time of an endpoint at the capture point: the kernel of a host needs about 10 µs, and a virtual
+/// machine or an interface with interrupt coalescing needs about 100 µs (our choice).
 const AT_END: Duration = Duration::from_millis(1);
 
-/// Minimum ratio between the distances to the far and to the near endpoint, if the capture was taken at an endpoint
-/// (ours).
+/// Minimum ratio of the distance to the far endpoint to the distance to the near endpoint, if the capture was taken at
+/// an endpoint (our choice).
 const FARTHER: u64 = 4;
 
-/// Maximum response time of both endpoints if they are in one machine (ours: the stacks of two hosts and the wire take
-/// longer).
+/// Maximum response time of both endpoints if they are on one machine (our choice: the stacks of two hosts and the
+/// network take longer).
 const IN_ONE_MACHINE: Duration = Duration::from_micros(50);
 
-/// Maximum response time; a later packet is not an answer (ours: also the longest timeout, RFC 6298 §2.5).
+/// Maximum response time: a later packet is not an answer (our choice: this is also the maximum timeout of RFC 6298
+/// §2.5).
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 
-/// Packet that awaits an answer.
+/// Packet to which an answer is expected.
 #[derive(Clone, Copy, Debug)]
 struct Question {
     at: Instant,
-    /// Sequence number after its last byte, if it carries new data.
+    /// Sequence number after the packet's last byte; `None` if the packet carries no new data.
     end: Option<SeqNumber>,
-    /// TSval, if it is the first packet with this value.
+    /// TSval; `None` if an earlier packet had the same value.
     value: Option<u32>,
     is_syn: bool,
 }
@@ -54,11 +56,11 @@ struct Way {
     /// Sequence number after the last byte sent *to* the endpoint, and the last TSval sent to it.
     sent_end: Option<SeqNumber>,
     sent_value: Option<u32>,
-    /// Time of an ACK of new data to the endpoint, until the endpoint follows it with data.
+    /// Time of the last ACK of new data to the endpoint; `None` after the endpoint has sent data in response.
     acked_at: Option<Instant>,
     /// Highest ACK sent to the endpoint.
     acked: Option<SeqNumber>,
-    /// Shortest time between such an ACK and new data: near zero at the sender.
+    /// Minimum time between such an ACK and new data: it is near zero at the sender.
     quickest: Option<Duration>,
     repairs: Repairs,
 }
@@ -66,14 +68,14 @@ struct Way {
 /// Number of duplicate ACKs that trigger a retransmission (RFC 5681 §3.2).
 const DUP_THRESHOLD: u32 = 3;
 
-/// Number of retransmissions whose times are kept.
+/// Number of retransmissions for which the time is stored.
 const REPAIRS: usize = 8;
 
-/// Minimum number of retransmissions that must agree if no identification shows that they were sent after the packets
-/// before them (ours).
+/// Minimum number of measured retransmissions if no identification shows that they were sent after the packets before
+/// them (our choice).
 const REPAIRS_MIN: u32 = 3;
 
-/// Fraction of the answers' time below which the retransmissions' time casts doubt on the answers (ours).
+/// Fraction of the answers' time: if the retransmissions' time is below it, the answers are not trusted (our choice).
 const DOUBTED: (u64, u64) = (3, 5);
 
 /// Segment that duplicate ACKs request.
@@ -88,22 +90,24 @@ struct Wanted {
 #[derive(Clone, Copy, Debug, Default)]
 struct Repairs {
     wanted: Option<Wanted>,
-    /// `true` if the receiver had no hole when it last acknowledged new data: the segment that duplicate ACKs request
-    /// now was lost since.
+    /// `true` if the receiver had no hole when it last acknowledged new data. In this case, the segment that duplicate
+    /// ACKs request was lost after that ACK.
     is_whole: bool,
     times: [Duration; REPAIRS],
     count: u32,
-    /// Time of most retransmissions; zero if it is unknown.
+    /// Median time of the retransmissions; zero if it is unknown.
     typical: Duration,
-    /// Number of retransmissions with a later identification than the packets before them.
+    /// Number of retransmissions with a later identification than the previous packet.
     sent_later: u32,
     last_id: Option<u16>,
-    /// Minimum time from an ACK to new data that is at least half of the retransmissions' time: one round.
+    /// Minimum time from an ACK to new data that is between half of the retransmissions' time and this time: one round
+    /// trip.
     round: Option<Duration>,
 }
 
 impl Repairs {
-    /// Registers a retransmission that took `time`. `later` is `true` if its identification is later than those before.
+    /// Records a retransmission that took `time`. `later` is `true` if its identification is later than that of the
+    /// previous packet.
     fn took(&mut self, time: Duration, later: bool) -> News {
         if let Some(slot) = self.times.get_mut(self.count as usize % REPAIRS) {
             *slot = time;
@@ -126,15 +130,15 @@ impl Repairs {
         known.get(known.len() / 2).copied().filter(|_| enough)
     }
 
-    /// Returns the round-trip time, as far as retransmissions and rounds show it.
+    /// Returns the round-trip time, as far as retransmissions and round trips show it.
     fn way(&self) -> Option<Duration> {
         let time = self.time()?;
         Some(self.round.map_or(time, |round| round.min(time)))
     }
 
-    /// Registers an ACK of new data to the sender, with or without SACK blocks.
+    /// Records an ACK of new data to the sender, with or without SACK blocks.
     fn advanced(&mut self, at: Instant, seq: SeqNumber, has_blocks: bool) {
-        // The previous hole may be only a part of the current one.
+        // If there was a hole before, it may be only a part of the current one.
         self.is_whole = self.wanted.is_none();
         self.wanted = has_blocks.then_some(Wanted {
             seq,
@@ -143,7 +147,7 @@ impl Repairs {
         });
     }
 
-    /// Registers an ACK to the sender that acknowledges nothing new.
+    /// Records an ACK to the sender that acknowledges no new data.
     fn asked(&mut self, at: Instant, seq: SeqNumber) {
         match &mut self.wanted {
             Some(wanted) if wanted.seq == seq => wanted.asked = wanted.asked.saturating_add(1),
@@ -157,7 +161,8 @@ impl Repairs {
         }
     }
 
-    /// Processes a packet from the sender. `acked_at` is the time of an ACK of new data that it has not followed yet.
+    /// Processes a packet from the sender. `acked_at` is the time of an ACK of new data to which the sender has not
+    /// responded.
     fn sent(&mut self, packet: &Packet, acked_at: Option<Instant>) -> News {
         let before = match packet.ip_id {
             Some(id) if id != 0 => self.last_id.replace(id),
@@ -192,14 +197,14 @@ impl Repairs {
     }
 }
 
-/// Time after an ACK beyond which data that finds nothing outstanding is not an answer to it (ours: other packets show
-/// a path of this length).
+/// Time after an ACK beyond which data is no response to the ACK, if no data was outstanding (our choice: for a path of
+/// this length, other packets show the round-trip time).
 const BY_ITSELF: Duration = Duration::from_millis(100);
 
 /// Effect of a packet on the knowledge about the paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// A path may be shorter, or another endpoint nearer, than was known.
+    /// A path may be shorter than was known, or another endpoint may be nearer.
     Some,
     /// Nothing changed.
     None,
@@ -240,12 +245,12 @@ impl Ways {
         ways.is_some_and(|((one, _), (other, _))| one.max(other) <= IN_ONE_MACHINE)
     }
 
-    /// Returns the number of answers from the endpoint that gave fewer.
+    /// Returns the number of answers from the endpoint with fewer answers.
     pub(crate) fn answers(&self) -> u32 {
         self.of.opener.answers.min(self.of.answerer.answers)
     }
 
-    /// Returns the capture point, relative to the data that `sender` sends.
+    /// Returns the capture point relative to `sender`, the endpoint that sends the data.
     pub(crate) fn vantage(&self, sender: Side) -> Vantage {
         let (near, far) = (self.of.of(sender), self.of.of(sender.other()));
         let (near_least, far_least) = (near.shortest(), far.shortest());
@@ -264,7 +269,7 @@ impl Ways {
             let quickest = near.quickest.filter(|_| guessed)?;
             Some((quickest, Reason::Responses))
         });
-        // Without answers, a retransmission that duplicate ACKs requested bounds the round-trip time.
+        // Without answers, a retransmission that duplicate ACKs requested is an upper bound of the round-trip time.
         let repaired = || Some((near.repairs.way()?, Reason::Repairs));
         let least = match place {
             Place::Receiver => least.or_else(repaired),
@@ -280,8 +285,8 @@ impl Ways {
     }
 }
 
-/// Returns the capture point between two paths of these lengths; `None` if both endpoints are in one machine or one
-/// room.
+/// Returns the capture point between two paths of these lengths; `None` if both endpoints are close to it, for example
+/// on one machine.
 fn place(to_sender: Duration, to_receiver: Duration) -> Option<Place> {
     let is_end = |near: Duration, far: Duration| near <= AT_END && near * FARTHER <= far;
     if is_end(to_sender, to_receiver) {
@@ -305,8 +310,8 @@ impl Way {
             let echoes = question.value.is_some() && packet.echo() == question.value;
             let acknowledges = question.end.zip(acknowledged);
             let acknowledges = acknowledges.is_some_and(|(end, ack)| !is_after(end.0, ack.0));
-            // Data that finds nothing outstanding is sent when the application writes, and echoes a much earlier
-            // timestamp.
+            // Data that is sent while no data is outstanding is sent when the application writes, and may echo a much
+            // earlier timestamp.
             let is_first = packet.is_of_stream() && self.acked == Some(packet.data_seq());
             let echoes = echoes && !(is_first && waited > BY_ITSELF);
             if echoes || acknowledges {
@@ -335,7 +340,7 @@ impl Way {
         news
     }
 
-    /// Returns the shortest known time and the evidence for it.
+    /// Returns the minimum time and the evidence for it; `None` if it is unknown.
     fn shortest(&self) -> Option<(Duration, Reason)> {
         let (least, reason) = self.least?;
         let (part, of) = DOUBTED;
@@ -373,7 +378,7 @@ impl Way {
             && len > 0
             && is_after(asked.0, start.0)
         {
-            // The packet or an earlier one was retransmitted: its ACK is ambiguous.
+            // This packet or an earlier one was retransmitted, so its ACK is ambiguous.
             question.end = None;
         }
         if is_new {
@@ -414,7 +419,8 @@ impl Way {
         }
     }
 
-    /// Returns the capture point if the only evidence is the sender's response time to ACKs.
+    /// Returns the capture point if the only evidence is the sender's response time to ACKs. `to_receiver` is the time
+    /// to the receiver.
     fn place_by_quickness(&self, to_receiver: Duration) -> Place {
         let at_once = self.quickest.is_some_and(|quickest| quickest <= AT_END);
         if to_receiver <= AT_END {
@@ -456,7 +462,8 @@ mod tests {
         )
     }
 
-    /// Returns a handshake with these times in ms, to the answer and then to its ACK.
+    /// Returns a handshake: the answer follows the SYN after `there` ms, and the opener's ACK follows the answer after
+    /// `back` ms.
     fn handshake(there: f64, back: f64) -> [Packet; 3] {
         [
             from(Side::Opener, 0.0, 9).syn(1000),
@@ -475,19 +482,19 @@ mod tests {
         assert_eq!(told, (Place::Receiver, long, short, Reason::Handshake));
         let told = place_of(&handshake(40.0, 40.0), Side::Opener);
         assert_eq!(told, (Place::Middle, long, long, Reason::Handshake));
-        // Both endpoints are in one room.
+        // Both endpoints are close to the capture point.
         let told = place_of(&handshake(0.5, 0.5), Side::Opener);
         assert_eq!(told.0, Place::Sender);
     }
 
     #[test]
     fn of_two_near_endpoints_the_one_behind_no_router_is_here() {
-        // The server's packets have passed a router, the client's have not.
+        // The server's packets have passed a router, but the client's have not.
         let mut packets = handshake(0.02, 0.02);
         packets[1].hop_limit = 63;
         assert_eq!(place_of(&packets, Side::Answerer).0, Place::Receiver);
         assert_eq!(place_of(&packets, Side::Opener).0, Place::Sender);
-        // The reverse.
+        // The reverse case: the client's packets have passed a router.
         let mut packets = handshake(0.02, 0.02);
         (packets[0].hop_limit, packets[2].hop_limit) = (127, 127);
         assert_eq!(place_of(&packets, Side::Answerer).0, Place::Sender);
@@ -510,7 +517,7 @@ mod tests {
         let packets = [
             from(Side::Opener, 0.0, 1).len(100).stamps(50, 7),
             from(Side::Answerer, 0.3, 1).ack(101).stamps(70, 50),
-            // 30 ms later the opener echoes that timestamp, and is answered late.
+            // The opener echoes that timestamp 30 ms later, and its packet is answered late.
             from(Side::Opener, 30.3, 101).len(100).stamps(80, 70),
             from(Side::Answerer, 70.3, 1).ack(201).stamps(140, 80),
             from(Side::Opener, 120.3, 201).len(100).stamps(170, 140),
@@ -538,7 +545,7 @@ mod tests {
     fn an_unanswered_packet_is_not_awaited_forever() {
         let packets = [
             from(Side::Opener, 0.0, 1).len(100),
-            // Two minutes later another segment is answered after 30 ms.
+            // Another segment is answered after 30 ms, two minutes later.
             from(Side::Opener, 120_000.0, 5001).len(100),
             from(Side::Answerer, 120_030.0, 1).ack(5101),
         ];

@@ -1,10 +1,10 @@
-//! Work that several threads share.
+//! Sharing of work among threads.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Calls `work` for each of `things` on `threads` threads, starting in order. This thread calls `meanwhile` first, and
-/// then helps the others.
+/// Calls `work` for each of `things` on `threads` threads, and starts the calls in order. The current thread calls
+/// `meanwhile` first, and then helps the other threads.
 pub(crate) fn share<T: Send, R>(
     things: Vec<T>,
     threads: usize,

@@ -1,22 +1,22 @@
-//! Evaluation of candidates: every observation is a clue with a worth for each candidate.
+//! Evaluation of candidates: every observation is a clue with a score for each candidate.
 //!
-//! A clue's worth is the natural logarithm of its likelihood with the candidate relative to a sender that is none of
-//! the candidates. Worths are added. The likeliest candidate is named if it leads the next one, and the hypothesis
-//! "none of them", by a margin; otherwise no candidate is named. Clues are not independent, so each one's worth is
-//! bounded, and the margin is wide.
+//! The score of a clue is the natural logarithm of a likelihood ratio: the likelihood of the observation with this
+//! candidate, relative to a sender that is none of the candidates. Scores are added. The candidate with the highest
+//! score is named if it leads both the next one and the hypothesis "none of them" by a margin; otherwise no candidate
+//! is named. Clues are not independent, so the score of each one is bounded, and the margin is wide.
 
 use core::fmt;
 
 use super::report::{Candidate, Identification};
 
-/// Required lead of the first over the second: 20 to 1.
+/// Required lead of the first candidate over the second: 20 to 1.
 const MARGIN: f64 = 3.0;
-/// Required lead over none of the candidates: 7 to 1.
+/// Required lead of the first candidate over the hypothesis "none of them": 7 to 1.
 const MARGIN_OVER_NONE: f64 = 2.0;
-/// Absolute worth below which a clue is not reported.
+/// Minimum absolute score for a clue to be reported.
 const TOLD: f64 = 0.5;
 
-/// Worth of one observation to one candidate.
+/// Score of one observation for one candidate.
 #[derive(Clone, Debug)]
 pub(super) struct Clue {
     worth: f64,
@@ -29,7 +29,7 @@ pub(super) struct Weighing<N> {
     name: N,
     clues: Vec<Clue>,
     prior: f64,
-    /// Below zero if a necessary property is missing.
+    /// Negative if the candidate lacks a necessary property.
     must: f64,
     seen: Enough,
 }
@@ -42,7 +42,7 @@ enum Enough {
 }
 
 impl<N: Copy> Weighing<N> {
-    /// Creates an evaluation without clues; `prior` is the candidate's frequency, as a logarithm.
+    /// Creates an evaluation without clues; `prior` is the logarithm of the candidate's prior probability.
     pub const fn new(name: N, prior: f64) -> Self {
         Self {
             name,
@@ -53,12 +53,13 @@ impl<N: Copy> Weighing<N> {
         }
     }
 
-    /// Adds a necessary property: the candidate is not named, whatever other clues say, if `worth` is negative.
+    /// Adds a necessary property: if `worth` is negative, the candidate is not named, regardless of other clues.
     pub fn must(&mut self, worth: f64) {
         self.must = self.must.min(worth);
     }
 
-    /// Records that the identifying observations are missing: the candidate is not named, though it may be the nearest.
+    /// Records that the identifying observations are missing: the candidate is not named, although it may be the
+    /// nearest one.
     pub fn lacks(&mut self) {
         self.seen = Enough::Lacking;
     }
@@ -89,12 +90,12 @@ impl<N: Copy> Weighing<N> {
     }
 }
 
-/// `true` if a candidate with this score leads the next one and none of the candidates.
+/// `true` if a candidate with this score leads both the next candidate and the hypothesis "none of them".
 pub(super) fn stands_out(score: f64, next: f64) -> bool {
     score >= MARGIN_OVER_NONE && score - next >= MARGIN
 }
 
-/// Returns the verdict. `nothing` is its reason if no clue has any worth.
+/// Returns the verdict. `nothing` is the reason given if there is no significant clue.
 pub(super) fn decide<N: Copy + fmt::Display>(
     weighings: Vec<Weighing<N>>,
     nothing: impl Into<String>,

@@ -8,81 +8,84 @@ use super::probing::Depth;
 use super::reductions::Reduction;
 use super::report::{Candidate, Control, Identification, SlowStartEnd, Timing};
 
-/// Part of the window that Reno keeps at a loss (RFC 5681 §3.1).
+/// Fraction of the window that Reno keeps after a loss (RFC 5681 §3.1).
 const HALF: f64 = 0.5;
-/// Part of the window that CUBIC keeps at a loss (RFC 9438 §4.6).
+/// Fraction of the window that CUBIC keeps after a loss (RFC 9438 §4.6).
 const SEVEN_TENTHS: f64 = 0.7;
-/// Error of a measured factor, caused by rounds and whole segments; the second constant in segments.
+/// Typical error of a measured reduction factor, due to round boundaries and whole segments.
 const FACTOR_OFF: f64 = 0.05;
-/// See `FACTOR_OFF`.
+/// Further error of a measured factor, in segments: it is divided by the window.
 const FACTOR_OFF_SEGMENTS: f64 = 0.6;
-/// Error of a factor that depends on a measured rate: senders measure the rate differently.
+/// Typical error of a factor that depends on a measured rate, because senders measure the rate differently.
 const RATE_OFF: f64 = 0.13;
-/// Part of all reductions that are measured wrongly: across another loss, or with another limit.
+/// Fraction of reductions that are measured wrongly because of a second loss or because of another limit than the
+/// window.
 const STRAY: f64 = 0.12;
-/// Maximum number of reductions that count.
+/// Maximum number of reductions that contribute to the score.
 const REDUCTIONS_COUNTED: f64 = 20.0;
-/// Minimum advantage over chance of each reduction.
+/// Minimum log-likelihood advantage over chance per reduction.
 const MUST_FIT: f64 = 0.25;
-/// Minimum fraction of the rounds in which a fixed window stays the same: a round may be cut at an odd place.
+/// Minimum fraction of the rounds without a change for a fixed window. It is below 1 because round boundaries are
+/// inexact.
 const FIXED_STAYS: f64 = 0.95;
-/// Number of rounds with a queue that show that a window stops growing at a queue.
+/// Minimum number of rounds with a queue and without growth as evidence that the window stops growing when there is a
+/// queue.
 const STOPS_LEAST: u32 = 4;
-/// Minimum worth of a control's growth for the control to be named.
+/// Minimum score of a control's growth for the control to be named.
 const FITS_LEAST: f64 = -2.0;
-/// Maximum worth of variation around a mean: many senders vary.
+/// Maximum score for a window that varies around a mean, because the windows of many senders vary.
 const PROBING_MOST: f64 = 4.0;
-/// Minimum number of reductions that separate a window that follows a rate from a chance match.
+/// Minimum number of reductions to conclude that the window follows the measured rate.
 const RATE_LEAST: usize = 4;
-/// Minimum mean window, in segments, for the same: in small windows, every factor is near some rate. Factors within
-/// `RATE_NEAR` need no such window.
+/// Minimum mean window, in segments, for this conclusion, because in a small window any factor is close to some rate.
+/// If the mean deviation is below `RATE_NEAR`, smaller windows suffice.
 const RATE_BEFORE: f64 = 16.0;
-/// See `RATE_BEFORE`.
+/// Maximum mean deviation for which smaller windows suffice (see `RATE_BEFORE`).
 const RATE_NEAR: f64 = 0.05;
-/// Number of reductions from which the median is free of chance.
+/// Minimum number of reductions for the median to be reliable.
 const MEDIAN_LEAST: usize = 6;
-/// Remaining error of the median: whole segments, and the round in which it is seen.
+/// Typical error of the median factor, due to whole segments and to the round in which it is measured.
 const MEDIAN_OFF: f64 = 0.03;
-/// Multiple of that error beyond which the fit gets no worse.
+/// Maximum deviation of the median, in typical errors beyond the first, that contributes to the score.
 const MEDIAN_MOST: f64 = 4.0;
-/// See `MEDIAN_OFF`.
+/// Further error of the median, in segments: it is divided by the window.
 const MEDIAN_OFF_SEGMENTS: f64 = 0.25;
-/// Maximum number of rounds with a similar queue that count.
+/// Maximum number of rounds per queue class that contribute to the score.
 const STEPS_COUNTED: f64 = 10.0;
-/// Number of dips that are not chance.
+/// Minimum number of dips that are unlikely to be chance.
 const DIPS_LEAST: u32 = 2;
-/// Maximum number of dips that count.
+/// Maximum number of dips that contribute to the score.
 const DIPS_COUNTED: u32 = 3;
-/// Worth of a dip.
+/// Score of a dip.
 const DIP_WORTH: f64 = 4.0;
-/// Number of measured losses required to name a loss-based control; measured losses and growths together must exceed it, because a
-/// single loss may have been measured across another loss, or across a pause.
+/// Minimum number of measured losses to name a loss-based control. The sum of measured losses and growths must exceed
+/// this number, because the measurement of a single loss may be disturbed by another loss or a pause.
 const LOSSES_LEAST: usize = 2;
 /// Minimum number of measured growths.
 const GROWTHS_LEAST: u32 = 2;
-/// Maximum error of the median factor.
+/// Maximum deviation of the median factor from the factor of the control.
 const SHAPE_OFF: f64 = 0.05;
-/// Minimum number of rounds, and of segments, of a fixed window: the smallest windows hardly grow with any control.
+/// Minimum number of rounds to conclude that the window is fixed.
 const FIXED_ROUNDS: u32 = 20;
-/// See `FIXED_ROUNDS`.
+/// Minimum window in segments to conclude that the window is fixed, because very small windows hardly grow with any
+/// control.
 const FIXED_SEGMENTS: f32 = 5.0;
-/// Part of the window above which it was not reduced: CUBIC leaves 0.7, plus the growth in the meantime.
+/// Fraction of the window above which a loss did not reduce it: CUBIC leaves 0.7 plus the growth since the loss.
 const STAYED: f32 = 0.88;
-/// Part of the window below which a loss-based control reduced it: BBR version 3 leaves at least 0.7
-/// (draft-ietf-ccwg-bbr, `Beta`).
+/// Fraction of the window below which the median reduction shows a loss-based control: BBR version 3 leaves at least
+/// 0.7 (draft-ietf-ccwg-bbr, `Beta`).
 const HALVED: f32 = 0.6;
-/// Number of losses required for that conclusion.
+/// Minimum number of losses to conclude that losses leave the window unchanged (`STAYED`).
 const STAYED_LEAST: usize = 3;
 /// Duration in seconds after which a transfer with BBR must have had a dip.
 const DIP_DUE: f64 = 20.0;
 
-/// Returns the frequency of a control, as a logarithm: Linux's default is first, and controls that no system ships are
-/// last.
+/// Returns the logarithm of the prior probability of a control. CUBIC, the default of Linux, is the most likely one.
 const fn prior(control: Control) -> f64 {
     match control {
         Control::Cubic => 0.0,
         Control::Westwood | Control::Fixed => -1.0,
-        // With an empty queue, Vegas behaves like Reno.
+        // Vegas behaves like Reno while the queue is empty, so it needs more evidence.
         Control::Vegas => -2.5,
         _ => -0.3,
     }
@@ -115,7 +118,7 @@ pub(super) fn verdict(seen: &Seen) -> Identification<Control> {
             weighing.must(-1.0);
         }
         if is_bbr(control) && !shows_a_model(seen) {
-            // A pace alone is no evidence of BBR: applications and Linux's fq pace, too.
+            // Pacing alone is no evidence of BBR: applications and Linux's fq also pace.
             weighing.lacks();
         }
         weighing
@@ -123,8 +126,8 @@ pub(super) fn verdict(seen: &Seen) -> Identification<Control> {
     named(clue::decide(weighings.into(), nothing(seen)), seen)
 }
 
-/// Replaces the verdict's name by one that is certain: a family if its members behave alike, no name if there is too
-/// little evidence.
+/// Replaces the name in the verdict by a name that the evidence supports: a family if its members behave alike, or no
+/// name if there is too little evidence.
 fn named(mut verdict: Identification<Control>, seen: &Seen) -> Identification<Control> {
     let paces = seen.pace.is_by_rate() && seen.probing.is_unbounded();
     if paces && seen.cycle.is_seen() {
@@ -175,7 +178,7 @@ fn why_unnamed(
     Some(format!("too little evidence; the nearest is {name}"))
 }
 
-/// Returns the reason for naming Reno's family.
+/// Returns the reason for naming Reno's family, with the quartiles of the measured factors.
 fn why_halving(seen: &Seen) -> Option<String> {
     let kept = seen.reductions.kept();
     let (low, middle, high) = quartiles(kept.iter().map(Reduction::factor))?;
@@ -186,7 +189,7 @@ fn why_halving(seen: &Seen) -> Option<String> {
     ))
 }
 
-/// `true` if Reno or Vegas is the nearest, and no control outside their family is close.
+/// `true` if Reno or Vegas is the nearest candidate, and no control outside their family is close.
 fn halves(candidates: &[Candidate<Control>], nearest: Option<Control>) -> bool {
     let of_family = |c: &&Candidate<Control>| {
         matches!(c.name, Control::Reno | Control::Vegas | Control::Westwood)
@@ -197,7 +200,7 @@ fn halves(candidates: &[Candidate<Control>], nearest: Option<Control>) -> bool {
         && ahead.is_some_and(|(first, next)| clue::stands_out(first.score, next.score))
 }
 
-/// `true` if both the reductions and the growth after them fit this control.
+/// `true` if both the window reductions and the growth after these reductions fit `control`.
 fn has_shape(control: Control, seen: &Seen) -> bool {
     let (kept, fits) = (seen.reductions.kept(), seen.growth.fits());
     let (left, fit) = match control {
@@ -208,8 +211,8 @@ fn has_shape(control: Control, seen: &Seen) -> bool {
         return false;
     };
     let before = kept.iter().map(|r| f64::from(r.before)).sum::<f64>() / kept.len() as f64;
-    // Away from the sender, rounds are inferred: small windows show no factor, and a window that follows a rate looks
-    // like 0.7.
+    // If the capture was not taken at the sender, rounds are inferred. Small windows then do not show the factor, and a
+    // window that follows a rate may look like a factor of 0.7.
     let by_rate = control == Control::Cubic && follows_rate(kept);
     if !seen.pace.is_at_sender() && (before < RATE_BEFORE || by_rate) {
         return false;
@@ -226,14 +229,14 @@ const fn goes_by_losses(control: Control) -> bool {
     matches!(control, Control::Reno | Control::Cubic | Control::Westwood)
 }
 
-/// `true` if enough losses, and the growth after them, were measured.
+/// `true` if enough losses were measured, and enough growth after losses.
 fn enough_losses(seen: &Seen) -> bool {
     let epochs = usize::try_from(seen.growth.fits().epochs).unwrap_or(usize::MAX);
     let kept = seen.reductions.kept().len();
     kept >= 1 && kept + epochs.min(LOSSES_LEAST) > LOSSES_LEAST
 }
 
-/// `true` if the flight is large enough, for enough rounds, for a constant window to be a fixed one.
+/// `true` if a constant window can be called fixed: there are enough rounds, and the flight is large enough.
 fn is_steady(seen: &Seen) -> bool {
     let all = [Backlog::Few, Backlog::Some, Backlog::Many]
         .into_iter()
@@ -248,8 +251,8 @@ const fn is_bbr(control: Control) -> bool {
     matches!(control, Control::Bbr | Control::BbrOne)
 }
 
-/// `true` if the sender showed behaviour that only a model-based control has: dips, a window reduced without a loss, or
-/// a window unchanged by losses, while the sender was paced and had no other limit.
+/// `true` if a paced sender showed behaviour of a model-based control: dips without another limit, a slow start that
+/// ended with a reduction without a loss, or a window unchanged by losses. `false` if losses halved the window.
 fn shows_a_model(seen: &Seen) -> bool {
     let (dips, hasty) = (seen.probing.count(), seen.probing.hasty());
     let dips = seen.probing.is_unbounded() && dips > hasty.saturating_mul(2) && dips >= DIPS_LEAST;
@@ -263,7 +266,7 @@ fn shows_a_model(seen: &Seen) -> bool {
     paced && !halved && (dips || drained || unmoved)
 }
 
-/// `true` if both versions of BBR fit, and nothing else does.
+/// `true` if both versions of BBR fit, and no other control does.
 fn is_some_bbr(candidates: &[Candidate<Control>]) -> bool {
     let is_bbr = |c: &Candidate<Control>| matches!(c.name, Control::Bbr | Control::BbrOne);
     match candidates {
@@ -287,12 +290,12 @@ fn laplace(off: f64, scale: f64) -> f64 {
     (-off.abs() / scale).exp() / (2.0 * scale)
 }
 
-/// Returns the density of a factor with a control, for factors between 0.2 and 1.2.
+/// Returns the probability density of the measured reduction factor under a control, for factors from 0.2 to 1.2.
 fn density(control: Control, reduction: &Reduction) -> f64 {
     let before = f64::from(reduction.before);
     let factor = f64::from(reduction.factor());
     let scale = FACTOR_OFF + FACTOR_OFF_SEGMENTS / before;
-    // The round that shows the new window has already grown by a segment.
+    // The window has already grown by half a segment on average in the round that shows it.
     let grown = 0.5 / before;
     let around = |middle: f64| laplace(factor - middle - grown, scale);
     let model = match control {
@@ -321,7 +324,8 @@ fn reductions(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     if control == Control::Westwood && !follows_rate(kept) {
         weighing.must(-1.0);
     }
-    // The reductions must fit on their own, because growth is similar with many controls. BBR may leave any window.
+    // The reductions must fit without the other clues, because many controls grow in a similar way. With BBR, any
+    // window after a loss is possible.
     if !matches!(control, Control::Bbr | Control::BbrOne) {
         weighing.must(worth - MUST_FIT * counted);
     }
@@ -340,7 +344,8 @@ fn reductions(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     weighing.clue(worth, sentence);
 }
 
-/// `true` if the reductions match the measured rate too closely for chance.
+/// `true` if the reductions can be compared with the measured rate: there are enough of them, and the windows are large
+/// or the deviation is small.
 fn follows_rate(kept: &[Reduction]) -> bool {
     let count = kept.len().max(1) as f64;
     let off = |r: &Reduction| f64::from((r.factor() - (r.pipe / r.before).min(1.0)).abs());
@@ -349,7 +354,7 @@ fn follows_rate(kept: &[Reduction]) -> bool {
     kept.len() >= RATE_LEAST && (before >= RATE_BEFORE || off < RATE_NEAR)
 }
 
-/// Returns the worth of the median factor, whose only error is that of whole segments.
+/// Returns the score of the median factor, whose main error is that of whole segments.
 fn median(control: Control, kept: &[Reduction], middle: f64) -> f64 {
     let share = match control {
         Control::Reno | Control::Vegas => HALF,
@@ -398,7 +403,7 @@ fn fits(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     weighing.clue(worth, sentence);
 }
 
-/// Returns the likelihoods of a window that shrinks, stays, and grows in a round.
+/// Returns the likelihoods that the window shrinks, stays the same, or grows in a round.
 fn moves(control: Control, backlog: Backlog) -> [f64; 3] {
     match (control, backlog) {
         (Control::Reno | Control::Westwood, _) => [0.04, 0.26, 0.7],
@@ -427,7 +432,8 @@ fn steps(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
             }
         }
         count += of_backlog;
-        // Rounds with a queue must not be outweighed by the many without one.
+        // Rounds are weighted per queue class, so that the many rounds without a queue do not outweigh the few with
+        // one.
         worth += sum * (STEPS_COUNTED / of_backlog.max(1.0)).min(1.0);
     }
     if count < 4.0 {
@@ -449,7 +455,8 @@ fn steps(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     weighing.clue(worth, sentence);
 }
 
-/// `true` if the window stopped growing with a queue: evidence of Vegas, which otherwise behaves like Reno.
+/// `true` if the window stopped growing when there was a queue. This is evidence of Vegas, which otherwise behaves like
+/// Reno.
 fn stops_at_a_queue(seen: &Seen) -> bool {
     let of = |backlog, steps: &[Move]| -> u32 {
         let counts = steps.iter().map(|&step| seen.growth.count(backlog, step));
@@ -469,7 +476,7 @@ const fn stayed(growth: &f32) -> bool {
     *growth < 1.2
 }
 
-/// `true` if slow start doubled in every other round trip, as in the paper's Vegas.
+/// `true` if slow start doubled in every other round trip, as in Vegas as published (Brakmo and Peterson).
 fn doubles_every_other(opening: &Opening) -> bool {
     let growth: Vec<f32> = opening.growth().collect();
     let pairs = growth.windows(2);
@@ -565,7 +572,7 @@ fn pace(control: Control, seen: &Seen, weighing: &mut Weighing<Control>) {
     let percent = 100.0 * share;
     let is_bbr = matches!(control, Control::Bbr | Control::BbrOne);
     if control == Control::Fixed && timing == Timing::Paced {
-        // No known control combines both.
+        // No known control combines a fixed window with pacing.
         weighing.must(-1.0);
     }
     if is_bbr && timing == Timing::WithAcks {
@@ -603,7 +610,7 @@ fn quartiles(values: impl Iterator<Item = f32>) -> Option<(f32, f32, f32)> {
     Some((at(1)?, at(2)?, at(3)?))
 }
 
-/// Returns the medians of the flight right after a loss, as a part of the window and in segments.
+/// Returns the median flight right after a loss, as a fraction of the window and in segments.
 pub(super) fn middle_first(kept: &[Reduction]) -> Option<(f32, f32)> {
     let (_, share, _) = quartiles(kept.iter().map(Reduction::first_factor))?;
     let (_, segments, _) = quartiles(kept.iter().map(|r| r.first))?;

@@ -1,60 +1,60 @@
 //! Bandwidth probing cycle of BBR version 1: one round trip at 1.25 times its rate, one at 0.75 times, and six at its
 //! rate (Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 14:5, 2016).
 //!
-//! The number of segments sent in each quarter of the minimum round-trip time is kept. With such a cycle, this series
-//! resembles itself eight and sixteen round trips later, more than a little earlier or later.
+//! The number of segments sent in each quarter of the minimum round-trip time is stored. With such a cycle, the
+//! autocorrelation of this series has peaks at lags of 8 and 16 round trips.
 
 use core::ops::RangeInclusive;
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Parts of a round trip.
+/// Number of parts per round trip.
 const PARTS: f64 = 4.0;
-/// Maximum number of parts kept: 32 cycles.
+/// Maximum number of parts stored: 32 cycles.
 const KEPT: usize = 1024;
 /// Minimum number of parts to detect a cycle: five cycles.
 const LEAST: usize = 160;
 /// Upper bound of the number of rounds in Startup.
 const STARTUP: u32 = 16;
-/// If the minimum round-trip time falls below this part of the previous one, the parts are restarted.
+/// Fraction of the previous minimum round-trip time: if the new minimum is below it, the series starts again.
 const SAME: f64 = 0.95;
-/// Number of parts before and after over which the subtracted mean is taken: two cycles.
+/// Number of parts on each side that enter the mean that is subtracted from a part: two cycles.
 const AROUND: usize = 64;
-/// Length of one cycle in parts. A phase ends with its round trip, which is a little longer than the least one.
+/// Length of one cycle in parts. A phase lasts for one round trip, which is a little longer than the minimum round-trip
+/// time.
 const ONCE: RangeInclusive<usize> = 31..=35;
 /// Length of two cycles in parts.
 const TWICE: RangeInclusive<usize> = 62..=70;
-/// Distance in parts of the correlations that a cycle is compared with.
+/// Distance, in parts, between a lag and the two lags to which its correlation is compared.
 const BESIDE: usize = 5;
-/// Minimum amount by which the correlation must stand out after one cycle; see `STANDS_OUT_TWICE` for two. Our choice:
-/// BBR version 1 of Linux has 0.22 to 0.35 and 0.13 to 0.27.
+/// Minimum height of the correlation peak at one cycle; `STANDS_OUT_TWICE` is the minimum at two cycles. Our choice:
+/// BBR version 1 in Linux has 0.22 to 0.35 at one cycle, and 0.13 to 0.27 at two.
 const STANDS_OUT: f64 = 0.15;
 /// See `STANDS_OUT`.
 const STANDS_OUT_TWICE: f64 = 0.08;
-/// Maximum fraction of that amount by which the correlation may stand out at other lags.
+/// Maximum height of the peak at other lags, as a fraction of the peak at one cycle.
 const ELSEWHERE: f64 = 0.6;
-/// Minimum standard deviation of the segments per round trip, as a part of the mean. Our choice: with the gains of the
-/// cycle, it is an eighth. A token bucket that releases a few packets at once makes parts of round trips uneven, but
-/// hardly whole round trips.
+/// Minimum coefficient of variation of the segments per round trip. Our choice: the gains of the cycle give 1/8. A
+/// token bucket that releases a few packets at once makes parts of round trips uneven, but hardly whole round trips.
 const VARIES: f64 = 0.06;
-/// Other lags for comparison.
+/// Other lags, in parts, for comparison.
 const OTHERS: [RangeInclusive<usize>; 2] = [23..=27, 42..=46];
 
-/// Departures over time.
+/// Number of departures over time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cycle {
     began: Option<Instant>,
     /// Duration of a part in seconds.
     part: f64,
-    /// Index of the last part with a departure, and its end.
+    /// Index of the part of the last departure, and the end of this part.
     place: usize,
     until: Instant,
-    /// Segments that left in each part.
+    /// Number of segments sent in each part.
     left: Vec<u16>,
 }
 
 impl Cycle {
-    /// Records `segments` departures in a round; `base` is the minimum round-trip time in seconds, or 0 if unknown.
+    /// Records `segments` departures in a round. `base` is the minimum round-trip time in seconds, or 0 if unknown.
     pub fn departed(&mut self, at: Instant, segments: usize, (round, base): (u32, f32)) {
         let part = f64::from(base) / PARTS;
         if part <= 0.0 || round < STARTUP {
@@ -75,7 +75,8 @@ impl Cycle {
         }
     }
 
-    /// Moves to the part that contains `at`; beyond the last part that is kept, to none.
+    /// Moves to the part that contains `at`. If that part is beyond the last one stored, later departures are not
+    /// recorded.
     fn go_to(&mut self, at: Instant) {
         let began = self.began.unwrap_or(at);
         self.place = (at.since(began).as_secs_f64() / self.part) as usize;
@@ -117,14 +118,15 @@ impl Cycle {
     }
 }
 
-/// Returns the standard deviation of the segments per round trip, as a part of the mean.
+/// Returns the coefficient of variation of the segments per round trip.
 fn variation_of_rounds(left: &[u16]) -> f64 {
     let rounds: Vec<f64> = left
         .windows(PARTS as usize)
         .map(|round| round.iter().map(|segments| f64::from(*segments)).sum())
         .collect();
     let mean = rounds.iter().sum::<f64>() / rounds.len().max(1) as f64;
-    // Only neighbours are compared, so that a drifting rate does not count.
+    // Only round trips that are less than two round trips apart are compared, so a slow drift of the rate does not
+    // count.
     let apart = |pair: &[f64]| match pair {
         [one, .., other] => (one - other) * (one - other),
         _ => 0.0,
@@ -155,7 +157,7 @@ fn without_mean(left: &[u16]) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the correlation of a series with itself `lag` parts later.
+/// Returns the autocorrelation of a series at a lag of `lag` parts, without normalisation.
 fn correlation(course: &[f64], lag: usize) -> f64 {
     let later = course.get(lag..).unwrap_or_default();
     course
@@ -169,7 +171,7 @@ fn correlation(course: &[f64], lag: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Plays a sender whose rate has these gains, each for a round trip of 40 ms.
+    /// Simulates a sender that sends these numbers of segments, each in one round trip of 40 ms.
     fn sends(gains: &[u64]) -> Cycle {
         let mut cycle = Cycle::default();
         for (n, gain) in gains.iter().cycle().take(200).enumerate() {
@@ -191,7 +193,7 @@ mod tests {
         assert!(!sends(&[50, 30, 40, 40, 40, 40, 40, 40, 40, 40, 40]).is_seen());
     }
 
-    /// Packets at 100 Mbit/s that leave in bursts, over a path whose round trip is no multiple of a burst.
+    /// Packets leave in bursts at 100 Mbit/s, and the round-trip time is not a multiple of the time between bursts.
     #[test]
     fn bursts_at_a_constant_rate_are_no_cycle() {
         for (base, burst) in [

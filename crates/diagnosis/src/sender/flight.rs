@@ -1,9 +1,9 @@
 //! Amount of data in the network, inferred from packets.
 //!
 //! With SACK, this is FACK's count: the data beyond the highest SACK, plus retransmitted data that is not acknowledged
-//! (Mathis and Mahdavi, SIGCOMM 1996). The count of every recovery agrees with it to within its duplicate threshold,
-//! which is accurate enough for the size of a window. Without SACK, each duplicate ACK means that one segment has left
-//! the network. After a timeout, all outstanding data counts as lost.
+//! (Mathis and Mahdavi, SIGCOMM 1996). For every recovery algorithm, the count differs by at most the duplicate
+//! threshold, which is accurate enough for the size of a window. Without SACK, each duplicate ACK means that one
+//! segment has left the network. After a timeout, all outstanding data counts as lost.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::facts::View;
@@ -14,10 +14,11 @@ use crate::read::moment::{Arrival, Departure, Explained};
 /// Counts the data in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flight {
-    /// Bytes of a full segment: as announced, and the largest seen in segments that do not end a message.
+    /// Size of a full segment in bytes: the announced size, and the largest size seen in segments that do not end a
+    /// message.
     announced: u64,
     smss: u64,
-    /// Bytes retransmitted and not acknowledged.
+    /// Number of bytes that were retransmitted and are not acknowledged.
     repeated: u64,
     /// End of the data that was outstanding at the last timeout.
     lost_below: u64,
@@ -30,15 +31,15 @@ pub(super) struct Flight {
 /// Presence of selective ACKs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Sack {
-    /// No selective ACK has come.
+    /// No selective ACK has arrived.
     #[default]
     Unseen,
-    /// A selective ACK has come.
+    /// A selective ACK has arrived.
     Seen,
 }
 
 impl Flight {
-    /// Creates a counter with nothing in flight; `announced` is the announced size of a full segment.
+    /// Creates a counter with no data in flight; `announced` is the announced size of a full segment in bytes.
     pub fn new(announced: u32) -> Self {
         Self {
             announced: u64::from(announced),
@@ -72,12 +73,12 @@ impl Flight {
         }
         for sent in departure.sent {
             let len = u64::from(sent.segment.len);
-            // The end of a message may be short, even if no longer segment was seen.
+            // The last segment of a message may be short, even if no longer segment was seen.
             let goes_on = !departure.flags.contains(Flags::PSH);
             if goes_on || len >= self.announced {
                 self.smss = self.smss.max(len);
             }
-            // A retransmission that was lost is already counted.
+            // A retransmission of a lost retransmission is already counted.
             if sent.segment.transmissions > 1 && cause != Some(Cause::LostAgain) {
                 self.repeated = self.repeated.saturating_add(len);
             }
@@ -103,7 +104,7 @@ impl Flight {
         }
     }
 
-    /// Returns the bytes in flight.
+    /// Returns the number of bytes in flight.
     pub fn bytes(&self, view: &View<'_>) -> u64 {
         let board = view.scoreboard;
         let outstanding = board.flight_size();

@@ -1,64 +1,65 @@
-//! Growth of the window between losses: fitted to a line, a cubic curve and a constant, and compared round by round
-//! with the behaviour of Vegas.
+//! Growth of the window between losses: fitted to a line, a cubic curve and a constant, and compared with the behaviour
+//! of Vegas in each round.
 
 use super::report::Counting;
 use super::rounds::{Marks, Round};
 
-/// Maximum number of points of an epoch; beyond it, every second point is dropped. Our choice: enough for a curve with
-/// four parameters.
+/// Maximum number of points of an epoch. When it is reached, every second point is dropped. Our choice: this is enough
+/// for a curve with four parameters.
 const POINTS: usize = 48;
-/// Minimum number of points of an epoch with a recognisable shape.
+/// Minimum number of points of an epoch to recognise its shape.
 const LEAST_POINTS: usize = 5;
 
-/// RFC 9438 §5.1, in segments/s³.
+/// CUBIC's constant `C` (RFC 9438 §5.1), in segments/s³.
 const CUBIC_C: f32 = 0.4;
-/// RFC 9438 §4.6.
+/// CUBIC's factor after a loss (RFC 9438 §4.6).
 const CUBIC_BETA: f32 = 0.7;
-/// Segments per round trip below the last maximum (RFC 9438 §4.3).
+/// CUBIC's growth in its Reno-friendly region, in segments per round trip, below the window before the loss (RFC 9438
+/// §4.3).
 const CUBIC_ALPHA: f32 = 3.0 * (1.0 - CUBIC_BETA) / (1.0 + CUBIC_BETA);
 
-/// Error of a model of the window in segments, caused by whole segments and by the borders of rounds.
+/// Typical error of a model of the window, in segments, due to whole segments and round boundaries.
 const OFF_SEGMENTS: f32 = 0.75;
-/// The same as a part of the window.
+/// Further error of a model, as a fraction of the window.
 const OFF_SHARE: f32 = 0.02;
-/// Deviation of a window from its mean with a control that probes up and down by a quarter (BBR).
+/// Deviation from the mean, as a fraction of the window, with a control that probes up and down by a quarter (BBR).
 const OFF_PROBING: f32 = 0.15;
-/// Cost per point of fitting a plateau, whose level is estimated from the points.
+/// Penalty per point for fitting a plateau, because its level is estimated from the points.
 const PLATEAU_PRICE: f32 = 0.4;
-/// Cost per point of fitting a probing control, which matches almost any shape.
+/// Penalty per point for fitting a probing control, because it matches almost any shape.
 const PROBING_PRICE: f32 = 0.5;
-/// Number of deviations beyond which the fit of a point gets no worse: the point has another cause.
+/// Maximum deviation that counts for a point, in multiples of the typical error: a larger deviation has another cause.
 const OFF_MOST: f32 = 3.0;
-/// Number of deviations that a model must stay below.
+/// Deviation, in multiples of the typical error, below which a point counts in favour of a model.
 const OFF_OTHER: f32 = 1.3;
-/// Maximum number of points per epoch that count: points of an epoch are not independent.
+/// Maximum number of points per epoch that contribute to the score, because the points of an epoch are not independent.
 const POINTS_COUNTED: f32 = 6.0;
-/// Maximum total number of epochs that count.
+/// Maximum number of epochs that contribute to the score.
 const EPOCHS_COUNTED: f32 = 12.0;
 
 /// Point of an epoch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
-    /// Seconds since the epoch began.
+    /// Time since the epoch began, in seconds.
     at: f32,
-    /// Rounds since the epoch began.
+    /// Number of rounds since the epoch began.
     rounds: f32,
-    /// ACKs per delivered segment, summed over the rounds: the growth by counting ACKs.
+    /// Number of ACKs per delivered segment, summed over the rounds. It is the growth of a window that counts ACKs.
     by_acks: f32,
-    /// Segments in flight.
+    /// Number of segments in flight.
     window: f32,
 }
 
-/// Fits of the shapes, as natural logarithms of the likelihood relative to no particular shape.
+/// Fits of the shapes, as natural logarithms of the likelihood relative to a window without a particular shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Fits {
     /// One segment per round trip.
     pub by_bytes: f32,
-    /// One segment per window's worth of ACKs: less than one per round trip if ACKs are delayed.
+    /// One segment per ACKed window if ACKs are counted: less than one segment per round trip if ACKs are delayed.
     pub by_acks: f32,
-    /// The cubic curve, by the variants in [`Friendly`].
+    /// The cubic curve, for each variant in [`Friendly`].
     pub cubics: [f32; 4],
-    /// A constant.
+    /// Constant window.
     pub constant: f32,
     /// One segment per round trip up to a plateau.
     pub plateau: f32,
@@ -69,7 +70,7 @@ pub(super) struct Fits {
 }
 
 impl Fits {
-    /// Returns the best fit of the cubic curve.
+    /// Returns the best fit among the variants of the cubic curve.
     pub fn cubic(&self) -> f32 {
         self.cubics
             .iter()
@@ -82,7 +83,7 @@ impl Fits {
         self.by_bytes.max(self.by_acks)
     }
 
-    /// Returns the weight of each epoch, which is less than 1 if there are many.
+    /// Returns the weight of each epoch, which is less than 1 if there are more than `EPOCHS_COUNTED`.
     pub fn weight(&self) -> f32 {
         (EPOCHS_COUNTED / (self.epochs.max(1) as f32)).min(1.0)
     }
@@ -97,34 +98,35 @@ enum Epoch {
     Since {
         /// Window before the reduction.
         prior: f32,
-        /// `W_max`: the same window, or less if it was smaller than the one before (RFC 9438 §4.7).
+        /// `W_max`: the window before the reduction, or less if this window was smaller than the one before the
+        /// previous loss (RFC 9438 §4.7).
         maximum: f32,
     },
 }
 
-/// Class of a round by the segments that it had in the queue.
+/// Class of a round by the number of its segments in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Backlog {
-    /// Fewer than one: Vegas grows.
+    /// Fewer than one segment: Vegas grows.
     Few,
-    /// One to three: Vegas stays.
+    /// One to three segments: Vegas keeps its window.
     Some,
-    /// More than five: Vegas shrinks.
+    /// More than five segments: Vegas shrinks.
     Many,
 }
 
 /// Change of the window from one round to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
-    /// It shrinks by half a segment or more.
+    /// The window shrinks by half a segment or more.
     Down,
-    /// It changes by less than half a segment.
+    /// The window changes by less than half a segment.
     Stays,
-    /// It grows by half a segment or more.
+    /// The window grows by half a segment or more.
     Up,
 }
 
-/// Follows the growth of a window.
+/// Measures the growth of a window.
 #[derive(Clone, Debug)]
 pub(super) struct Growth {
     epoch: Epoch,
@@ -194,7 +196,7 @@ impl Growth {
         self.points.push(self.clock);
     }
 
-    /// Records a round without a loss or a measurement.
+    /// Records a round without a loss and without a measurement of a reduction.
     pub fn round(&mut self, round: &Round, base: f32) {
         if round.marks.is_bounded() || round.marks.has(Marks::TIMEOUT) {
             self.finish();
@@ -204,7 +206,7 @@ impl Growth {
         if matches!(self.epoch, Epoch::Since { .. })
             && round.most > SLOW_START * self.clock.window + 1.0
         {
-            // Slow start after the loss: the measured window was not the end of the reduction.
+            // Slow start follows the loss, so the measured window was not the final one of the reduction.
             self.epoch = Epoch::None;
             self.points.clear();
         }
@@ -327,10 +329,10 @@ impl Growth {
     }
 }
 
-/// Growth per round above which it is slow start.
+/// Growth factor per round above which a round is in slow start.
 const SLOW_START: f32 = 1.4;
 
-/// Returns the log-likelihood of the points with a model, relative to no particular shape.
+/// Returns the log-likelihood of the points under a model, relative to a window without a particular shape.
 fn likelihood(points: &[Point], share: f32, model: &dyn Fn(&Point) -> f32) -> f32 {
     let one = |p: &Point| {
         let scale = OFF_SEGMENTS + share * p.window;
@@ -340,24 +342,24 @@ fn likelihood(points: &[Point], share: f32, model: &dyn Fn(&Point) -> f32) -> f3
     points.iter().map(one).sum::<f32>() / points.len().max(1) as f32 * counted(points)
 }
 
-/// Returns the number of independent points that the points count as.
+/// Returns the number of independent points to which these points are equivalent.
 fn counted(points: &[Point]) -> f32 {
     (points.len() as f32 / 2.0).min(POINTS_COUNTED)
 }
 
-/// CUBIC's estimate of Reno's window (RFC 9438 §4.3), which differs among implementations.
+/// Variant of CUBIC's estimate of Reno's window (RFC 9438 §4.3), which differs among implementations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Friendly {
     counting: Counting,
     beyond: Beyond,
 }
 
-/// Growth of that estimate beyond the window before the loss.
+/// Growth of this estimate above the window before the loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beyond {
     /// One segment per round trip (RFC 9438).
     One,
-    /// As before (RFC 8312, Linux).
+    /// The same rate as below that window (RFC 8312, Linux).
     Alpha,
 }
 
@@ -374,7 +376,7 @@ impl Friendly {
     }
 }
 
-/// Returns CUBIC's window, starting at `first` with its plateau at `maximum`. The estimate of Reno's window uses
+/// Returns CUBIC's window, which starts at `first` and has its plateau at `maximum`. The estimate of Reno's window uses
 /// `prior`, the window before the loss.
 fn cubic_curve(point: &Point, first: f32, (maximum, prior): (f32, f32), friendly: Friendly) -> f32 {
     let k = ((maximum - first).max(0.0) / CUBIC_C).cbrt();

@@ -7,11 +7,11 @@ use super::report::{Counting, InitialBound, SlowStartEnd};
 use super::rounds::{Marks, Round};
 use crate::read::moment::{Arrival, Departure};
 
-/// Maximum number of rounds kept. Doubling from one segment exceeds every receive window (RFC 7323 §2.3) in fewer
-/// rounds.
+/// Maximum number of rounds stored. A window that doubles from one segment exceeds every receive window (RFC 7323 §2.3)
+/// in fewer rounds.
 const KEPT: usize = 40;
 
-/// Part of a round trip after an ACK within which a segment answers it. Our choice.
+/// Fraction of a round trip after an ACK within which a segment counts as triggered by the ACK. Our choice.
 const ANSWER_SHARE: f64 = 0.25;
 
 /// First flight, and the rounds that follow it.
@@ -20,8 +20,8 @@ pub(super) struct Opening {
     first: First,
     initial_bytes: u64,
     initial_bound: Option<InitialBound>,
-    /// Timestamp that the first segment echoes. Any segment with the same echo left before an ACK of data arrived,
-    /// whenever it is captured.
+    /// Timestamp that the first segment echoes. Any segment with the same echo was sent before an ACK of data arrived
+    /// at the sender, no matter when it was captured.
     echo: Option<u32>,
     rounds: Vec<Round>,
     state: Course,
@@ -41,11 +41,11 @@ enum First {
 /// State of the opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
-    /// Nothing has been lost.
+    /// No loss has been detected.
     Growing,
-    /// Something was lost.
+    /// A loss has been detected.
     Lost,
-    /// There were too many rounds to keep.
+    /// There were too many rounds to store all of them.
     Long,
 }
 
@@ -76,7 +76,7 @@ impl Opening {
                 if departure.kind == SendingKind::First {
                     let len = departure.end.saturating_sub(departure.start);
                     self.initial_bytes = self.initial_bytes.saturating_add(len);
-                    // A short segment: there was no more to send.
+                    // A short segment means that there was no more data to send.
                     if !len.is_multiple_of(smss) {
                         self.initial_bound = Some(InitialBound::AtLeast);
                     }
@@ -84,7 +84,7 @@ impl Opening {
             }
             First::Acknowledged { at, rtt } => {
                 if departure.kind == SendingKind::First && departure.unseen_bytes > 0 {
-                    // The skipped data belongs to the first flight, and was lost before the capture point.
+                    // The skipped data belongs to the first flight and was lost before the capture point.
                     let unseen = departure.unseen_bytes;
                     self.initial_bytes = self.initial_bytes.saturating_add(unseen);
                 }
@@ -134,12 +134,13 @@ impl Opening {
         self.initial_bytes
     }
 
-    /// Returns the limit of the first flight; `None` if nothing followed.
+    /// Returns the limit of the first flight; `None` if no segment followed it.
     pub const fn initial_bound(&self) -> Option<InitialBound> {
         self.initial_bound
     }
 
-    /// Returns the growth factor of the window from each round to the next, as long as it had no other limit.
+    /// Returns the growth factor of the window from each round to the next, for as long as the window was the only
+    /// limit.
     pub fn growth(&self) -> impl Iterator<Item = f32> + '_ {
         let bounded = |r: &Round| r.marks.is_bounded() || r.marks.has(Marks::UNSETTLED);
         self.rounds.windows(2).map_while(move |pair| match pair {
@@ -150,7 +151,7 @@ impl Opening {
         })
     }
 
-    /// Returns the quantity that slow start counts, from the growth per round and the segments per ACK.
+    /// Returns the quantity that slow start counts, derived from the growth per round and the segments per ACK.
     pub fn counting(&self) -> Option<Counting> {
         let (mut acks, mut segments, mut grown) = (0.0_f32, 0.0_f32, 0.0_f32);
         for pair in self.rounds.windows(2).take_while(|pair| grows(pair)) {
@@ -206,24 +207,26 @@ impl Opening {
     }
 }
 
-/// Growth per round below which slow start is over: a window of 10 that grows by a segment.
+/// Growth factor per round below which slow start is over. A window of 10 segments that grows by one segment stays
+/// below it.
 const STOPPED: f32 = 1.15;
-/// Growth per round of slow start: 1.5 if ACKs are counted and delayed, 2 otherwise.
+/// Minimum growth factor per round in slow start: the factor is 1.5 if ACKs are counted and delayed, and 2 otherwise.
 const DOUBLES: f32 = 1.4;
-/// Upper bound of the growth per round in HyStart++'s conservative slow start, which is at most 1.25 (RFC 9406 §4.2).
+/// Upper bound of the growth factor per round in HyStart++'s conservative slow start, which is at most 1.25 (RFC 9406
+/// §4.2).
 const CSS_MOST: f32 = 1.35;
-/// Number of rounds of conservative slow start (of up to 5) that distinguish it from a round in which slow start ended
-/// halfway.
+/// Minimum number of rounds that show conservative slow start, which lasts for up to 5 rounds. Fewer may be a round in
+/// which slow start ended halfway.
 const CSS_ROUNDS: usize = 3;
 /// Number of rounds without growth after which slow start is over.
 const STOPPED_ROUNDS: usize = 2;
-/// Part of the window below which a reduction without a loss counts as draining.
+/// Fraction of the window below which a reduction without a loss counts as draining.
 const DRAINED: f32 = 0.85;
-/// Number of acknowledged segments from which growth shows the quantity that is counted.
+/// Minimum number of acknowledged segments to tell which quantity slow start counts.
 const COUNTED_LEAST: f32 = 20.0;
-/// ACKs per segment above which both ways of counting agree.
+/// Number of ACKs per segment above which both ways of counting agree.
 const ACKS_SHARE: f32 = 0.7;
-/// Tolerance of the growth per byte or per ACK around 1.
+/// Tolerance around 1 of the growth per acknowledged segment or per ACK.
 const COUNT_TOLERANCE: f32 = 0.2;
 
 /// `true` if slow start was in progress in both rounds.
@@ -241,7 +244,7 @@ mod tests {
     use super::*;
     use crate::sender::testing::{marked, round};
 
-    /// Returns the opening with these segments in flight in each round.
+    /// Returns an opening with these numbers of segments in flight, one per round.
     fn of(windows: &[f32]) -> Opening {
         let mut opening = Opening::new();
         for (n, window) in (0..).zip(windows) {
@@ -268,7 +271,7 @@ mod tests {
     fn a_window_without_a_loss_stops_at_once_or_slowly_or_is_drained() {
         let at_once = of(&[10.0, 20.0, 40.0, 41.0, 42.0]);
         assert_eq!(at_once.end(), Some(SlowStartEnd::AtOnce));
-        // After one more round it is no longer chance.
+        // Two rounds without growth are required, because one may be chance.
         assert_eq!(
             of(&[10.0, 20.0, 40.0, 41.0]).end(),
             Some(SlowStartEnd::NotEnded)
@@ -311,10 +314,10 @@ mod tests {
         assert_eq!(counting(&doubled, 2.0), Some(Counting::Bytes));
         let by_half = [16.0, 24.0, 36.0, 54.0];
         assert_eq!(counting(&by_half, 2.0), Some(Counting::Acks));
-        // Both agree, or there is too little data.
+        // Both ways of counting agree, or there is too little data.
         assert_eq!(counting(&doubled, 1.0), None);
         assert_eq!(counting(&[10.0, 20.0], 2.0), None);
-        // Neither fits.
+        // The growth fits neither way of counting.
         assert_eq!(counting(&[10.0, 15.0, 23.0, 36.0], 5.0), None);
     }
 }

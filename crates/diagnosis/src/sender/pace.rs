@@ -1,9 +1,9 @@
-//! Timing of departures: with the ACKs that make space for segments, or between ACKs, by a clock.
+//! Timing of departures: clocked by ACKs, or paced by a timer between ACKs.
 //!
 //! At the sender, an ACK that releases segments is answered within microseconds, and the segments that one ACK releases
-//! leave together. Paced segments leave one by one, each at its own time. So do the segments that an application
-//! writes; therefore, segments after the end of a message, and segments that leave while nothing is outstanding, do not
-//! count. Away from the sender, the bottleneck spaces the segments, so only captures at the sender are evaluated.
+//! leave together. Paced segments leave one by one. Segments that an application writes one by one look the same.
+//! Therefore, segments after the end of a message and segments sent while nothing is outstanding are not counted. Away
+//! from the sender, the bottleneck spaces the segments, so only captures at the sender are evaluated.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::replay::SendingKind;
@@ -12,35 +12,36 @@ use dupack_tcp::time::Instant;
 use super::report::Timing;
 use crate::read::moment::{Arrival, Departure, Explained, Stage};
 
-/// Time after an ACK within which a segment answers it, on a busy host. Our choice.
+/// Maximum time after an ACK at which a segment counts as triggered by the ACK. It allows for a busy host. Our choice.
 const ANSWER_NANOS: f64 = 60_000.0;
-/// The same as a part of the time between ACKs; the longer of the two applies.
+/// The same, as a fraction of the mean time between ACKs. The longer of the two applies.
 const ANSWER_SHARE: f64 = 0.2;
-/// Weight of one time between ACKs in their average.
+/// Weight of a new interval in the moving average of the intervals between ACKs.
 const WEIGHT: f64 = 0.05;
-/// Minimum number of departures that must have been evaluated.
+/// Minimum number of evaluated departures for a verdict.
 const LEAST: u32 = 50;
-/// Part of departures between ACKs above which the sender is paced: by chance, 1 − `ANSWER_SHARE` are between ACKs.
+/// Fraction of departures between ACKs above which the sender is paced. If departures were independent of ACKs, the
+/// fraction would be 1 − `ANSWER_SHARE`.
 const PACED_SHARE: f64 = 0.4;
-/// Part of departures between ACKs above which the sender has a rate of its own. In 2,000 simulated transfers, BBR has
-/// 0.42 to 1, mostly above 0.6, and a paced window at most 0.5.
+/// Fraction of departures between ACKs above which the sender sends at its own rate. In 2,000 simulated transfers, the
+/// fraction is 0.42 to 1 with BBR, mostly above 0.6, and at most 0.5 with a paced window.
 const RATE_SHARE: f64 = 0.55;
-/// Number of segments per ACK above which the releases of a paced window are spread as well.
+/// Number of segments per ACK above which a paced window also sends many segments between ACKs.
 const STRETCHED: f64 = 2.6;
-/// Part of departures between ACKs below which the sender is not paced: with Linux's fq, a paced window has a few
-/// percent more.
+/// Fraction of departures between ACKs below which the sender is not paced. With a window paced by Linux's fq, the
+/// fraction is a few percent higher.
 const CLOCKED_SHARE: f64 = 0.02;
 
 /// Position of a segment in the data that the application had written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tail {
-    /// Short, or the last one: the next segment leaves when the application writes again.
+    /// A short segment or the last one: the next segment is sent when the application writes again.
     Ends,
-    /// Neither short nor the last one.
+    /// The segment is neither short nor the last one.
     GoesOn,
 }
 
-/// Counts departures with and between ACKs.
+/// Counts departures in response to ACKs, and departures between ACKs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
     last_ack: Option<Instant>,
@@ -50,7 +51,7 @@ pub(super) struct Pace {
     spacing: f64,
     with: u32,
     between: u32,
-    /// Number of ACKs of data, and of the segments that they reported.
+    /// Number of ACKs that acknowledged data, and of the segments that these ACKs acknowledged.
     acks: u32,
     acked: f64,
     /// Number of ACKs that were not captured at the sender.
@@ -65,7 +66,8 @@ impl Pace {
         }
         let len = departure.end.saturating_sub(departure.start);
         let is_full = len.is_multiple_of(smss);
-        // Linux pushes the last segment of each packet that it hands to the interface, so a push alone is no end.
+        // Linux sets PSH on the last segment of each packet that it passes to the interface, so PSH alone does not mark
+        // the end of a message.
         let tail = if !is_full || departure.flags.contains(Flags::FIN) {
             Tail::Ends
         } else {
@@ -81,7 +83,7 @@ impl Pace {
         }
         let since = |at: Instant| departure.at.since(at).as_nanos() as f64;
         if since(last) <= ANSWER_NANOS {
-            // It left together with the previous segment, which was evaluated.
+            // This segment left together with the previous one, which was evaluated.
             return;
         }
         if since(last_ack) <= ANSWER_NANOS.max(ANSWER_SHARE * self.spacing) {
@@ -102,7 +104,7 @@ impl Pace {
         }
         if let Some(last) = self.last_ack {
             let gap = arrival.at.since(last).as_nanos() as f64;
-            // A pause of many ACK intervals is no time between ACKs.
+            // An interval of more than four mean intervals is a pause and counts as four.
             let gap = if self.spacing > 0.0 {
                 gap.min(4.0 * self.spacing)
             } else {
@@ -113,21 +115,20 @@ impl Pace {
         self.last_ack = Some(arrival.at);
     }
 
-    /// `true` if the capture was taken at the sender: elsewhere, the order of departures and ACKs is inferred.
+    /// `true` if the capture was taken at the sender. Elsewhere, the order of departures and ACKs is inferred.
     pub const fn is_at_sender(&self) -> bool {
         self.elsewhere == 0
     }
 
-    /// Returns the part of new data that left between ACKs; `None` if there is too little evidence, or none from the
-    /// sender.
+    /// Returns the fraction of evaluated departures that were between ACKs; `None` if too few were evaluated, or if the
+    /// capture was not taken at the sender.
     pub fn share_between(&self) -> Option<f64> {
         let all = self.with.saturating_add(self.between);
         (all >= LEAST && self.elsewhere == 0).then(|| f64::from(self.between) / f64::from(all))
     }
 
-    /// `true` if segments leave at a rate of their own, as with a model-based control. With a paced window (Linux's fq,
-    /// at 1.2 times the window per round trip), hardly any segment leaves apart from the ACKs, unless each ACK releases
-    /// many.
+    /// `true` if segments leave at the sender's own rate, as with a model-based control. A paced window (Linux's fq, at
+    /// 1.2 times the window per round trip) sends fewer segments between ACKs, unless each ACK releases many.
     pub fn is_by_rate(&self) -> bool {
         let stretched = self.acked > STRETCHED * f64::from(self.acks);
         !stretched
@@ -163,8 +164,8 @@ mod tests {
         }
     }
 
-    /// Plays an ACK of `segments` segments every 10 ms, after each of which as many leave, the first after `later`
-    /// microseconds.
+    /// Simulates an ACK of `segments` segments every 10 ms. `later` microseconds after each ACK, the same number of
+    /// segments is sent.
     fn after_acks(rounds: u64, segments: u64, later: impl Fn(u64) -> u64) -> Pace {
         let mut film = Film::new(Pace::default(), 1 << 30);
         film.send(at(0), 8 * segments);
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(between.share_between(), Some(1.0));
         assert_eq!(between.timing(), Some(Timing::Paced));
         assert!(between.is_by_rate());
-        // An answer may take a fifth of the time between ACKs.
+        // A segment counts as an answer up to a fifth of the mean time between ACKs.
         assert_eq!(
             after_acks(5000, 1, |_| 1800).timing(),
             Some(Timing::WithAcks)

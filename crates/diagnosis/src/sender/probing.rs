@@ -1,43 +1,45 @@
 //! Dips of the flight without a loss: BBR's `ProbeRTT`.
 //!
-//! BBR sometimes lets the queue drain in order to measure the minimum round-trip time. Version 1 goes down to four
-//! segments every 10 s, version 3 to half of the bandwidth-delay product every 5 s, both for 200 ms or a round trip. No
-//! loss-based control does this: its window stays low.
+//! BBR sometimes lets the queue drain in order to measure the minimum round-trip time. Version 1 reduces the flight to
+//! four segments every 10 s, and version 3 to half of the bandwidth-delay product every 5 s, both for 200 ms or one
+//! round trip. A loss-based control does not do this: after a reduction, its window stays low.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::rounds::Round;
 
-/// Part of the usual flight below which the flight is low. Version 3 goes to 0.5 of the bandwidth-delay product, and
-/// usually has 1 to 2 times this product in flight.
+/// Fraction of the usual flight below which the flight is low. Version 3 reduces the flight to 0.5 of the
+/// bandwidth-delay product, and usually has 1 to 2 times this product in flight.
 const LOW: f32 = 0.68;
-/// Part of the usual flight above which the flight has recovered.
+/// Fraction of the usual flight above which the flight has recovered.
 const BACK: f32 = 0.82;
-/// Minimum duration of a dip: 200 ms (`ProbeRTTDuration`), less the time of the way down.
+/// Minimum duration of a dip: 200 ms (`ProbeRTTDuration`), minus the time in which the flight falls.
 const SHORTEST: Duration = Duration::from_millis(140);
-/// Minimum usual flight, in segments, of which half can be distinguished.
+/// Minimum usual flight, in segments, for which half of it can be distinguished.
 const LEAST_USUAL: f32 = 8.0;
 /// Maximum duration of a dip, in addition to `ROUNDS_MOST` round trips.
 const LONGEST: Duration = Duration::from_millis(300);
-/// Maximum number of round trips until the flight is no longer low.
+/// Maximum number of round trips in which the flight is low, in addition to `LONGEST`.
 const ROUNDS_MOST: u32 = 3;
-/// Maximum number of round trips from there to the usual flight: BBR restores its window at once, while a window that
-/// grows by a segment per round trip takes longer.
+/// Maximum number of round trips from the end of the low flight to the usual flight. BBR restores its window at once,
+/// while a window that grows by a segment per round trip takes longer.
 const ROUNDS_BACK: f64 = 1.7;
-/// Number of rounds before a dip in which a loss explains the dip; a loss during the dip does as well.
+/// Number of rounds for which a loss explains a low flight that begins after it. A loss during a dip explains the dip
+/// as well.
 const ROUNDS_LOSS: u32 = 2;
-/// Flight of version 1 in a dip: four segments, increased by delayed ACKs.
+/// Maximum flight of version 1 in a dip: four segments, and half a segment because of delayed ACKs.
 const FOUR_SEGMENTS: f32 = 4.5;
-/// Half of the usual flight, in segments, that can be distinguished from four segments.
+/// Minimum of half the usual flight, in segments, for which it can be distinguished from four segments.
 const HALF_LEAST: f32 = 10.0;
 /// Minimum number of rounds per loss for dips to be visible.
 const ROUNDS_PER_LOSS: u32 = 12;
-/// Dips count if at most one in this many rounds had a limit other than a window. Our choice.
+/// Inverse of the maximum fraction of rounds with a limit other than the congestion window for dips to count. Our
+/// choice.
 const BOUNDED_PART: u32 = 8;
-/// Maximum number of dips kept.
+/// Maximum number of dips stored.
 const KEPT: usize = 32;
-/// Minimum time between dips of either version: version 3 dips after 5 s, less the time since the start of the clock
-/// that it uses.
+/// Minimum time between dips of either version: version 3 dips after 5 s, and the tolerance allows for the start of the
+/// clock that it uses.
 const APART: Duration = Duration::from_millis(4500);
 
 /// Dip of the flight.
@@ -56,14 +58,14 @@ pub(super) enum Depth {
     Four,
     /// Half of the usual flight, or a little more: version 3.
     Half,
-    /// Half of the usual flight is about four segments, or the dips differ.
+    /// Half of the usual flight is about four segments, or the dips have different depths.
     Unclear,
 }
 
 /// Detects dips.
 #[derive(Clone, Debug)]
 pub(super) struct Probing {
-    /// Usual maximum flight of a round.
+    /// Usual maximum flight of a round, in segments.
     usual: f32,
     low: Option<Low>,
     /// Round up to which a loss explains a low flight.
@@ -72,10 +74,10 @@ pub(super) struct Probing {
     losses: u32,
     dips: Vec<Dip>,
     count: u32,
-    /// Number of rounds, and of rounds with a limit other than a window.
+    /// Number of rounds, and of rounds with a limit other than the congestion window.
     rounds: u32,
     bounded: u32,
-    /// Start of the last dip, and the number of dips that came too soon after another.
+    /// Start of the last dip, and the number of dips that began too soon after the previous one.
     last: Option<Instant>,
     hasty: u32,
 }
@@ -86,7 +88,7 @@ struct Low {
     round: u32,
     least: f32,
     departures: u32,
-    /// Time at which the flight was no longer low; recovery requires more.
+    /// Time at which the flight was no longer low. The dip ends later, when the flight is above `BACK`.
     until: Option<Instant>,
 }
 
@@ -106,7 +108,7 @@ impl Probing {
         }
     }
 
-    /// Returns the depth of most dips.
+    /// Returns the depth of the majority of dips.
     pub fn depth(&self) -> Depth {
         let clear = self.dips.iter().filter(|dip| dip.usual >= 2.0 * HALF_LEAST);
         let (deep, shallow): (Vec<f32>, Vec<f32>) = clear
@@ -125,34 +127,34 @@ impl Probing {
         self.count
     }
 
-    /// `true` if the application and the receiver were hardly ever the limit: they cause dips, too.
+    /// `true` if the application and the receiver were hardly ever the limit. They cause dips, too.
     pub const fn is_unbounded(&self) -> bool {
         self.bounded.saturating_mul(BOUNDED_PART) <= self.rounds
     }
 
-    /// Returns the number of dips that came sooner after another than BBR's do.
+    /// Returns the number of dips that began sooner after the previous one than BBR's dips do.
     pub const fn hasty(&self) -> u32 {
         self.hasty
     }
 
-    /// Discards the current dip, because of a timeout or a limit other than the window.
+    /// Discards the current dip, because of a timeout or a limit other than the congestion window.
     pub fn spoil(&mut self) {
         self.low = None;
     }
 
-    /// Records a loss detected in this round.
+    /// Records a loss that was detected in `round`.
     pub fn lost(&mut self, round: u32) {
         self.low = None;
         self.lost_until = round.saturating_add(ROUNDS_LOSS);
         self.losses = self.losses.saturating_add(1);
     }
 
-    /// `true` if there were few enough losses for dips to be visible.
+    /// `true` if the losses were few enough, in this number of rounds, for dips to be visible.
     pub fn could_see(&self, rounds: u32) -> bool {
         self.usual >= LEAST_USUAL && self.losses < rounds / ROUNDS_PER_LOSS
     }
 
-    /// Records a departure in this round with `in_flight` segments in flight; `rtt` is the round trip in seconds.
+    /// Records a departure in `round` with `in_flight` segments in flight; `rtt` is the round-trip time in seconds.
     pub fn departed(&mut self, at: Instant, in_flight: f32, (round, rtt): (u32, f64)) {
         if self.usual < LEAST_USUAL {
             return;
@@ -226,7 +228,7 @@ impl Probing {
             .low
             .is_some_and(|low| round.number.saturating_sub(low.round) > ROUNDS_MOST + LONG_ROUNDS)
         {
-            // The flight stays low: this is the usual flight from now on.
+            // The flight stays low, so this is the usual flight from now on.
             self.low = None;
             self.usual = round.most;
         }
@@ -235,7 +237,8 @@ impl Probing {
 
 /// Weight of the previous usual flight when a round is added.
 const USUAL_KEPT: f32 = 0.75;
-/// Number of rounds beyond `ROUNDS_MOST` after which a low flight is usual: 200 ms may be many short round trips.
+/// Number of rounds in addition to `ROUNDS_MOST` after which a low flight is the usual one. It is large because 200 ms
+/// may be many short round trips.
 const LONG_ROUNDS: u32 = 400;
 
 #[cfg(test)]
@@ -246,7 +249,7 @@ mod tests {
 
     const RTT: f64 = 0.05;
 
-    /// Returns a detector whose usual flight is this number of segments.
+    /// Returns a detector with this usual flight in segments.
     fn usually(segments: f32) -> Probing {
         let mut probing = Probing::new();
         for n in 0..10 {
@@ -255,8 +258,8 @@ mod tests {
         probing
     }
 
-    /// Plays a departure every 10 ms from `from` on: first with `low` in flight, then `between` (each a flight and a
-    /// duration in ms), and finally one with `high`.
+    /// Simulates a departure every 10 ms from `from` (in ms) on: first with `low` in flight, then with `between` (each
+    /// a flight in segments and a duration in ms), and finally one departure with `high` in flight.
     fn dip(
         probing: &mut Probing,
         from: u64,
@@ -278,7 +281,7 @@ mod tests {
         leave(high, at);
     }
 
-    /// Returns the number of dips if the flight falls from 40 segments to `low` for this time.
+    /// Returns the number of dips if the flight falls from 40 segments to `low` for `long` milliseconds.
     fn dips(low: f32, long: u64) -> u32 {
         let mut probing = usually(40.0);
         dip(&mut probing, 1000, (low, long), (0.0, 0), 40.0);
@@ -292,7 +295,7 @@ mod tests {
         assert_eq!(dips(27.0, 200), 1);
         assert_eq!(dips(28.0, 200), 0);
         assert_eq!(dips(20.0, 130), 0);
-        // At most three round trips in addition to 300 ms.
+        // A dip lasts for at most three round trips in addition to 300 ms.
         assert_eq!(dips(20.0, 440), 1);
         assert_eq!(dips(20.0, 470), 0);
     }
@@ -327,7 +330,7 @@ mod tests {
         probing.spoil();
         dip(&mut probing, 1200, (40.0, 10), (0.0, 0), 40.0);
         assert_eq!(probing.count(), 0);
-        // Half of a few segments cannot be distinguished.
+        // Half of a few segments cannot be distinguished from the usual flight.
         let mut few = usually(7.0);
         dip(&mut few, 1000, (3.0, 200), (0.0, 0), 7.0);
         assert_eq!(few.count(), 0);
@@ -352,7 +355,7 @@ mod tests {
         assert_eq!(of(40.0, &[4.0, 4.0, 20.0, 4.0]), Depth::Four);
         assert_eq!(of(40.0, &[20.0, 24.0, 20.0, 4.0]), Depth::Half);
         assert_eq!(of(40.0, &[20.0, 4.0]), Depth::Unclear);
-        // Half of so few segments is about four.
+        // Half of this flight is about four segments.
         assert_eq!(of(12.0, &[4.0, 4.0, 4.0]), Depth::Unclear);
     }
 

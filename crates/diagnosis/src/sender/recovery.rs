@@ -5,27 +5,27 @@ use super::clue::{self, Weighing};
 use super::flight::Sack;
 use super::report::{Control, Identification, Recovery, Timing};
 
-/// Maximum number of times that a clue counts.
+/// Maximum number of occurrences of a clue that contribute to its score.
 const COUNTED: u32 = 3;
 
-/// Minimum fraction of the recoveries, as an inverse, with a retransmission triggered by time: a late ACK in the
-/// capture may cause one by chance.
+/// Inverse of the minimum fraction of recoveries with a retransmission triggered by time. A late ACK in the capture may
+/// cause such a retransmission by chance.
 const BY_TIME_SHARE: u32 = 2;
 
-/// Minimum number of recoveries for that clue.
+/// Minimum number of recoveries for retransmissions by time to be evidence.
 const BY_TIME_LEAST: u32 = 3;
 
-/// Number of first duplicate ACKs that show whether the sender uses limited transmit.
+/// Minimum number of first and second duplicate ACKs to tell whether the sender uses limited transmit.
 const LEAST_DUPLICATES: u32 = 4;
 
-/// Number of occurrences of a clue that may be misjudged.
+/// Number of occurrences of a clue that are subtracted because they may be misjudged.
 const ONE_BY_CHANCE: f64 = 0.5;
 
 fn counted(times: u32) -> f64 {
     f64::from(times.min(COUNTED))
 }
 
-/// Returns the frequency of a recovery, as a logarithm.
+/// Returns the logarithm of the prior probability of a recovery.
 const fn prior(recovery: Recovery) -> f64 {
     match recovery {
         Recovery::Rack => 0.0,
@@ -70,7 +70,7 @@ pub(super) fn verdict(seen: &Seen, control: &Identification<Control>) -> Identif
             .partial_answered
             .saturating_add(seen.repairs.partial_unanswered);
         if matches!(recovery, Recovery::Reno | Recovery::NewReno) && partial == 0 {
-            // They differ in nothing else.
+            // Reno and NewReno differ only in their reaction to partial ACKs.
             weighing.lacks();
         }
         weighing
@@ -88,8 +88,8 @@ pub(super) fn verdict(seen: &Seen, control: &Identification<Control>) -> Identif
     verdict
 }
 
-/// Recoveries that are named: the verdicts on the others are wrong too often (our choice: 3 of 21, in 600 simulated
-/// transfers).
+/// Recoveries that are named. The verdicts on the other recoveries are wrong too often (our choice: 3 of 21, in 600
+/// simulated transfers).
 const NAMED: [Recovery; 3] = [Recovery::Reno, Recovery::NewReno, Recovery::Rack];
 
 const fn by_sack(recovery: Recovery) -> bool {
@@ -104,7 +104,7 @@ fn selective(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>)
     let duplicates = repairs
         .limited_transmit
         .saturating_add(repairs.not_limited_transmit);
-    // Duplicate ACKs would have had SACK blocks.
+    // If the receiver supported SACK, these duplicate ACKs would have had SACK blocks.
     let recoveries = repairs
         .recoveries
         .saturating_add(duplicates / LEAST_DUPLICATES);
@@ -121,7 +121,8 @@ fn selective(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>)
 
 fn probes(recovery: Recovery, seen: &Seen, weighing: &mut Weighing<Recovery>) {
     let probes = seen.timer.probes();
-    // Elsewhere, the ACKs that a sender had received at a departure are inferred.
+    // If the capture was not taken at the sender, the ACKs that the sender had received before a departure are
+    // inferred.
     let by_chance = if seen.pace.is_at_sender() {
         ONE_BY_CHANCE
     } else {
@@ -169,7 +170,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
     let is_fack = recovery == Recovery::Fack;
     let by_time = repairs.by_time.saturating_mul(BY_TIME_SHARE) >= repairs.recoveries;
     if by_time && repairs.recoveries >= BY_TIME_LEAST {
-        // FACK's retransmissions, triggered by the highest SACK, are as early.
+        // FACK's retransmissions, which the highest SACK triggers, are as early.
         let worth = if matches!(recovery, Recovery::Rack | Recovery::Fack) {
             1.0
         } else {
@@ -188,7 +189,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
         );
         let worth = match recovery {
             Recovery::Fack => worth,
-            // RACK's retransmissions, triggered by time, may be as early.
+            // RACK's retransmissions, which are triggered by time, may be as early.
             Recovery::Rack => 0.5 * worth.max(0.0) - worth.min(0.0),
             _ => -worth,
         };
@@ -203,7 +204,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
             all
         );
         let worth = 6.0 * (share - 0.5);
-        // A paced segment leaves at its own time and not with the ACK.
+        // A paced segment is sent at its own time and not in response to the ACK.
         let worth = match paced {
             Paced::Perhaps => worth.max(0.0),
             Paced::No => worth,
@@ -219,7 +220,7 @@ fn triggers(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighi
 fn pauses(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighing<Recovery>) {
     let (pauses, spreads) = (seen.repairs.pauses, seen.repairs.spreads);
     let all = pauses.saturating_add(spreads);
-    // Pacing spreads retransmissions with any recovery.
+    // Pacing spreads retransmissions, regardless of the recovery.
     if all == 0 || paced == Paced::Perhaps {
         return;
     }
@@ -231,7 +232,7 @@ fn pauses(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut Weighing
     );
     match recovery {
         Recovery::Rack => weighing.clue(worth, sentence),
-        // Others may do the same with Linux's rules.
+        // Other recoveries may do the same with Linux's rules.
         Recovery::Sack | Recovery::Fack | Recovery::Le | Recovery::Momentary => {
             weighing.clue(-worth.min(0.0), sentence);
         }
@@ -266,7 +267,7 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
     if all > 0 {
         let share = f64::from(answered) / f64::from(all);
         let worth = 4.0 * (share - 0.5) * (counted(all) - 0.5);
-        // A paced sender need not answer at once.
+        // A paced sender need not answer a partial ACK at once.
         let worth = match paced {
             Paced::Perhaps => worth.max(0.0),
             Paced::No => worth,
@@ -276,7 +277,7 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
             all
         );
         match recovery {
-            // Tahoe's slow start answers them as well.
+            // Tahoe's slow start answers partial ACKs as well.
             Recovery::NewReno | Recovery::Tahoe => weighing.clue(worth, sentence),
             Recovery::Reno => weighing.clue(-worth, sentence),
             _ => {}
@@ -288,7 +289,7 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
         let sign = if is_one {
             1.0
         } else if factor < KEPT_FACTOR {
-            // Either is possible, after some ACKs.
+            // After some ACKs, either is possible.
             0.0
         } else {
             -1.0
@@ -303,18 +304,17 @@ fn partial_acks(recovery: Recovery, seen: &Seen, paced: Paced, weighing: &mut We
     }
 }
 
-/// Median fraction of the window below which the window restarted from one segment.
+/// Median fraction of the window below which the sender restarted from one segment.
 const TAHOE_FACTOR: f32 = 0.33;
-/// Median fraction of the window above which it did not.
+/// Median fraction of the window above which the sender did not restart from one segment.
 const KEPT_FACTOR: f32 = 0.42;
-/// Maximum flight in the first round that shows Tahoe's restart: one segment, and the segments that its first ACKs
-/// release.
+/// Maximum flight, in segments, in the first round after Tahoe's restart: one segment, and the segments that the first
+/// ACKs release.
 const TAHOE_SEGMENTS: f32 = 2.5;
 
-/// Minimum number of segments with timestamps for unique timestamps to be a rule, and the minimum number of them that
-/// left within a tick of the usual clock after another.
+/// Minimum number of timestamp values that differ from the previous one, to conclude that timestamps are unique.
 const UNIQUE_LEAST: u32 = 100;
-/// See `UNIQUE_LEAST`.
+/// Number of these values, within a millisecond of the previous one, that must be exceeded for the same conclusion.
 const UNIQUE_QUICK: u32 = 50;
 
 /// `true` if no two segments have the same timestamp, as with LE.

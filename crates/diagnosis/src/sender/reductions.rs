@@ -1,35 +1,35 @@
-//! Effect of losses on the window: the flight before and after.
+//! Effect of losses on the window: the flight before and after a loss.
 
 use super::flight::{Flight, Sack};
 use super::rounds::{Marks, Round};
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Explained, Stage};
 
-/// Maximum number of reductions kept; beyond it, every second one is dropped, repeatedly. Our choice: this number
-/// determines a factor to within a hundredth.
+/// Maximum number of reductions stored. When it is reached, every second one is dropped. Our choice: this number
+/// determines a factor to within 0.01.
 const KEPT: usize = 64;
 
-/// Minimum window in segments: in smaller ones, whole segments make the factor inaccurate.
+/// Minimum window in segments: in smaller windows, whole segments make the factor inaccurate.
 const LEAST_BEFORE: f32 = 10.0;
 
-/// Growth per round above which slow start is in progress.
+/// Growth factor per round above which slow start is in progress.
 const SLOW_START: f32 = 1.3;
 
-/// Part of the window below which a window in the next round was reduced again: a sender without a recovery phase
-/// detected more losses.
+/// Fraction of a round's window: if the next round's window is below it, the window was reduced again because a sender
+/// without a recovery phase detected more losses.
 const CUT_AGAIN: f32 = 0.8;
 
 /// Measured loss event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reduction {
-    /// Flight before its detection, in segments.
+    /// Flight before the loss was detected, in segments.
     pub before: f32,
     /// Flight in the first round that shows the new window or, if slow start follows, at the end of slow start.
     pub after: f32,
     /// Flight in the first round that shows the new window.
     pub first: f32,
-    /// Segments that the path holds without a queue: the segments delivered in the round before the loss, times the
-    /// minimum round-trip time over the duration of that round.
+    /// Capacity of the path without a queue, in segments: the segments delivered in the round before the loss, times
+    /// the minimum round-trip time, divided by the duration of that round.
     pub pipe: f32,
 }
 
@@ -38,7 +38,7 @@ impl Reduction {
         self.after / self.before
     }
 
-    /// Returns the flight in the first round, as a part of the window before.
+    /// Returns the flight in the first round as a fraction of the previous window.
     pub fn first_factor(&self) -> f32 {
         self.first / self.before
     }
@@ -49,11 +49,12 @@ impl Reduction {
 enum Measuring {
     /// No loss is being measured.
     Idle,
-    /// A loss was detected; its recovery, or the first round of it, is in progress.
+    /// A loss was detected; its recovery, or the first round of the recovery, is in progress.
     Recovering(Pending),
     /// The next round shows the new window.
     Next(Pending),
-    /// The first flight and the latest flight after the loss; slow start may be in progress.
+    /// The new window is known: the flight of the first round and of the latest round after the loss. Slow start may be
+    /// in progress.
     Settling(Pending, f32, f32),
 }
 
@@ -86,9 +87,9 @@ const fn is_spoilt(round: &Round) -> bool {
 /// Result of a step of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Found {
-    /// Nothing.
+    /// No new information.
     Nothing,
-    /// A new loss event: the previous growth of the window is over.
+    /// A new loss event, which ends the previous growth of the window.
     Loss,
     /// A reduction was measured.
     Measured(Reduction),
@@ -98,11 +99,11 @@ pub(super) enum Found {
 #[derive(Clone, Debug)]
 pub(super) struct Reductions {
     measuring: Measuring,
-    /// Data from here on belongs to another loss event.
+    /// Sequence number from which on data belongs to another loss event.
     recover: u64,
     previous: Option<Round>,
     kept: Vec<Reduction>,
-    /// One in this many reductions is kept.
+    /// Number of measured reductions per stored one.
     stride: u32,
     measured: u32,
     events: u32,
@@ -161,7 +162,7 @@ impl Reductions {
         self.events = self.events.saturating_add(1);
         let is_free = match self.measuring {
             Measuring::Idle => true,
-            // The next loss came before slow start was seen.
+            // The next loss was detected before any slow start was seen.
             Measuring::Settling(pending, first, last) if first == last => {
                 self.keep(pending.reduction(first, first));
                 true
@@ -175,7 +176,7 @@ impl Reductions {
         Found::Loss
     }
 
-    /// Returns the reference values for a loss detected now.
+    /// Returns the reference values for a loss that is detected now; `None` if the window is unknown or too small.
     fn pending(&self, current: &Round, base: f32) -> Option<Pending> {
         let previous = self.previous?;
         let before = current.most.max(previous.most);
@@ -190,13 +191,13 @@ impl Reductions {
         })
     }
 
-    /// Records the end of a round; `stage` is the stage of the sender after it.
+    /// Records the end of a round; `stage` is the sender's stage after the round.
     pub fn round(&mut self, round: &Round, stage: Stage, sack: Sack) -> Found {
         self.previous = Some(*round);
         match self.measuring {
             Measuring::Idle => Found::Nothing,
             Measuring::Recovering(pending) => {
-                // With SACK, the flight is also known during a recovery, from its second round on.
+                // With SACK, the flight is also known during a recovery, from the second round of the recovery on.
                 let is_known = sack == Sack::Seen && round.number > pending.round;
                 if stage == Stage::Open || is_known {
                     self.measuring = Measuring::Next(pending);
@@ -251,7 +252,7 @@ mod tests {
     use super::*;
     use crate::sender::testing::{marked, round};
 
-    /// Returns a state in which a loss was detected in round 5, with 100 segments in flight before.
+    /// Returns a state in which a loss was detected in round 5, with 100 segments in flight before the loss.
     fn recovering() -> Reductions {
         let mut reductions = Reductions::new();
         reductions.measuring = Measuring::Recovering(Pending {
@@ -263,7 +264,7 @@ mod tests {
         reductions
     }
 
-    /// Returns the results of rounds 6 and following, the first of which ends the recovery.
+    /// Returns the results of round 6 and of later rounds. Round 6 ends the recovery.
     fn found(windows: &[f32]) -> Vec<Found> {
         let mut reductions = recovering();
         let rounds = (6..).zip(windows);

@@ -1,4 +1,4 @@
-//! Properties of a loss recovery that its retransmissions show.
+//! Properties of a loss recovery that are visible in its retransmissions.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::replay::SendingKind;
@@ -8,83 +8,85 @@ use super::flight::{Flight, Sack};
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Arrival, Departure, Explained, Stage};
 
-/// Minimum flight before a loss, in segments, for which a pause differs from a slower pace.
+/// Minimum flight before a loss, in segments, for which a pause differs from a lower sending rate.
 const LEAST_BEFORE: f32 = 12.0;
-/// Number of consecutive ACKs without an answer that make a pause, as a part of the window before: an immediate
-/// reduction by 0.3 (CUBIC) or 0.5 (Reno) waits for almost as many.
+/// Minimum number of consecutive ACKs without a departure in a pause, as a fraction of the previous window. A sender
+/// that reduces its window at once by 0.3 (CUBIC) or 0.5 (Reno) waits for almost that fraction.
 const PAUSE_SHARE: f32 = 0.22;
-/// Maximum number of ACKs without an answer that is still PRR's: it answers every second or third ACK.
+/// Maximum number of consecutive ACKs without a departure that is compatible with PRR, which answers every second or
+/// third ACK.
 const SPREAD_MOST: u32 = 4;
-/// Maximum fraction of the window that is left after a reduction with a pause: a control may leave the window as it is.
+/// Maximum fraction of the window that remains after a reduction with a pause. A control may also leave the window
+/// unchanged.
 const CUT_MOST: f32 = 0.8;
-/// Number of ACKs after which a retransmission is late: it did not leave with the first ACKs that would trigger it. Our
-/// choice.
+/// Minimum number of ACKs after which a retransmission is late because it was not sent in response to the first ACKs
+/// that would trigger it. Our choice.
 const LATE_ACKS: u32 = 4;
-/// DupThresh (RFC 5681 §3.2).
+/// Duplicate ACK threshold `DupThresh` (RFC 5681 §3.2).
 const DUP_THRESHOLD: u64 = 3;
 
 /// Counts of events in recoveries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Repairs {
-    /// Retransmissions of a hole that was retransmitted before, without a timeout.
+    /// Number of retransmissions, without a timeout, of a hole that was retransmitted before.
     pub lost_again: u32,
-    /// Retransmissions that, according to the explainer, were triggered by time.
+    /// Number of retransmissions that were triggered by time according to the explainer.
     pub by_time: u32,
-    /// Recoveries whose first retransmission left at once on an ACK with fewer than three segments sacked and the
-    /// highest SACK more than three segments ahead.
+    /// Number of recoveries whose first retransmission was sent at once on an ACK with fewer than three segments sacked
+    /// and the highest SACK more than three segments ahead.
     pub by_forward_ack: u32,
-    /// Recoveries with the same conditions in which the sender waited for the third sacked segment.
+    /// Number of recoveries with the same conditions in which the sender waited for the third sacked segment.
     pub not_by_forward_ack: u32,
-    /// Recoveries whose first retransmission waited until far more segments than the threshold were sacked.
+    /// Number of recoveries whose first retransmission waited until far more segments than the threshold were sacked.
     pub late: u32,
-    /// Recoveries whose first retransmission did not wait, with as large a window in flight.
+    /// Number of recoveries whose first retransmission did not wait, although the window was as large.
     pub prompt: u32,
-    /// First and second duplicate ACKs that were answered with new data.
+    /// Number of first and second duplicate ACKs that were answered with new data.
     pub limited_transmit: u32,
-    /// First and second duplicate ACKs that were not.
+    /// Number of first and second duplicate ACKs that were not answered with new data.
     pub not_limited_transmit: u32,
-    /// Recoveries that began with a pause of a large part of a window.
+    /// Number of recoveries that began with a pause for a large fraction of a window.
     pub pauses: u32,
-    /// Recoveries that did not.
+    /// Number of recoveries that began without a pause.
     pub spreads: u32,
-    /// Partial ACKs answered at once with a retransmission (without SACK).
+    /// Number of partial ACKs, without SACK, that were answered at once with a retransmission.
     pub partial_answered: u32,
-    /// Partial ACKs that were not.
+    /// Number of partial ACKs, without SACK, that were not answered at once with a retransmission.
     pub partial_unanswered: u32,
-    /// Recoveries.
+    /// Number of recoveries.
     pub recoveries: u32,
-    /// Departures with the TSval of the previous one, and with another one.
+    /// Number of departures with the same TSval as the previous departure.
     pub same_timestamp: u32,
-    /// See `same_timestamp`.
+    /// Number of departures with another TSval than the previous departure.
     pub other_timestamp: u32,
-    /// Departures with another TSval within a millisecond.
+    /// Number of departures with another TSval than the previous departure, within a millisecond of it.
     pub quick_other_timestamp: u32,
     last_timestamp: Option<(u32, Instant)>,
     asked: Asked,
-    /// Availability of more data when the application last sent new data, as far as visible.
+    /// `Written` if more data was visibly available when the application last sent new data.
     more: More,
-    /// ACKs since enough segments were sacked for a retransmission.
+    /// Number of ACKs since enough segments were sacked for a retransmission.
     over_threshold: u32,
     episode: Option<Episode>,
-    /// Style of the last recovery, until the reduction of the window is known.
+    /// Style of the last recovery; `None` after the reduction of its window was counted.
     style: Option<Style>,
-    /// Factor of the reduction, until its recovery is over.
+    /// Factor of the reduction, stored until the recovery is over.
     factor: Option<f32>,
-    /// Presence of a SACK ahead of the threshold that waits for its retransmission.
+    /// `Yes` if a SACK is far ahead and the retransmission has not been sent.
     ahead: Ahead,
 }
 
-/// Availability of more data than the last departure.
+/// Availability of more data after the last departure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum More {
-    /// A full segment that was not pushed: there was more data.
+    /// The last departure was a full segment without PSH, so there was more data.
     Written,
-    /// Unknown.
+    /// It is unknown whether there was more data.
     #[default]
     Unknown,
 }
 
-/// Event that the next departure answers.
+/// Event to which the next departure is the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Asked {
     #[default]
@@ -95,7 +97,8 @@ enum Asked {
     PartialAck,
 }
 
-/// Position of the forward ACK far ahead, while too few segments are sacked for any recovery except FACK.
+/// Distance of the highest SACK while too few segments are sacked for any recovery except FACK: `Yes` if it is far
+/// ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Ahead {
     #[default]
@@ -106,18 +109,18 @@ enum Ahead {
 /// Behaviour of a sender after its first retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
-    /// It waits until enough data has left the network.
+    /// The sender waits until enough data has left the network.
     Pause,
-    /// It continues at a slower pace.
+    /// The sender continues at a lower rate.
     Spread,
 }
 
 /// Time of the first retransmission of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
-    /// When the threshold was reached, or soon after.
+    /// When the threshold was reached, or soon after it.
     Prompt,
-    /// When a large part of the window had arrived.
+    /// When a large fraction of the window had been sacked.
     Late,
 }
 
@@ -126,12 +129,12 @@ enum First {
 struct Episode {
     before: f32,
     first: First,
-    /// SND.NXT at its beginning.
+    /// SND.NXT when the recovery began.
     recover: u64,
     acks: u32,
     run: u32,
     longest: u32,
-    /// Segments retransmitted in it.
+    /// Number of segments retransmitted in the recovery.
     repaired: u32,
 }
 
@@ -208,7 +211,7 @@ impl Repairs {
         });
     }
 
-    /// Records the trigger of the first retransmission of a recovery.
+    /// Records the trigger of a recovery's first retransmission.
     fn trigger(&mut self, departure: &Departure<'_>, flight: &Flight) {
         let ahead = core::mem::take(&mut self.ahead);
         if flight.sack() == Sack::Unseen {
@@ -224,7 +227,8 @@ impl Repairs {
         }
     }
 
-    /// Returns the time of the first retransmission, which just left. One ACK may report many segments.
+    /// Returns the time class of the first retransmission, which has just been sent. The number of ACKs counts as well
+    /// as the number of segments, because one ACK may report many segments.
     fn when(&self, departure: &Departure<'_>, before: f32) -> First {
         let sacked = departure.view.scoreboard.sacked_segments();
         let much = sacked as f32 >= PAUSE_SHARE * before && sacked > 2 * DUP_THRESHOLD;
@@ -235,7 +239,7 @@ impl Repairs {
         }
     }
 
-    /// Records whether the first retransmission waited for space in the reduced window.
+    /// Records that the first retransmission waited for space in the reduced window, or that it did not.
     fn prompt_or_late(&mut self, departure: &Departure<'_>, flight: &Flight, before: f32) {
         if flight.sack() == Sack::Unseen || before < LEAST_BEFORE {
             return;
@@ -308,13 +312,13 @@ impl Repairs {
     fn close(&mut self, episode: Episode) {
         self.episode = None;
         let longest = episode.longest.max(episode.run);
-        // If much was lost at once, no sender needs to wait.
+        // If many segments were lost at once, no sender needs to wait.
         let is_small = episode.repaired as f32 <= episode.before * (PAUSE_SHARE / 2.0);
         if episode.before < LEAST_BEFORE || !is_small {
             return;
         }
         let style = if episode.first == First::Late {
-            // The pause came before the first retransmission.
+            // The pause was before the first retransmission.
             Style::Pause
         } else if longest as f32 >= PAUSE_SHARE * episode.before && longest > SPREAD_MOST {
             Style::Pause
@@ -329,7 +333,7 @@ impl Repairs {
         }
     }
 
-    /// Records the part of the window that the loss left.
+    /// Records the fraction of the window that remained after the loss.
     pub fn measured(&mut self, factor: f32) {
         let Some(style) = self.style.take() else {
             self.factor = self.episode.is_some().then_some(factor);

@@ -1,4 +1,4 @@
-//! Report on a sender: names with the evidence for and against each, and visible facts of its dialect.
+//! Report on a sender: names with the evidence for and against each, and visible facts of the sender's dialect.
 
 use core::fmt;
 
@@ -9,9 +9,9 @@ use dupack_tcp::time::Duration;
 pub enum Recovery {
     /// Fast retransmit, then slow start from one segment.
     Tahoe,
-    /// Fast recovery that ends with the first ACK that advances (RFC 5681).
+    /// Fast recovery that ends with the first ACK that advances the cumulative ACK (RFC 5681).
     Reno,
-    /// Fast recovery that repairs one hole per round trip (RFC 6582).
+    /// Fast recovery that retransmits one hole per round trip (RFC 6582).
     NewReno,
     /// Conservative recovery based on SACK (RFC 6675).
     Sack,
@@ -38,7 +38,7 @@ impl Recovery {
         Self::Momentary,
     ];
 
-    /// Returns the name in a stack.
+    /// Returns the name used in a stack.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -63,24 +63,24 @@ impl fmt::Display for Recovery {
 /// Congestion control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Control {
-    /// One segment per round trip; half the window at a loss.
+    /// One segment per round trip; half of the window after a loss.
     Reno,
-    /// A cubic function of the time since the last loss (RFC 9438).
+    /// Cubic function of the time since the last loss (RFC 9438).
     Cubic,
-    /// A model of the path, version 3 (draft-ietf-ccwg-bbr).
+    /// Model of the path, version 3 (draft-ietf-ccwg-bbr).
     Bbr,
-    /// A model of the path, version 1, as in Linux.
+    /// Model of the path, version 1, as in Linux.
     BbrOne,
     /// BBR of an unknown version. No candidate has this name.
     BbrOfSomeVersion,
-    /// A control that halves the window at a loss and grows it by one segment per round trip: Reno, or Vegas, Veno or
-    /// Westwood while they behave alike. No candidate has this name.
+    /// A control that halves the window after a loss and grows it by one segment per round trip: Reno, or Vegas, Veno
+    /// or Westwood while they behave alike. No candidate has this name.
     Halving,
-    /// Growth as with Reno; a loss leaves the window that the measured rate fills.
+    /// Growth as with Reno; after a loss, the window is the product of measured rate and minimum round-trip time.
     Westwood,
-    /// A few segments in the queue.
+    /// Control that keeps a few segments in the queue.
     Vegas,
-    /// A constant window.
+    /// Constant window.
     Fixed,
 }
 
@@ -112,7 +112,7 @@ impl Control {
         }
     }
 
-    /// `true` if `candidate` belongs to this family, or is this control itself.
+    /// `true` if `candidate` belongs to this family or is this control itself.
     #[must_use]
     pub const fn includes(self, candidate: Self) -> bool {
         match self {
@@ -122,14 +122,14 @@ impl Control {
         }
     }
 
-    /// `true` if this names several controls that are indistinguishable.
+    /// `true` if this name stands for several controls that are indistinguishable.
     #[must_use]
     pub const fn is_family(self) -> bool {
         matches!(self, Self::Halving | Self::BbrOfSomeVersion)
     }
 
-    /// Returns the name in a stack. For a family this is the most common member, so its fit to the capture must be
-    /// checked.
+    /// Returns the name used in a stack. For a family, this is the most common member, so its fit to the capture must
+    /// be checked.
     #[must_use]
     pub const fn in_stack(self) -> &'static str {
         match self {
@@ -149,93 +149,93 @@ impl fmt::Display for Control {
 /// Possible name of a sender.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate<N> {
-    /// Recovery or control.
+    /// Name of the recovery or control.
     pub name: N,
-    /// Log-likelihood of the observations with it (natural logarithm); only differences between candidates are
-    /// meaningful.
+    /// Natural logarithm of the likelihood of the observations under this candidate. Only differences between
+    /// candidates are meaningful.
     pub score: f64,
-    /// Evidence for it: short sentences without full stops.
+    /// Evidence for this candidate: short sentences without full stops.
     pub evidence_for: Vec<String>,
-    /// Evidence against it.
+    /// Evidence against this candidate, in the same form.
     pub evidence_against: Vec<String>,
 }
 
-/// Verdict on one axis of a sender.
+/// Verdict on the recovery or on the control of a sender.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identification<N> {
     /// Identified name; `None` if it is unknown.
     pub name: Option<N>,
-    /// Nearest candidate, if it fits; without a name, others fit as well.
+    /// Nearest candidate, if it fits the observations. If there is no name, other candidates fit as well.
     pub nearest: Option<N>,
     /// Reason for the name, or for its absence; a sentence without its full stop.
     pub why: String,
-    /// All candidates, the likeliest first.
+    /// All candidates, in descending order of their scores.
     pub candidates: Vec<Candidate<N>>,
 }
 
 /// Quantity that determines growth in slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counting {
-    /// ACKs, regardless of the bytes that each covers.
+    /// ACKs, regardless of the number of bytes that each one acknowledges.
     Acks,
     /// Acknowledged bytes (RFC 3465).
     Bytes,
 }
 
-/// End of the first slow start.
+/// Reason for the end of the first slow start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowStartEnd {
     /// A loss.
     Loss,
-    /// Slower growth for some rounds before: HyStart++ (RFC 9406).
+    /// Slower growth for some rounds before the end: HyStart++ (RFC 9406).
     Gradual,
     /// An immediate stop before a loss: HyStart, or a preset threshold.
     AtOnce,
-    /// A reduction of the window without a loss: BBR's Drain, Vegas.
+    /// A reduction of the window without a loss: BBR's Drain, or Vegas.
     Drained,
-    /// None: the transfer ended first.
+    /// The transfer ended during slow start.
     NotEnded,
 }
 
 /// Timing of departures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
-    /// With the ACKs that made space for the segments.
+    /// Departures are triggered by ACKs.
     WithAcks,
-    /// Between ACKs, by a clock.
+    /// Departures are between ACKs, triggered by a clock.
     Paced,
 }
 
-/// Shortest timeout, and the rule that it fits.
+/// Shortest timeout, and the rule that matches the timeouts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeastTimeout {
     /// Shortest first timeout, counted from the last restart of the timer.
     pub shortest: Duration,
     /// SRTT at that time.
     pub srtt: Duration,
-    /// Rule that the timeouts fit.
+    /// Rule that matches the timeouts.
     pub rule: TimeoutRule,
 }
 
 /// Rule for the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutRule {
-    /// At least one second (RFC 6298 §2.4).
+    /// RTO of at least one second (RFC 6298 §2.4).
     OneSecond,
-    /// SRTT and at least 200 ms (Linux).
+    /// RTO of SRTT plus a term of at least 200 ms (Linux).
     Linux,
-    /// At least 200 ms in total, in ticks of 10 ms (ns-2), or another timer as short.
+    /// RTO of at least 200 ms, in ticks of 10 ms (ns-2), or another timer with this minimum.
     Short,
-    /// None of these.
+    /// None of these rules.
     Other,
 }
 
-/// Visible facts of a dialect. `None` if the capture does not tell.
+/// Visible facts of a dialect. A value is `None` if the capture does not show it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traits {
-    /// Bytes that left before the first ACK of data.
+    /// Number of bytes sent before the first ACK of data.
     pub initial_bytes: Option<u64>,
-    /// The same in full segments.
+    /// The same amount in full segments.
     pub initial_segments: Option<u32>,
     /// Limit of the first flight.
     pub initial_is_window: Option<InitialBound>,
@@ -243,13 +243,13 @@ pub struct Traits {
     pub counting: Option<Counting>,
     /// End of the first slow start.
     pub slow_start_end: Option<SlowStartEnd>,
-    /// Timing of departures.
+    /// Timing of departures, relative to the ACKs.
     pub timing: Option<Timing>,
     /// Shortest timeout.
     pub least_timeout: Option<LeastTimeout>,
     /// Number of tail loss probes.
     pub tail_loss_probes: u32,
-    /// Number of first timeouts, without those by backoff.
+    /// Number of first timeouts, which excludes further timeouts with backoff.
     pub timeouts: u32,
     /// Size of a full segment in bytes.
     pub segment_bytes: u32,
@@ -260,16 +260,16 @@ pub struct Traits {
 pub enum InitialBound {
     /// The initial window: the first ACK released more data.
     Window,
-    /// The application, or unknown: the window was at least as large.
+    /// The application, or an unknown limit: the initial window was at least as large.
     AtLeast,
 }
 
 /// Nearest stack and dialect, for a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackGuess {
-    /// `recovery/control`, in the syntax of experiments.
+    /// Stack as `recovery/control`, in the syntax of experiments.
     pub stack: String,
-    /// `rfc`, `linux` or `ns2`.
+    /// Dialect: `rfc`, `linux` or `ns2`.
     pub dialect: &'static str,
 }
 
@@ -280,8 +280,8 @@ pub struct SenderReport {
     pub recovery: Identification<Recovery>,
     /// Congestion control.
     pub control: Identification<Control>,
-    /// Visible facts of its dialect.
+    /// Visible facts of the sender's dialect.
     pub traits: Traits,
-    /// Stack for a simulation: the likeliest if several fit, `None` if none fits.
+    /// Stack for a simulation: the most likely one if several fit, `None` if none fits.
     pub stack: Option<StackGuess>,
 }

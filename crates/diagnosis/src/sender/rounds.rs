@@ -1,7 +1,7 @@
-//! Round trips, and the window that each of them shows.
+//! Round trips, and the window in each of them.
 //!
 //! A round ends when an ACK reports a segment that was sent after the round began (BBR counts its rounds in the same
-//! way). The maximum flight of a round is the size of the window, if there was no other limit.
+//! way). The maximum flight of a round is the size of the window, unless there was another limit.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::replay::SendingKind;
@@ -18,7 +18,7 @@ pub(super) struct Marks(u8);
 impl Marks {
     /// The receive window was the limit.
     pub const RECEIVE_WINDOW: Self = Self(1);
-    /// The application had no more data.
+    /// The application had no more data to send.
     pub const APPLICATION: Self = Self(2);
     /// A segment that was detected as lost was retransmitted.
     pub const REPAIR: Self = Self(4);
@@ -37,12 +37,12 @@ impl Marks {
         self.0 & other.0 != 0
     }
 
-    /// `true` if the window was the only limit, and there were no losses.
+    /// `true` if the window was the only limit, and there were neither losses nor probes.
     pub const fn is_clear(self) -> bool {
         self.0 == 0
     }
 
-    /// `true` if something other than the window was the limit.
+    /// `true` if the receive window or the application was the limit.
     pub const fn is_bounded(self) -> bool {
         self.has(Self(Self::RECEIVE_WINDOW.0 | Self::APPLICATION.0))
     }
@@ -53,21 +53,22 @@ impl Marks {
 pub(super) struct Round {
     /// Number, counted from 0.
     pub number: u32,
-    /// Time of its beginning.
+    /// Time at which the round began.
     pub begin: Instant,
-    /// Time of its end.
+    /// Time at which the round ended.
     pub end: Instant,
     /// Maximum flight, in segments.
     pub most: f32,
-    /// Maximum flight without duplicate ACKs or losses; 0 if there were some from the beginning.
+    /// Maximum flight while there were no duplicate ACKs or losses, in segments; 0 if there were some from the
+    /// beginning.
     pub most_open: f32,
-    /// Segments reported as delivered.
+    /// Number of segments reported as delivered.
     pub delivered: f32,
-    /// ACKs that reported deliveries.
+    /// Number of ACKs that reported deliveries.
     pub acks: u32,
-    /// Minimum and maximum round-trip sample, in seconds; 0 without a sample.
+    /// Minimum round-trip sample, in seconds; 0 without a sample.
     pub rtt_min: f32,
-    /// See `rtt_min`.
+    /// Maximum round-trip sample, in seconds; 0 without a sample.
     pub rtt_max: f32,
     /// Events in the round.
     pub marks: Marks,
@@ -95,19 +96,19 @@ impl Round {
     }
 }
 
-/// Part of a round trip without a departure, after everything was acknowledged, that shows that the sender had no more
-/// data. Our choice: longer than any host takes to answer an ACK.
+/// Fraction of a round trip without a departure, after everything was acknowledged, that shows that the sender had no
+/// more data. Our choice: this time is longer than any host takes to answer an ACK.
 const IDLE_SHARE: f64 = 0.25;
 
 /// Divides a stream into rounds.
 #[derive(Clone, Debug)]
 pub(super) struct Rounds {
     current: Round,
-    /// Order of the first transmission that ends the round.
+    /// Order of the first transmission whose delivery ends the round.
     ends_with: u64,
     /// Order of the last transmission.
     last_order: u64,
-    /// Time at which everything was acknowledged, until the next departure.
+    /// Time at which all data was acknowledged; `None` after the next departure.
     drained_at: Option<Instant>,
     /// Minimum round-trip time so far, in seconds.
     base: f32,
@@ -136,7 +137,7 @@ impl Rounds {
         self.base
     }
 
-    /// Records a departure; `in_flight` includes it, in segments.
+    /// Records a departure; `in_flight` is the flight in segments, including this departure.
     pub fn departed(
         &mut self,
         departure: &Departure<'_>,
@@ -181,7 +182,7 @@ impl Rounds {
         }
     }
 
-    /// Records an ACK; returns the round that it ended.
+    /// Records an ACK. Returns the round that ended with this ACK.
     pub fn arrived(
         &mut self,
         arrival: &Arrival<'_>,

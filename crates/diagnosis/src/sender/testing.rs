@@ -1,4 +1,4 @@
-//! Handmade rounds.
+//! Rounds for tests.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ pub(super) fn round(number: u32, most: f32) -> Round {
     }
 }
 
-/// Returns such a round with an event.
+/// Returns the same round with the event `mark`.
 pub(super) fn marked(number: u32, most: f32, mark: Marks) -> Round {
     let mut round = round(number, most);
     round.marks.add(mark);

@@ -1,4 +1,4 @@
-//! Handmade senders: windows by round, over a path with scripted losses.
+//! Tests with scripted senders: the windows per round, over a path with scripted losses.
 
 use dupack_tcp::SenderConfig;
 use dupack_tcp::connection::Flags;
@@ -20,7 +20,7 @@ struct Flow {
     analysis: SenderAnalysis,
     at: Instant,
     rtt: Duration,
-    /// Segments that the path holds without a queue.
+    /// Capacity of the path without a queue, in segments.
     holds: u64,
     nxt: u64,
     una: u64,
@@ -76,7 +76,7 @@ impl Flow {
         self.analysis.departed(&departure, &explained);
     }
 
-    /// Receives an ACK of everything before segment `una`, with a SACK block of later segments.
+    /// Simulates an ACK of everything before segment `una`, with a SACK block of later segments.
     fn ack(&mut self, una: u64, block: Option<(u64, u64)>) {
         self.packet += 1;
         self.una = una;
@@ -110,11 +110,11 @@ impl Flow {
         self.analysis.arrived(&arrival, &explained);
     }
 
-    /// Acknowledges the outstanding segments one by one, a round trip later; the ACKs release the segments that fit
+    /// Acknowledges the outstanding segments one by one, a round trip later. The ACKs release the segments that fit
     /// into the next window.
     fn round(&mut self, next: u64) {
         let end = self.nxt;
-        // Segments that the path does not hold wait in the queue.
+        // Segments that exceed the capacity of the path wait in the queue.
         let queued = (end - self.una).saturating_sub(self.holds);
         self.at += self.rtt + self.rtt * queued / self.holds;
         for segment in self.una..end {
@@ -131,7 +131,7 @@ impl Flow {
         }
     }
 
-    /// Loses and retransmits the first outstanding segment; then a window of `after` leaves.
+    /// Loses and retransmits the first outstanding segment. Then the sender sends a window of `after` segments.
     fn lose(&mut self, after: u64) {
         let (hole, end) = (self.una, self.nxt);
         self.at += self.rtt;
@@ -165,7 +165,7 @@ fn grown_to(window: u64) -> Flow {
 #[test]
 fn half_a_window_and_a_segment_per_round_is_the_reno_family() {
     let mut flow = grown_to(60);
-    // At this queue Vegas, which behaves like Reno without a queue, would stop growing.
+    // With this queue, Vegas would stop growing. Without a queue, Vegas behaves like Reno.
     flow.holds = 35;
     let mut window = 60;
     for _ in 0..5 {
@@ -215,7 +215,7 @@ fn a_window_unaffected_by_losses_is_fixed() {
     assert_eq!(report.control.name, Some(Control::Fixed), "{report:#?}");
 }
 
-/// Returns the report on a constant, paced window with dips to `low` for 200 ms every `every` seconds.
+/// Returns the report on a constant, paced window with a dip to `low` segments for five rounds every `every` seconds.
 fn dips(low: u64, every: u64, times: u64) -> SenderReport {
     let mut flow = grown_to(80);
     for _ in 0..times {
@@ -273,7 +273,7 @@ fn the_first_flight_is_the_window_if_the_first_ack_releases_more() {
     assert_eq!(traits.initial_segments, Some(10));
     assert_eq!(traits.initial_is_window, Some(InitialBound::Window));
 
-    // Three full segments and a short one: there was no more to send.
+    // The sender sends three full segments and a short one, so there was no more data.
     let mut flow = Flow::new(50);
     flow.begin(3);
     flow.leave_bytes(3 * SEGMENT, 200);

@@ -1,5 +1,5 @@
-//! Rule that sets the retransmission timer: the quiet period before a timeout is compared with the timeout that each
-//! rule derives from the round-trip times.
+//! Rule that sets the retransmission timer. The period without packets before a timeout is compared with the timeout
+//! that each rule derives from the round-trip times.
 
 use dupack_tcp::facts::View;
 use dupack_tcp::time::Duration;
@@ -10,27 +10,28 @@ use crate::read::moment::{Arrival, Explained, Stage};
 
 /// Linux's minimum variance term, `TCP_RTO_MIN`, and ns-2's `minrto_`.
 const SHORT: Duration = Duration::from_millis(200);
-/// RFC 6298 §2.4.
+/// Minimum timeout of RFC 6298 §2.4.
 const ONE_SECOND: Duration = Duration::from_secs(1);
-/// Tolerance of a timer: ticks, and samples that the sender took and the capture does not show.
+/// Tolerance of a timeout, as a fraction: it allows for clock ticks, and for samples that the sender took but the
+/// capture does not show.
 const OFF_SHARE: f64 = 0.08;
-/// The same in seconds.
+/// Tolerance of a timeout in seconds, which is added to `OFF_SHARE`.
 const OFF_SECONDS: f64 = 0.012;
 
 /// Evidence from timeouts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timer {
     first_timeouts: u32,
-    /// Timeouts with a known length of the timer.
+    /// Number of timeouts with a known length of the timer.
     measured: u32,
     linux: u32,
     one_second: u32,
     short: u32,
     shortest: Option<(Duration, Duration)>,
     probes: u32,
-    /// Timeouts without a loss before them and without the probe that RACK-TLP would have sent.
+    /// Number of timeouts without a loss before them and without the probe that RACK-TLP would have sent.
     unprobed: u32,
-    /// Stage of the sender before the event, and whether a probe was sent since the last advance of the cumulative ACK.
+    /// Stage of the sender before the event.
     stage: Stage,
     probe: Probe,
 }
@@ -86,7 +87,7 @@ impl Timer {
 
     fn timed_out(&mut self, view: &View<'_>, waited: Duration) {
         self.first_timeouts = self.first_timeouts.saturating_add(1);
-        // No rule has a timer shorter than a round trip.
+        // No rule sets a timer that is shorter than a round trip.
         let Some(srtt) = view.rtt.srtt().filter(|&srtt| srtt < waited) else {
             return;
         };
@@ -105,11 +106,11 @@ impl Timer {
         self.short = self.short.saturating_add(fits(exact.max(SHORT)));
     }
 
-    /// Returns the shortest timeout and the rule that it fits; `None` without a timeout.
+    /// Returns the shortest timeout and the rule that matches the timeouts; `None` without a timeout.
     pub fn least(&self) -> Option<LeastTimeout> {
         let (shortest, srtt) = self.shortest?;
         let most = self.linux.max(self.one_second).max(self.short);
-        // A rule must fit most timeouts, and twice as many as any other rule.
+        // A rule must fit more than half of the timeouts, and at least twice as many as any other rule.
         let tells = most.saturating_mul(2) > self.measured;
         let fits = [self.linux, self.one_second, self.short];
         let close = fits.iter().filter(|&&fits| fits.saturating_mul(2) > most);
@@ -149,7 +150,7 @@ mod tests {
         }
     }
 
-    /// Plays thirty round trips of 50 ms, followed by three segments without an answer.
+    /// Simulates thirty round trips of 50 ms, followed by three segments that are not acknowledged.
     fn silent() -> Film<Timer> {
         let mut film = Film::new(Timer::default(), 1 << 20);
         for n in 0..30 {
@@ -170,7 +171,7 @@ mod tests {
             (270, TimeoutRule::Linux),
             (1000, TimeoutRule::OneSecond),
             (400, TimeoutRule::Other),
-            // Both rules fit.
+            // Both Linux's rule and RFC 6298 with a minimum of 200 ms fit.
             (222, TimeoutRule::Other),
         ] {
             let mut film = silent();
@@ -211,14 +212,14 @@ mod tests {
         film.repeat(at(1860), 30 * MSS, TIMEOUT, Stage::Loss);
         assert_eq!((film.told.probes(), film.told.unprobed()), (1, 0));
 
-        // A probe before an advance of the ACK no longer counts.
+        // A probe before an advance of the cumulative ACK no longer counts.
         let mut film = silent();
         film.repeat(at(1610), 32 * MSS, Cause::TailLossProbe, Stage::Open);
         film.ack(at(1660), 31 * MSS);
         film.repeat(at(1910), 31 * MSS, TIMEOUT, Stage::Loss);
         assert_eq!((film.told.probes(), film.told.unprobed()), (1, 1));
 
-        // There is no probe during a recovery.
+        // No probe is sent during a recovery.
         let mut film = silent();
         film.repeat(at(1600), 30 * MSS, Cause::SackedBeyond, Stage::Recovery);
         film.repeat(at(1850), 30 * MSS, TIMEOUT, Stage::Loss);

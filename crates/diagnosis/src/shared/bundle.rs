@@ -1,4 +1,4 @@
-//! Bundles of streams: the delivered data of all members, and its queueing delay.
+//! Bundles of streams: the delivered data of all members, and the queueing delay of this data.
 
 use std::cell::OnceCell;
 
@@ -10,11 +10,11 @@ use crate::path::series::Window;
 /// Time window of a bundle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cell {
-    /// Delivered bytes, headers included.
+    /// Number of delivered bytes, including headers.
     pub bytes: f64,
-    /// Minimum time in which one of the streams had nothing outstanding, in microseconds.
+    /// Time for which a stream had no outstanding data, in microseconds: the minimum over all streams.
     pub idle_us: f64,
-    /// Sum of the delays beyond the minimum of each stream, in microseconds, and their number.
+    /// Sum of the delays in excess of the minimum of each stream, in microseconds, and the number of delays.
     queue_us: f64,
     delays: f64,
 }
@@ -37,7 +37,7 @@ impl Cell {
         }
     }
 
-    /// Adds the same window of other streams.
+    /// Adds the same time window of other streams.
     const fn beside(self, other: Self) -> Self {
         Self {
             bytes: self.bytes + other.bytes,
@@ -47,7 +47,7 @@ impl Cell {
         }
     }
 
-    /// Returns the mean delay beyond the minimum, in microseconds; `None` if no delivery has a delay.
+    /// Returns the mean delay in excess of the minimum, in microseconds; `None` if no delivery has a delay.
     pub(super) fn queue_us(&self) -> Option<f64> {
         (self.delays > 0.0).then(|| self.queue_us / self.delays)
     }
@@ -57,20 +57,20 @@ impl Cell {
 #[derive(Clone, Debug)]
 pub(super) struct Bundle {
     pub members: Vec<usize>,
-    /// Longest and shortest of the minimum round-trip times.
+    /// Maximum and minimum of the members' minimum round-trip times.
     pub round_trips: (Duration, Duration),
     pub width: Duration,
     pub first: u64,
     pub cells: Vec<Cell>,
-    /// The same at larger widths, computed on demand: a bundle is compared with many others.
+    /// Windows at larger widths, computed on demand because a bundle is compared with many others.
     wider: Wider,
 }
 
-/// Windows by the number of doublings of the width.
+/// Windows for each number of doublings of the width.
 type Wider = [OnceCell<(u64, Vec<Cell>)>; u64::BITS as usize];
 
 impl Bundle {
-    /// Creates a bundle of the candidate with this index.
+    /// Creates a bundle that contains only the candidate with this index.
     pub(super) fn of(place: usize, candidate: &Candidate) -> Self {
         let width = candidate.series.width();
         let (first, windows) = candidate.series.at_width(width);
@@ -97,8 +97,8 @@ impl Bundle {
         }
     }
 
-    /// Returns the number of the first window, and all windows, at this width: the bundle's own, or a larger one by a
-    /// power of two.
+    /// Returns the number of the first window and all windows at `width`, which is the bundle's width times a power of
+    /// two.
     pub(super) fn at_width(&self, width: Duration) -> (u64, &[Cell]) {
         let times = (width.as_nanos() / self.width.as_nanos().max(1)).max(1);
         match self.wider.get(times.ilog2() as usize) {
@@ -122,7 +122,7 @@ impl Bundle {
             }
             last = Some(place);
         }
-        // A window that extends beyond its streams is partly idle.
+        // If a window extends beyond the time of its streams, it is partly idle.
         let own_us = self.width.as_secs_f64() * 1e6;
         let ends = [
             self.first % times,
@@ -137,7 +137,7 @@ impl Bundle {
         (self.first / times, joined)
     }
 
-    /// Returns the windows that both bundles have at this width.
+    /// Returns the windows at this width that both bundles have.
     pub(super) fn beside<'a>(
         &'a self,
         other: &'a Self,
@@ -154,7 +154,7 @@ impl Bundle {
         own.zip(theirs)
     }
 
-    /// Returns the bundle of all streams of both.
+    /// Returns the bundle of the streams of both bundles.
     pub(super) fn join(&self, other: &Self) -> Self {
         let width = self.width.max(other.width);
         let width_us = width.as_secs_f64() * 1e6;
@@ -200,8 +200,8 @@ mod tests {
         }
     }
 
-    /// Returns a bundle with windows of 10 ms from `first` on, with these bytes each, and 1 ms each without outstanding
-    /// data.
+    /// Returns a bundle with windows of 10 ms that begin with the number `first`. Each has this number of bytes, and 1
+    /// ms without outstanding data.
     fn bundle(first: u64, bytes: &[f64]) -> Bundle {
         Bundle {
             members: vec![first as usize],
@@ -219,14 +219,15 @@ mod tests {
 
     #[test]
     fn a_wide_window_that_extends_beyond_its_stream_is_idle_there() {
-        // 60 ms to 110 ms: half of the window from 40 ms to 80 ms, and three quarters of that from 80 ms to 120 ms.
+        // The time from 60 ms to 110 ms is half of the window from 40 ms to 80 ms, and three quarters of that from 80
+        // ms to 120 ms.
         let five = bundle(6, &[1.0, 2.0, 4.0, 8.0, 16.0]);
         let (first, cells) = five.at_width(ms(40));
         assert_eq!(first, 1);
         assert_eq!(of(cells, |cell| cell.bytes), [3.0, 28.0]);
         assert_eq!(of(cells, |cell| cell.idle_us), [22_000.0, 13_000.0]);
         assert_eq!(cells[0].queue_us(), Some(150.0));
-        // At its own width no window extends beyond the stream.
+        // At the bundle's own width, no window extends beyond the stream.
         let two = bundle(6, &[1.0, 2.0]);
         let (first, cells) = two.at_width(ms(10));
         assert_eq!(first, 6);
@@ -259,7 +260,7 @@ mod tests {
         assert_eq!((both.first, both.width), (4, ms(10)));
         assert_eq!(of(&both.cells, |cell| cell.bytes), [1.0, 12.0, 20.0, 40.0]);
         assert_eq!(of(&both.cells, |cell| cell.idle_us), [1000.0; 4]);
-        // A time without windows of either bundle.
+        // In this time, neither bundle has a window.
         let apart = bundle(0, &[1.0]).join(&bundle(2, &[2.0]));
         assert_eq!(of(&apart.cells, |cell| cell.idle_us)[1], 10_000.0);
         assert_eq!(apart.cells[1].queue_us(), None);

@@ -7,7 +7,7 @@ use dupack_tcp::time::Duration;
 use crate::path::series::Series;
 use crate::read::side::Side;
 
-/// Maximum number of streams that are compared (ours): two thousand pairs, one megabyte.
+/// Maximum number of streams that are compared (our choice): this gives two thousand pairs and takes one megabyte.
 pub(super) const CANDIDATES_MAX: usize = 64;
 
 /// Stream with its delivered data over time.
@@ -25,8 +25,8 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// Returns `true` if both streams may use the same link in the same direction: neither ends at the host where the
-    /// other begins.
+    /// Returns `true` if both streams may use the same link in the same direction, because neither ends at the host
+    /// where the other begins.
     pub(super) fn runs_along(&self, other: &Self) -> bool {
         let [from, to] = self.hosts;
         let [other_from, other_to] = other.hosts;
@@ -38,12 +38,12 @@ impl Candidate {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Candidates {
     most: Vec<Candidate>,
-    /// Number of all streams, including those that are no candidates.
+    /// Number of all streams, including those that are not candidates.
     streams: u64,
 }
 
 impl Candidates {
-    /// Adds a connection with `streams` streams, of which `those` may share a bottleneck.
+    /// Adds a connection with `streams` streams. `those` are the ones among them that may share a bottleneck.
     pub(crate) fn push(&mut self, streams: u64, those: Vec<Candidate>) {
         self.streams += streams;
         self.most

@@ -1,6 +1,7 @@
-//! Correlation of two quantities over time, and its probability by chance.
+//! Correlation of two quantities over time, and the probability that it occurs by chance.
 
-/// Divisor of the length up to which autocorrelations are summed (Pyper and Peterman, 1998).
+/// Divisor that gives the maximum lag up to which autocorrelations are summed, from the length (Pyper and Peterman,
+/// 1998).
 const LAGS: usize = 5;
 
 /// Correlation of two series.
@@ -8,7 +9,8 @@ const LAGS: usize = 5;
 pub struct Correlation {
     /// Pearson's coefficient, from -1 to 1.
     pub r: f64,
-    /// Number of independent pairs with the same information: neighbours in time are similar (Bartlett, 1935).
+    /// Number of independent pairs that carry the same information, because neighbours in time are similar (Bartlett,
+    /// 1935).
     pub independent: f64,
 }
 
@@ -34,7 +36,8 @@ impl Correlation {
         Some(Self { r, independent })
     }
 
-    /// Returns the correlation if all pairs were independent: a bound of [`Self::of`] that takes much less time.
+    /// Returns the correlation under the assumption that all pairs are independent. It is a bound of [`Self::of`] that
+    /// takes much less time.
     #[must_use]
     pub fn of_independent(x: &[f64], y: &[f64]) -> Option<Self> {
         let n = x.len().min(y.len());
@@ -60,7 +63,7 @@ impl Correlation {
     /// Returns the number of standard deviations from zero, by Fisher's transformation of the coefficient (1921).
     #[must_use]
     pub fn deviations(&self) -> f64 {
-        // A coefficient of one would be infinitely many deviations away.
+        // A coefficient of one would be an infinite number of standard deviations away.
         let r = self.r.clamp(-0.999, 0.999);
         r.atanh() * (self.independent - 3.0).max(0.0).sqrt()
     }
@@ -82,7 +85,7 @@ pub fn mean(series: &[f64]) -> f64 {
     series.iter().sum::<f64>() / series.len().max(1) as f64
 }
 
-/// Returns the standard deviation as a share of the mean; infinite if the mean is 0.
+/// Returns the standard deviation as a fraction of the mean; infinite if the mean is not positive.
 #[must_use]
 pub fn variation(series: &[f64]) -> f64 {
     let square = product(&centred(series), &centred(series)) / series.len().max(1) as f64;
@@ -127,14 +130,14 @@ mod tests {
             let y: Vec<f64> = noise(seed + 1000).take(60).collect();
             Correlation::of(&x, &y).unwrap().deviations().abs() > 2.0
         });
-        // 4.6 % of 200 are 9.
+        // By chance, 4.6 % of 200 values are expected to be that far away, which is 9.
         let far = far.count();
         assert!((2..=20).contains(&far), "{far}");
     }
 
     #[test]
     fn slow_series_carry_less_information() {
-        // Sums of noise: neighbours are similar, and any two series are strongly correlated.
+        // The series are sums of noise: neighbours are similar, and any two series are strongly correlated.
         let walk = |seed| -> Vec<f64> {
             let steps = noise(seed).map(|step| step - 0.5);
             let mut sum = 0.0;

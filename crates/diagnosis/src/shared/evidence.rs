@@ -6,32 +6,32 @@ use super::JOINED_FROM;
 use super::bundle::{Bundle, Cell};
 use super::correlation::{Correlation, mean, variation};
 
-/// Minimum number of windows (ours).
+/// Minimum number of windows (our choice).
 const WINDOWS_MIN: usize = 16;
 
-/// Number of widths that are tried, each twice the previous one.
+/// Number of widths that are tried. Each is twice the previous one.
 const SCALES: u32 = 4;
 
-/// Maximum share of a window without outstanding data in which a bundle still counts as backlogged (ours).
+/// Maximum fraction of a window without outstanding data for a bundle to count as backlogged (our choice).
 const IDLE_MAX: f64 = 0.1;
 
-/// Minimum delay, and minimum share of a round trip, that differ from noise (ours, as for losses).
+/// Minimum delay, absolute and as a fraction of a round trip, that differs from noise (our choice, as for losses).
 const NOISE_US: f64 = 500.0;
 const NOISE_SHARE: f64 = 0.02;
 
 /// Comparison of two bundles.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Comparison {
-    /// `true` if there are enough windows in which both were backlogged.
+    /// `true` if there are enough windows in which both bundles were backlogged.
     pub possible: bool,
-    /// Evidence that they share a bottleneck; `None` if it is weaker than [`JOINED_FROM`].
+    /// Evidence that the bundles share a bottleneck; `None` if it is weaker than [`JOINED_FROM`].
     pub evidence: Option<Evidence>,
 }
 
 impl Comparison {
     /// Compares two bundles at the window width with the strongest evidence.
     pub(super) fn of(one: &Bundle, other: &Bundle) -> Self {
-        // Data that leaves the bottleneck at one time is reported within a round trip.
+        // Data that leaves the bottleneck at the same time is reported within one round trip.
         let round_trip = one.round_trips.0.max(other.round_trips.0);
         let mut width = one.width.max(other.width);
         while width < round_trip {
@@ -56,21 +56,22 @@ impl Comparison {
 /// Evidence that two bundles share a bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Evidence {
-    /// Correlation of the changes in the delivered data of both.
+    /// Correlation of the changes in the delivered data of both bundles.
     pub rates: Correlation,
-    /// Correlation of the changes in the queueing delays of both; `None` if it is unknown.
+    /// Correlation of the changes in the queueing delays of both bundles; `None` if it is unknown.
     pub delays: Option<Correlation>,
-    /// Standard deviation of the sum as a share of its mean.
+    /// Standard deviation of the sum of both rates, as a fraction of the mean of the sum.
     pub sum_varies: f64,
-    /// Mean of the sum in bit/s.
+    /// Mean of the sum of both rates in bit/s.
     pub rate: f64,
-    /// Share of the first bundle.
+    /// Fraction of the sum that the first bundle has.
     pub share: f64,
     pub windows: usize,
     pub width: Duration,
 }
 
-/// Windows in which two bundles were backlogged and a queue stood: the number of each, and the cells of both.
+/// Windows in which two bundles were backlogged and there was a queue: the number of each window, and the cells of both
+/// bundles.
 struct Common<'a> {
     windows: Vec<(usize, (&'a Cell, &'a Cell))>,
     width: Duration,
@@ -96,7 +97,7 @@ impl<'a> Common<'a> {
         (windows.len() >= WINDOWS_MIN).then_some(Self { windows, width })
     }
 
-    /// Returns the changes of a quantity of both from one window to the next, as far as it is known.
+    /// Returns the changes of a quantity from one window to the next for both bundles, as far as the quantity is known.
     fn changes(&self, of: impl Fn(&Cell) -> Option<f64>) -> [Vec<f64>; 2] {
         let mut changes = [(); 2].map(|()| Vec::with_capacity(self.windows.len()));
         for pair in self.windows.windows(2) {
@@ -115,7 +116,7 @@ impl<'a> Common<'a> {
         changes
     }
 
-    /// Returns the correlation of the delivered data of both, unless it may be chance.
+    /// Returns the correlation of the delivered data of both bundles; `None` if it may be due to chance.
     fn rates(&self) -> Option<Correlation> {
         let [one, other] = self.changes(|cell| Some(cell.bytes));
         let at_most = Correlation::of_independent(&one, &other)?;

@@ -35,8 +35,8 @@ fn streams_without_windows_are_not_compared() {
     assert_eq!(find(all), none);
 }
 
-/// Returns the evidence of two bundles with complementary rates, whose delays have the correlation `r` over this many
-/// independent pairs.
+/// Returns the evidence for two bundles with complementary rates. Their delays have the correlation `r` over
+/// `independent` independent pairs.
 fn evidence(r: f64, independent: f64) -> Evidence {
     let rates = correlation::Correlation {
         r: -0.9,
@@ -56,7 +56,8 @@ fn evidence(r: f64, independent: f64) -> Evidence {
 #[test]
 fn queues_are_alike_if_delays_are_strongly_correlated() {
     assert!(may_join(&evidence(0.8, 40.0)));
-    // In few windows it may be chance; a weak correlation over many is not, but shows no common queue.
+    // With few windows, the correlation may be due to chance. A weak correlation over many windows is not, but it does
+    // not show a common queue either.
     assert!(!may_join(&evidence(0.8, 6.0)));
     assert!(!may_join(&evidence(0.3, 400.0)));
     let unknown = Evidence {

@@ -1,4 +1,4 @@
-//! Two joined captures of simulated transfers: exact counts, clocks, and the path between the captures.
+//! Tests of two joined captures of simulated transfers: exact counts, clocks, and the path between the captures.
 
 use dupack_diagnosis::both::{BothEnds, BothError, Queue, Way, Which, diagnose_both};
 use dupack_diagnosis::{ConnectionFindings, Diagnosis, Selection, Side};
@@ -6,7 +6,7 @@ use dupack_packet::captured::CaptureReader;
 use dupack_truth::both::{Fates, Pair};
 use dupack_truth::limits::tape::{End, Tape};
 
-/// Losses in both directions, a queue in the forward direction, and reordered packets.
+/// Experiment text with losses in both directions. The queue is in the forward direction.
 const LOSSY: &str = "loss = \"1.5%\"\nreverse = { loss = \"4%\" }\n[[flows]]\nbytes = \"2MB\"";
 
 fn transfer(text: &str, seed: u64) -> Pair {
@@ -17,7 +17,7 @@ fn transfer(text: &str, seed: u64) -> Pair {
     Pair::of(&Tape::of(&text, seed))
 }
 
-/// Returns the findings of both captures in the given order, and the one that is diagnosed.
+/// Returns the findings of both captures in the given order, and the capture that is diagnosed.
 fn joined(files: &[Vec<u8>; 2]) -> Result<(Diagnosis, Which), BothError> {
     let open = |which| {
         CaptureReader::new(match which {
@@ -32,7 +32,8 @@ fn files(pair: &Pair) -> [Vec<u8>; 2] {
     End::BOTH.map(|end| pair.file(end))
 }
 
-/// Returns the only connection from the sender's capture, for both orders of the captures.
+/// Returns the only connection, diagnosed from the sender's capture. Both orders of the captures give the same
+/// findings.
 #[track_caller]
 fn told(pair: &Pair) -> ConnectionFindings {
     let [sender, receiver] = files(pair);
@@ -109,8 +110,8 @@ fn the_offset_is_within_its_uncertainty_and_the_drift_is_found() {
         let clock = told.clock.unwrap();
         let off = (clock.offset_s - ahead).abs();
         let uncertainty = clock.uncertainty.as_secs_f64();
-        // The forward direction also contains the transmission time of a full packet, beside the 25 ms of each
-        // direction.
+        // In addition to the 25 ms of each direction, the forward direction contains the transmission time of a full
+        // packet.
         assert!(off <= uncertainty, "{off} s are more than {uncertainty} s");
         assert!(
             (0.05..0.054).contains(&(2.0 * uncertainty)),
@@ -119,7 +120,7 @@ fn the_offset_is_within_its_uncertainty_and_the_drift_is_found() {
         let (low, high) = clock.skew.interval().unwrap();
         let truth = ppm * 1e-6;
         assert!(low - 2e-6 <= truth && truth <= high + 2e-6, "{clock:?}");
-        // The queue is at the sender's side.
+        // The queue is in the direction of the data.
         assert_eq!(told.queue(), Some(Queue::From(Side::Opener)));
     }
 }
@@ -218,7 +219,7 @@ fn packets_that_the_receivers_capture_misses_are_not_lost() {
     assert!(missed > 10);
     let found = told(&pair);
     let way = &both(&found).ways.opener;
-    // No ACK reveals that the capture missed a spurious retransmission, or a retransmission of a lost original.
+    // If the capture missed a spurious retransmission, or a retransmission of a lost original, no ACK reveals it.
     assert_eq!(way.missing_far + way.undecided, missed, "{way:?}");
     assert_eq!(way.lost_data, truth.lost_data, "{way:?}");
     assert!(way.undecided <= 1);
@@ -289,7 +290,7 @@ fn the_findings_are_corrected_by_the_other_end() {
     assert_eq!(stream.account.needless(), truth.needless);
 }
 
-/// With this loss rate, one capture alone does not tell for every retransmission whether it was lost.
+/// With this loss rate, one capture alone does not show for every retransmission whether it was lost.
 #[test]
 fn losses_that_one_capture_misjudges_are_corrected() {
     let text = "loss = \"20%\"\nreverse = { loss = \"10%\" }\n[[flows]]\nbytes = \"300kB\"";

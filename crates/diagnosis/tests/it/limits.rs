@@ -1,5 +1,5 @@
-//! Complete test of the time budget and the stalls against the knowledge of simulated senders: a capture at each end is
-//! read and diagnosed. No parameter was tuned with these seeds; `limits` in `validation/` is more extensive.
+//! Test of the time budget and the stalls against the knowledge of simulated senders: a capture at each end is read and
+//! diagnosed. No parameter was tuned with these seeds. `limits` in `validation/` tests more transfers.
 
 use dupack_diagnosis::analyse::stalls::StallKind;
 
@@ -8,11 +8,11 @@ use dupack_truth::limits::lot::Drawn;
 use dupack_truth::limits::off::{MEASURES, Measure, Off, Summary};
 use dupack_truth::limits::tape::End;
 
-/// Far from the seeds of development, which begin at 1.
+/// Seeds that differ from those of development, which begin at 1.
 const SEEDS: core::ops::Range<u64> = 700_000..700_040;
 
-/// Minimum fraction of the transfers in which a measure is within five points, at the sender and at the receiver: less
-/// than the result of many seeds.
+/// Minimum fraction of the transfers in which a measure is within five points, at the sender and at the receiver. It is
+/// lower than the result for many seeds.
 const LEAST: [(Measure, [f64; 2]); 4] = [
     (Measure::Idle, [0.97, 0.80]),
     (Measure::Rwnd, [0.85, 0.75]),
@@ -27,7 +27,7 @@ fn limits_agree_with_the_senders_knowledge() {
         let tape = Drawn::of(seed).tape();
         for (end, summary) in End::BOTH.into_iter().zip(&mut summaries) {
             if let Some(found) = tape.diagnosed(end) {
-                // The sum of the shares is asserted there.
+                // `Off::of` asserts the sum of the shares.
                 summary.add(&Off::of(&tape.truth, &found));
             }
         }
@@ -53,8 +53,8 @@ fn stalls_have_the_simulated_kind() {
     }
 }
 
-/// At the receiver, lost segments are not visible. If a timer's retransmission is also lost, two stalls appear as one,
-/// and a tail lost in a recovery is indistinguishable from an application that stops.
+/// In a capture at the receiver, lost segments are not visible. If a timer's retransmission is also lost, two stalls
+/// appear as one. A tail lost in a recovery looks like an application that stops.
 #[test]
 fn stalls_at_the_receiver_have_the_simulated_kind() {
     let of_two = |kinds: &[StallKind]| kinds.contains(&StallKind::TimeoutDouble);

@@ -1,5 +1,5 @@
-//! Findings on paths compared with the simulated transfers, through the whole diagnosis: a part of the output of
-//! `paths` in `validation/`, with tolerances for chance.
+//! Findings about paths, compared with the simulated transfers, through the whole diagnosis. This is a part of the
+//! output of `paths` in `validation/`, with tolerances for chance.
 
 use core::ops::Range;
 
@@ -7,7 +7,7 @@ use dupack_truth::paths::capture::End;
 use dupack_truth::paths::drawn::Drawn;
 use dupack_truth::paths::judge::{self, Happened, Scores};
 
-/// Far from the seeds of development, which begin at 1.
+/// Seeds that differ from those of development, which begin at 1.
 const SEEDS: Range<u64> = 20_000..20_030;
 
 fn scores() -> Scores {
@@ -29,8 +29,8 @@ fn scores() -> Scores {
 fn findings_on_paths_are_true() {
     let scores = scores();
     for end in End::BOTH {
-        // Away from the sender, the round trip includes the transmission time of a full packet, which is known only
-        // from the rate.
+        // In a capture at the receiver, the round trip includes the transmission time of a full packet, which is known
+        // only from the rate.
         let trips = match end {
             End::Sender => 2,
             End::Receiver => 8,

@@ -1,4 +1,4 @@
-//! Retransmissions of simulated transfers compared with the knowledge of their senders.
+//! Retransmissions of simulated transfers, compared with the knowledge of their senders.
 //!
 //! `truth` in `validation/` prints the whole table.
 
@@ -16,7 +16,7 @@ fn scores(end: End, ids: Ids) -> Score {
     all
 }
 
-/// Returns the correctly explained retransmissions, in parts per thousand.
+/// Returns the fraction of correctly explained retransmissions, in parts per thousand.
 fn per_mille((right, all): (u64, u64)) -> u64 {
     assert!(all > 300, "too few retransmissions: {all}");
     right * 1000 / all

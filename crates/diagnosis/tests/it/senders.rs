@@ -1,11 +1,11 @@
-//! Known senders, captured at both ends, drawn from seeds that no parameter was tuned with: each is named correctly or
-//! not at all.
+//! Known senders, captured at both ends. They are drawn from seeds that were not used to tune any parameter. Each
+//! sender is named correctly or not at all.
 
 use dupack_truth::limits::lot::Drawn;
 use dupack_truth::limits::tape::End;
 use dupack_truth::senders::{Axis, Table, name_of};
 
-/// Far from the seeds of development, which begin at 0.
+/// Seeds that differ from those of development, which begin at 0.
 const SEEDS: core::ops::Range<u64> = 800_000..800_060;
 
 #[test]
@@ -27,7 +27,7 @@ fn named_senders_are_named_correctly() {
     for (end, tables) in End::BOTH.into_iter().zip(&tables) {
         for (axis, table) in Axis::BOTH.into_iter().zip(tables) {
             let count = table.total;
-            // About 1 % of 60.
+            // About 1 % of the 60 senders may be wrong.
             assert!(count.wrong <= 1, "{end:?} {axis:?} {count:?}");
             assert!(count.right >= 4, "{end:?} {axis:?} {count:?}");
         }

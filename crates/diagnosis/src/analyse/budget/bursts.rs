@@ -1,18 +1,17 @@
-//! Quiet periods between bursts. A bottleneck passes queued packets at its rate. If several packets arrived much faster
-//! than the quiet period after them lasted, no packet was queued during that quiet period.
+//! Times without packets between bursts. A bottleneck passes queued packets at its rate. If several packets arrived in
+//! a much shorter time than the time without packets after them, no packet was in the queue during the latter.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Upper bound of the delay of packets that a radio, an interface or a host collects (our choice: radios schedule every
-/// 10 ms).
+/// Maximum delay of packets that a radio, an interface or a host collects (our choice: radios schedule every 10 ms).
 const GATHERED: Duration = Duration::from_millis(20);
 
-/// Minimum number of segments in a burst, all of which arrived within this fraction of the quiet period that follows.
-/// Our choice.
+/// Minimum number of segments in a burst, and the inverse of the fraction of the following time without packets in
+/// which all of them must have arrived. Our choice.
 const SEGMENTS: u64 = 4;
 const PART: u64 = 8;
 
-/// Segments since the last quiet period.
+/// Segments since the last time without packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bursts {
     began: Option<Instant>,
@@ -21,7 +20,8 @@ pub(super) struct Bursts {
 }
 
 impl Bursts {
-    /// Records `segments` segments that arrived at `at`. Returns the quiet period before them if it followed a burst.
+    /// Records `segments` segments that arrived at `at`. Returns the time without packets before them if it followed a
+    /// burst, and zero otherwise.
     pub(super) fn came(&mut self, at: Instant, segments: u64) -> Duration {
         let silence = at.since(self.last);
         let began = *self.began.get_or_insert(at);
@@ -44,8 +44,8 @@ impl Bursts {
 mod tests {
     use super::*;
 
-    /// Returns the total quiet period after bursts, in ms, for groups of `count` segments `gap` µs apart, one group
-    /// every `period` ms.
+    /// Returns the total time without packets after bursts, in ms, for groups of `count` segments at intervals of `gap`
+    /// µs, with one group every `period` ms.
     fn silences(count: u64, gap: u64, period: u64) -> u64 {
         let mut bursts = Bursts::default();
         let mut sum = Duration::ZERO;
@@ -59,9 +59,9 @@ mod tests {
     #[test]
     fn silences_count_if_the_burst_before_them_was_much_faster() {
         assert_eq!(silences(10, 100, 50), 491);
-        // 36 ms of 100 ms: a bottleneck that is busy part of the time.
+        // Packets arrive during 36 ms of 100 ms: the bottleneck is busy part of the time.
         assert_eq!(silences(10, 4000, 100), 0);
-        // A pair is no burst, and a radio may cause gaps of 10 ms.
+        // A pair is not a burst, and a radio may cause gaps of 10 ms.
         assert_eq!(silences(2, 100, 50), 0);
         assert_eq!(silences(10, 100, 10), 0);
         assert_eq!(silences(1, 0, 50), 0);

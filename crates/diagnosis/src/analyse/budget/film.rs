@@ -1,4 +1,4 @@
-//! Handmade timelines for tests: departures and arrivals, reported as the explanation of a capture reports them.
+//! Event sequences for tests: departures and arrivals, reported in the same form as from a capture.
 
 use dupack_tcp::SenderConfig;
 use dupack_tcp::connection::Flags;
@@ -11,30 +11,30 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::analyse::cause::{Cause, Need, Repeat, Retransmission};
 use crate::read::moment::{Analysis, Arrival, Departure, Explained, Stage};
 
-/// Bytes of a full segment.
+/// Number of bytes in a full segment.
 pub(crate) const MSS: u64 = 1000;
 
-/// Returns the instant `millis` after the beginning.
+/// Returns the instant `millis` milliseconds after the beginning.
 pub(crate) const fn at(millis: u64) -> Instant {
     Instant::from_nanos(millis * 1_000_000)
 }
 
-/// Returns a duration of `millis`.
+/// Returns a duration of `millis` milliseconds.
 pub(crate) const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Connection and the analysis that observes it.
+/// Simulated connection, and the analysis that observes it.
 pub(crate) struct Film<A> {
     replay: Replay,
     pub(crate) told: A,
     stage: Stage,
-    /// Receive window, and the offset from which it counts.
+    /// Receive window in bytes, and the offset at which it starts.
     window: u64,
     una: u64,
     nxt: u64,
     packet: u64,
-    /// Time at which the timer was last restarted, as far as a capture shows.
+    /// Time at which the timer was last restarted, as far as a capture shows it.
     moved_at: Instant,
 }
 
@@ -64,17 +64,17 @@ impl<A: Analysis> Film<A> {
         }
     }
 
-    /// Sends a pushed segment of `len` bytes.
+    /// Sends a segment of `len` bytes with PSH.
     pub(crate) fn send_last(&mut self, now: Instant, len: u64) {
         self.leave(now, self.nxt, len, Flags::PSH, None);
     }
 
-    /// Retransmits the segment at `start` for `cause`; the stage is then `stage`.
+    /// Retransmits the segment at `start` because of `cause`. The stage is `stage` from then on.
     pub(crate) fn repeat(&mut self, now: Instant, start: u64, cause: Cause, stage: Stage) {
         self.repeat_as(now, start, cause, stage, 2);
     }
 
-    /// Retransmits as [`Self::repeat`] does, with the given number of the transmission.
+    /// Retransmits like [`Self::repeat`], with the given number of the transmission.
     pub(crate) fn repeat_as(
         &mut self,
         now: Instant,
@@ -146,18 +146,18 @@ impl<A: Analysis> Film<A> {
         self.told.departed(&departure, &explained);
     }
 
-    /// Receives an ACK of everything before `una`; the window stays the same.
+    /// Simulates an ACK of everything before `una`; the window stays the same.
     pub(crate) fn ack(&mut self, now: Instant, una: u64) {
         self.ack_with(now, una, self.window, None);
     }
 
-    /// Receives an ACK of everything before `una`; the stage is then `stage`.
+    /// Simulates an ACK of everything before `una`. The stage is `stage` from then on.
     pub(crate) fn ack_in(&mut self, now: Instant, una: u64, stage: Stage) {
         self.stage = stage;
         self.ack(now, una);
     }
 
-    /// Receives such an ACK with a SACK block.
+    /// Simulates such an ACK with a SACK block.
     pub(crate) fn ack_in_with(
         &mut self,
         now: Instant,
@@ -169,7 +169,7 @@ impl<A: Analysis> Film<A> {
         self.ack_with(now, una, self.window, sack);
     }
 
-    /// Receives an ACK with a window of `window` bytes and a SACK block.
+    /// Simulates an ACK with a window of `window` bytes and a SACK block.
     pub(crate) fn ack_with(
         &mut self,
         now: Instant,

@@ -1,5 +1,5 @@
-//! Intervals of time in bounded memory: each about one round trip long, merged with its neighbours when there are too
-//! many.
+//! Intervals of time in bounded memory. Each interval is about one round trip long, and intervals are merged with their
+//! neighbours if there are too many.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -7,21 +7,22 @@ use super::quiet::Settled;
 use super::span::{Kind, Level, Span};
 use crate::grow;
 
-/// Part of the maximum queueing delay so far that a round must show for its loss to count as a queue overflow. Our
-/// choice: a full queue causes its full delay; a quarter allows for queues that drop early or are shared.
+/// Fraction of the maximum queueing delay so far that a round must reach for its loss to count as a queue overflow. Our
+/// choice: a full queue causes its full delay; the tolerance of a quarter allows for queues that drop early or are
+/// shared.
 const OVERFLOW_SHARE: (u64, u64) = (3, 4);
 
-/// All time so far.
+/// Intervals of the stream so far.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
     /// Round in progress.
     current: Span,
-    /// Previous round. It may still turn out to have ended in a loss: a loss is detected about a round trip after the
-    /// queue dropped the segment.
+    /// Previous round. It may still turn out to have ended with a loss, because a loss is detected about one round trip
+    /// after the queue dropped the segment.
     pending: Option<Span>,
     epochs: Vec<Span>,
     epochs_max: usize,
-    /// Neighbours are merged if together they are no longer than this.
+    /// Maximum total duration of two neighbours that are merged.
     grain: Duration,
     last_level: Level,
     /// Minimum number of delivered bytes for a round to give evidence of a queue.
@@ -49,7 +50,7 @@ impl Ledger {
     }
 
     /// Assigns time to its kind. A long interval of a kind that does not depend on the path stays separate, so that it
-    /// does not blur the rounds beside it.
+    /// does not affect the rounds next to it.
     pub(super) fn add(&mut self, settled: &Settled, round_trip: Duration) {
         let (kind, until) = (settled.kind, settled.to);
         let from = self.current.to;
@@ -86,13 +87,14 @@ impl Ledger {
         self.delivered
     }
 
-    /// Sets the minimum number of delivered bytes: in a smaller round, the receiver may have delayed the ACKs.
+    /// Sets the minimum number of delivered bytes. In a smaller round, the receiver may have delayed the ACKs.
     pub(super) const fn set_bytes_min(&mut self, bytes: u64) {
         self.bytes_min = bytes;
     }
 
-    /// Returns the queue at the bottleneck, from the minimum round-trip time of the round: a queue that empties within
-    /// a round trip delays nothing. A round without samples has the level of the round before.
+    /// Returns the level of the bottleneck's queue, derived from the minimum round-trip time of the round: a queue that
+    /// empties within a round trip causes no delay. A round without samples has at most the level of the previous
+    /// round.
     fn level(&self) -> Level {
         if self.current.delivered < self.bytes_min {
             return Level::Clear;
@@ -108,7 +110,7 @@ impl Ledger {
         }
     }
 
-    /// Records a detected loss. If the queue was almost at its maximum length in this round or in the one before, the
+    /// Records a detected loss. If the queue was almost at its maximum length in this round or in the previous one, the
     /// queue overflowed.
     pub(super) fn loss(&mut self) {
         self.current.losses = self.current.losses.saturating_add(1);
@@ -169,7 +171,7 @@ impl Ledger {
         grow::push(&mut self.epochs, span, self.epochs_max);
     }
 
-    /// Merges neighbours until half as many intervals are left: amortised, a few steps per interval.
+    /// Merges neighbours until half as many intervals remain. This takes a few steps per interval (amortised).
     fn thin_out(&mut self) {
         let goal = self.epochs_max / 2;
         while self.epochs.len() > goal {
@@ -196,7 +198,7 @@ impl Ledger {
     }
 }
 
-/// `true` if two neighbours are kept as one: they are short, or both consist of the same single kind.
+/// `true` if two neighbours are merged, because they are short, or because both consist of the same single kind.
 fn belong_together(one: &Span, next: &Span, grain: Duration) -> bool {
     let together = one.duration() + next.duration();
     let same = || {

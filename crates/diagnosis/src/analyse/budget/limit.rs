@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Limit of a sender at an instant. Every instant of a stream has exactly one.
+/// Limit of a sender at an instant. Every instant of a stream has exactly one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The connection was being opened.
     Handshake,
-    /// Nothing was outstanding, and the application provided no data.
+    /// No data was outstanding, and the application provided no data.
     #[serde(rename = "application_idle")]
     Idle,
     /// Data was outstanding, and the application provided no more data.
@@ -17,17 +17,17 @@ pub enum Limit {
     Pause,
     /// The receive window was full.
     ReceiveWindow,
-    /// The receive window was closed: the receiving application did not read.
+    /// The receive window was closed, because the receiving application did not read.
     ZeroWindow,
-    /// A short segment waited for the ACK of the one before it (Nagle's algorithm, RFC 896).
+    /// A short segment waited for the ACK of the previous short segment (Nagle's algorithm, RFC 896).
     Nagle,
-    /// Every window visible in the capture had space and the application had more data, but the sender did not send:
-    /// its send buffer (Linux: `sndbuf_limited`), or an unknown limit.
+    /// Every window visible in the capture had space and the application had more data, but the sender did not send.
+    /// The limit is the send buffer (Linux: `sndbuf_limited`), or it is unknown.
     #[serde(rename = "sender_buffer_or_unknown")]
     SenderBuffer,
-    /// The congestion window, before its first loss, while it grew with every ACK.
+    /// The congestion window was the limit, before its first loss, while it grew with every ACK.
     SlowStart,
-    /// The congestion window after a loss, or growing slowly after the end of slow start.
+    /// The congestion window was the limit, after a loss or while it grew slowly after the end of slow start.
     CongestionWindow,
     /// A loss was being repaired.
     Recovery,
@@ -98,7 +98,7 @@ impl Limit {
         self as usize
     }
 
-    /// Returns the group.
+    /// Returns the group of the limit.
     #[must_use]
     pub const fn group(self) -> Group {
         match self {

@@ -1,36 +1,36 @@
-//! Time since the last departure, in pieces. The cause of a quiet period is known only when the next segment leaves,
-//! because that segment shows what triggered it.
+//! Time since the last departure, in pieces. The cause of a time without departures is known only when the next segment
+//! is sent, because this segment shows its trigger.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::span::Kind;
 
-/// Maximum number of pieces kept. Our choice: a quiet period has few changes (the window opens, a duplicate ACK
-/// arrives). If there are more, the oldest piece is assigned by its own state alone.
+/// Maximum number of pieces stored. Our choice: a time without departures has few changes (the window opens, a
+/// duplicate ACK arrives). If there are more, the oldest piece is assigned only by its own state.
 const PIECES_MAX: usize = 8;
 
-/// Part of a round trip that a pause with space in the window must last to count as evidence. Our choice: pacing and
-/// offload cause shorter pauses.
+/// Inverse of the minimum fraction of a round trip for a pause with space in the window to be evidence. Our choice:
+/// pacing and offload cause shorter pauses.
 pub(super) const PAUSE_PART: u64 = 4;
 
-/// Part of a round trip without an ACK after which a new segment shows that the window had space. Our choice: twice
-/// [`PAUSE_PART`]'s time, as there is no other evidence of a pause.
+/// Inverse of the minimum fraction of a round trip without an ACK after which a new segment shows that the window had
+/// space. Our choice: twice the time of [`PAUSE_PART`], because there is no other evidence of a pause.
 const SILENCE_PART: u64 = 2;
 
-/// State of the connection while no segment leaves.
+/// State of the connection while no segment is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// Nothing is outstanding.
+    /// No data is outstanding.
     Empty,
     /// The receive window is closed.
     Shut(Outstanding),
     /// The receive window has no space for a segment.
     Full,
-    /// Less is in flight than the congestion window is known to allow.
+    /// Less data is in flight than the congestion window is known to allow.
     Room,
-    /// Far less is in flight than the congestion window is known to allow.
+    /// Far less data is in flight than the congestion window is known to allow.
     Ample,
-    /// None of these: the congestion window, or the repair of a loss.
+    /// None of these states: the limit is the congestion window, or a loss is being repaired.
     Other,
 }
 
@@ -44,18 +44,19 @@ pub(super) enum Outstanding {
 /// Kind of the last segment of new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tail {
-    /// Short and pushed: the application had written no more when it left.
+    /// The segment was short and had PSH, so the application had written no more data when it was sent.
     EndOfMessage,
-    /// Full, and not pushed by a sender that pushes the last segment it has (RFC 9293 §3.9.1.2): the application had
-    /// written more.
+    /// The segment was full and had no PSH, although the sender sets PSH on the last segment it has (RFC 9293
+    /// §3.9.1.2). So the application had written more data.
     More,
-    /// As [`Self::More`], but the sender's messages are short: the rest of this one may be less than a full segment,
-    /// and may wait for ACKs (Nagle's algorithm) or for the next message.
+    /// The application had written more data, as with [`Self::More`], but the sender's messages are short. The
+    /// remaining data of this message may be less than a full segment, and may wait for ACKs (Nagle's algorithm) or for
+    /// the next message.
     Rest,
     Full,
 }
 
-/// Piece of a quiet period.
+/// Piece of a time without departures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Piece {
     pub(super) from: Instant,
@@ -63,7 +64,7 @@ pub(super) struct Piece {
     pub(super) look: Look,
     /// Kind of the piece if there is no other evidence.
     pub(super) kind: Kind,
-    /// Bytes delivered in it, as reported by the ACK at its end.
+    /// Number of bytes delivered during the piece, as reported by the ACK at its end.
     pub(super) delivered: u64,
 }
 
@@ -73,26 +74,26 @@ impl Piece {
     }
 }
 
-/// Event that ended a quiet period.
+/// Event that ended a time without departures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Ending {
-    /// A timer of the given kind, started at `since`.
+    /// A timer of the given kind, which was started at `since`.
     Timer { kind: Kind, since: Instant },
     /// A window probe or a keep-alive.
     Probe,
-    /// An ACK just before, and the data that was still outstanding after it.
+    /// An ACK just before the departure; the value shows whether data was still outstanding after it.
     Ack(Outstanding),
-    /// An ACK of everything, without data, just before: a short segment had waited for it (RFC 896).
+    /// An ACK of everything, without data, just before the departure. A short segment had waited for it (RFC 896).
     LastAck,
     /// A retransmission triggered by ACKs.
     Repair,
-    /// No visible event; the last ACK came at `last_ack`.
+    /// No visible event. The last ACK arrived at `last_ack`.
     Nothing { last_ack: Instant },
-    /// The stream is over; the last packet came at `last`.
+    /// The end of the stream. The last packet was captured at `last`.
     End { last: Instant },
 }
 
-/// Durations to compare a quiet period with.
+/// Durations with which a time without departures is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Scale {
     pub(super) round_trip: Duration,
@@ -104,18 +105,18 @@ pub(super) struct Scale {
 pub(super) struct Settled {
     pub(super) to: Instant,
     pub(super) kind: Kind,
-    /// State by which the sender's kernel would count it.
+    /// State by which the sender's kernel would count the piece.
     pub(super) look: Look,
-    /// Bytes delivered in it.
+    /// Number of bytes delivered during the piece.
     pub(super) delivered: u64,
 }
 
-/// Quiet period so far.
+/// Time without departures so far.
 #[derive(Clone, Debug)]
 pub(super) struct Quiet {
     pieces: Vec<Piece>,
     tail: Tail,
-    /// Time of the first ACK that made space.
+    /// Time of the first ACK that made space in the window; `None` if there was none.
     first_advance: Option<Instant>,
 }
 
@@ -128,13 +129,13 @@ impl Quiet {
         }
     }
 
-    /// Records the kind of the last new data; the following pieces come after it.
+    /// Records the kind of the last new data. The pieces that follow are later.
     pub(super) const fn begin(&mut self, tail: Tail) {
         self.tail = tail;
     }
 
-    /// Gives all pieces the present state: the next segment has the same timestamp as the one before, so both left
-    /// together.
+    /// Sets the state of all pieces to the present one, because the next segment has the same timestamp as the previous
+    /// one, so that both were sent together.
     pub(super) fn relabel(&mut self, look: Look, kind: Kind) {
         for piece in &mut self.pieces {
             piece.look = look;
@@ -147,17 +148,17 @@ impl Quiet {
         self.tail == Tail::EndOfMessage
     }
 
-    /// `true` if more of a message was to follow the last new data.
+    /// `true` if more data of the message was expected after the last new data.
     pub(super) fn has_more(&self) -> bool {
         self.tail == Tail::More
     }
 
-    /// `true` if a rest of the last message, shorter than a full segment, may be waiting.
+    /// `true` if remaining data of the last message, shorter than a full segment, may be waiting.
     pub(super) fn may_have_rest(&self) -> bool {
         self.tail == Tail::Rest
     }
 
-    /// Adds bytes that were delivered in the quiet period so far, as reported by an ACK that came now.
+    /// Adds bytes that were delivered since the last departure, as reported by an ACK that has just arrived.
     pub(super) fn delivered(&mut self, bytes: u64) {
         if let Some(last) = self.pieces.last_mut() {
             last.delivered = last.delivered.saturating_add(bytes);
@@ -169,7 +170,7 @@ impl Quiet {
         self.first_advance.get_or_insert(now);
     }
 
-    /// Adds a piece; returns the oldest if there are too many.
+    /// Adds a piece. If there are too many, the oldest one is removed and returned.
     pub(super) fn push(&mut self, piece: Piece) -> Option<Settled> {
         if piece.duration().is_zero() {
             return None;
@@ -198,7 +199,7 @@ impl Quiet {
         settled(piece, kind)
     }
 
-    /// Ends the quiet period: passes every piece to `give`, in order.
+    /// Ends the time without departures, and passes every piece to `give` in order.
     pub(super) fn settle(&mut self, ending: Ending, scale: Scale, mut give: impl FnMut(Settled)) {
         let mut pieces = core::mem::take(&mut self.pieces);
         let cut_at = match ending {
@@ -254,7 +255,7 @@ impl Quiet {
     }
 }
 
-/// Evidence from a quiet period as a whole.
+/// Evidence from a time without departures as a whole.
 #[derive(Clone, Copy, Debug)]
 struct Signs {
     application: Application,
@@ -264,14 +265,14 @@ struct Signs {
 /// State of the sending application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Application {
-    /// It had no more data: it did not use space that an ACK made.
+    /// The application had no more data, because the sender did not use space that an ACK had made.
     Paused,
-    /// It had more data: something else delayed it, such as the pacing of a congestion control.
+    /// The application had more data. Another cause delayed it, such as the pacing of a congestion control.
     HasMore,
     Unknown,
 }
 
-/// Duration for which the congestion window had space.
+/// Use of the space in the congestion window: `Unused` if there was space for long enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Unused,
@@ -280,13 +281,13 @@ enum Room {
 
 fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
     match (ending, piece.look) {
-        // A sender that takes longer than a timeout to probe a closed window has nothing to send.
+        // A sender that takes longer than a timeout to probe a closed window has no data to send.
         (Ending::Nothing { .. }, Look::Shut(Outstanding::Nothing))
             if piece.duration() > scale.timeout =>
         {
             Kind::Idle
         }
-        // Nothing visible is outstanding, but the segment that the timer retransmits was.
+        // No data is visibly outstanding, but the segment that the timer retransmits was outstanding.
         (Ending::Timer { kind, since }, Look::Empty) if piece.from >= since => kind,
         // No window makes a sender that has more data wait for longer than a timeout.
         (Ending::Nothing { .. }, Look::Empty)
@@ -304,7 +305,7 @@ fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
         }
         _ if piece.kind == Kind::Recovery && piece.look != Look::Full => Kind::Recovery,
         _ if signs.application == Application::Paused => Kind::Pause,
-        // There was no more data to send, so no window limited the sender.
+        // There was no more data to send, so that no window limited the sender.
         (Ending::End { .. }, Look::Other | Look::Room | Look::Ample) => Kind::Pause,
         (_, Look::Full) => Kind::ReceiveWindow,
         (Ending::Ack(_), Look::Room | Look::Ample) if signs.room == Room::Unused => {
@@ -321,7 +322,7 @@ fn kind_of(piece: &Piece, ending: Ending, scale: Scale, signs: Signs) -> Kind {
     }
 }
 
-/// Returns the kind of a state without other evidence.
+/// Returns the kind of a piece without other evidence than its state.
 const fn plain(look: Look, kind: Kind) -> Kind {
     match look {
         Look::Empty => match kind {
@@ -343,14 +344,14 @@ const fn settled(piece: &Piece, kind: Kind) -> Settled {
     }
 }
 
-/// Returns the piece, split in two if `at` lies within it.
+/// Returns the piece, divided into two if `at` lies within it.
 fn cut(piece: &Piece, at: Option<Instant>) -> impl Iterator<Item = Piece> {
     let at = at.filter(|at| piece.from < *at && *at < piece.to);
     let first = Piece {
         to: at.unwrap_or(piece.to),
         ..*piece
     };
-    // The ACK that reported the delivery came at `at` or before.
+    // The ACK that reported the delivery arrived at `at` or before.
     let second = at.map(|at| Piece {
         from: at,
         delivered: 0,

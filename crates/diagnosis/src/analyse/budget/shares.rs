@@ -1,4 +1,4 @@
-//! Totals of a stream's time by limit.
+//! Time of a stream, divided among its limits.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -8,35 +8,37 @@ use super::quiet::{Look, Settled};
 use super::span::{Flights, Kind, Level, Span};
 use crate::analyse::cause::Retransmission;
 
-/// Part of the bottleneck's rate that an interval must have moved for the bottleneck to be its limit. Our choice: the
-/// rate itself is known to about 5 %, and a round's bytes to one segment.
+/// Minimum fraction of the bottleneck's rate that an interval must have moved for the bottleneck to be its limit. Our
+/// choice: the rate is known to about 5 %, and the bytes of a round are known to one segment.
 const BUSY_SHARE: f64 = 0.9;
 
-/// Part of the queue's capacity that must always be occupied for an overflow without a loss. Our choice.
+/// Minimum fraction of the queue's capacity that must always be occupied for an overflow without a loss. Our choice.
 const FULL_SHARE: (u64, u64) = (9, 10);
 
-/// Part of the queue's capacity that must be occupied at a loss for the queue to have caused it. Our choice: less than
-/// the measured delay of an overflow in a round whose samples miss the peak.
+/// Minimum fraction of the queue's capacity that must be occupied at a loss for the queue to have caused the loss. Our
+/// choice: it is less than the measured delay of an overflow in a round whose samples miss the maximum.
 const LOSS_SHARE: (u64, u64) = (1, 2);
 
-/// Number of rounds with the same flight that indicate a limit other than the congestion window, before the first loss:
-/// a congestion window grows by half a segment per round or more (Reno, and CUBIC's lower bound, RFC 9438 §4.3).
+/// Minimum number of rounds with the same flight that indicate another limit than the congestion window, before the
+/// first loss. A congestion window grows by half a segment per round or more (Reno, and CUBIC's lower bound, RFC 9438
+/// §4.3).
 const FLAT_ROUNDS: u32 = 8;
 
-/// The same after a loss: CUBIC stays near its previous maximum for longer, a second or two.
+/// The same number after a loss: CUBIC stays near its previous maximum for longer, for a second or two.
 const FLAT_ROUNDS_AFTER_LOSS: u32 = 64;
 
-/// A congestion window that is in use grows by 8 segments in this number of rounds (half a segment per round, as
-/// above). A flight that has grown by no more than that number of segments has another limit. Our choice.
+/// Number of rounds, and the maximum growth of the flight in segments over these rounds if the congestion window is not
+/// the limit: a congestion window that is in use grows by 8 segments in 16 rounds (half a segment per round, as above).
+/// Our choice.
 const GREATEST_ROUNDS: u32 = 16;
 const GREATEST_SEGMENTS: u64 = 2;
 
-/// Facts about the path, known at the end. `None` is unknown; the budget then works without the fact.
+/// Facts about the path that are known at the end. A fact is `None` if unknown, and the budget does without it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathFacts {
-    /// Minimum round-trip time; if unknown, the least of the stream is used.
+    /// Minimum round-trip time. If it is `None`, the minimum of the stream is used.
     pub rtt_min: Option<Duration>,
-    /// Payload bytes that the bottleneck passes per second.
+    /// Number of payload bytes that the bottleneck passes per second.
     pub bytes_per_second: Option<f64>,
     /// Queueing delay of a full queue at the bottleneck.
     pub queue_max: Option<Duration>,
@@ -44,17 +46,17 @@ pub struct PathFacts {
     pub filling: Filling,
 }
 
-/// Evidence of queueing at a bottleneck, from the times between arrivals.
+/// Evidence of queueing at a bottleneck, derived from the times between arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filling {
-    /// Data of the stream was queued, or that is unknown.
+    /// Data of the stream was queued, or this is unknown.
     #[default]
     Perhaps,
-    /// No data was queued, judged by many packets: longer round trips are not caused by a queue.
+    /// According to many packets, no data was queued, so longer round trips are not caused by a queue.
     Never,
 }
 
-/// Interval and the limit of most of it.
+/// Interval, and the limit for most of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Band {
     /// Start of the interval.
@@ -65,19 +67,19 @@ pub struct Band {
     pub limit: Limit,
 }
 
-/// The same time as the sender's kernel would count it (Linux: `tcp_info`, since 4.10).
+/// Time of the stream as the sender's kernel would count it (Linux: `tcp_info`, since 4.10).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelView {
-    /// Data was outstanding or waited to be sent: `tcpi_busy_time`.
+    /// Time during which data was outstanding or waited to be sent: `tcpi_busy_time`.
     pub busy: Duration,
-    /// The part of it in which the receive window was full: `tcpi_rwnd_limited`.
+    /// Part of the busy time during which the receive window was full: `tcpi_rwnd_limited`.
     pub receive_window: Duration,
-    /// The part of it in which the send buffer was full and everything in it had been sent: `tcpi_sndbuf_limited`. Any
-    /// unknown limit also counts here.
+    /// Part of the busy time during which the send buffer was full and everything in it had been sent:
+    /// `tcpi_sndbuf_limited`. Any unknown limit also counts here.
     pub sender_buffer: Duration,
 }
 
-/// Time of a stream by limit. The sum over all limits is the stream's duration, to the nanosecond.
+/// Time of a stream for each limit. The sum over all limits equals the stream's duration, to the nanosecond.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares {
     /// Start of the stream.
@@ -85,38 +87,39 @@ pub struct Shares {
     /// End of the stream.
     pub ended: Instant,
     times: [Duration; Limit::COUNT],
-    /// The same time in order, without gaps.
+    /// Intervals of the stream in order, without gaps.
     pub bands: Vec<Band>,
     /// Time as the sender's kernel would count it.
     pub kernel: KernelView,
-    /// Bytes that arrived.
+    /// Number of bytes that arrived.
     pub delivered: u64,
-    /// Segments sent, including retransmissions.
+    /// Number of segments sent, including retransmissions.
     pub segments: u64,
-    /// Retransmitted segments.
+    /// Number of retransmitted segments.
     pub retransmissions: u64,
-    /// Number of times that the receive window closed and became the limit: it was zero, or it had no space for a
-    /// segment while nothing was outstanding.
+    /// Number of times that the receive window closed and became the limit. The window was zero, or it had no space for
+    /// a segment while no data was outstanding.
     pub shut_times: u64,
-    /// Short segments that waited for an ACK (Nagle's algorithm).
+    /// Number of short segments that waited for an ACK (Nagle's algorithm).
     pub nagle_waits: u64,
-    /// Time in which short segments may have waited for an ACK. It is uncertain because the times at which the sender
-    /// received its ACKs are unknown.
+    /// Time during which short segments may have waited for an ACK. It is uncertain, because the times at which the
+    /// sender received its ACKs are unknown.
     pub nagle_perhaps: Duration,
-    /// Quiet periods in the middle of messages, away from the sender, longer than a retransmission timeout and with
-    /// nothing visibly outstanding: the rest of the message may have been lost before the capture point.
+    /// Total time without packets in the middle of messages, in a capture away from the sender: each of these times
+    /// exceeded a retransmission timeout, and no data was visibly outstanding. The remaining message may have been lost
+    /// before the capture point.
     pub cut_short: Duration,
-    /// Number of repairs: one for all losses of a window.
+    /// Number of repairs. All losses of a window count as one.
     pub losses: u64,
-    /// Size of the largest segment, in bytes.
+    /// Size of the largest segment in bytes.
     pub segment_size: u64,
-    /// Mean receive window while it was full, weighted by time, in bytes.
+    /// Mean receive window in bytes while it was full, weighted by time.
     pub window_when_full: Option<f64>,
     /// Mean round-trip time while the receive window was full, weighted by time.
     pub rtt_when_full: Option<Duration>,
     /// Mean of the rounds' maximum flights while the congestion window was the limit, in bytes.
     pub flight: Option<f64>,
-    /// Bytes delivered per second while the bottleneck was busy.
+    /// Number of bytes delivered per second while the bottleneck was busy.
     pub busy_bytes_per_second: Option<f64>,
     /// Mean queueing delay while the bottleneck was busy.
     pub queue_mean: Option<Duration>,
@@ -128,10 +131,10 @@ pub struct Shares {
     pub window: Window,
     /// Source of the times at which the sender received its ACKs.
     pub ack_times: AckTimes,
-    /// Presence of timestamps in its segments.
+    /// Presence of timestamps in the stream's segments.
     pub stamps: Stamps,
-    /// Quiet periods of 20 ms or more after segments that arrived so much faster that no bottleneck on the path spaced
-    /// them.
+    /// Total of the times without packets, of 20 ms or more each, after segments that arrived so much faster that no
+    /// bottleneck on the path spaced them.
     pub after_bursts: Duration,
 }
 
@@ -141,7 +144,7 @@ pub enum Stamps {
     /// The segments have timestamps, or there are no segments.
     #[default]
     Seen,
-    /// The segments have none, or the capture truncated them.
+    /// The segments have no timestamps, or the capture truncated them.
     Missing,
 }
 
@@ -151,14 +154,15 @@ pub enum Window {
     /// The size of the window is known.
     #[default]
     Known,
-    /// The scale of the window is unknown: the SYN's options are not in the capture (RFC 7323 §2.2).
+    /// The scale of the window is unknown, because the options of the SYN are missing from the capture (RFC 7323 §2.2).
     Unscaled,
-    /// The scale of the window is unknown, but with any scale the sender hardly ever reached the end of the window.
+    /// The scale of the window is unknown, but the sender hardly ever reached the end of the window for any possible
+    /// scale.
     Roomy,
 }
 
 impl Shares {
-    /// Creates the shares of a stream from its times by limit; everything else is unknown.
+    /// Creates the shares of a stream from the time of each limit. All other values are unknown.
     #[must_use]
     pub fn of_times(spent: &[(Limit, Duration)]) -> Self {
         let mut made = divide(
@@ -184,21 +188,21 @@ impl Shares {
         self.ended.since(self.started)
     }
 
-    /// Returns the time in which `limit` limited the stream.
+    /// Returns the time during which `limit` limited the stream.
     #[must_use]
     pub fn of(&self, limit: Limit) -> Duration {
         self.times.get(limit.index()).copied().unwrap_or_default()
     }
 
-    /// Returns the time of all limits of `group`.
+    /// Returns the total time of all limits of `group`.
     #[must_use]
     pub fn of_group(&self, group: Group) -> Duration {
         let members = Limit::ALL.into_iter().filter(|l| l.group() == group);
         members.fold(Duration::ZERO, |sum, limit| sum + self.of(limit))
     }
 
-    /// Moves time to [`Limit::SenderBuffer`], from the application and the congestion window: for `time`, the sending
-    /// host itself set the rate.
+    /// Moves time from the application and the congestion window to [`Limit::SenderBuffer`], because for `time`, the
+    /// sending host itself set the rate.
     pub(crate) fn held_back(&mut self, time: Duration) {
         let of_others = [
             Limit::Pause,
@@ -222,7 +226,7 @@ impl Shares {
         }
     }
 
-    /// Returns `time` as a part of the duration, from 0 to 1; 0 if the duration is zero.
+    /// Returns `time` as a fraction of the duration, from 0 to 1; 0 if the duration is zero.
     #[must_use]
     pub fn share(&self, time: Duration) -> f64 {
         let all = self.duration().as_secs_f64();
@@ -234,13 +238,13 @@ impl Shares {
     }
 }
 
-/// Counters kept beside the times.
+/// Counters maintained in addition to the times.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Notes {
     pub(super) delivered: u64,
     pub(super) losses: u64,
-    /// Number of intervals in which the window was closed, and their total; `is_shut` if the last piece belongs to such
-    /// an interval.
+    /// Number and total duration of the intervals during which the window was closed. `is_shut` is `true` if the last
+    /// piece belongs to such an interval.
     shut_times: u64,
     shut: Duration,
     is_shut: bool,
@@ -250,7 +254,7 @@ pub(super) struct Notes {
     /// Presence of timestamps in the last departure.
     pub(super) stamps: Stamps,
     pub(super) after_bursts: Duration,
-    /// Departures of new data while the receive window was known, and while it was unknown.
+    /// Number of departures of new data while the receive window was known, and while it was unknown.
     in_window: u64,
     in_unknown_window: u64,
     /// `true` if a repair is in progress.
@@ -271,12 +275,13 @@ impl Notes {
         self.segments = self.segments.saturating_add(segments as u64);
     }
 
-    /// Returns the time in which the window was closed.
+    /// Returns the time during which the window was closed.
     pub(super) const fn shut(&self) -> Duration {
         self.shut
     }
 
-    /// Records a departure of new data and the receive window that is left after it, if known.
+    /// Records a departure of new data. `window_left` is the part of the receive window that remains after it; `None`
+    /// if unknown.
     pub(super) const fn left(&mut self, window_left: Option<u64>) {
         match window_left {
             Some(_) => self.in_window += 1,
@@ -303,7 +308,7 @@ impl Notes {
         self.samples_sum += rtt;
     }
 
-    /// Records time that was assigned while the receive window was `window`.
+    /// Records time that was assigned. During this time, the receive window was `window` bytes; `None` if unknown.
     pub(super) fn passed(
         &mut self,
         settled: &Settled,
@@ -333,13 +338,13 @@ impl Notes {
     }
 }
 
-/// Interval with its time divided among limits.
+/// Interval whose time is divided among limits.
 struct Divided<'a> {
     span: &'a Span,
     times: [Duration; Limit::COUNT],
 }
 
-/// Divides the time of all intervals, now that the path is known.
+/// Divides the time of all intervals, after the path is known.
 pub(super) fn divide(
     epochs: &[Span],
     started: Instant,
@@ -400,7 +405,7 @@ pub(super) fn divide(
     }
 }
 
-/// Membership of an interval in a run of rounds with the same flight.
+/// State of an interval: `Flat` if it belongs to a run of rounds with the same flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     Flat,
@@ -451,9 +456,9 @@ fn flat_stretches(epochs: &[Span], mss: u64) -> Vec<Shape> {
     shapes
 }
 
-/// Returns the intervals, before the first loss, from the first one whose flight is close to the greatest, if they
-/// contain [`GREATEST_ROUNDS`] rounds. Smaller flights in between do not matter: a congestion window that is in use
-/// only grows before a loss.
+/// Returns the range of intervals before the first loss that starts at the first interval whose flight is close to the
+/// maximum. The range is empty if it has fewer than [`GREATEST_ROUNDS`] rounds. Smaller flights in the range do not
+/// matter, because a congestion window that is in use only grows before a loss.
 fn at_its_greatest(epochs: &[Span], mss: u64) -> (usize, usize) {
     let lossless = epochs.iter().take_while(|span| span.losses == 0);
     let to = lossless.count();
@@ -478,7 +483,7 @@ fn at_its_greatest(epochs: &[Span], mss: u64) -> (usize, usize) {
     }
 }
 
-/// Limits of an interval by the bottleneck, for each queue level recorded at the time.
+/// Limits of an interval if the bottleneck is the limit, for each queue level recorded at the time.
 struct BottleneckLimits {
     clear: Option<Limit>,
     standing: Limit,
@@ -531,8 +536,8 @@ fn moved_at_its_rate(span: &Span, path: &PathFacts) -> bool {
     moving > 0.0 && span.delivered as f64 / moving >= BUSY_SHARE * rate
 }
 
-/// Returns the part of an interval's quiet periods in which the bottleneck was busy with data that the application had
-/// sent before: the bytes delivered in them, at the bottleneck's rate.
+/// Returns the part of an interval's times without packets during which the bottleneck was busy with data that the
+/// application had sent before. It is the number of bytes delivered in them, divided by the bottleneck's rate.
 fn time_to_drain(span: &Span, path: &PathFacts) -> Duration {
     let Some(rate) = path.bytes_per_second.filter(|rate| *rate > 0.0) else {
         return Duration::ZERO;
@@ -546,7 +551,7 @@ fn time_to_drain(span: &Span, path: &PathFacts) -> Duration {
     }
 }
 
-/// Returns the limit while the bottleneck drained: data sent at once forms a queue, unless the round-trip times show
+/// Returns the limit while the bottleneck drained. Data sent at once forms a queue, unless the round-trip times show
 /// none.
 fn queue_of_drain(span: &Span, path: &PathFacts) -> Limit {
     let none = path
@@ -614,7 +619,8 @@ const fn limit_of(kind: Kind, shape: Shape) -> Limit {
     }
 }
 
-/// Converts intervals to bands: each has the limit of most of its time, and neighbours with the same limit are joined.
+/// Converts intervals to bands. Each band has the limit of most of its time, and neighbours with the same limit are
+/// merged.
 fn bands(divided: &[Divided<'_>]) -> Vec<Band> {
     let mut bands: Vec<Band> = Vec::new();
     for stretch in divided {
@@ -652,7 +658,7 @@ fn mean_flight(divided: &[Divided<'_>]) -> Option<f64> {
     (weight > 0.0).then(|| sum / weight)
 }
 
-/// Bytes, time and queue of the bottleneck while it was busy.
+/// Number of bytes, time, and queueing delay of the bottleneck while it was busy.
 #[derive(Default)]
 struct BusyPath {
     bytes: f64,

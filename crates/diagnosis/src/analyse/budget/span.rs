@@ -1,9 +1,10 @@
-//! Interval of time with its facts: time by kind, delivered bytes, round-trip times. Two neighbours merge into one.
+//! Interval of time with facts about it: the time of each kind, delivered bytes, and round-trip times. Two neighbouring
+//! intervals can be merged.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Limit of the sender, as far as it is known while packets still come. Time of the last four may turn out to be the
-/// bottleneck's.
+/// Limit of the sender, as far as it is known while packets are still arriving. Time of the last four kinds may turn
+/// out to be limited by the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Handshake,
@@ -23,7 +24,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const COUNT: usize = 12;
 
-    /// First of the kinds that yield to the path, and their number.
+    /// First of the kinds whose time may be assigned to the path, and the number of these kinds.
     const FIRST_YIELDING: usize = Self::SenderBuffer as usize;
     const YIELDING: usize = Self::COUNT - Self::FIRST_YIELDING;
 
@@ -42,7 +43,7 @@ impl Kind {
         Self::Recovery,
     ];
 
-    /// `true` if the time belongs to the bottleneck whenever that was busy.
+    /// `true` if the time is assigned to the bottleneck when the bottleneck was busy.
     pub(super) const fn yields_to_path(self) -> bool {
         matches!(
             self,
@@ -50,12 +51,12 @@ impl Kind {
         )
     }
 
-    /// `true` if the sender waits for its application; the bottleneck may be busy in the meantime.
+    /// `true` if the sender waits for its application. The bottleneck may be busy in the meantime.
     pub(super) const fn is_silence(self) -> bool {
         matches!(self, Self::Idle | Self::Pause)
     }
 
-    /// `true` if data moves during time of this kind.
+    /// `true` if data is delivered during time of this kind.
     pub(super) const fn moves_data(self) -> bool {
         !matches!(
             self,
@@ -71,7 +72,7 @@ impl Kind {
 /// Queue at the bottleneck.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// No queue, judged by the round-trip times.
+    /// There is no queue according to the round-trip times.
     #[default]
     Clear,
     Standing,
@@ -83,7 +84,7 @@ impl Level {
     pub(super) const ALL: [Self; Self::COUNT] = [Self::Clear, Self::Standing, Self::Overflowing];
 }
 
-/// Time by kind.
+/// Time of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Times([Duration; Kind::COUNT]);
 
@@ -112,14 +113,14 @@ impl Times {
         }
     }
 
-    /// Returns the total time of the kinds for which `choose` is true.
+    /// Returns the total time of the kinds for which `choose` returns `true`.
     pub(super) fn sum(&self, choose: impl Fn(Kind) -> bool) -> Duration {
         let chosen = Kind::ALL.into_iter().filter(|kind| choose(*kind));
         chosen.fold(Duration::ZERO, |sum, kind| sum + self.of(kind))
     }
 }
 
-/// Time by kind, for the kinds that yield to the path, at one level with a queue.
+/// Time of each kind that may be assigned to the path, at one level with a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Queued([Duration; Kind::YIELDING]);
 
@@ -141,7 +142,7 @@ impl Queued {
     }
 }
 
-/// Round-trip samples of an interval. The least and the maximum are zero if there are none.
+/// Round-trip samples of an interval. The minimum and the maximum are zero if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Samples {
     min: Duration,
@@ -192,7 +193,8 @@ impl Samples {
     }
 }
 
-/// Maximum flights of the rounds of an interval, of rounds in which a window limited the sender.
+/// Maximum flights, in bytes, of the rounds of an interval in which a window limited the sender: the lowest and the
+/// highest of them, and the number of rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flights {
     pub(super) low: u64,
@@ -228,16 +230,16 @@ impl Flights {
 pub(super) struct Span {
     pub(super) from: Instant,
     pub(super) to: Instant,
-    /// Time without a queue, and all time of kinds that do not yield to the path.
+    /// Time without a queue, and all time of kinds that cannot be assigned to the path.
     clear: Times,
     standing: Queued,
     overflowing: Queued,
     pub(super) delivered: u64,
-    /// Bytes delivered while the application provided no data: data sent before passed the bottleneck then.
+    /// Number of bytes delivered while the application provided no data: this data was sent before.
     pub(super) drained: u64,
     pub(super) rtt: Samples,
     pub(super) flights: Flights,
-    /// Losses detected in it that began a repair.
+    /// Number of losses detected in the interval that began a repair.
     pub(super) losses: u32,
 }
 
@@ -265,7 +267,7 @@ impl Span {
         self.drained = self.drained.saturating_add(bytes);
     }
 
-    /// Sets the queue at the bottleneck for the whole interval.
+    /// Sets the level of the bottleneck's queue for the whole interval.
     pub(super) fn set_level(&mut self, level: Level) {
         self.clear = self.times();
         (self.standing, self.overflowing) = (Queued::default(), Queued::default());
@@ -295,7 +297,7 @@ impl Span {
         self.clear.of(kind) + self.standing.of(kind) + self.overflowing.of(kind)
     }
 
-    /// Returns the time by kind, at all queue levels.
+    /// Returns the time of each kind, at all queue levels.
     pub(super) fn times(&self) -> Times {
         let mut all = self.clear;
         all.queue(&self.standing);
@@ -303,7 +305,7 @@ impl Span {
         all
     }
 
-    /// Returns the kind of all its time if there is only one.
+    /// Returns the kind of the interval's time if there is only one; `None` otherwise.
     pub(super) fn alone(&self) -> Option<Kind> {
         let mut some = Kind::ALL
             .into_iter()
@@ -316,7 +318,7 @@ impl Span {
         !self.standing.is_none()
     }
 
-    /// Merges the interval that follows.
+    /// Merges the next interval into this one.
     pub(super) fn merge(&mut self, next: &Self) {
         self.clear.merge(&next.clear);
         self.standing.merge(&next.standing);

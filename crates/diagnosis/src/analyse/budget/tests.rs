@@ -1,4 +1,4 @@
-//! One handmade timeline per limit, and the property that no time is lost or counted twice for any input.
+//! Tests with one event sequence per limit, and of the property that no time is lost or counted twice for any input.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -24,8 +24,8 @@ fn finish_with(film: Film<Budget>, end: u64, path: &PathFacts) -> Shares {
     shares
 }
 
-/// Plays rounds of 100 ms from `start` milliseconds on: each sends `flight` segments at once, which are acknowledged
-/// one by one. Returns the time of the last ACK.
+/// Simulates rounds of 100 ms that start at `start` milliseconds. Each round sends `flight` segments at once, which are
+/// acknowledged one by one. Returns the time of the last ACK.
 fn rounds(film: &mut Film<Budget>, start: u64, flights: &[u64]) -> u64 {
     let mut now = start;
     for flight in flights {
@@ -46,7 +46,7 @@ fn a_doubling_window_is_slow_start() {
     let end = rounds(&mut film, 100, &[10, 20, 40, 80]);
     let shares = finish(film, end);
     assert_eq!(shares.of(Limit::Handshake), ms(100));
-    // After the last segment, there was no more to send.
+    // After the last segment, there was no more data to send.
     assert_eq!(shares.of(Limit::SlowStart), ms(300));
     assert_eq!(shares.of(Limit::Pause), ms(100));
     assert_eq!(shares.delivered, 150 * MSS);
@@ -61,7 +61,7 @@ fn a_doubling_window_is_slow_start() {
 fn a_window_that_grows_by_one_after_a_loss_is_the_congestion_window() {
     let mut film = film(1_000_000);
     let now = rounds(&mut film, 0, &[10]);
-    // The first of ten segments is lost; the repair takes one round trip.
+    // The first of ten segments is lost, and the repair takes one round trip.
     film.send(at(now), 10);
     let lost = film.next() - 10 * MSS;
     film.ack_with(
@@ -98,7 +98,7 @@ fn a_shut_window_belongs_to_the_receiver_even_with_nothing_outstanding() {
     let mut film = film(4 * MSS);
     film.send(at(0), 4);
     film.ack_with(at(100), 4 * MSS, 0, None);
-    // The sender probes twice; then the window opens and data follows at once.
+    // The sender probes twice. Then the window opens, and data follows at once.
     for now in [400, 1000] {
         film.repeat(at(now), 4 * MSS - 1, Cause::WindowProbe, Stage::Open);
         film.ack_with(at(now + 100), 4 * MSS, 0, None);
@@ -143,7 +143,7 @@ fn a_keep_alive_does_not_end_idleness() {
 #[test]
 fn a_pause_lasts_from_the_end_of_a_message_to_the_next_one() {
     let mut film = film(100_000);
-    // One message of 2.5 segments every 30 ms, with a round trip of 100 ms: data is always outstanding.
+    // A message of 2.5 segments is sent every 30 ms, with a round trip of 100 ms, so data is always outstanding.
     let mut sent = Vec::new();
     for n in 0..20 {
         let now = n * 30;
@@ -160,11 +160,12 @@ fn a_pause_lasts_from_the_end_of_a_message_to_the_next_one() {
     assert_eq!(shares.of(Limit::Idle), ms(0));
 }
 
-/// Returns the shares of a sender that has space for 50 ms. Before that, it pushed `pushed` of its segments.
+/// Returns the shares of a sender that has space in its window for 50 ms. Before that, it set PSH on `pushed` of its
+/// segments.
 fn with_room(pushed: u64) -> Shares {
     let mut film = film(1_000_000);
     let now = rounds(&mut film, 0, &[10, 20, 40]);
-    // The first ACK makes space, which the sender does not use.
+    // The first ACK makes space that the sender does not use.
     film.send(at(now), 20 - pushed);
     for _ in 0..pushed {
         film.send_last(at(now), MSS);
@@ -214,8 +215,8 @@ fn a_sender_paced_more_slowly_than_its_round_trips_is_busy() {
     assert!(silent <= ms(100) && busy >= ms(1870), "{silent:?} {busy:?}");
 }
 
-/// Returns the shares of three segments and, after a quiet period, one more. The third is pushed or not, and everything
-/// is acknowledged.
+/// Returns the shares of three segments and one more after `silence` milliseconds. The third segment has PSH if
+/// `pushed`, and all segments are acknowledged.
 fn silent_after(place: Place, pushed: bool, silence: u64) -> Shares {
     let mut terms = Terms::new(at(0));
     terms.place = place;
@@ -241,9 +242,9 @@ fn a_long_silence_in_a_message_may_hide_a_loss_away_from_the_sender() {
     assert!(told >= ms(1490) && told <= ms(1530), "{told:?}");
     assert_eq!(cut_short(Place::Receiver, true, 1500), ms(0));
     assert_eq!(cut_short(Place::Sender, false, 1500), ms(0));
-    // The quiet period is shorter than a timeout.
+    // The time without packets is shorter than a timeout.
     assert_eq!(cut_short(Place::Receiver, false, 150), ms(0));
-    // No window made the sender wait.
+    // The wait is not attributed to a window.
     let shares = silent_after(Place::Receiver, false, 1500);
     let windows = shares.of(Limit::SlowStart) + shares.of(Limit::CongestionWindow);
     assert!(windows <= ms(100), "{windows:?}");
@@ -254,7 +255,7 @@ fn waiting_for_the_timer_is_known_when_it_expires() {
     let mut film = film(100_000);
     film.send(at(0), 3);
     film.ack(at(100), 2 * MSS);
-    // The third segment was lost; the timer expires twice.
+    // The third segment was lost, and the timer expires twice.
     film.repeat(at(400), 2 * MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
     film.repeat_as(
         at(1000),
@@ -288,7 +289,7 @@ fn round_trip_times_show_a_standing_queue() {
     let mut film = film(1_000_000);
     let mut now = rounds(&mut film, 0, &[10, 20]);
     let before = now;
-    // 50 segments every 200 ms: a queue of 100 ms.
+    // With 50 segments every 200 ms, there is a queue of 100 ms.
     for _ in 0..10 {
         let first = film.next();
         film.send(at(now), 50);
@@ -301,7 +302,7 @@ fn round_trip_times_show_a_standing_queue() {
     assert_eq!(shares.of(Limit::StandingQueue), ms(now - before - 200));
     assert_eq!(shares.of(Limit::Pause), ms(200));
     assert_eq!(shares.queue_mean, Some(ms(100)));
-    // 50 segments of 1000 bytes in 200 ms.
+    // The bottleneck delivers 50 segments of 1000 bytes in 200 ms.
     let rate = shares.busy_bytes_per_second.expect("it was busy");
     assert!((rate - 250_000.0).abs() < 1e-6, "{rate}");
 }
@@ -341,7 +342,7 @@ fn moving_data_at_the_bottlenecks_rate_is_limited_by_it_even_without_a_queue() {
         bytes_per_second: Some(200_000.0),
         ..PathFacts::default()
     };
-    // 20 segments every 100 ms are the bottleneck's full rate; 10 are half of it.
+    // A flight of 20 segments every 100 ms is the full rate of the bottleneck, and 10 segments are half of it.
     for (flight, limit) in [(20, Limit::EmptyQueue), (10, Limit::SenderBuffer)] {
         let mut film = film(1_000_000);
         let end = rounds(&mut film, 0, &[flight; 20]);
@@ -384,7 +385,7 @@ fn silence_with_data_outstanding_is_a_wait_for_a_timer() {
     assert_eq!(shares.of(Limit::RetransmissionTimer), ms(59_900));
 }
 
-/// Small random generator, so that the property below needs only a seed.
+/// Small random number generator, so that the test below needs only a seed.
 fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;

@@ -1,6 +1,6 @@
-//! Toy sender with known limits over a bottleneck with a queue. Its own account of its time is compared with the
-//! budget's result for its packets. It has Reno's window, SACK and a timer. It does not simulate a real sender: it
-//! exists because it knows why it does not send.
+//! Toy sender with known limits over a bottleneck with a queue. Its own account of its time is compared with the result
+//! of the budget for its packets. It has Reno's window, SACK and a timer. It does not simulate a real sender: its
+//! purpose is to know the reason whenever it does not send.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -15,13 +15,13 @@ use crate::read::moment::Stage;
 /// Writing pattern of the application.
 #[derive(Clone, Copy, Debug)]
 enum Writes {
-    /// All at once.
+    /// All data at once.
     Everything,
-    /// This number of bytes, repeated at an interval in milliseconds.
+    /// Chunks of this number of bytes, at an interval in milliseconds.
     Chunks(u64, u64),
 }
 
-/// Transfer.
+/// Parameters of a transfer.
 #[derive(Clone, Copy, Debug)]
 struct Setup {
     /// Duration in milliseconds.
@@ -34,9 +34,9 @@ struct Setup {
     buffer: u64,
     /// Receive window in bytes.
     window: u64,
-    /// Send buffer in bytes: a bound on outstanding data.
+    /// Send buffer in bytes, which limits the outstanding data.
     send_buffer: u64,
-    /// One segment in this many is lost; 0 for none.
+    /// Inverse of the fraction of lost segments; 0 for no losses.
     loss: u64,
     writes: Writes,
     seed: u64,
@@ -54,7 +54,7 @@ const PLAIN: Setup = Setup {
     seed: 1,
 };
 
-/// Reason why nothing is sent.
+/// Reason for sending nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
     Idle,
@@ -62,9 +62,9 @@ enum Why {
     Receiver,
     Buffer,
     Window,
-    /// Both the receive window and the congestion window: packets do not tell which.
+    /// Both the receive window and the congestion window. Packets do not show which one is the limit.
     Either,
-    /// Everything is sent, and a loss is being repaired.
+    /// All data is sent, and a loss is being repaired.
     Repair,
     Timer,
 }
@@ -97,7 +97,7 @@ struct Toy {
     count: u64,
     random: u64,
     link_free: Instant,
-    /// Time in which the bottleneck was busy.
+    /// Time during which the bottleneck was busy.
     served: Duration,
     written: u64,
     nxt: u64,
@@ -107,17 +107,17 @@ struct Toy {
     stage: Stage,
     recovery_point: u64,
     outstanding: VecDeque<Segment>,
-    /// Bytes in the network, as counted by the sender.
+    /// Number of bytes in the network, as counted by the sender.
     pipe: u64,
-    /// Segments waiting for retransmission, and sacked segments.
+    /// Number of segments waiting for retransmission, and of sacked segments.
     lost: u64,
     sacked: u64,
     arrived: BTreeSet<u64>,
     timer_from: Instant,
     backoff: u32,
     truth: [Duration; Why::COUNT],
-    /// Start and reason of each piece of the present quiet period. If the timer expires, the pieces since its start
-    /// count as its time.
+    /// Start and reason of each piece since the last departure. If the timer expires, the time since its start counts
+    /// as time of the timer.
     quiet: Vec<(Instant, Why)>,
 }
 
@@ -203,7 +203,7 @@ impl Toy {
         match self.setup.writes {
             Writes::Everything => self.written = u64::MAX / 2,
             Writes::Chunks(bytes, pause) => {
-                // The backlog is bounded.
+                // The backlog of written data is limited.
                 if self.written - self.nxt < 4 * bytes {
                     self.written += bytes;
                 }
@@ -212,7 +212,7 @@ impl Toy {
         }
     }
 
-    /// Handles the ACK of a segment that arrived.
+    /// Processes the ACK of a segment that arrived.
     fn acknowledged(&mut self, start: u64, len: u64) {
         self.arrived.insert(start);
         let before = self.una;
@@ -268,7 +268,7 @@ impl Toy {
         };
     }
 
-    /// Marks segments as lost that were sent well before three that arrived.
+    /// Marks segments as lost that were sent before at least three segments that arrived.
     fn find_losses(&mut self) {
         if self.sacked < 3 {
             return;
@@ -438,7 +438,7 @@ impl Toy {
         self.at(there, Event::Acknowledges { start, len });
     }
 
-    /// Assigns the quiet period to its reasons, now that it is over.
+    /// Assigns the time since the last departure to its reasons when it ends.
     fn account(&mut self, timer_since: Option<Instant>) {
         let quiet = std::mem::take(&mut self.quiet);
         for (index, (from, why)) in quiet.iter().enumerate() {
@@ -454,7 +454,7 @@ impl Toy {
     }
 }
 
-/// Runs a transfer and asserts that the budget agrees with the known limits.
+/// Runs a transfer, and asserts that the budget agrees with the known limits.
 fn check(setup: Setup) -> Shares {
     let (shares, wrong) = compare(setup);
     assert!(wrong.is_empty(), "{wrong:#?}\n{shares:#?}");
@@ -467,7 +467,7 @@ fn compare(setup: Setup) -> (Shares, Vec<String>) {
     let said = |limit: Limit| shares.share(shares.of(limit));
     let timers = shares.share(shares.of_group(Group::Timers));
     let either = toy.share(Why::Either);
-    // During a pause, the link is busy with data sent before, for no longer than all sent data takes.
+    // During a pause, the link is busy with data sent before, but not for longer than all sent data takes.
     let served = toy.served.as_secs_f64() / (toy.setup.millis as f64 / 1e3);
     let paused = toy.share(Why::Pause);
     let drained = served.min(paused);
@@ -574,8 +574,8 @@ fn application_receiver_and_timers_are_recognised_in_random_transfers() {
         });
         wrong.extend(more);
     }
-    // The remaining errors are bad luck of the draw: losses of 5 % with a window of eight segments, and an application
-    // that writes as fast as ACKs come.
+    // The remaining errors are due to chance: losses of 5 % with a window of eight segments, and an application that
+    // writes as fast as ACKs arrive.
     assert!(
         wrong.len() as u64 * 30 <= cases,
         "{} of {cases}: {wrong:#?}",

@@ -1,23 +1,23 @@
-//! Properties of the sender's windows, inferred from its flights. A capture does not contain the congestion window: it
-//! is at least the maximum flight since the last loss.
+//! Properties of the sender's windows, inferred from its flights. A capture does not contain the congestion window,
+//! which is at least the maximum flight since the last loss.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::span::{Flights, Kind};
 
-/// Growth from round to round below which a window no longer doubles. Our choice: slow start grows by a factor of 2,
-/// and by 1.5 if the receiver acknowledges two segments at once and the sender counts ACKs (RFC 5681 §3.1); congestion
-/// avoidance grows by less than 1.25 from four segments on.
+/// Growth factor from round to round below which a window no longer doubles. Our choice: slow start grows by a factor
+/// of 2, or of 1.5 if the receiver acknowledges two segments at once and the sender counts ACKs (RFC 5681 §3.1);
+/// congestion avoidance grows by a factor of less than 1.25 from four segments on.
 const SLOW_START_GROWTH: (u64, u64) = (5, 4);
 
-/// Number of consecutive rounds below that growth that end slow start. Our choice: one round may have been disturbed.
+/// Number of consecutive rounds below this growth that end slow start. Our choice: one round may have been disturbed.
 const SLOW_ROUNDS: u8 = 2;
 
-/// Part of the window that a sender may leave unused for a moment, in order to send larger pieces at once (Linux:
-/// `tcp_tso_win_divisor`).
+/// Inverse of the fraction of the window that a sender may leave unused for a moment, in order to send larger pieces at
+/// once (Linux: `tcp_tso_win_divisor`).
 const DEFERRED_PART: u64 = 3;
 
-/// If less than this fraction of the window is used, the reason is neither pacing, nor offload, nor a send buffer that
+/// Inverse of the fraction of the window below which its use is not explained by pacing, offload, or a send buffer that
 /// is refilled late (Linux wakes a writer when a third is free). Our choice.
 const AMPLE_PART: u64 = 2;
 
@@ -26,31 +26,32 @@ const AMPLE_PART: u64 = 2;
 enum Phase {
     /// The window has doubled since the beginning.
     Start,
-    /// The window has had no loss and no longer doubles.
+    /// There has been no loss, and the window no longer doubles.
     Steady,
     AfterLoss,
 }
 
-/// Limit of the flights of a round: a window, or the application or the receiver.
+/// Limit of the flights of a round: a window, or another limit such as the application or the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fill {
     ByWindow,
     ByOthers,
 }
 
-/// Flights by round.
+/// Maximum flights of rounds, and the state of the windows.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     phase: Phase,
-    /// Offset whose arrival ends the round; if nothing is outstanding, the round begins with the next ACK.
+    /// Offset whose arrival ends the round; `None` if no data is outstanding, so that the round begins with the next
+    /// ACK.
     round_ends: Option<u64>,
     flight_max: u64,
     flight_before: Option<u64>,
     slow_rounds: u8,
     fill: Fill,
-    /// Maximum flight that the window is known to have allowed since the last loss.
+    /// Maximum flight in bytes that the window is known to have allowed since the last loss.
     proven: u64,
-    /// Largest segment, and largest packet.
+    /// Maximum size of a segment, and of a packet, in bytes.
     mss: u64,
     packet_max: u64,
     emptied_at: Option<Instant>,
@@ -76,7 +77,7 @@ impl Windows {
         self.mss
     }
 
-    /// Returns the kind of time that passes while the window is full.
+    /// Returns the kind of time while the window is full.
     pub(super) const fn kind(&self) -> Kind {
         match self.phase {
             Phase::Start => Kind::SlowStart,
@@ -84,12 +85,12 @@ impl Windows {
         }
     }
 
-    /// `true` if far less is in flight than the window is known to allow.
+    /// `true` if far less data is in flight than the window is known to allow.
     pub(super) fn has_ample_room(&self, flight: u64) -> bool {
         self.has_room(flight) && flight < self.proven / AMPLE_PART
     }
 
-    /// `true` if less is in flight than the window is known to allow.
+    /// `true` if less data is in flight than the window is known to allow.
     pub(super) fn has_room(&self, flight: u64) -> bool {
         let deferred = (self.proven / DEFERRED_PART).max(self.packet_max);
         let slack = deferred.max(self.mss.saturating_mul(2));
@@ -116,7 +117,8 @@ impl Windows {
         self.proven = self.proven.max(flight);
     }
 
-    /// Forgets the window after an idle time of one timeout: the sender may have restarted it (RFC 5681 §4.1).
+    /// Discards the known window after an idle time of one timeout, because the sender may have restarted its window
+    /// (RFC 5681 §4.1).
     fn restart(&mut self) {
         self.proven = 0;
         self.flight_before = None;
@@ -126,12 +128,12 @@ impl Windows {
         self.slow_rounds = 0;
     }
 
-    /// Records that everything is acknowledged.
+    /// Records that all data is acknowledged.
     pub(super) fn emptied(&mut self, now: Instant) {
         self.emptied_at.get_or_insert(now);
     }
 
-    /// Records a reduction of the window, after a loss or a mark.
+    /// Records a reduction of the window after a loss or a congestion mark.
     pub(super) const fn reduced(&mut self) {
         self.phase = Phase::AfterLoss;
         self.proven = 0;
@@ -139,13 +141,14 @@ impl Windows {
         self.flight_before = None;
     }
 
-    /// Records that something other than a window limited the sender for a while.
+    /// Records that another limit than a window limited the sender for a while.
     pub(super) const fn held_by_others(&mut self) {
         self.fill = Fill::ByOthers;
     }
 
-    /// Records that everything before `arrived` has arrived, and that `sent` is the end of the sent data. At the end of
-    /// a round, returns its maximum flight, or no flight if something other than a window limited the sender.
+    /// Records that all data before `arrived` has arrived, and that `sent` is the end of the sent data. Returns the
+    /// maximum flight of the round at its end, or no flight if another limit than a window limited the sender. Returns
+    /// `None` before the end.
     pub(super) fn arrived(&mut self, arrived: u64, sent: u64, flight: u64) -> Option<Flights> {
         if arrived < *self.round_ends.get_or_insert(sent) {
             return None;
@@ -182,7 +185,7 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    /// Plays a round in which this number of segments was in flight and arrived.
+    /// Simulates a round in which `segments` segments were in flight and arrived.
     fn round(windows: &mut Windows, segments: u64) {
         windows.left(at(0), MSS, MSS, segments * MSS, ms(1000));
         windows.arrived(1, 1, 0);
@@ -203,10 +206,10 @@ mod tests {
         windows.left(at(0), MSS, MSS, 30 * MSS, ms(1000));
         assert!(windows.has_room(19_999) && !windows.has_room(20_000));
         assert!(windows.has_ample_room(14_999) && !windows.has_ample_room(15_000));
-        // A large packet of offload waits until all of it fits.
+        // A large packet of offload is not sent until the window has space for all of it.
         windows.left(at(0), 16 * MSS, MSS, 30 * MSS, ms(1000));
         assert!(windows.has_room(13_999) && !windows.has_room(14_000));
-        // Two of a few segments count as no space.
+        // With a window of a few segments, space for two segments does not count as unused.
         let mut small = Windows::new(MSS);
         small.left(at(0), MSS, MSS, 4 * MSS, ms(1000));
         assert!(small.has_room(1999) && !small.has_room(2000));
@@ -243,7 +246,7 @@ mod tests {
         };
         assert_eq!(idle_for(300, &[10, 20]), (true, Kind::SlowStart));
         assert_eq!(idle_for(301, &[10, 20]), (false, Kind::SlowStart));
-        // The window may restart with slow start.
+        // The sender may restart its window with slow start.
         let steady = [10, 20, 20, 20];
         assert_eq!(idle_for(300, &steady), (true, Kind::Congestion));
         assert_eq!(idle_for(301, &steady), (false, Kind::SlowStart));

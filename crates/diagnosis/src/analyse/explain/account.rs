@@ -6,34 +6,35 @@ use crate::analyse::cause::{Class, Need, Retransmission};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
-    /// Packets with data that had been sent before; probes do not count.
+    /// Number of packets with data that had been sent before. Probes do not count.
     pub retransmissions: u64,
-    /// Bytes of these packets.
+    /// Number of bytes in these packets.
     pub retransmitted_bytes: u64,
-    /// Retransmissions by class, in the order of [`Class::ALL`].
+    /// Number of retransmissions of each class, in the order of [`Class::ALL`].
     pub by_class: [u64; Class::ALL.len()],
-    /// Spurious retransmissions according to a DSACK.
+    /// Number of spurious retransmissions according to a DSACK.
     pub needless_by_dsack: u64,
-    /// Spurious retransmissions according to the timestamp that the ACK echoes.
+    /// Number of spurious retransmissions according to the timestamp that the ACK echoes.
     pub needless_by_timestamp: u64,
-    /// Spurious retransmissions according to the time of the ACK.
+    /// Number of spurious retransmissions according to the time of the ACK.
     pub needless_by_time: u64,
-    /// Spurious retransmissions according to the capture: the original had arrived before.
+    /// Number of spurious retransmissions according to the capture, which shows that the original had arrived before.
     pub needless_by_arrival: u64,
-    /// Spurious retransmissions triggered by ACKs of later data: later segments had overtaken the original.
+    /// Number of spurious retransmissions triggered by ACKs of later data, because later segments had overtaken the
+    /// original.
     pub needless_overtaken: u64,
-    /// Spurious retransmissions triggered by a timer that expired before the ACK came.
+    /// Number of spurious retransmissions triggered by a timer that expired before the ACK arrived.
     pub needless_by_timer: u64,
-    /// Retransmissions of unknown necessity.
+    /// Number of retransmissions of unknown necessity.
     pub of_unknown_need: u64,
-    /// Lost first transmissions: those whose retransmission was needed.
+    /// Number of lost first transmissions: those whose retransmission was needed.
     pub lost_first: u64,
-    /// Lost retransmissions.
+    /// Number of lost retransmissions.
     pub lost_again: u64,
 }
 
 impl Account {
-    /// Counts one retransmission.
+    /// Counts a retransmission.
     pub(super) fn count(&mut self, record: &Retransmission) {
         let class = record.cause.class();
         if let Some(count) = self.by_class.get_mut(class as usize) {
@@ -85,7 +86,7 @@ impl Account {
         self.by_class.get(class as usize).copied().unwrap_or(0)
     }
 
-    /// Returns the number of spurious retransmissions, by any evidence.
+    /// Returns the number of spurious retransmissions, by all kinds of evidence.
     #[must_use]
     pub const fn needless(&self) -> u64 {
         self.needless_by_dsack

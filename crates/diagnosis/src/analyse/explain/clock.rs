@@ -6,33 +6,33 @@ use dupack_tcp::time::{Duration, Instant};
 use super::lateness::Lateness;
 
 /// Minimum timeout of common senders: Linux's `TCP_RTO_MIN` and ns-2's `minrto_` (RFC 6298 §2.4 requires one second).
-/// Reduced by a twentieth, because the sender's clock may differ from the capture's.
+/// It is reduced by a twentieth, because the sender's clock may differ from the clock of the capture.
 pub(super) const RTO_MIN: Duration = Duration::from_millis(190);
 
-/// Assumed time of a prompt answer to an ACK before any measurement (our choice: interrupt, stack and capture take tens
-/// of microseconds).
+/// Assumed time of a prompt response to an ACK before any measurement (our choice: interrupt, stack and capture take
+/// tens of microseconds).
 const PROMPT: Duration = Duration::from_micros(200);
 
-/// An answer is prompt if it takes at most this many times the usual time, beyond [`PROMPT`].
+/// Maximum multiple of the usual time for a response to be prompt, in addition to [`PROMPT`].
 const PROMPT_FACTOR: u64 = 3;
 
-/// Inverse weight of an answer that took longer than usual; a sooner answer has weight one half. Late answers are late
-/// for other reasons (our choice).
+/// Inverse of the weight of a response that took longer than usual; a faster response has the weight 1/2. Late
+/// responses are late for other reasons (our choice).
 const LATER_WEIGHT: u64 = 32;
 
 /// Assumed round-trip time before the first sample. The initial timeout of one second (RFC 6298 §2.1) is at least three
 /// times as long.
 const RTT_UNKNOWN: Duration = Duration::from_millis(300);
 
-/// Times of the latest events.
+/// Times of the last events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     departed: Option<Instant>,
     arrived: Option<Arrived>,
     /// Last time at which the retransmission timer certainly restarted: the cumulative ACK advanced, data was sent
-    /// while nothing was outstanding, or a timer expired.
+    /// while no data was outstanding, or a timer expired.
     base: Option<Instant>,
-    /// Usual time of an answer to an ACK.
+    /// Usual time from an ACK to the response.
     answer: Duration,
     distance: Distance,
     lateness: Lateness,
@@ -44,19 +44,19 @@ pub(super) enum Distance {
     /// An ACK is at the sender when it is captured.
     #[default]
     Here,
-    /// A captured ACK is still in transit to the sender, and a segment is captured after it left. Queues between the
-    /// two make this delay vary.
+    /// A captured ACK is still in transit to the sender, and a segment is captured after it was sent. This delay varies
+    /// because of queues on the path.
     Away,
 }
 
-/// An ACK that reaches the sender later than this after its capture was captured away from the sender (our choice: more
-/// than any host takes, less than any path with queues).
+/// Time from the capture of an ACK to its arrival at the sender above which the ACK was captured away from the sender
+/// (our choice: longer than any host takes, and shorter than on any path with queues).
 const AWAY: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug)]
 struct Arrived {
     at: Instant,
-    /// Time since the ACK before.
+    /// Time since the previous ACK.
     after: Duration,
     packet: u64,
     answered: bool,
@@ -65,17 +65,17 @@ struct Arrived {
 /// Times that relate a departure to earlier events.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
-    /// Time at which the segment left, as far as known.
+    /// Time at which the segment was sent, as far as it is known.
     pub at: Instant,
-    /// Accuracy of that time if the capture was not taken at the sender.
+    /// Accuracy of this time if the capture was not taken at the sender.
     pub departure: Known,
     /// Time since the last ACK or segment.
     pub silence: Duration,
     /// Time since the last restart of the timer.
     pub since_base: Duration,
-    /// Packet number of the ACK that it answers promptly, if any.
+    /// Packet number of the ACK to which the segment is a prompt response; `None` if there is none.
     pub answers: Option<u64>,
-    /// Time between the last ACK and the one before it.
+    /// Time between the last ACK and the previous one.
     pub between_acks: Duration,
     /// Packet number of the last ACK.
     pub last_ack: Option<u64>,
@@ -83,7 +83,7 @@ pub(super) struct Timing {
     pub distance: Distance,
 }
 
-/// Accuracy of a departure time away from the sender.
+/// Accuracy of a departure time in a capture away from the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     /// The time is known, or the segment was captured at the sender.
@@ -103,9 +103,10 @@ pub(super) struct Rtt {
 
 impl Rtt {
     fn of(estimator: &RttEstimator, late: Duration) -> Self {
-        // Away from the sender, the samples do not contain the segments' path to the capture point.
+        // Away from the sender, the samples do not include the time of segments from the sender to the capture point.
         let smoothed = estimator.srtt().unwrap_or(RTT_UNKNOWN) + late;
-        // Half the variance term: senders sample differently, and never know more than the capture does.
+        // Only half of the variance term is used, because senders take different samples, and never know more than the
+        // capture shows.
         let rto_least = (smoothed + estimator.rttvar() * 2).max(RTO_MIN);
         Self {
             smoothed,
@@ -116,7 +117,7 @@ impl Rtt {
 }
 
 impl Clock {
-    /// Returns the times of a departure at `at`, before it is recorded.
+    /// Returns the times of a departure at `at`. The departure must not have been recorded.
     pub fn timing(&mut self, at: Instant, stamp: Option<u32>, rtt: &RttEstimator) -> Timing {
         let late = self.lateness.of(at, stamp);
         let (late, departure) = match (self.distance, late) {
@@ -149,7 +150,7 @@ impl Clock {
         PROMPT + self.answer.saturating_mul(PROMPT_FACTOR)
     }
 
-    /// Records a departure at `at`; `srtt` bounds the time of an answer.
+    /// Records a departure at `at`. The time of a response is limited by `srtt`.
     pub fn departed(&mut self, at: Instant, srtt: Option<Duration>) {
         self.departed = Some(at);
         let Some(arrived) = self.arrived.as_mut().filter(|arrived| !arrived.answered) else {
@@ -163,7 +164,7 @@ impl Clock {
         }
     }
 
-    /// Records an ACK that reached the sender `under_way` after its capture.
+    /// Records an ACK that reached the sender `under_way` after it was captured.
     pub fn arrived(&mut self, at: Instant, packet: u64, under_way: Duration) {
         self.distance = if under_way > AWAY {
             Distance::Away

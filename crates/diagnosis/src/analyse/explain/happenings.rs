@@ -1,4 +1,4 @@
-//! Events other than losses: zero windows, probes, keep-alives, resets.
+//! Events other than losses: zero windows, probes, keep-alives and resets.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,8 @@ use dupack_tcp::time::Instant;
 
 use crate::read::moment::Stage;
 
-/// Maximum number of zero windows listed, the first ones; more are only counted (our choice: no page shows more).
+/// Maximum number of zero windows listed, the first ones. Further ones are only counted (our choice: no page shows
+/// more).
 const LISTED_MAX: usize = 64;
 
 /// Period in which the receive window was zero.
@@ -16,13 +17,13 @@ pub struct ZeroWindow {
     pub packet: u64,
     /// Time of that ACK.
     pub from: Instant,
-    /// Time at which the window opened again, if it did.
+    /// Time at which the window opened again; `None` if it has not.
     pub to: Option<Instant>,
     /// Number of window probes.
     pub probes: u32,
 }
 
-/// End of a connection.
+/// Endpoint of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The sender of the data.
@@ -36,13 +37,13 @@ pub enum End {
 pub struct Reset {
     /// Time of the reset.
     pub at: Instant,
-    /// Its packet number in the capture.
+    /// Packet number of the reset in the capture.
     pub packet: u64,
-    /// End that sent it.
+    /// Endpoint that sent the reset.
     pub by: End,
-    /// Stage of the sender.
+    /// Stage of the sender at that time.
     pub stage: Stage,
-    /// Bytes sent and not acknowledged.
+    /// Number of bytes that were sent and not acknowledged.
     pub outstanding: u64,
 }
 
@@ -58,7 +59,7 @@ pub struct Happenings {
 }
 
 impl Happenings {
-    /// Returns the first zero windows; the last may still be closed.
+    /// Returns the first zero windows. The window may still be closed in the last one.
     pub fn zero_windows(&self) -> impl Iterator<Item = &ZeroWindow> {
         self.zero_windows.iter().chain(self.now_closed.as_ref())
     }

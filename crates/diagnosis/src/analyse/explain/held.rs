@@ -1,33 +1,34 @@
-//! Data that the receiver holds beyond the first missing byte, where no SACK reports it.
+//! Data that the receiver holds after the first missing byte and that is not reported by SACK.
 //!
 //! A receiver with a hole acknowledges every segment at once (RFC 5681 §4.2). If an ACK answers the retransmission of
-//! the first missing segment and goes beyond it, the receiver therefore already held the data up to there. Without a
-//! hole, one ACK may cover two segments (RFC 1122 §4.2.3.2), or more if the host receives them together. Two kinds of
-//! evidence show a hole:
+//! the first missing segment and advances farther than this segment, the receiver therefore already held the data up to
+//! the ACK. Without a hole, one ACK may cover two segments (RFC 1122 §4.2.3.2), or more if the host receives them
+//! together. Two kinds of evidence show a hole:
 //!
-//! - **Duplicate ACKs**: for each, the receiver holds one more segment.
-//! - **The distance that the ACK advances**: farther than ACKs of segments in order.
+//! - **Duplicate ACKs**: for each of them, the receiver holds one more segment.
+//! - **The distance that the ACK advances**: it is greater than that of ACKs for segments in order.
 
 use dupack_tcp::facts::{AckFacts, AckKind};
 
-/// Number of segments that one ACK of segments in order may cover (RFC 1122 §4.2.3.2).
+/// Maximum number of segments that one ACK for segments in order may cover (RFC 1122 §4.2.3.2).
 const IN_ORDER: usize = 2;
 
-/// Numbers of segments that are counted separately, the last one for all greater numbers (our choice: Linux receives 64
-/// KiB at once, 45 full segments).
+/// Number of counters, one for each number of segments per ACK; the last one counts all greater numbers (our choice:
+/// Linux receives 64 KiB at once, which is 45 full segments).
 const COUNTED: usize = 64;
 
-/// One in this many ACKs of segments in order may cover more segments than usual: ACKs are lost, too (our choice).
+/// Inverse of the fraction of ACKs for segments in order that may cover more segments than usual, because ACKs may be
+/// lost (our choice).
 const RARE_ONE_OF: u32 = 20;
 
-/// Data that the receiver holds, and its way of acknowledging data in order.
+/// Data that the receiver holds, and the number of segments in order that its ACKs cover.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// Segments beyond the first missing one that duplicate ACKs reported.
+    /// Number of segments after the first missing one that duplicate ACKs reported.
     segments: u64,
-    /// Segments that were outstanding beyond the first missing one when the timer expired.
+    /// Number of segments that were outstanding after the first missing one when the timer expired.
     beyond: u64,
-    /// Number of ACKs in order by the number of segments that each covered.
+    /// Number of ACKs in order, for each number of segments that an ACK covered.
     in_order: [u32; COUNTED],
     /// Presence of SACK blocks.
     sacks: Sacks,
@@ -40,24 +41,24 @@ enum Sacks {
     Seen,
 }
 
-/// Cause of the transmissions that an ACK answers.
+/// Cause of the transmissions to which an ACK responds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
-    /// A timeout: duplicate ACKs may answer retransmissions.
+    /// A timeout. Duplicate ACKs may respond to retransmissions.
     Timeout,
-    /// Anything else.
+    /// Any other cause.
     Other,
 }
 
-/// Part of the data outstanding beyond the first missing segment at a timeout that duplicate ACKs had reported as
-/// arrived.
+/// Amount of data that had arrived according to duplicate ACKs, among the data outstanding after the first missing
+/// segment at a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
-    /// All of it.
+    /// All of this data had arrived.
     All,
-    /// An unknown part of it.
+    /// An unknown part of this data had arrived.
     Some,
-    /// None of it.
+    /// None of this data had arrived.
     None,
 }
 
@@ -90,12 +91,13 @@ impl Held {
         self.beyond = (outstanding as u64).saturating_sub(1);
     }
 
-    /// Returns the part of the data outstanding at the timeout that had arrived.
+    /// Returns the amount of the data outstanding at the timeout that had arrived.
     pub fn rest(&self) -> Rest {
         match self.segments {
             0 => Rest::None,
             all if all == self.beyond => Rest::All,
-            // More than the outstanding segments: some duplicate ACKs answer spurious retransmissions.
+            // If the number exceeds that of the outstanding segments, some duplicate ACKs respond to spurious
+            // retransmissions.
             _ => Rest::Some,
         }
     }
@@ -117,12 +119,12 @@ impl Held {
         self.segments = 0;
     }
 
-    /// `true` if the receiver reports by SACK which data it holds.
+    /// `true` if the receiver reports by SACK the data that it holds.
     pub fn is_told(&self) -> bool {
         self.sacks == Sacks::Seen
     }
 
-    /// `true` if something was missing at the receiver when it sent an ACK for this number of segments.
+    /// `true` if data was missing at the receiver when it sent an ACK for this number of segments.
     pub fn was_something(&self, segments: usize) -> bool {
         segments > 1 && (self.segments > 0 || segments > self.usual())
     }

@@ -1,14 +1,14 @@
-//! Retransmissions of data that the capture never showed. Beyond the place of a tail loss, the retransmission looks
-//! like new data.
+//! Retransmissions of data that the capture never showed. After the place of a tail loss on the path, the
+//! retransmission looks like new data.
 //!
 //! If a sender numbers its packets (IPv4's identification, incremented by one), numbers are missing: more than the
 //! captured bytes account for. Missing numbers alone are no evidence, because other packets of a host take numbers,
-//! too: ACKs, of which the capture may lack some, and packets of other connections. A second sign is required: the
-//! sender was in the middle of a message (the last segment was not pushed), and was then silent for longer than any
-//! timer for a tail loss takes. In this case the packet is not the first with its bytes, and as many packets after it
-//! as numbers are missing are also retransmissions.
+//! too: ACKs, some of which may be missing from the capture, and packets of other connections. A second sign is
+//! required: the sender was in the middle of a message (the last segment had no PSH), and then sent nothing for longer
+//! than any timer for a tail loss takes. In this case, the packet is not the first with its bytes, and as many of the
+//! next packets as numbers are missing are also retransmissions.
 //!
-//! Nothing is hidden in a capture taken at the sender.
+//! In a capture taken at the sender, no data is hidden.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::time::Duration;
@@ -16,29 +16,28 @@ use dupack_tcp::time::Duration;
 use super::clock::{Distance, Timing};
 use crate::read::moment::Departure;
 
-/// Number of packets in order that must have been numbered one by one before the numbers count as evidence (our
-/// choice).
+/// Minimum number of packets with consecutive numbers for the numbers to count as evidence (our choice).
 const TO_TRUST: u32 = 16;
 
-/// One in this many packets may be out of order or follow a loss (our choice).
+/// Inverse of the maximum fraction of packets that may be out of order or follow a loss (our choice).
 const IN_ORDER_OF: u32 = 8;
 
-/// Lower bound of the timers for a tail loss (our choice: Linux's probe waits for two round trips and at least this
-/// time).
+/// Lower bound of the timers for a tail loss (our choice: Linux's probe waits for two round trips, and at least for
+/// this time).
 const SILENCE_MIN: Duration = Duration::from_millis(10);
 
-/// Maximum number of packets missing in a row: more are not a loss but another scheme of numbering (our choice: a
-/// window of 64 KiB in full segments has 45).
+/// Maximum number of consecutive missing packets. If more are missing, they were not lost, but packets are numbered in
+/// another way (our choice: a window of 64 KiB has 45 full segments).
 const MISSING_MAX: u64 = 4096;
 
-/// Evidence from the numbers of packets.
+/// Evidence from the identification numbers of packets.
 #[derive(Debug, Default)]
 pub(super) struct Hidden {
-    /// Highest number so far.
+    /// Highest number so far; `None` before the first packet.
     highest: Option<u16>,
     by_one: u32,
     otherwise: u32,
-    /// Length of a full segment: the longest so far.
+    /// Length of a full segment: the maximum so far.
     full: u64,
     /// End of the data that had been sent when a hidden loss was detected.
     edge: u64,
@@ -48,7 +47,7 @@ pub(super) struct Hidden {
     message: Message,
 }
 
-/// State of the application's message after the last segment, as far as PSH shows (RFC 9293 §3.9.1.2).
+/// State of the application's message after the last segment, as far as PSH shows it (RFC 9293 §3.9.1.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Message {
     /// The message may have ended.
@@ -57,12 +56,12 @@ enum Message {
     UnderWay,
 }
 
-/// Nature of a packet that looks new.
+/// Kind of a packet that looks new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Looks {
-    /// New, as far as the numbers shows.
+    /// The packet is new, as far as the numbers show.
     New,
-    /// Its bytes had been sent before, as had all bytes up to `edge`.
+    /// The bytes of the packet had been sent before, and so had all bytes up to `edge`.
     SentBefore {
         /// End of the data that had been sent.
         edge: u64,
@@ -80,8 +79,8 @@ impl Hidden {
         let segments = departure.sent.len().max(1);
         let bytes = departure.end.saturating_sub(departure.start);
         self.full = self.full.max(bytes.div_ceil(segments as u64));
-        // An interface that segments a packet gives the first segment the packet's number and the others the following
-        // numbers.
+        // An interface that splits a packet gives the packet's number to the first segment, and the following numbers
+        // to the other segments.
         let last = departure
             .ip_id
             .map(|id| id.wrapping_add((segments - 1) as u16));
@@ -94,8 +93,8 @@ impl Hidden {
             _ => Message::UnderWay,
         };
         let message = core::mem::replace(&mut self.message, now);
-        // Data missing from the capture took numbers, and may have ended a message. That includes data acknowledged in
-        // the meantime.
+        // Data that is missing from the capture took numbers, and may have ended a message. This includes data
+        // acknowledged in the meantime.
         let lacking = departure.start.saturating_sub(self.seen_to);
         self.seen_to = self.seen_to.max(departure.end);
         let rtt = timing.rtt.smoothed;
@@ -117,8 +116,8 @@ impl Hidden {
         Looks::SentBefore { edge: self.edge }
     }
 
-    /// Returns the number of packets missing between the highest number so far and a packet with the given first and
-    /// last number.
+    /// Returns the number of packets that are missing between the highest number so far and a packet with the given
+    /// first and last number.
     fn missing(&mut self, ids: Option<(u16, u16)>) -> u64 {
         let Some((id, last)) = ids else { return 0 };
         let Some(highest) = self.highest.replace(last) else {

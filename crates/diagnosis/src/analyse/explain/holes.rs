@@ -1,11 +1,12 @@
-//! Skipped bytes: data that fills them later was either reordered or retransmitted.
+//! Skipped bytes: later data that fills them was either reordered or retransmitted.
 //!
-//! This distinction matters if the capture was taken behind the place of the losses. Three kinds of evidence decide:
+//! This distinction matters if the capture was taken after the place of the losses on the path. Three kinds of evidence
+//! decide:
 //!
 //! - **The timestamp**: an overtaken packet was sent before the packet that overtook it, so its TSval is older.
-//! - **IPv4's identification**, if the sender increments it: likewise.
-//! - **Time**: before the receiver can have reported the hole, nothing was retransmitted. This also applies to a capture at the
-//!   sender that records packets in another order than they left in.
+//! - **IPv4's identification**, if the sender increments it: an overtaken packet has a lower one.
+//! - **Time**: before the receiver can have reported the hole, no data was retransmitted. This also applies to a capture
+//!   at the sender that records packets in another order than they were sent in.
 
 use std::collections::VecDeque;
 
@@ -14,26 +15,28 @@ use dupack_tcp::time::{Duration, Instant};
 use super::ledger::{Mark, Origin, is_before};
 use crate::read::moment::Departure;
 
-/// Maximum number of holes kept, the latest: far more than a window has in practice (our choice).
+/// Maximum number of holes stored, the latest ones (our choice): far more than a window has in practice.
 const HOLES_MAX: usize = 512;
 
-/// Part of a round trip: a segment that comes within this time after the hole appeared is older than any reaction of
-/// the sender.
+/// Fraction of a round trip: a segment that arrives within this time after the hole appeared is older than any reaction
+/// of the sender.
 const BEFORE_ANY_ANSWER: (u64, u64) = (9, 10);
 
-/// Number of identifications seen before their order counts as evidence (our choice).
+/// Minimum number of identifications in sequence for their order to count as evidence (our choice).
 const IDS_TO_TRUST: u32 = 8;
 
-/// Maximum step from one packet's count to the next, including losses and reordering between them (our choice).
+/// Maximum difference between the identifications of consecutive packets, including losses and reordering between them
+/// (our choice).
 const NEAR: u16 = 256;
 
-/// One in this many steps may be larger: randomly chosen numbers are near in one of a hundred cases.
+/// Inverse of the maximum fraction of larger differences. Random identifications have a small difference in only one of
+/// a hundred cases.
 const FAR_ONE_OF: u32 = 10;
 
-/// Minimum time to a retransmission before any ACK was seen: not longer than Linux's minimum timeout.
+/// Minimum time until a retransmission if no ACK was seen. It does not exceed Linux's minimum timeout.
 const SOON: Duration = Duration::from_millis(190);
 
-/// Missing bytes, and the packet that overtook them.
+/// Missing bytes, and facts about the packet that overtook them.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     start: u64,
@@ -43,7 +46,7 @@ struct Hole {
     ip_id: Option<u16>,
 }
 
-/// Nature of a segment that filled a hole.
+/// Kind of a segment that filled a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filling {
     Overtaken,
@@ -54,12 +57,12 @@ pub(super) enum Filling {
 #[derive(Debug, Default)]
 pub(super) struct Holes {
     holes: VecDeque<Hole>,
-    /// Time from the capture point to the sender and back, known after the first ACK.
+    /// Round-trip time from the capture point to the sender; `None` before the first ACK.
     to_sender: Option<Duration>,
     ids: Ids,
 }
 
-/// Evidence for identifications that the sender increments.
+/// Evidence that the sender increments identifications.
 #[derive(Debug, Default)]
 struct Ids {
     last: Option<u16>,
@@ -71,7 +74,7 @@ impl Ids {
     fn see(&mut self, id: Option<u16>) {
         if let (Some(last), Some(id)) = (self.last, id) {
             let step = id.wrapping_sub(last) as i16;
-            // The identification of every packet may be zero (RFC 6864 §4.1).
+            // All packets may have the identification zero (RFC 6864 §4.1).
             if step != 0 && step.unsigned_abs() <= NEAR {
                 self.near = self.near.saturating_add(1);
             } else {
@@ -87,7 +90,7 @@ impl Ids {
 }
 
 impl Holes {
-    /// Records a departure of new or skipped data.
+    /// Records a departure of new data. A hole is added if bytes before it are missing.
     pub fn departed(&mut self, departure: &Departure<'_>) {
         self.ids.see(departure.ip_id);
         if departure.unseen_bytes == 0 {
@@ -105,7 +108,7 @@ impl Holes {
         });
     }
 
-    /// Records an ACK that reached the sender `under_way` after its capture.
+    /// Records an ACK that reached the sender `under_way` after it was captured.
     pub fn arrived(&mut self, under_way: Duration, una: u64) {
         self.to_sender = Some(under_way);
         while self.holes.front().is_some_and(|hole| hole.end <= una) {
@@ -113,7 +116,7 @@ impl Holes {
         }
     }
 
-    /// Decides the nature of a segment that fills a hole, at least in part, and shrinks the hole.
+    /// Determines the kind of a segment that fills a hole at least partly, and removes the filled part from the hole.
     pub fn fill(&mut self, departure: &Departure<'_>) -> Option<Filling> {
         let at = self
             .holes
@@ -146,8 +149,8 @@ impl Holes {
             .unwrap_or_else(|| self.by_time(departure, hole.overtaken_at))
     }
 
-    /// Decides by timestamp and identification whether a packet was sent before another one; `None` if they do not
-    /// tell.
+    /// Determines by timestamp and identification whether a packet was sent before another one; `None` if they do not
+    /// show it.
     fn is_older(
         &self,
         departure: &Departure<'_>,
@@ -184,7 +187,7 @@ impl Holes {
         }
     }
 
-    /// `true` if a packet is the first transmission of skipped data and arrived after its retransmission.
+    /// `true` if a packet is the first transmission of skipped data and arrived after the retransmission of this data.
     pub fn is_overtaken_by_repair(
         &self,
         departure: &Departure<'_>,

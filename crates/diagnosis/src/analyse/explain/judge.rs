@@ -1,20 +1,21 @@
 //! Cause of each retransmission.
 //!
 //! A retransmission has one of two origins: an ACK or the expiry of a timer. ACKs leave evidence: duplicates, SACK
-//! blocks beyond the segment, a partial ACK in a recovery. Without evidence, the origin is a timer. With evidence, time
-//! decides: the answer to an ACK comes at once (or, if paced, within the flow of segments), an expiry after the timer's
-//! own time.
+//! blocks after the segment, or a partial ACK in a recovery. Without evidence, the origin is a timer. With evidence,
+//! time decides: the response to an ACK follows at once (or, if paced, within the flow of segments), and an expiry
+//! follows after the timer's own time.
 //!
 //! ```text
-//! no evidence   the last segment of several, after a silence    tail loss probe
+//! no evidence   the last segment of several, after a time       tail loss probe
+//!               without packets
 //!               the only segment                                probe or timeout: later events decide
 //!               else the first segment                          timeout
 //! evidence      not the first outstanding segment               recovery
 //!               first segment, not yet retransmitted            recovery; timeout if the timer was due and
-//!                                                               nothing came just before
-//!               first segment, retransmitted before             found lost again, or timeout: timeout if no
-//!                                                               ACK can have reported it (less than the
-//!                                                               least round trip ago), or if the timer was
+//!                                                               no packet arrived just before
+//!               first segment, retransmitted before             detected as lost again, or timeout: timeout if
+//!                                                               no ACK can have reported it (less than the
+//!                                                               minimum round trip ago), or if the timer was
 //!                                                               due and an ACK would have reported it before
 //! after a timeout, data outstanding at that time                after the timeout
 //! ```
@@ -38,15 +39,15 @@ use super::clock::{Distance, Known, Timing};
 use crate::analyse::cause::Cause;
 use crate::read::moment::Stage;
 
-/// Part of a round trip within which later segments reveal a lost retransmission (RFC 8985: a quarter of the least
-/// round trip; our choice allows for ACKs in batches).
+/// Time within which later segments reveal a lost retransmission, as a fraction of a round trip (RFC 8985: a quarter of
+/// the minimum round trip; our choice allows for ACKs in batches).
 const FOUND_WITHIN: (u64, u64) = (3, 2);
 
-/// If the interval between ACKs is shorter than this, an ACK and a timer expiry may coincide by chance (our choice: ten
-/// times the duration of an answer).
+/// Interval between ACKs below which an ACK and a timer expiry may coincide by chance (our choice: ten times the
+/// duration of a response).
 const OFTEN: Duration = Duration::from_millis(2);
 
-/// Habit of the sender, as far as known.
+/// Habit of the sender, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Habit {
     #[default]
@@ -60,9 +61,9 @@ enum Habit {
 enum Phase {
     #[default]
     Open,
-    /// Recovery, until everything before `point` is acknowledged.
+    /// Recovery, until all data before `point` is acknowledged.
     Recovery { point: u64 },
-    /// The same after a timeout.
+    /// Phase after a timeout, until all data before `point` is acknowledged.
     Loss {
         point: u64,
         since: Instant,
@@ -70,45 +71,45 @@ enum Phase {
     },
 }
 
-/// Evidence that the data of a timeout arrives after all.
+/// Evidence that data outstanding at a timeout arrives late and was not lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Late {
     NotSeen,
-    /// New data was sent although data was waiting for retransmission: F-RTO waits for the next ACK (RFC 5682 §2.1 step
-    /// 2b).
+    /// New data was sent although data was waiting for retransmission, because F-RTO waits for the next ACK (RFC 5682
+    /// §2.1 step 2b).
     Probed,
-    /// An ACK reports data that was sent before the expiry and not retransmitted.
+    /// An ACK has reported data that was sent before the expiry and not retransmitted.
     Seen,
 }
 
-/// Judges the retransmissions of one sender, in order.
+/// Judge of the retransmissions of one sender, in their order.
 #[derive(Debug)]
 pub(super) struct Judge {
     sack: Sack,
     phase: Phase,
     /// Use of tail loss probes by the sender.
     probes: Habit,
-    /// Probe, or possible timeout, since the last advance of the cumulative ACK.
+    /// Probe, or possible timeout, since the last advance of the cumulative ACK; `None` if there was none.
     probe: Option<Probe>,
-    /// `true` if a round-trip sample has come since the last probe or timeout: without one, there is no probe (RFC 8985
-    /// §7.3).
+    /// `true` if there has been a round-trip sample since the last probe or timeout. Without a sample, no probe is sent
+    /// (RFC 8985 §7.3).
     sampled: bool,
-    /// Expiries in a row.
+    /// Number of consecutive expiries.
     expiries: u32,
-    /// Retransmission of the first segment, while ACKs came, that may have been a timeout.
+    /// Retransmission of the first segment, while ACKs arrived, that may have been a timeout.
     doubt: Option<Doubt>,
-    /// Retransmissions of the first segment away from the sender, one of which may have been a timeout.
+    /// Retransmissions of the first segment, in a capture away from the sender, one of which may have been a timeout.
     singles: Singles,
-    /// Last retransmission, if it was one of the first segment.
+    /// Last retransmission; `None` if it was not one of the first segment.
     wait: Option<Wait>,
-    /// Last recovery that is over.
+    /// Last completed recovery.
     over: Option<Over>,
-    /// Retransmission of everything after a fast retransmit (Tahoe).
+    /// `Yes` if the sender retransmits everything after a fast retransmit (Tahoe).
     goes_back: Habit,
 }
 
-/// Recovery, or phase after a timeout, that is over. If ACKs are captured before segments that the sender sent earlier,
-/// some of its retransmissions appear later.
+/// Completed recovery, or completed phase after a timeout. If ACKs are captured before segments that the sender sent
+/// earlier, some of its retransmissions are captured after the end.
 #[derive(Clone, Copy, Debug)]
 struct Over {
     point: u64,
@@ -116,7 +117,7 @@ struct Over {
 }
 
 impl Over {
-    /// Returns the cause of another retransmission of this recovery.
+    /// Returns the cause of another retransmission in this recovery.
     const fn cause(self, sack: Sack) -> Cause {
         match self.stage {
             Stage::Loss => Cause::AfterTimeout,
@@ -143,7 +144,7 @@ impl Judge {
         }
     }
 
-    /// Returns the stage of the sender; `disorder` is true if ACKs report that something is missing.
+    /// Returns the stage of the sender. `disorder` is `true` if ACKs report that a segment is missing.
     pub const fn stage(&self, disorder: bool) -> Stage {
         match self.phase {
             Phase::Open if disorder => Stage::Disorder,
@@ -183,7 +184,7 @@ impl Judge {
         }
     }
 
-    /// Attributes data that was acknowledged before its capture to the recovery that ended with that ACK.
+    /// Attributes data that was acknowledged before it was captured to the recovery that ended with this ACK.
     fn left_over(&self, case: &Case) -> Option<Attribution> {
         let over = self.over?;
         if case.end > case.una || case.start >= over.point {
@@ -279,11 +280,11 @@ impl Judge {
         let (part, whole) = FOUND_WITHIN;
         let found_by = rtt.smoothed.saturating_mul(part) / whole + TIMER_SLACK;
         if !self.sack.is_on() && case.repaired_here {
-            // A partial ACK would have advanced, and further duplicate ACKs trigger nothing.
+            // A partial ACK would have advanced, and further duplicate ACKs trigger no retransmission.
             return true;
         }
         if case.timing.departure == Known::LateByQueues {
-            // The departure time is unknown as well.
+            // In this case, the departure time is unknown as well.
             return false;
         }
         if !self.sack.is_on() {
@@ -293,7 +294,7 @@ impl Judge {
             };
         }
         if too_soon {
-            // No ACK can have reported the retransmission. Some senders restart the recovery when a reduction is
+            // No ACK can have reported the retransmission. Some senders restart the recovery when a window reduction is
             // undone.
             return case.may_be_by_timer();
         }
@@ -301,8 +302,8 @@ impl Judge {
         case.timer_was_due() && age > found_by && (by_chance || !case.is_prompt())
     }
 
-    /// Records a departure of new data after a quiet period; `head_waits` is true if the first outstanding segment was
-    /// sent once.
+    /// Records a departure of new data after a time without packets. `head_waits` is `true` if the first outstanding
+    /// segment was sent once.
     pub fn sent_new(&mut self, timing: &Timing, outstanding: bool, head_waits: bool) {
         if let Phase::Loss { late, .. } = &mut self.phase
             && head_waits
@@ -322,7 +323,7 @@ impl Judge {
         }
     }
 
-    /// Undoes the timeout: the sender continues where it was (RFC 5682, RFC 4015).
+    /// Undoes the timeout. The sender continues from its state before the timeout (RFC 5682, RFC 4015).
     const fn take_back(&mut self) {
         self.phase = Phase::Open;
         self.expiries = 0;
@@ -338,7 +339,7 @@ impl Judge {
             self.doubt = self.doubt.filter(|doubt| una < doubt.point);
         }
         if let Phase::Loss { late, .. } = &mut self.phase {
-            // Without SACK, an ACK may advance over data that had arrived before; only the next ACK decides.
+            // Without SACK, an ACK may advance because of data that had arrived before. Only the next ACK decides.
             let shown = news.late_by_timestamp
                 || (news.late && (self.sack.is_on() || *late == Late::Probed));
             match (*late, shown) {
@@ -362,8 +363,8 @@ impl Judge {
         }
     }
 
-    /// Returns the time of the timeout that the sender is still recovering from, and the end of the data outstanding
-    /// then.
+    /// Returns the time of the timeout from which the sender is still recovering, and the end of the data outstanding
+    /// at that time; `None` if there is none.
     pub const fn timed_out(&self) -> Option<(Instant, u64)> {
         match self.phase {
             Phase::Loss { since, point, .. } => Some((since, point)),

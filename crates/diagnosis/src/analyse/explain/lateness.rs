@@ -1,13 +1,13 @@
-//! Delay of a segment to the capture point beyond the minimum delay, from its timestamp.
+//! Delay of a segment to the capture point in excess of the minimum delay, from its timestamp.
 //!
-//! Away from the sender, segments are captured later than they left, and queues add to the delay. TSval gives the
-//! departure time in ticks of the sender's clock. The duration of a tick is measured from the capture and rounded to
-//! one that stacks use.
+//! Away from the sender, segments are captured later than they were sent, and queues add to the delay. TSval gives the
+//! departure time in ticks of the sender's clock. The duration of a tick is measured from the capture and rounded to a
+//! tick that stacks use.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Ticks of common stacks: Linux's fine ticks (and ours), 1 ms of FreeBSD and Linux, Linux's at 250 and 100 Hz, 10 and
-/// 100 ms of Windows, half a second of 4.4BSD.
+/// Ticks of common stacks: the microsecond ticks of Linux (and of this project's stacks), 100 µs, 1 ms of FreeBSD and
+/// Linux, 4 ms and 10 ms of Linux at 250 and 100 Hz, 10 and 100 ms of Windows, and half a second of 4.4BSD.
 const TICKS: [Duration; 7] = [
     Duration::from_micros(1),
     Duration::from_micros(100),
@@ -18,32 +18,32 @@ const TICKS: [Duration; 7] = [
     Duration::from_millis(500),
 ];
 
-/// Number of ticks from which the duration of a tick is measured.
+/// Minimum number of ticks to measure the duration of a tick.
 const TICKS_TO_TELL: u32 = 50;
 
-/// Minimum time of the measurement, which is repeated whenever twice the time has passed: growing queues make ticks
-/// look longer (our choice).
+/// Minimum duration of the measurement, which is repeated whenever twice the time has passed: increasing queues make
+/// ticks appear longer (our choice).
 const TIME_TO_TELL: Duration = Duration::from_millis(300);
 
-/// Factor by which a tick may be longer than measured, for a capture that begins with a queue (our choice).
+/// Factor by which a tick may be longer than measured, in case the capture begins with a queue (our choice).
 const LONGER: f64 = 1.2;
 
-/// Longest tick that is precise enough.
+/// Maximum tick that is precise enough.
 const COARSE: Duration = Duration::from_millis(10);
 
-/// Departure times of segments, as far as timestamps shows.
+/// Departure times of segments, as far as timestamps show them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lateness {
     first: Option<(Instant, u32)>,
     tick: Option<Duration>,
-    /// Duration of the measurement.
+    /// Duration of the last measurement.
     told_after: Duration,
-    /// Minimum difference between the capture's clock and the sender's, in nanoseconds.
+    /// Minimum difference between the clock of the capture and the sender's clock, in nanoseconds.
     least: i64,
 }
 
 impl Lateness {
-    /// Returns the delay of a segment captured at `at` beyond the minimum delay; `None` if it is unknown.
+    /// Returns the delay, in excess of the minimum delay, of a segment captured at `at`; `None` if it is unknown.
     pub fn of(&mut self, at: Instant, stamp: Option<u32>) -> Option<Duration> {
         let stamp = stamp?;
         let &mut (start, first) = self.first.get_or_insert((at, stamp));
@@ -73,7 +73,7 @@ impl Lateness {
     }
 }
 
-/// Returns the longest tick of a stack that is not longer than measured, if it is precise enough.
+/// Returns the longest tick of a stack that is not longer than the measured one; `None` if it is not precise enough.
 fn tick_of(passed: Duration, ticks: u32) -> Option<Duration> {
     let looks = LONGER * passed.as_secs_f64() / f64::from(ticks);
     let fits = |tick: &Duration| tick.as_secs_f64() <= looks;

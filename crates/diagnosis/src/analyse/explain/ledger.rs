@@ -1,6 +1,6 @@
 //! Records of retransmissions, and the facts learned about each afterwards: necessity and loss.
 //!
-//! The latest records are kept, up to the limit. Older ones are only counted.
+//! The latest records are stored, up to the limit. Older ones are only counted.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,21 +11,21 @@ use super::account::Account;
 use super::held::Rest;
 use crate::analyse::cause::{Cause, Class, Need, Retransmission};
 
-/// Part of the minimum round-trip time: an ACK that covers a segment sooner after its retransmission was not caused by
-/// it. Less than the whole, because the minimum round-trip time seen may exceed the path's, if a queue stood at every
-/// sample (our choice).
+/// Fraction of the minimum round-trip time: an ACK that covers a segment sooner after its retransmission was not caused
+/// by the retransmission. The fraction is below 1, because the minimum that was seen may exceed the path's minimum if
+/// there was a queue at every sample (our choice).
 const SOONER_THAN_ANY: (u64, u64) = (3, 4);
 
 /// Retransmissions of one stream.
 #[derive(Debug)]
 pub(super) struct Ledger {
     entries: VecDeque<Entry>,
-    /// Number of the front entry.
+    /// Number of the first stored entry.
     first: u64,
-    /// Last retransmission of outstanding data, by its first byte.
+    /// Number of the last retransmission of outstanding data, by its first byte.
     outstanding: BTreeMap<u64, u64>,
     limit: usize,
-    /// Counts of the entries that are no longer kept.
+    /// Counts of the entries that are no longer stored.
     folded: Account,
 }
 
@@ -38,29 +38,29 @@ struct Entry {
     certainty: Certainty,
 }
 
-/// Properties that distinguish a packet from others with the same bytes.
+/// Properties that distinguish a packet from other packets with the same bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
-    /// Its TSval.
+    /// TSval of the packet.
     pub stamp: Option<u32>,
-    /// IPv4's identification.
+    /// IPv4 identification of the packet.
     pub ip_id: Option<u16>,
     /// Presence of an earlier packet with these bytes in the capture.
     pub origin: Origin,
-    /// Part of the outstanding data that had arrived at the timeout, if this was sent after one.
+    /// Amount of the outstanding data that had arrived at the timeout, if this packet was sent after a timeout.
     pub rest: Rest,
-    /// Facts about the transmission before it.
+    /// Facts about the previous transmission of the bytes.
     pub before: Before,
 }
 
 /// Facts about the transmission that a retransmission repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// Its timestamp is older.
+    /// The timestamp of the previous transmission is older.
     OlderStamp,
-    /// It left, with this timestamp, so shortly before that no ACK can have reported on it.
+    /// The previous transmission was sent, with this timestamp, so shortly before that no ACK can have reported on it.
     UnderWay { stamp: Option<u32> },
-    /// Nothing is known; its timestamp may be the same.
+    /// Nothing is known about the previous transmission. Its timestamp may be the same.
     Unknown,
 }
 
@@ -68,45 +68,45 @@ pub(super) enum Before {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     Seen,
-    /// The first transmission was captured, and arrived: the capture was taken at the receiver.
+    /// The first transmission was captured, and arrived, because the capture was taken at the receiver.
     Arrived,
     PassedOver,
 }
 
-/// Possibility that a cause is revised later.
+/// Possibility that the cause is revised later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Certainty {
     Settled,
-    /// A timeout or a tail loss probe: the sender's later behaviour decides.
+    /// The retransmission is a timeout or a tail loss probe. The sender's later behaviour decides.
     TimeoutOrProbe,
 }
 
-/// Facts of an ACK about the retransmissions that it covers.
+/// Facts from an ACK about the retransmissions that it covers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Covering {
-    /// Time at which it reached the sender.
+    /// Time at which the ACK reached the sender.
     pub at: Instant,
-    /// Time of its capture.
+    /// Capture time of the ACK.
     pub captured: Instant,
-    /// First byte that was not acknowledged before it.
+    /// First byte that was not acknowledged before this ACK.
     pub una_before: u64,
-    /// Its TSecr.
+    /// TSecr of the ACK.
     pub echo: Option<u32>,
     pub rtt_least: Option<Duration>,
-    /// Departure time of the first missing segment's retransmission, if the receiver held all data beyond that segment
-    /// when it arrived.
+    /// Departure time of the first missing segment's retransmission, if the receiver held all data after that segment
+    /// when the retransmission arrived.
     pub filled: Option<Instant>,
-    /// Start of the last segment that this ACK is the first to report, cumulatively, and that was sent once: the
-    /// receiver held it before.
+    /// Start of the last segment that was sent once and that this ACK is the first to report, cumulatively. The
+    /// receiver held this segment before.
     pub held: Option<u64>,
 }
 
-/// Transmission that is answered by an ACK that advances from a retransmitted segment.
+/// Transmission to which an ACK responds that advances from a retransmitted segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answered {
-    /// The first transmission: the echoed timestamp is older than that of any retransmission.
+    /// The first transmission, because the echoed timestamp is older than that of any retransmission.
     Original { repaired_at: Instant },
-    /// A retransmission that left at `at`.
+    /// A retransmission that was sent at `at`.
     Repair { at: Instant },
 }
 
@@ -131,14 +131,14 @@ impl Ledger {
         self.entries.get_mut(index)
     }
 
-    /// Returns the last retransmission of the byte at `offset`, as long as it is outstanding.
+    /// Returns the last retransmission of the byte at `offset`; `None` if the byte is not outstanding.
     pub fn last_of(&self, offset: u64) -> Option<&Retransmission> {
         let number = self.number_of(offset)?;
         self.entry(number).map(|entry| &entry.record)
     }
 
-    /// Returns the transmission that is answered by an ACK with the echo `echo` that advances from `offset`, if that
-    /// byte was retransmitted.
+    /// Returns the transmission to which an ACK with the echo `echo` responds that advances from `offset`; `None` if
+    /// the byte was not retransmitted.
     pub fn answered(&self, offset: u64, echo: Option<u32>) -> Option<Answered> {
         let mut next = self.number_of(offset);
         let mut original = None;
@@ -156,7 +156,7 @@ impl Ledger {
         original
     }
 
-    /// Returns the time and mark of the retransmission of the byte at `offset`, if there is only one.
+    /// Returns the time and the mark of the retransmission of the byte at `offset`; `None` unless there is exactly one.
     pub fn only_one_of(&self, offset: u64) -> Option<(Instant, Mark)> {
         let entry = self.entry(self.number_of(offset)?)?;
         (entry.record.transmission == 2).then_some((entry.record.at, entry.mark))
@@ -177,7 +177,7 @@ impl Ledger {
                 entry.record.transmission.saturating_add(1)
             });
         if let Some(entry) = before.and_then(|number| self.entry_mut(number)) {
-            // As far as known so far; an ACK may correct it.
+            // The previous retransmission counts as lost until an ACK shows that it was not.
             entry.record.lost = true;
         }
         if self.entries.len() >= self.limit
@@ -220,7 +220,7 @@ impl Ledger {
     /// last retransmission.
     pub fn delivered(&mut self, offset: u64, by: &Covering) -> Option<Need> {
         let mut next = self.number_of(offset);
-        // `true` if a later retransmission of the same bytes caused the ACK; then this one did not arrive.
+        // `true` if a later retransmission of the same bytes caused the ACK, so that earlier ones did not arrive.
         let mut later_arrived = false;
         let mut of_last = None;
         while let Some(number) = next {
@@ -261,7 +261,7 @@ impl Ledger {
         }
     }
 
-    /// Records that everything before `una` is acknowledged.
+    /// Records that all data before `una` is acknowledged.
     pub fn acknowledged(&mut self, una: u64) {
         while let Some(first) = self.outstanding.first_entry()
             && *first.key() < una
@@ -273,14 +273,15 @@ impl Ledger {
             };
             let end = entry.record.end;
             if end > una {
-                // The rest of it is still in transit.
+                // The remaining bytes of the retransmission are still in transit.
                 self.outstanding.entry(una).or_insert(number);
                 return;
             }
         }
     }
 
-    /// Changes a retransmission to a timeout, and later ones of a recovery to retransmissions after the timeout.
+    /// Changes the cause of a retransmission to a timeout, and the causes of later ones in a recovery to "after the
+    /// timeout".
     pub fn revise(&mut self, number: u64, timeout: Cause) {
         let Some(index) = number.checked_sub(self.first) else {
             return;
@@ -297,7 +298,7 @@ impl Ledger {
         }
     }
 
-    /// Settles all retransmissions that were either timeouts or probes, by `cause`.
+    /// Sets the cause of all retransmissions that were either timeouts or probes to `cause`.
     pub fn revise_doubtful(&mut self, cause: impl Fn(&Retransmission) -> Cause) {
         for entry in &mut self.entries {
             if entry.certainty == Certainty::TimeoutOrProbe {
@@ -330,10 +331,10 @@ impl Entry {
         if let Before::UnderWay { stamp } = self.mark.before
             && (stamp == self.mark.stamp || ack.echo != self.mark.stamp)
         {
-            // No ACK can have reported a loss by then, and no later ACK indicates one.
+            // No ACK can have reported a loss before the retransmission, and no later ACK indicates one.
             return Need::NeedlessByTime;
         }
-        // Receivers echo the timestamp only of the segment at the left edge (RFC 7323 §4.3).
+        // Receivers echo only the timestamp of the segment at the left edge (RFC 7323 §4.3).
         let at_edge = record.start <= ack.una_before && ack.una_before < record.end;
         if let (true, Some(echo), Some(stamp)) = (at_edge, ack.echo, self.mark.stamp) {
             return if is_before(echo, stamp) {
@@ -342,7 +343,7 @@ impl Entry {
                 && self.mark.before != Before::OlderStamp
                 && self.is_too_soon(ack)
             {
-                // The clock ticks too slowly to distinguish the transmissions.
+                // The sender's clock ticks too slowly to distinguish the transmissions.
                 Need::NeedlessByTime
             } else {
                 Need::Needed
@@ -357,8 +358,8 @@ impl Entry {
         self.among_the_rest(ack)
     }
 
-    /// Judges by the part of the outstanding data that had arrived, if a later retransmission of the first missing
-    /// segment makes the ACK advance beyond it: there is no other evidence of necessity.
+    /// Returns the necessity according to the amount of outstanding data that had arrived, if a later retransmission of
+    /// the first missing segment makes the ACK advance farther. There is no other evidence of necessity in this case.
     fn among_the_rest(&self, ack: &Covering) -> Need {
         let record = &self.record;
         let later = ack.filled.is_some_and(|left| left > record.at);
@@ -369,9 +370,9 @@ impl Entry {
         }
     }
 
-    /// `true` if the ACK answers an earlier retransmission and advances beyond this one, because the receiver held the
-    /// data on both sides. With a hole beyond, the receiver acknowledges at once a segment that fills a hole (RFC 5681
-    /// §4.2), so it would have stopped here.
+    /// `true` if the ACK responds to an earlier retransmission and advances farther than this one, because the receiver
+    /// held the data on both sides. If there is another hole, the receiver acknowledges a segment that fills a hole at
+    /// once (RFC 5681 §4.2), so the ACK would have stopped here.
     fn was_jumped_over(&self, ack: &Covering) -> bool {
         let record = &self.record;
         self.is_answered_before(ack)
@@ -379,8 +380,8 @@ impl Entry {
             && ack.held.is_some_and(|held| held >= record.end)
     }
 
-    /// `true` if the receiver held the data before this retransmission can have arrived: it held everything beyond the
-    /// first missing segment when the retransmission of that segment, which left earlier, arrived.
+    /// `true` if the receiver held the data before this retransmission can have arrived. The first missing segment was
+    /// retransmitted earlier, and when that retransmission arrived, the receiver held all data after the segment.
     fn was_held(&self, ack: &Covering) -> bool {
         let record = &self.record;
         ack.filled.is_some_and(|left| left <= record.at)
@@ -388,7 +389,7 @@ impl Entry {
             && self.is_answered_before(ack)
     }
 
-    /// `true` if the ACK echoes nothing that left after this.
+    /// `true` if the ACK does not echo a packet that was sent after this one.
     fn is_answered_before(&self, ack: &Covering) -> bool {
         match (ack.echo, self.mark.stamp) {
             (Some(echo), Some(stamp)) => !is_before(stamp, echo),
@@ -402,7 +403,7 @@ impl Entry {
     }
 }
 
-/// Returns the time within which nothing is acknowledged, if the minimum round-trip time is `rtt`.
+/// Returns the time within which no segment is acknowledged, if the minimum round-trip time is `rtt`.
 pub(super) fn sooner_than_any(rtt: Duration) -> Duration {
     let (part, whole) = SOONER_THAN_ANY;
     rtt.saturating_mul(part) / whole

@@ -1,4 +1,4 @@
-//! Evidence of a retransmission's necessity beside the ACK that covers it.
+//! Evidence of a retransmission's necessity in addition to the ACK that covers it.
 
 use dupack_tcp::replay::SendingKind;
 use dupack_tcp::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use super::ledger::{Answered, Before, Origin, sooner_than_any};
 use crate::analyse::cause::Cause;
 use crate::read::moment::{Arrival, Departure};
 
-/// If ACKs follow segments within this time, nothing is lost between the capture point and the receiver (our choice: as
-/// long as a host may take, and shorter than any path with queues).
+/// Maximum time from segments to their ACKs if no packet is lost between the capture point and the receiver (our
+/// choice: as long as a host may take, and shorter than any path with queues).
 const AT_RECEIVER: Duration = Duration::from_millis(1);
 
 impl Explainer {
@@ -33,8 +33,8 @@ impl Explainer {
         self.held.acknowledged(&arrival.facts, self.after_what());
     }
 
-    /// Returns whether the segments that reach the receiver now were retransmitted after a timeout. The first
-    /// retransmission after it causes no duplicate ACK.
+    /// Returns `Timeout` if the segments that reach the receiver now were retransmitted after a timeout. The first
+    /// retransmission after a timeout causes no duplicate ACK, so it does not count.
     pub(super) fn after_what(&self) -> After {
         match self.ledger.last().map(|record| record.cause) {
             Some(Cause::Timeout { expiry: 1 }) => After::Other,
@@ -43,7 +43,7 @@ impl Explainer {
         }
     }
 
-    /// Returns the facts about the transmission that a segment repeats.
+    /// Returns the facts about the transmission that this segment repeats.
     pub(super) fn before(&self, departure: &Departure<'_>) -> Before {
         let Some(rtt) = departure.view.rtt.min() else {
             return Before::Unknown;
@@ -64,7 +64,7 @@ impl Explainer {
     }
 
     /// Returns the departure time of the first missing segment's retransmission, if the ACK shows that the receiver
-    /// held all data beyond it.
+    /// held all data after this segment.
     pub(super) fn filled(
         &self,
         arrival: &Arrival<'_>,
@@ -75,7 +75,7 @@ impl Explainer {
             return None;
         }
         match self.ledger.answered(una_before, echo)? {
-            // Data that was in transit when the timer expired arrived after all.
+            // Data that was in transit when the timer expired has arrived.
             Answered::Original { repaired_at } => Some(repaired_at),
             Answered::Repair { at } => {
                 let segments = arrival.facts.delivered.len();
@@ -84,7 +84,7 @@ impl Explainer {
         }
     }
 
-    /// `true` if the receiver has all captured data: its ACKs follow at once, and take longer to reach the sender.
+    /// `true` if the receiver has all captured data: its ACKs follow at once, but take longer to reach the sender.
     pub(super) fn is_at_receiver(&self) -> bool {
         self.clock.is_away() && self.to_receiver.is_some_and(|time| time <= AT_RECEIVER)
     }
@@ -98,7 +98,7 @@ impl Explainer {
         }
     }
 
-    /// Returns the part of the outstanding data that had arrived at the timeout, for retransmissions after it.
+    /// Returns the amount of the outstanding data that had arrived at the timeout, for retransmissions after a timeout.
     pub(super) fn rest(&self, cause: Cause) -> Rest {
         match cause {
             Cause::AfterTimeout => self.held.rest(),

@@ -1,4 +1,4 @@
-//! Handmade timelines with segments of 1000 bytes and a round trip of 50 ms.
+//! Tests with event sequences, with segments of 1000 bytes and a round trip of 50 ms.
 
 mod doubts;
 mod numbers;
@@ -15,7 +15,7 @@ use super::{Explainer, Limits};
 use crate::analyse::cause::{Cause, Need, Repeat, Retransmission};
 use crate::read::moment::{Arrival, Departure, Stage};
 
-/// Bytes of a segment.
+/// Number of bytes in a segment.
 const FULL: u32 = 1000;
 
 struct Line {
@@ -43,7 +43,7 @@ impl Line {
         }
     }
 
-    /// Creates a line with a round-trip sample of 50 ms: segment 0 is sent at 0 ms.
+    /// Creates a line with a round-trip sample of 50 ms. Segment 0 is sent at 0 ms.
     fn warm(sack: Sack) -> Self {
         let mut line = Self::new(sack);
         line.send(0, 0);
@@ -59,7 +59,7 @@ impl Line {
         self.send_long(ms, n, 1, ip_id)
     }
 
-    /// Sends this number of segments in one packet that an interface segments later.
+    /// Sends `segments` segments in one packet, which an interface splits later.
     fn send_long(&mut self, ms: u64, n: u32, segments: u32, ip_id: Option<u16>) -> Option<Repeat> {
         self.packet += 1;
         let at = Instant::ZERO + Duration::from_millis(ms);
@@ -181,7 +181,7 @@ fn holes_below_sacked_segments_and_a_lost_repair() {
     assert_eq!(line.send(102, 1), again(Cause::SackedBeyond));
     assert_eq!(line.send(103, 3), again(Cause::FurtherHole));
     line.send(103, 13);
-    // The retransmission of 3 and segment 13 arrive; the retransmission of 1 is lost.
+    // The retransmission of 3 and segment 13 arrive, but the retransmission of 1 is lost.
     line.ack(153, 1, &[(2, 7), (13, 14)]);
     assert_eq!(line.send(153, 1), again(Cause::LostAgain));
     assert_eq!(line.last().transmission, 3);
@@ -262,7 +262,7 @@ fn a_lone_segment_timed_out_if_the_next_wait_is_twice_as_long() {
 
 #[test]
 fn a_probe_after_two_round_trips_remains_a_probe_even_if_the_next_wait_doubles() {
-    // The smoothed round trip is 60 ms: a probe after two of them, then Linux's timeout of 250 ms.
+    // The smoothed round-trip time is 60 ms. A probe is sent after two of them, and Linux's timeout of 250 ms follows.
     let mut line = Line::new(Sack::Permitted);
     line.send(0, 0);
     line.ack(60, 1, &[]);
@@ -294,7 +294,7 @@ fn an_early_timeout_is_undone() {
         line.send(60, n);
     }
     assert_eq!(line.send(400, 1), timeout(1));
-    // The path was slow: the first transmissions arrive.
+    // The path was slow, so the first transmissions arrive now.
     line.ack_echoing(410, 2, &[], Some(60), 60_000);
     assert_eq!(line.last().need, Need::NeedlessByTimestamp);
     line.ack_echoing(411, 3, &[], Some(60), 60_000);
@@ -319,7 +319,8 @@ fn a_dsack_shows_a_spurious_retransmission() {
     assert_eq!(line.explainer.account().needless(), 1);
 }
 
-/// Sends segments 1 to 8 without SACK; 1, 4 and `also` are lost. The timer expires, and 1 and 2 are retransmitted.
+/// Sends segments 1 to 8 without SACK. Segments 1, 4 and `also` are lost. The timer expires, and segments 1 and 2 are
+/// retransmitted.
 fn go_back(also: u32) -> Line {
     let mut line = Line::warm(Sack::Absent);
     line.stamps = true;
@@ -337,11 +338,11 @@ fn go_back(also: u32) -> Line {
 #[test]
 fn without_sack_an_ack_beyond_a_retransmission_shows_what_was_held() {
     let mut line = go_back(3);
-    // More data is missing beyond, so the receiver acknowledged at once.
+    // Another segment is missing after these, so the receiver acknowledged at once.
     line.ack_echoing(452, 3, &[], Some(400), 60_000);
     assert_eq!(line.last().need, Need::NeedlessByTime);
 
-    // The ACK stops here, so the receiver did not have the segment.
+    // The ACK does not cover segment 2, so the receiver did not have it.
     let mut line = go_back(2);
     line.ack_echoing(451, 2, &[], Some(400), 60_000);
     line.ack_echoing(453, 4, &[], Some(402), 60_000);
@@ -390,7 +391,7 @@ fn an_echoed_new_timestamp_outweighs_the_least_round_trip() {
     line.stamps = true;
     line.send(60, 1);
     assert_eq!(line.send(400, 1), timeout(1));
-    // The earlier samples included queueing.
+    // The earlier samples included queueing delay.
     line.ack_echoing(420, 2, &[], Some(400), 60_000);
     assert_eq!(line.last().need, Need::Needed);
 }
@@ -436,12 +437,13 @@ fn at_the_receiver_a_hole_filled_within_a_round_trip_is_reordering() {
     line.send(56, 5);
     line.ack(101, 4, &[]);
     line.ack(106, 4, &[(5, 6)]);
-    // At least a round trip after the hole appeared.
+    // This is at least one round trip after the hole appeared.
     assert!(matches!(line.send(112, 4), Some(Repeat::Retransmission(_))));
     assert_eq!(line.explainer.overtaken(), 1);
 }
 
-/// Creates a receiver without SACK that lacks every third of 17 segments; the first of them is retransmitted at 102 ms.
+/// Creates a receiver without SACK that lacks every third of 17 segments. The first missing segment is retransmitted at
+/// 102 ms.
 fn lacking_every_third() -> Line {
     let mut line = Line::new(Sack::Absent);
     line.to_sender = 50;

@@ -1,7 +1,6 @@
-//! Services by their well-known ports.
+//! Services identified by their well-known ports.
 
-/// Ports and their usual services, in the order of the ports. Common services over TCP with their usual names (our
-/// choice).
+/// Common services over TCP with their usual names, sorted by port (our choice).
 const SERVICES: [(u16, &str); 62] = [
     (20, "ftp-data"),
     (21, "ftp"),
@@ -67,7 +66,7 @@ const SERVICES: [(u16, &str); 62] = [
     (27_017, "mongodb"),
 ];
 
-/// Returns the usual service of a port; `None` if it is not a common one.
+/// Returns the usual service of a port; `None` if the port has no common service.
 #[must_use]
 pub fn service(port: u16) -> Option<&'static str> {
     let place = SERVICES.binary_search_by_key(&port, |(port, _)| *port);

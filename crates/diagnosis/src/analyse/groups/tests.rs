@@ -1,7 +1,7 @@
 use super::*;
 use crate::analyse::requests::Quantiles;
 
-/// Returns the group of a connection to `server` that took and lost this number of milliseconds.
+/// Returns the group of a connection to `server` that took `took` milliseconds and lost `lost` milliseconds.
 fn one(number: u64, server: SocketAddr, took: u64, lost: u64) -> Group {
     let time = Duration::from_millis(took);
     let worst = |time| Worst {
@@ -95,7 +95,7 @@ fn the_first_of_equally_bad_connections_is_the_worst() {
     assert_eq!(group.most_lost.unwrap().connection, 2);
     assert_eq!(group.lost, Duration::from_millis(26));
     assert_eq!((group.connections, group.servers), (4, 1));
-    // The limits share the time equally: two of 15 are timers.
+    // The limits have equal shares of the time, and two of 15 limits are timers.
     let timers = group.lost_to(LimitGroup::Timers);
     assert!((timers.as_secs_f64() - 0.026 * 2.0 / 15.0).abs() < 1e-6);
     assert_eq!(group.lost_to(LimitGroup::Application), Duration::ZERO);
@@ -137,7 +137,7 @@ fn a_server_with_many_connections_takes_little_memory() {
     let group = &groups.servers[0];
     assert_eq!(group.connections, 100_000);
     assert_eq!(group.durations.count(), 100_000);
-    // From a millisecond to a minute there are 16 doublings of 32 bins each.
+    // From a millisecond to a minute, there are 16 doublings with 32 bins each.
     assert!(
         group.durations.memory() <= 17 * 32 * 4,
         "{}",

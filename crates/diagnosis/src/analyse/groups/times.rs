@@ -1,17 +1,18 @@
-//! Times of a group and their quantiles.
+//! Times of a group, and the quantiles of these times.
 
 use dupack_tcp::time::Duration;
 
 use crate::analyse::requests::Quantiles;
 use crate::path::bins::LogBins;
 
-/// Number of times up to which quantiles are exact; beyond, they are within 1.6 % (our choice: half a kilobyte).
+/// Maximum number of times for which quantiles are exact. With more times, the error is at most 1.6 % (our choice: half
+/// a kilobyte).
 pub const EXACT_MAX: usize = 64;
 
-/// Times in bins: about 2 kB from a millisecond to a minute.
+/// Histogram of times: it takes about 2 kB for times from a millisecond to a minute.
 type Bins = LogBins<5>;
 
-/// Times, in memory that does not grow with their number.
+/// Set of times whose memory does not grow with their number.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
     exact: Vec<Duration>,
@@ -45,7 +46,7 @@ impl Times {
         }
     }
 
-    /// Returns the bins, which hold all times from now on.
+    /// Returns the bins, and moves all times to them.
     fn binned(&mut self) -> &mut Bins {
         let exact = std::mem::take(&mut self.exact);
         let bins = self.bins.get_or_insert_with(Box::default);
@@ -55,7 +56,7 @@ impl Times {
         bins
     }
 
-    /// Returns the bytes allocated on the heap.
+    /// Returns the number of bytes allocated on the heap.
     #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
         let binned = self.bins.as_ref().map_or(0, |bins| bins.memory());

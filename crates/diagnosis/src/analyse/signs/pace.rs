@@ -1,67 +1,69 @@
-//! Rate at which segments leave, if it is set by something before the capture point: a shaper, or pacing.
+//! Rate at which segments are sent, if it is set before the capture point by a shaper or by pacing.
 //!
-//! Such a rate has two properties. The time between two packets is the time that the second one takes at that rate, and
-//! it does not depend on ACKs. A window has neither property: it releases packets when ACKs come, and as many at once
-//! as they acknowledge.
+//! Such a rate has two properties. The time between two packets is the time that the second packet takes at this rate,
+//! and it does not depend on ACKs. A window has neither property: it releases packets when ACKs arrive, and as many at
+//! once as they acknowledge.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Number of packets of an interval whose rate is measured, and the minimum number of such intervals (our choice).
+/// Number of packets in an interval whose rate is measured, and the minimum number of such intervals (our choice).
 const STRETCH: usize = 16;
 const STRETCHES_MIN: usize = 6;
-/// Maximum number of intervals kept.
+/// Maximum number of intervals stored.
 const STRETCHES_MAX: usize = 512;
 
-/// Part of the time that must lie in intervals whose rate is near the median, and the maximum deviation from the median
-/// (our choice: a shaper's clock).
+/// Minimum fraction of the time in intervals with a rate near the median, and the maximum deviation from the median
+/// (our choice: that of a shaper's clock).
 const EVEN_PART: f64 = 0.8;
 const EVEN_WITHIN: f64 = 0.05;
 
-/// Part of an interval's packets that must follow the previous packet by the time that the rate requires, and the
-/// maximum deviation from that time (our choice: timers of hosts are late by about 20 µs, and sometimes by more).
+/// Minimum fraction of an interval's packets that follow the previous packet after the time that the rate requires, and
+/// the maximum deviation from this time (our choice: timers of hosts are late by about 20 µs, and sometimes by more).
 const EVEN_PACKETS: f64 = 0.75;
 const EVEN_GAP: f64 = 0.25;
 
-/// Part of the active time that the intervals must cover (our choice): the rate within bursts is that of a host's link.
+/// Minimum fraction of the active time that the intervals must cover (our choice): the rate within bursts is that of a
+/// host's link.
 const MEASURED_PART: f64 = 0.6;
 
-/// Longest time from an ACK to a packet that it triggers, also as an inverse fraction of the time since the previous
-/// packet (our choice: a host takes about 10 µs, and packets that are not triggered seldom follow an ACK so closely by
-/// chance).
+/// Maximum time from an ACK to a packet that it triggers, absolute and as the inverse of a fraction of the time since
+/// the previous packet (our choice: a host takes about 10 µs, and packets that are not triggered rarely follow an ACK
+/// so closely by chance).
 const PROMPT: Duration = Duration::from_millis(1);
 const PROMPT_PART: u64 = 8;
-/// Part of an interval's packets that must follow ACKs for the interval to depend on ACKs (our choice).
+/// Fraction of an interval's packets after ACKs above which the interval depends on ACKs (our choice).
 const ANSWERS_PART: f64 = 0.75;
-/// Maximum ratio of the variation of times from ACK to packet to the variation of times between packets, for an
-/// interval that depends on ACKs (our choice). The latter includes the variation of the ACKs. With a greater ratio,
-/// ACKs come before packets by chance.
+/// Maximum ratio of the variation of the times from ACK to packet to the variation of the times between packets, for an
+/// interval that depends on ACKs (our choice). The latter includes the variation of the ACKs. If the ratio is greater,
+/// ACKs precede packets by chance.
 const ANSWERS_UNEVEN: f64 = 2.0;
 
-/// Part of the announced size from which a segment counts as full (our choice: options take some of it).
+/// Minimum fraction of the announced size for a segment to count as full (our choice: options take some of this size).
 const FULL: f64 = 0.9;
 
-/// Multiple of the usual time between two packets that is a pause, after everything was acknowledged (our choice).
+/// Multiple of the usual time between two packets above which the time is a pause, if everything was acknowledged (our
+/// choice).
 const PAUSE: u32 = 4;
 
-/// Bytes of the headers of IPv4 and TCP with timestamps, which also take time at a shaper.
+/// Length of the headers of IPv4 and TCP with timestamps, in bytes. Headers also take time at a shaper.
 const HEADERS: u64 = 52;
 
-/// Constant rate at which segments leave.
+/// Constant rate at which segments are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConstantRate {
-    /// Bytes of data per second, in full segments.
+    /// Rate in bytes of data per second, with full segments.
     pub bytes_per_second: f64,
-    /// Time in which segments left at that rate.
+    /// Time during which segments were sent at this rate.
     pub time: Duration,
 }
 
-/// Packet, or several packets that left as one.
+/// Packet, or several packets that were sent as one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaving {
     pub(super) at: Instant,
-    /// Bytes of data in total.
+    /// Total number of data bytes.
     pub(super) bytes: u64,
-    /// Number of segments, and the largest of them.
+    /// Number of segments, and the maximum size of a segment in bytes.
     pub(super) segments: u64,
     pub(super) largest: u32,
 }
@@ -69,29 +71,29 @@ pub(super) struct Leaving {
 /// Packet of an interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
-    /// Bytes with headers.
+    /// Number of bytes, including headers.
     bytes: u64,
     /// Time since the previous packet.
     gap: Duration,
-    /// `true` if it consists of full segments.
+    /// `true` if the packet consists of full segments.
     is_full: bool,
-    /// Time since an ACK, if one has just come.
+    /// Time since an ACK; `None` unless an ACK arrived just before.
     after_ack: Option<Duration>,
 }
 
-/// Collects rates.
+/// Collector of rates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
-    /// Bytes that a segment holds, according to the handshake.
+    /// Size of a full segment in bytes, according to the handshake.
     smss: u32,
     largest: u32,
     last: Option<Instant>,
     steps: Vec<Step>,
-    /// Number of intervals, their total time, and the time of the last.
+    /// Number of intervals, their total time, and the duration of the last one.
     stretches: usize,
     measured: Duration,
     latest: Duration,
-    /// Rate of each interval that has one, in bytes with headers per second, and its time.
+    /// Rate of each interval that has one, in bytes per second including headers, and the duration of the interval.
     rates: Vec<(f64, Duration)>,
     /// Total time between packets, without pauses.
     active: Duration,
@@ -100,7 +102,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Creates the collection for segments of `smss` bytes.
+    /// Creates a collector for segments of `smss` bytes.
     pub(super) fn new(smss: u32) -> Self {
         Self {
             smss,
@@ -108,8 +110,8 @@ impl Pace {
         }
     }
 
-    /// `true` if it consists of full segments, as from a sender that always has more to send: messages end with short
-    /// segments.
+    /// `true` if `leaving` consists of full segments, as from a sender that always has more data to send. Messages end
+    /// with short segments.
     fn is_full(&self, leaving: &Leaving) -> bool {
         leaving.bytes >= leaving.segments * u64::from(self.largest) && self.fills_segments()
     }
@@ -118,7 +120,7 @@ impl Pace {
         f64::from(self.largest) >= FULL * f64::from(self.smss)
     }
 
-    /// Records departing data.
+    /// Records a departure of data.
     pub(super) fn left(&mut self, leaving: Leaving) {
         self.largest = self.largest.max(leaving.largest);
         let acked_at = self.acked_at.take();
@@ -129,7 +131,7 @@ impl Pace {
         let bytes = leaving.bytes + HEADERS * leaving.segments;
         let is_full = self.is_full(&leaving);
         if gap.is_zero() && is_full && self.steps.last().is_none_or(|step| step.is_full) {
-            // It was captured before the interface segmented it.
+            // The packet was captured before the interface split it.
             if let Some(step) = self.steps.last_mut() {
                 step.bytes += bytes;
             }
@@ -175,12 +177,12 @@ impl Pace {
         self.acked_at = Some(at);
     }
 
-    /// Records that nothing is outstanding: the following pause may be the application's.
+    /// Records that no data is outstanding, so that the following pause may be that of the application.
     pub(super) const fn emptied(&mut self) {
         self.has_paused = true;
     }
 
-    /// Records data from the other end: the next departure may answer it.
+    /// Records data from the peer. The next departure may be the response to it.
     pub(super) fn asked(&mut self) {
         self.steps.clear();
         self.last = None;
@@ -194,9 +196,10 @@ impl Pace {
         count > 0 && gap > all * u64::from(PAUSE) / count as u64
     }
 
-    /// Returns the rate if it is constant.
+    /// Returns the rate; `None` if it is not constant.
     pub(super) fn constant(&self) -> Option<ConstantRate> {
-        // Small messages at even intervals come from an application: behind a shaper they would wait and fill segments.
+        // Small messages at regular intervals come from an application: if there were a shaper, they would wait and
+        // fill segments.
         if self.rates.len() < STRETCHES_MIN || !self.fills_segments() {
             return None;
         }
@@ -209,7 +212,7 @@ impl Pace {
         let time = near.fold(Duration::ZERO, |sum, (_, time)| sum + *time);
         let [time_s, all_s, active_s] =
             [time, self.measured, self.active].map(Duration::as_secs_f64);
-        // Only the first intervals of a long transfer are kept.
+        // Only the first intervals of a long transfer are stored.
         let kept_all = self.stretches < STRETCHES_MAX;
         let measured = !kept_all || time_s >= MEASURED_PART * active_s;
         let full = u64::from(self.largest);
@@ -229,8 +232,8 @@ fn time_of(steps: &[Step]) -> Duration {
     gaps.fold(Duration::ZERO, |sum, gap| sum + gap)
 }
 
-/// Returns the bytes with headers per second of an interval of this duration, if its packets leave evenly and do not
-/// follow ACKs.
+/// Returns the rate of an interval of this duration in bytes per second, including headers; `None` unless its packets
+/// are sent at regular intervals and independently of ACKs.
 fn rate_of(steps: &[Step], time: Duration) -> Option<f64> {
     let bytes: u64 = steps.iter().map(|step| step.bytes).sum();
     let part = |such: usize| such as f64 / steps.len().max(1) as f64;
@@ -264,7 +267,7 @@ mod tests {
     use super::*;
     use crate::read::packet::tests::ms;
 
-    /// Plays segments of 1448 bytes at `times` and ACKs at `acks`, all in ms.
+    /// Simulates segments of 1448 bytes at `times` and ACKs at `acks`, all in ms.
     fn pace(times: impl Iterator<Item = f64>, acks: &[f64]) -> Pace {
         let mut events: Vec<(f64, bool)> = times.map(|at| (at, true)).collect();
         events.extend(acks.iter().map(|at| (*at, false)));
@@ -299,7 +302,7 @@ mod tests {
         }
     }
 
-    /// The interface of the host segments packets; all segments of one packet are captured at once.
+    /// The interface of the host splits packets, and all segments of one packet are captured at once.
     #[test]
     fn segments_that_leave_together_are_one_packet() {
         let at = |n: i32| f64::from(n / 4) * 6.0;
@@ -319,7 +322,7 @@ mod tests {
         assert!((told / 965_333.3 - 1.0).abs() < 0.01, "{told}");
     }
 
-    /// Messages of 12,040 bytes every 45 ms: the last segment of each is short.
+    /// Messages have 12,040 bytes and are sent every 45 ms. The last segment of each message is short.
     #[test]
     fn messages_at_even_intervals_have_no_rate() {
         let mut pace = Pace::new(1460);
@@ -357,7 +360,7 @@ mod tests {
         assert!(told(536).is_some());
     }
 
-    /// Packets behind a shaper, whose ACKs come shortly before the next packet by chance.
+    /// The packets have passed a shaper, and their ACKs arrive shortly before the next packet by chance.
     #[test]
     fn acks_shortly_before_packets_by_chance_are_no_trigger() {
         let at = |n: i32| f64::from(n) * 7.9 + f64::from(n % 2) * 0.01;
@@ -365,7 +368,7 @@ mod tests {
         let acks: Vec<f64> = (1..400).map(before).collect();
         let told = rate(&pace((0..400).map(at), &acks)).unwrap();
         assert!((told * 7.9e-3 / 1448.0 - 1.0).abs() < 0.01, "{told}");
-        // A window whose ACKs come as unevenly as the packets leave.
+        // For a window, the ACKs arrive as unevenly as the packets are sent.
         let acks: Vec<f64> = (1..400).map(before).collect();
         let answers = acks
             .iter()
@@ -378,7 +381,7 @@ mod tests {
     fn a_window_of_any_size_has_no_rate() {
         for window in [1, 2, 3, 4, 8, 16, 20, 32, 48] {
             for gap in [0.0, 0.1, 1.0] {
-                // One window every 60 ms: the first segment follows the first ACK, and so on.
+                // One window is sent every 60 ms. The first segment follows the first ACK, and so on.
                 let at = |n: i32| f64::from(n / window * 60) + f64::from(n % window) * gap + 0.02;
                 let times: Vec<f64> = (0..1000).map(at).collect();
                 let acks: Vec<f64> = times.iter().map(|at| at - 0.02).collect();
@@ -390,7 +393,7 @@ mod tests {
 
     #[test]
     fn bursts_have_no_rate() {
-        // Pairs, as with delayed ACKs, and 3 kB every 100 ms.
+        // These are pairs as with delayed ACKs, 3 segments every 100 ms, and larger bursts.
         for (burst, every) in [(2, 2.4), (3, 100.0), (16, 20.0)] {
             let at = |n: i32| f64::from(n / burst) * every + f64::from(n % burst) * 0.01;
             assert_eq!(rate(&pace((0..500).map(at), &[])), None, "{burst}");

@@ -1,25 +1,25 @@
-//! Full segment that was sent in vain and arrives after it is split: packetization layer path MTU discovery after a few
-//! timeouts (RFC 4821 §7.7; Linux: `tcp_mtu_probing`).
+//! Full segment that never arrived and whose data arrives after the segment is split, as in packetization layer path
+//! MTU discovery after a few timeouts (RFC 4821 §7.7; Linux: `tcp_mtu_probing`).
 //!
 //! Losses alone produce this pattern only if they affect all full transmissions of the segment and none of its pieces,
 //! and if no full segment arrives from then on.
 
 use super::{BlackHole, Evidence};
 
-/// Minimum number of transmissions of a segment in full size since any segment of that size arrived (our choice: at 10
-/// % loss, the chance is one in a thousand).
+/// Minimum number of transmissions of a segment in full size since any segment of this size arrived (our choice: at 10
+/// % loss, the probability is 0.001).
 const FULL_MIN: u32 = 3;
 
-/// Minimum number of pieces of one size that have arrived since (our choice: segments that are short for other reasons
-/// are fewer).
+/// Minimum number of pieces of one size that have arrived since then (our choice: segments that are short for other
+/// reasons are fewer).
 const PIECES_MIN: u32 = 3;
 
-/// Packet that repeats bytes.
+/// Packet whose bytes had been sent before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Again {
     pub(super) start: u64,
     pub(super) len: u32,
-    /// Number of transmissions of its first byte, including this one.
+    /// Number of transmissions of the first byte, including this one.
     pub(super) transmissions: u32,
 }
 
@@ -30,14 +30,14 @@ pub(super) struct Arrived {
     pub(super) len: u32,
 }
 
-/// Retransmissions of one segment in one size.
+/// Segment that is retransmitted in one size.
 #[derive(Clone, Copy, Debug)]
 struct Full {
     start: u64,
     len: u32,
-    /// Transmissions since a segment of this size arrived.
+    /// Number of transmissions since a segment of this size arrived.
     times: u32,
-    /// Transmissions in total.
+    /// Total number of transmissions.
     sent: u32,
 }
 
@@ -51,12 +51,12 @@ struct Cut {
     latest: Option<u64>,
 }
 
-/// Follows segments that are retransmitted and split.
+/// Detector of segments that are retransmitted and split.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pieces {
     full: Option<Full>,
     cut: Option<Cut>,
-    /// Last packet in the stream among the largest packets that arrived.
+    /// Packet with the highest position in the stream among the largest packets that arrived.
     passed: Option<Arrived>,
 }
 
@@ -66,7 +66,7 @@ impl Pieces {
         if let Some(cut) = &mut self.cut
             && cut.full.start == packet.start
         {
-            // Split once more, or the piece was lost as well.
+            // The segment was split again, or the piece was lost as well.
             let smaller = packet.len < cut.piece && cut.arrived == 0;
             let start = cut.full.start;
             if smaller {
@@ -98,13 +98,13 @@ impl Pieces {
         }
     }
 
-    /// `true` if the segment is of full size, as far as known, and did not arrive.
+    /// `true` if the segment has full size, as far as known, and did not arrive.
     fn was_in_vain(&self, full: &Full) -> bool {
         full.times >= FULL_MIN && self.passed.is_none_or(|passed| passed.len <= full.len)
     }
 
     fn begun(&self, packet: Again) -> Full {
-        // A packet behind it in the stream that arrived also left after it.
+        // A packet that is later in the stream and arrived was also sent later.
         let passed = self
             .passed
             .is_some_and(|passed| passed.len >= packet.len && passed.start > packet.start);
@@ -139,7 +139,7 @@ impl Pieces {
         }
     }
 
-    /// Returns the black hole if the pieces show one.
+    /// Returns the black hole; `None` if the pieces show none.
     pub(super) fn black_hole(&self) -> Option<BlackHole> {
         let cut = self.cut.filter(|cut| cut.arrived >= PIECES_MIN)?;
         Some(BlackHole {
@@ -155,8 +155,8 @@ impl Pieces {
 mod tests {
     use super::{Again, Arrived, Pieces};
 
-    /// Retransmits a segment in the sizes `lens`, after a segment of `passed` bytes before it arrived. Then pieces of
-    /// `piece` bytes arrive.
+    /// Simulates the arrival of a segment of `passed` bytes, the retransmission of another segment in the sizes `lens`,
+    /// and then the arrival of pieces of `piece` bytes.
     fn after(passed: u32, lens: &[u32], piece: u32) -> Option<(u32, u32, u64)> {
         let mut pieces = Pieces::default();
         pieces.arrived(Arrived {

@@ -1,7 +1,7 @@
-//! Sizes of segments that never arrive while smaller ones do: an unannounced MTU (RFC 2923 §2.1).
+//! Sizes of segments that never arrive while smaller segments do: an unannounced MTU (RFC 2923 §2.1).
 //!
-//! The sizes are those of captured packets. A segment that is retransmitted in smaller pieces arrives with the packet
-//! that carried it last.
+//! The sizes are those of captured packets. A segment that is retransmitted in smaller pieces is counted with the size
+//! of the packet in which it arrived, which is the last one that carried it.
 
 use std::collections::VecDeque;
 
@@ -11,30 +11,30 @@ use super::pieces::{Again, Arrived, Pieces};
 use super::{BlackHole, Evidence};
 use crate::read::moment::{Arrival, Departure};
 
-/// Number of segment sizes that are kept separately (our choice: a stream has a full size, another one after a change
-/// of the MTU, and the ends of messages).
+/// Maximum number of segment sizes that are stored separately (our choice: a stream has a full size, another one after
+/// a change of the MTU, and the ends of messages).
 const SIZES_MAX: usize = 16;
 
 /// Minimum number of transmissions of a size that never arrives, in total and of one segment (our choice: a lost
-/// segment and its lost retransmissions are fewer; at 10 % loss, the chance is one in ten thousand).
+/// segment and its lost retransmissions are fewer; at 10 % loss, the probability is 0.0001).
 const SWALLOWED_MIN: u64 = 4;
 const ATTEMPTS_MIN: u32 = 4;
 
-/// Number of retransmitted packets whose sizes are kept, the last ones (our choice: a black hole affects one segment or
-/// a few).
+/// Maximum number of retransmitted packets whose sizes are stored, the last ones (our choice: a black hole affects one
+/// segment or a few).
 const REPEATS_MAX: usize = 64;
 
-/// Fates of the segments of one size.
+/// Transmissions and arrivals of the segments of one size.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     sent: u64,
     /// Maximum number of transmissions of one segment.
     attempts: u32,
-    /// First byte of the segment that was sent last, and its number of transmissions in a row.
+    /// First byte of the segment that was sent last, and the number of its consecutive transmissions.
     last: Option<(u64, u32)>,
-    /// Time of the last arrival.
+    /// Time of the last arrival of this size.
     arrived_at: Instant,
-    /// Time of the first transmission.
+    /// Time of the first transmission of this size.
     sent_since: Option<Instant>,
 }
 
@@ -45,16 +45,16 @@ struct Repeated {
     end: u64,
 }
 
-/// Fates of segments by size.
+/// Transmissions and arrivals of segments, for each size.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
-    /// Bytes of a full segment, as announced; an interface segments larger packets.
+    /// Size of a full segment in bytes, as announced. An interface splits larger packets.
     full: u32,
     fates: Vec<(u32, Fate)>,
-    /// Index of the size that was looked up last: most segments are full ones.
+    /// Index of the size that was looked up last. Most segments are full ones.
     latest: usize,
     repeats: VecDeque<Repeated>,
-    /// Largest segment that arrived, of all sizes.
+    /// Maximum size of a segment that arrived.
     passes: Option<u32>,
     pieces: Pieces,
 }
@@ -88,7 +88,7 @@ impl Sizes {
                 end: departure.end,
             });
         }
-        // A packet that an interface will segment carries no information about sizes.
+        // A packet that an interface will split gives no information about sizes.
         if len == 0 || (departure.sent.len() != 1 && len > self.full) {
             return;
         }
@@ -125,7 +125,7 @@ impl Sizes {
             };
             let len = by.map_or(u64::from(segment.len), |by| by.end - by.start);
             let len = u32::try_from(len).unwrap_or(u32::MAX);
-            // The interface segments the packet, so a segment arrives.
+            // The interface splits the packet, so a segment arrives.
             let len = if len > self.full { segment.len } else { len };
             self.passes = self.passes.max(Some(len));
             let start = by.map_or(segment.start, |by| by.start);
@@ -153,7 +153,7 @@ impl Sizes {
                 (one, other) => one.or(other),
             };
         }
-        // Something arrived after the first of these was sent, so the path was up.
+        // A segment arrived after the first of these was sent, so the path was not down.
         let latest = self.fates.iter().map(|(_, fate)| fate.arrived_at).max()?;
         let path_was_there = since.is_some_and(|since| latest > since);
         let enough = transmissions >= SWALLOWED_MIN && attempts >= ATTEMPTS_MIN;

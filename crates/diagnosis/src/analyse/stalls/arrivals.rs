@@ -1,16 +1,17 @@
 //! Stalls that ended with a packet of the peer: a request, a late ACK, or an ACK that the receiver delayed.
 //!
-//! A receiver delays the ACK of less than two full segments, hoping to send it with data (RFC 9293 §3.8.6.3). If that
-//! data came, the sender waited for the other end's next message, and the ACK did not come later than that. If it did
-//! not come, the delay expired: 40 ms on Linux, FreeBSD and macOS, 200 ms on Windows and older BSDs. A network that
-//! delays one packet may look the same once, so a single delay is not attributed to the receiver.
+//! A receiver delays the ACK of less than two full segments, in order to send it together with data (RFC 9293
+//! §3.8.6.3). If this data was sent, the sender waited for the peer's next message, and the ACK did not arrive later
+//! than that message. If it was not sent, the delay expired: 40 ms on Linux, FreeBSD and macOS, 200 ms on Windows and
+//! older BSDs. A network that delays one packet may look the same once, so a single delay is not attributed to the
+//! receiver.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::{Before, Remedy, Stall, StallKind, Stalls, WaitedFor};
 
-/// Ranges of the delay of ACKs by receivers (Linux: `TCP_DELACK_MIN`, less a tick of 10 ms; Windows and BSD: 200 ms).
-/// The upper ends are our choice: timers of a busy host are late.
+/// Ranges of the delay of ACKs by receivers (Linux: `TCP_DELACK_MIN`, minus a tick of 10 ms; Windows and BSD: 200 ms).
+/// The upper ends are our choice, because timers of a busy host expire late.
 const DELAYS: [(Duration, Duration); 2] = [
     (Duration::from_millis(30), Duration::from_millis(60)),
     (Duration::from_millis(180), Duration::from_millis(220)),
@@ -19,7 +20,7 @@ const DELAYS: [(Duration, Duration); 2] = [
 /// Delay of an ACK that hardly any receiver exceeds (our choice; RFC 9293 §3.8.6.3 permits half a second).
 const DELAY_MAX: Duration = Duration::from_millis(220);
 
-/// Minimum number of delayed ACKs that are attributed to the receiver (our choice).
+/// Minimum number of delayed ACKs for a delay to be attributed to the receiver (our choice).
 const DELAYED_MIN: u64 = 2;
 
 /// Number of full segments that a receiver acknowledges at once (RFC 9293 §3.8.6.3).
@@ -28,16 +29,17 @@ const SEGMENTS_FOR_ACK: u64 = 2;
 /// Packet of the peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Came {
-    /// Bytes that no earlier ACK acknowledged, if the packet acknowledges everything outstanding.
+    /// Number of bytes that this packet is the first to acknowledge; `None` unless it acknowledges everything
+    /// outstanding.
     pub(super) rest: Option<u64>,
-    /// `true` if it carries data.
+    /// `true` if the packet carries data.
     pub(super) carries: bool,
 }
 
 impl Stalls {
-    /// Records data of the peer, possibly a request. It ends the wait for a request, even if it acknowledges nothing
-    /// new. If the packet acknowledges everything outstanding, `rest` is the number of bytes that no earlier ACK
-    /// acknowledged; the sender may not have received that earlier ACK yet.
+    /// Records data of the peer, possibly a request. It ends the wait for a request, even if it acknowledges no new
+    /// data. If the packet acknowledges everything outstanding, `rest` is the number of bytes that it is the first to
+    /// acknowledge. The sender may not have received earlier ACKs of the other bytes.
     pub fn asked(&mut self, at: Instant, packet: u64, rest: Option<u64>) {
         let Some(before) = self.before else {
             return;
@@ -52,7 +54,7 @@ impl Stalls {
         });
     }
 
-    /// Records that the segment leaving now had waited for the last ACK by Nagle's algorithm.
+    /// Records that the segment that is sent now had waited for the last ACK because of Nagle's algorithm.
     pub fn held_by_nagle(&mut self) {
         if let Some(stall) = &mut self.held {
             (stall.kind, stall.remedy) = (StallKind::Nagle, Remedy::NoDelay);
@@ -80,7 +82,7 @@ impl Stalls {
         }
     }
 
-    /// Adds the stall before the last ACK, with the kind known by now.
+    /// Adds the stall before the last ACK, with the kind that is known now.
     pub(super) fn settle_held(&mut self) {
         if let Some(stall) = self.held.take() {
             self.found.add(stall);
@@ -116,8 +118,8 @@ impl Stalls {
         bytes < full.saturating_mul(SEGMENTS_FOR_ACK)
     }
 
-    /// Returns the outstanding bytes, and the delay of their ACK beyond a round trip after the last data, if its
-    /// receiver may have delayed it.
+    /// Returns the number of outstanding bytes, and the delay of their ACK in excess of one round trip after the last
+    /// data; the delay is `None` unless the receiver may have delayed the ACK.
     fn delay_of_ack(&self, before: &Before, at: Instant, came: Came) -> (u64, Option<Duration>) {
         let flight = before.flight.min(came.rest.unwrap_or(before.flight));
         let few = came.rest.is_some() && self.is_too_little(flight);
@@ -126,7 +128,7 @@ impl Stalls {
         (flight, delay)
     }
 
-    /// Counts an ACK that a timer of the receiver sent, even if its delay was no stall.
+    /// Counts an ACK that was sent because a timer of the receiver expired, even if its delay was not a stall.
     pub(super) fn count_delay(&mut self, at: Instant, came: Came) {
         let Some(before) = self.before.filter(|_| !came.carries) else {
             return;
@@ -136,7 +138,7 @@ impl Stalls {
         self.delays += u64::from(delayed);
     }
 
-    /// Attributes a delay that occurred only once to the network.
+    /// Attributes delayed ACKs to the network if there were too few of them.
     pub(super) fn doubt_delayed_acks(&mut self) {
         if self.delays < DELAYED_MIN {
             let (one, other) = (StallKind::DelayedAck, StallKind::PacketDelay);
@@ -145,7 +147,7 @@ impl Stalls {
     }
 }
 
-/// `true` if a receiver's timer delays an ACK by this time.
+/// `true` if this is the time by which a receiver's timer delays an ACK.
 fn is_of_a_timer(delay: Duration) -> bool {
     let mut ranges = DELAYS.into_iter();
     ranges.any(|(from, to)| (from..=to).contains(&delay))

@@ -5,42 +5,43 @@ use serde::Serialize;
 
 use dupack_tcp::time::Duration;
 
-/// Cause of a stall (Zhou et al., "Demystifying and Mitigating TCP Stalls at the Server Side", CoNEXT 2015, §3; delayed
-/// ACKs and Nagle's algorithm are ours, TAPO counts them as packet delay).
+/// Cause of a stall (Zhou et al., "Demystifying and Mitigating TCP Stalls at the Server Side", CoNEXT 2015, §3).
+/// `DelayedAck`, `Nagle` and `ForeignSack` are not in TAPO, which counts the first two as packet delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StallKind {
-    /// The sender's application did not have the answer ready: none of it had been sent.
+    /// The sender's application had not yet sent any of its response.
     DataUnavailable,
     /// The sender's application stopped in the middle of a message.
     ResourceConstraint,
-    /// The peer requested nothing: the next packet was its own.
+    /// The peer was idle: its next request ended the stall.
     ClientIdle,
     /// The peer's receive window was closed.
     ZeroWindow,
-    /// Packets were late, and nothing was retransmitted: ACKs or, in a capture at the receiver, data segments.
+    /// ACKs were late (in a capture at the receiver: data segments), and nothing was retransmitted.
     PacketDelay,
     /// The receiver delayed its ACKs, as it may for less than two segments (RFC 9293 §3.8.6.3).
     DelayedAck,
-    /// A short segment waited for the ACK of the one before it, by Nagle's algorithm (RFC 9293 §3.7.4).
+    /// Nagle's algorithm delayed a short segment until the previous segment was acknowledged (RFC 9293 §3.7.4).
     Nagle,
-    /// A retransmission was lost that had been sent before a timeout (TAPO: f-double).
+    /// A retransmission that was sent before any timeout was lost (TAPO: f-double).
     FastDouble,
-    /// A retransmission was lost that a timer had triggered (TAPO: t-double).
+    /// A retransmission that a timeout had triggered was lost (TAPO: t-double).
     TimeoutDouble,
-    /// The last segments of a message were lost, or segments so near its end that too few followed for three duplicate
-    /// ACKs, with no earlier loss under repair.
+    /// Segments at or near the end of a message were lost, so that fewer than three duplicate ACKs followed, and the
+    /// sender was not in recovery.
     TailOpen,
-    /// The last segments of a message were lost while another loss was repaired.
+    /// The last segments of a message were lost during the recovery of an earlier loss.
     TailRecovery,
-    /// A loss with too little in flight for three duplicate ACKs, because of the congestion window.
+    /// A segment was lost while the congestion window was too small for three duplicate ACKs.
     SmallCongestionWindow,
-    /// A loss with too little in flight for three duplicate ACKs, because of the receive window.
+    /// A segment was lost while the receive window was too small for three duplicate ACKs.
     SmallReceiveWindow,
-    /// Everything in flight was lost, or most of it; at least four segments.
+    /// All or most of the segments in flight were lost, and at least four.
     ContinuousLoss,
-    /// A loss whose duplicate ACKs have SACK blocks that name bytes never sent. A sender that relies on SACK repairs it
-    /// by its timer alone (ours: something on the path rewrites sequence numbers, but not those in the blocks).
+    /// A segment was lost, and its duplicate ACKs have SACK blocks with bytes that were never sent. A sender that
+    /// relies on SACK retransmits only after a timeout. The cause is a middlebox that rewrites sequence numbers but not
+    /// those in SACK blocks. (This kind is not in TAPO.)
     ForeignSack,
     /// ACKs of data that had arrived were so late, or so few, that the timer expired.
     AckDelayOrLoss,
@@ -58,7 +59,7 @@ pub enum Culprit {
     /// The receiver of the data.
     #[serde(rename = "receiver")]
     Client,
-    /// The network between them, and the repair of losses.
+    /// The network between the endpoints, including the repair of losses.
     Network,
 }
 
@@ -93,7 +94,7 @@ impl StallKind {
         self as usize
     }
 
-    /// Returns the origin.
+    /// Returns the origin of such a stall.
     #[must_use]
     pub const fn culprit(self) -> Culprit {
         match self {
@@ -109,7 +110,7 @@ impl StallKind {
         matches!(self.culprit(), Culprit::Network) && !matches!(self, Self::PacketDelay)
     }
 
-    /// Returns a description, as the subject of a sentence.
+    /// Returns a short description in words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -134,15 +135,15 @@ impl StallKind {
     }
 }
 
-/// Event that the sender waited for.
+/// Event for which the sender waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitedFor {
-    /// Data of its own application.
+    /// Data from the sender's own application.
     Data,
-    /// A request of the peer.
+    /// A request from the peer.
     Request,
-    /// The receive window to open.
+    /// The opening of the receive window.
     Window,
     /// An ACK.
     Ack,
@@ -152,32 +153,32 @@ pub enum WaitedFor {
     ProbeTimer,
 }
 
-/// Remedy for a stall, and the time from the stall's beginning after which it would have acted.
+/// Remedy for a stall. A duration is the time from the beginning of the stall until the remedy would have acted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// A tail loss probe would have been sent after this time (RFC 8985 §7.2).
     TailLossProbe(Duration),
     /// RACK would have detected the lost retransmission after this time (RFC 8985 §6.2).
     Rack(Duration),
-    /// Fewer duplicate ACKs would have sufficed (RFC 5827), or RACK, which counts none; a probe would have been sent
-    /// after this time.
+    /// Early Retransmit (RFC 5827), which needs fewer duplicate ACKs, or RACK, which needs none. A tail loss probe
+    /// would have been sent after this time.
     EarlyRetransmit(Duration),
     /// A larger receive window.
     ReceiveWindow,
     /// A receiver that reads its data.
     Reading,
-    /// An application that has its data ready.
+    /// An application that has its data ready in time.
     Application,
-    /// `TCP_NODELAY`, or one write instead of two.
+    /// `TCP_NODELAY`, or a single write instead of two.
     NoDelay,
-    /// Detection of spurious timeouts when the ACKs come after all (F-RTO, RFC 5682; Eifel, RFC 3522).
+    /// Detection of spurious timeouts when the late ACKs arrive (F-RTO, RFC 5682; Eifel, RFC 3522).
     SpuriousTimeout,
-    /// No mechanism of a sender.
+    /// No mechanism at the sender would help.
     None,
 }
 
 impl Remedy {
-    /// Returns the time after which it would have acted, if known.
+    /// Returns the time after which the remedy would have acted, if known.
     #[must_use]
     pub const fn after(self) -> Option<Duration> {
         match self {

@@ -1,11 +1,11 @@
-//! Stalls of a stream: number and time by kind, and the longest ones individually.
+//! Stalls of a stream: their number and time for each kind, and individual data on the longest ones.
 
 use dupack_tcp::time::Duration;
 
 use super::Stall;
 use super::kind::StallKind;
 
-/// Number of stalls that are listed, the longest ones. Our choice.
+/// Maximum number of stalls that are listed, the longest ones. Our choice.
 pub const LISTED_MAX: usize = 32;
 
 /// Totals of all stalls of one kind.
@@ -13,23 +13,23 @@ pub const LISTED_MAX: usize = 32;
 pub struct KindTotal {
     /// Number of stalls.
     pub count: u64,
-    /// Total time.
+    /// Total time of the stalls.
     pub time: Duration,
     /// Number of stalls with a known time of the remedy, and the sum of these times.
     pub remedied: (u64, Duration),
-    /// Sum of outstanding bytes.
+    /// Sum of the outstanding bytes over all stalls.
     pub flight: u64,
 }
 
 impl KindTotal {
-    /// Returns the mean time after which the remedy would have acted.
+    /// Returns the mean time after which the remedy would have acted; `None` if unknown.
     #[must_use]
     pub fn remedy_after(&self) -> Option<Duration> {
         let (count, sum) = self.remedied;
         (count > 0).then(|| sum / count)
     }
 
-    /// Returns the mean number of outstanding bytes.
+    /// Returns the mean number of outstanding bytes; `None` without stalls.
     #[must_use]
     pub const fn mean_flight(&self) -> Option<u64> {
         self.flight.checked_div(self.count)
@@ -40,7 +40,7 @@ impl KindTotal {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StallList {
     totals: [KindTotal; StallKind::COUNT],
-    /// Longest stalls, in the order of time.
+    /// Longest stalls, in order of time.
     pub longest: Vec<Stall>,
 }
 
@@ -71,7 +71,7 @@ impl StallList {
         totals.fold(Duration::ZERO, |sum, total| sum + total.time)
     }
 
-    /// Adds all stalls of another list; the [`LISTED_MAX`] longest are listed.
+    /// Adds all stalls of another list. The [`LISTED_MAX`] longest are listed.
     pub(super) fn absorb(&mut self, other: Self) {
         for (total, more) in self.totals.iter_mut().zip(other.totals) {
             total.count = total.count.saturating_add(more.count);
@@ -85,7 +85,7 @@ impl StallList {
         }
     }
 
-    /// Removes all stalls of a kind, because something else explains them.
+    /// Removes all stalls of a kind, because another finding explains them.
     pub(crate) fn forget(&mut self, kind: StallKind) {
         if let Some(total) = self.totals.get_mut(kind.index()) {
             *total = KindTotal::default();
@@ -108,7 +108,7 @@ impl StallList {
         }
     }
 
-    /// Adds a stall; the [`LISTED_MAX`] longest are listed.
+    /// Adds a stall. The [`LISTED_MAX`] longest are listed.
     pub fn add(&mut self, stall: Stall) {
         if let Some(total) = self.totals.get_mut(stall.kind.index()) {
             total.count = total.count.saturating_add(1);

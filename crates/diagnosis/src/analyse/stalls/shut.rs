@@ -1,21 +1,21 @@
-//! Stalls of a closed receive window: one per closure, regardless of the number of probes. The budget determines when
-//! the window is closed, so that both report the same time.
+//! Stalls due to a closed receive window: one for each closure, regardless of the number of probes. The budget
+//! determines the times at which the window is closed, so that both report the same time.
 
 use dupack_tcp::time::{Duration, Instant};
 
 use super::{Before, Remedy, Stall, StallKind, Stalls, WaitedFor};
 
-/// Receive window that is closed.
+/// Closed receive window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shut {
     since: Instant,
     packet: u64,
-    /// Stall of the whole closure, if any part of it was a stall.
+    /// Stall of the whole closure; `None` if no part of the closure was a stall.
     stall: Option<Stall>,
 }
 
 impl Stalls {
-    /// Records whether the receive window is closed after `packet`.
+    /// Records the state of the receive window after `packet`; `is_shut` is `true` if it is closed.
     pub fn window_is_shut(&mut self, at: Instant, packet: u64, is_shut: bool) {
         let at = self.before.map_or(at, |before| before.at.max(at));
         let Some(shut) = &mut self.shut else {
@@ -35,8 +35,8 @@ impl Stalls {
         }
     }
 
-    /// Records a departure of data; `waited` is the time since the last departure that the budget assigned to the shut
-    /// window. If it is zero, the application had nothing to send.
+    /// Records a departure of data. `waited` is the time since the last departure that the budget assigned to the
+    /// closed window. If it is zero, the application had no data to send.
     pub fn waited_for_window(&mut self, waited: Duration) {
         if let Some(stall) = self.opened.as_mut().filter(|_| waited.is_zero()) {
             stall.kind = StallKind::DataUnavailable;
@@ -45,12 +45,12 @@ impl Stalls {
         self.settle_opened();
     }
 
-    /// `true` if the receive window had no space.
+    /// `true` if the receive window was closed.
     pub(super) const fn is_shut(&self, before: &Before) -> bool {
         self.shut.is_some() || matches!(before.window, Some(0))
     }
 
-    /// Merges a stall of a closed window into the closure; returns any other stall.
+    /// Merges a stall due to a closed window into the closure. Any other stall is returned.
     pub(super) fn while_open(&mut self, stall: Stall) -> Option<Stall> {
         let shut = self.shut.as_mut();
         let Some(shut) = shut.filter(|_| stall.kind == StallKind::ZeroWindow) else {
@@ -73,7 +73,7 @@ impl Stalls {
         }
     }
 
-    /// Settles the last closure at the end of the stream.
+    /// Adds the stall of the last closure at the end of the stream.
     pub(super) fn settle_shut(&mut self) {
         self.settle_opened();
         self.opened = self.shut.take().and_then(|shut| shut.stall);

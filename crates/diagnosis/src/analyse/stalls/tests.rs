@@ -1,4 +1,4 @@
-//! One handmade stall of each kind.
+//! Tests with one stall of each kind.
 
 use super::{Culprit, LISTED_MAX, Remedy, Stall, StallKind, StallList, Stalls, WaitedFor};
 use dupack_tcp::options::Sack;
@@ -7,7 +7,7 @@ use crate::analyse::budget::film::{Film, MSS, at, ms};
 use crate::analyse::cause::Cause;
 use crate::read::moment::Stage;
 
-/// Creates a connection with a round trip of 100 ms, known from one segment; the next offset is 1000.
+/// Creates a connection with a round trip of 100 ms, which is known from one segment. The next offset is 1000.
 fn film(window: u64) -> Film<Stalls> {
     let mut film = Film::new(Stalls::new(Sack::Permitted), window);
     film.send(at(0), 1);
@@ -93,7 +93,7 @@ fn a_probe_would_have_shortened_a_tail_loss() {
     let stall = only(film);
     assert_eq!(stall.kind, StallKind::TailOpen);
     assert_eq!(stall.waited_for, WaitedFor::RetransmissionTimer);
-    // Two round trips of 100 ms.
+    // The probe would be sent after two round trips of 100 ms.
     assert_eq!(stall.remedy, Remedy::TailLossProbe(ms(200)));
     assert_eq!(stall.duration(), ms(300));
 }
@@ -168,7 +168,7 @@ fn a_dsack_shows_that_the_ack_was_late() {
     let mut film = film(100_000);
     film.send(at(110), 10);
     film.repeat(at(500), MSS, Cause::Timeout { expiry: 1 }, Stage::Loss);
-    // The DSACK lies below the ACK.
+    // The DSACK is below the ACK number.
     film.ack_with(at(600), 11 * MSS, 100_000, Some((MSS, 2 * MSS)));
     let stall = only(film);
     assert_eq!(stall.kind, StallKind::AckDelayOrLoss);
@@ -187,14 +187,14 @@ fn the_list_is_bounded_and_the_totals_are_not() {
     let list: StallList = film.told.finish();
     assert_eq!(list.longest.len(), LISTED_MAX);
     assert_eq!(list.of(StallKind::DataUnavailable).count, 99);
-    // The longest stalls are the last ones, listed in the order of time.
+    // The longest stalls are the last ones, listed in order of time.
     let shortest = list.longest.iter().map(Stall::duration).min();
     assert_eq!(shortest, Some(ms(900 + 99 - LISTED_MAX as u64)));
     assert!(list.longest.is_sorted_by_key(|stall| stall.from));
 }
 
-/// Returns the stalls of a segment whose ACK comes without data after `wait`, repeated `times` times, with a round trip
-/// of 100 ms. `nagle` if the ACK released the next segment.
+/// Returns the stalls of `times` segments with a round trip of 100 ms. The ACK of each one arrives without data after
+/// `wait` milliseconds. If `nagle`, the ACK released the next segment.
 fn delayed(wait: u64, times: u64, nagle: bool) -> StallList {
     let mut film = film(100_000);
     let mut now = 1000;
@@ -212,13 +212,13 @@ fn delayed(wait: u64, times: u64, nagle: bool) -> StallList {
 
 #[test]
 fn acks_delayed_by_the_receivers_timer_are_not_late() {
-    // 200 ms beyond the round trip.
+    // The delay is 200 ms in excess of the round trip.
     let list = delayed(285, 1, false);
     assert_eq!(list.of(StallKind::PacketDelay).count, 1, "once: {list:?}");
     assert_eq!(list.of(StallKind::DelayedAck).count, 0, "once: {list:?}");
     let list = delayed(285, 2, false);
     assert_eq!(list.of(StallKind::DelayedAck).count, 2, "{list:?}");
-    // No timer of a receiver takes this long.
+    // No timer of a receiver takes this time.
     let list = delayed(385, 2, false);
     assert_eq!(list.of(StallKind::PacketDelay).count, 2, "{list:?}");
     let list = delayed(285, 2, true);

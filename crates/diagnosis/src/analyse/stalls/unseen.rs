@@ -1,25 +1,25 @@
-//! Timeouts for segments that were lost before the capture point. Their number is known after they have been
-//! retransmitted.
+//! Timeouts for segments that were lost before the capture point. The number of these segments is known after they have
+//! been retransmitted.
 //!
-//! If the retransmission is also lost before the capture point, it leaves no trace: the quiet period before it and the
-//! quiet period after it are one stall.
+//! If the retransmission is also lost before the capture point, it is not visible: the periods without packets before
+//! and after it are one stall.
 
 use super::kind::StallKind;
 use super::{Before, Distance, Message, SMALL_FLIGHT, Stall, Stalls};
 use crate::analyse::cause::{Cause, Retransmission};
 use crate::read::moment::Departure;
 
-/// Timeout for segments that the capture does not show, and the retransmissions since.
+/// Timeout for segments that the capture does not contain, and the retransmissions since.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unseen {
-    /// Start of the first of them.
+    /// Start of the first of these segments.
     start: u64,
     segments: u64,
     before: Before,
 }
 
 impl Stalls {
-    /// Records a retransmission; `before` is the state before the stall that it ended, if any.
+    /// Records a retransmission. `before` is the state before the stall that it ended; `None` if it ended no stall.
     pub(super) fn note_unseen(
         &mut self,
         departure: &Departure<'_>,
@@ -47,7 +47,7 @@ impl Stalls {
         }
     }
 
-    /// Classifies the stall of the timeout: all unseen segments have been retransmitted, or enough of them.
+    /// Classifies the stall of the timeout, after all unseen segments, or enough of them, have been retransmitted.
     pub(super) fn tell_unseen(&mut self) {
         let Some(unseen) = self.unseen.take() else {
             return;

@@ -1,4 +1,4 @@
-//! Course of a stream: departures over time, and which of them were lost.
+//! History of a stream: departures over time, each marked as lost or not.
 
 use std::collections::VecDeque;
 
@@ -8,58 +8,61 @@ use super::LOSSES_MIN;
 use crate::grow;
 use crate::read::packet::is_after;
 
-/// Maximum number of steps, of 2 or 3 bytes each (ours: 24 MB of full packets, more than a rate requires). A stream
-/// with too few losses in these steps is not followed further.
+/// Maximum number of steps, of 2 or 3 bytes each (our choice: 24 MB of full packets, more than a rate requires). If a
+/// stream has too few losses in these steps, its history is discarded.
 pub(super) const STEPS: u16 = 16_384;
 
-/// Unit of time (ours): a full packet takes as long at 12 Gbit/s.
+/// Unit of time in nanoseconds (our choice): it is the time of a full packet at 12 Gbit/s.
 const TICK_NS: u64 = 1024;
 
-/// Maximum quiet period; nothing after a longer one is followed (ours: slightly more than an hour).
+/// Maximum time between steps, in ticks. After a longer time, no more steps are recorded (our choice: slightly more
+/// than an hour).
 const SILENCE_TICKS: u64 = (1 << 32) - 1;
 
-/// Maximum bytes of a step: five for its ticks, and two for its wire size.
+/// Maximum size of a step in bytes: five for its ticks, and two for its size on the wire.
 const STEP_BYTES: usize = 7;
 
-/// Number of transmissions that are remembered because they may turn out to be lost (ours: more than are outstanding at
-/// the rates of policers).
+/// Number of stored transmissions that may turn out to be lost (our choice: more than are outstanding at the rates of
+/// policers).
 pub(super) const RECENT: usize = 1024;
 
-/// Course of a stream: departures over time, and which of them were lost. At the receiver, arrivals.
+/// History of a stream: departures over time, each marked as lost or not. At the receiver, arrivals take the place of
+/// departures.
 #[derive(Clone, Debug, Default)]
 pub(in crate::path) struct Course {
     pub(super) steps: Steps,
     /// Losses, by step.
     lost: Vec<(u16, Fate)>,
-    /// Time of the first step, and of the last one in ticks since then.
+    /// Time of the first step, and the time of the last step in ticks since the first.
     begin: Option<Instant>,
     ticks: u64,
     /// Recent transmissions.
     pub(super) recent: VecDeque<Recent>,
-    /// Marked losses: offset in the stream, and step.
+    /// Marked losses: the offset in the stream, the step, and the kind of mark.
     pub(super) marked: VecDeque<(u64, u16, Mark)>,
     pub(super) losses: usize,
-    /// `true` if nothing more is followed.
+    /// `true` if no more steps are recorded.
     is_over: bool,
 }
 
 /// Departure or arrival of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Step {
-    /// Ticks since the previous step.
+    /// Number of ticks since the previous step.
     ticks: u64,
-    /// Bytes on the wire.
+    /// Size on the wire in bytes.
     bytes: u16,
 }
 
-/// Packed steps. A step is the ticks times two, in groups of seven bits, lowest first; every group but the last has the
-/// eighth bit set. One is added if the wire size differs from that of the previous step; the size then follows.
+/// Packed steps. A step is the number of ticks times two, in groups of seven bits, lowest first. Every group except the
+/// last has the eighth bit set. If the size on the wire differs from that of the previous step, one is added to the
+/// number, and the size follows the groups.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     packed: Vec<u8>,
     /// Number of steps.
     pub(super) count: u16,
-    /// Bytes on the wire of the last step.
+    /// Size of the last step on the wire, in bytes.
     bytes: u16,
 }
 
@@ -111,29 +114,29 @@ impl Steps {
     }
 }
 
-/// Losses at a step: the segment itself, and the number of segments after it.
+/// Losses at a step: of the segment itself, and the number of lost segments after it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     itself: bool,
     after: u8,
 }
 
-/// Departure or arrival of a segment, with everything that is known about it.
+/// Departure or arrival of a segment, with all losses that are known at this step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     /// Time in ticks of [`TICK_NS`] since the first event.
     ticks: u64,
-    /// Bytes on the wire.
+    /// Size on the wire in bytes.
     bytes: u16,
     /// `true` if the segment itself was lost.
     pub(super) is_lost: bool,
-    /// Number of lost segments after it that are not captured.
+    /// Number of lost segments after this one that were not captured.
     pub(super) lost_after: u8,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recent {
-    /// Lower half of the offset in the stream: remembered segments are never farther apart.
+    /// Lower 32 bits of the offset in the stream: stored segments are never farther apart.
     start: u32,
     /// Index of the step.
     step: u16,
@@ -148,7 +151,7 @@ pub(super) enum Mark {
 }
 
 impl Course {
-    /// Registers the departure or arrival at `at` of a segment that begins at `start` and has `bytes` on the wire.
+    /// Records the departure or arrival at `at` of a segment that begins at `start` and has `bytes` bytes on the wire.
     pub(in crate::path) fn sent(&mut self, at: Instant, start: u64, bytes: u64, is_new: bool) {
         if self.is_over {
             return;
@@ -179,7 +182,7 @@ impl Course {
         });
     }
 
-    /// Stops following. Discards the course if it has too few losses.
+    /// Stops the recording. The history is discarded if it has too few losses.
     fn end(&mut self) {
         if self.losses < LOSSES_MIN {
             *self = Self::default();
@@ -187,7 +190,7 @@ impl Course {
         self.is_over = true;
     }
 
-    /// Returns all departures or arrivals, in order.
+    /// Returns all departures or arrivals in order.
     pub(super) fn events(&self) -> Vec<Event> {
         let mut lost = self.lost.iter().peekable();
         let mut ticks = 0;
@@ -206,7 +209,7 @@ impl Course {
         events
     }
 
-    /// Returns the fate of the segment of this step.
+    /// Returns the losses at this step. An entry is created if there is none.
     fn fate(&mut self, step: u16) -> Option<&mut Fate> {
         let place = self.lost.partition_point(|(of, _)| *of < step);
         if self.lost.get(place).is_none_or(|(of, _)| *of != step) {
@@ -241,9 +244,9 @@ impl Course {
         self.marked.push_back((start, place, mark));
     }
 
-    /// Returns the step after which an uncaptured segment was lost: the last step before the next segment of the stream
-    /// arrived, because retransmissions may have left in between. Without a next segment, the step of the previous
-    /// segment.
+    /// Returns the step after which an uncaptured segment was lost. This is the last step before the next segment of
+    /// the stream arrived, because retransmissions may have arrived in between. Without a next segment, it is the step
+    /// of the previous segment.
     fn place_of_unseen(&self, start: u64) -> Option<u16> {
         let start = start as u32;
         let mut new = self.recent.iter().filter(|came| came.is_new);
@@ -255,7 +258,7 @@ impl Course {
         })
     }
 
-    /// Removes the last mark between these offsets: the segment had arrived.
+    /// Removes the last mark between these offsets, because the segment had arrived.
     pub(in crate::path) fn had_arrived(&mut self, start: u64, end: u64) {
         let within = |marked: &(u64, u16, Mark)| (start..end).contains(&marked.0);
         let Some(place) = self.marked.iter().rposition(within) else {
@@ -274,7 +277,7 @@ impl Course {
 }
 
 impl Event {
-    /// Returns the seconds since the first event.
+    /// Returns the time since the first event in seconds.
     pub(super) fn at_s(&self) -> f64 {
         self.ticks as f64 * (TICK_NS as f64 / 1e9)
     }

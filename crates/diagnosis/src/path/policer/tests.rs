@@ -1,4 +1,4 @@
-//! Detection of policers, compared with an exactly simulated bucket.
+//! Detection of policers, compared with a bucket that is simulated exactly.
 
 use dupack_tcp::time::Instant;
 
@@ -32,8 +32,9 @@ enum At {
     Receiver,
 }
 
-/// Simulates a bucket of 1 MB/s and 30 kB. Packets come at rates between half and twice its own, each for 100 ms.
-/// `drops` decides from the deficit including the packet, and from the packet's number, whether it is lost.
+/// Simulates a bucket with a rate of 1 MB/s and a size of 30 kB. Packets arrive at rates between half and twice the
+/// rate of the bucket, each rate for 100 ms. `drops` gets the deficit including the packet, and the packet's number; it
+/// returns `true` if the packet is lost.
 fn bucket(at: At, delay_ms: u64, drops: impl Fn(u64, u64) -> bool) -> Option<Policer> {
     let (mut course, mut losses) = (Course::default(), Vec::new());
     let (mut missing, mut now_us) = (0_u64, 0);
@@ -120,7 +121,8 @@ fn silences_of_any_length_are_part_of_a_course() {
         let at = Instant::ZERO + Duration::from_secs_f64(at);
         course.sent(at, n * PACKET, PACKET, n != 3);
     }
-    // The loss lies after the quiet period before the fifth packet, in which the fourth is only a retransmission.
+    // The loss is assigned to the pause before the fifth packet. The fourth packet does not count, because it is only a
+    // retransmission.
     course.lost(3 * PACKET + 1);
     let events = course.events();
     for (event, at) in events.iter().zip(times) {
@@ -128,7 +130,7 @@ fn silences_of_any_length_are_part_of_a_course() {
     }
     let after: Vec<u8> = events.iter().map(|event| event.lost_after).collect();
     assert_eq!(after, [0, 0, 0, 1, 0, 0]);
-    // More than an hour.
+    // The pause is longer than an hour.
     course.sent(
         Instant::ZERO + Duration::from_secs(9000),
         9 * PACKET,

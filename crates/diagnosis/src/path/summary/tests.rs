@@ -1,4 +1,4 @@
-//! Minimum round-trip time of a full segment, if the short segments of the handshake measured a part of it.
+//! Minimum round-trip time of a full segment if the short segments of the handshake measured a part of the path.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -10,8 +10,8 @@ fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// Returns the estimate from a capture at the receiver, for segments of `smss` bytes: the handshake took 40 ms to the
-/// sender and back, all samples are `sample`, and a full packet takes 12 ms at the bottleneck.
+/// Returns the estimate from a capture at the receiver, for segments of `smss` bytes. The handshake took 40 ms to the
+/// sender and back, all samples are `sample` milliseconds, and a full packet takes 12 ms at the bottleneck.
 fn at_receiver(smss: u32, sample: u64) -> Told<Duration> {
     let mut survey = Survey::new(smss, &Catalog::builtin());
     let vantage = Vantage {
@@ -29,7 +29,7 @@ fn at_receiver(smss: u32, sample: u64) -> Told<Duration> {
 
 #[test]
 fn a_path_measured_with_short_segments_takes_longer_for_full_ones() {
-    // A sample more than half a packet time above the handshake already is of full segments.
+    // If a sample exceeds the handshake by more than half a packet time, it is already that of a full segment.
     let longer = |sample| at_receiver(1460, sample).value().expect("an estimate");
     for sample in [40, 45] {
         let beyond = longer(sample).saturating_sub(ms(sample));
@@ -42,7 +42,8 @@ fn a_path_measured_with_short_segments_takes_longer_for_full_ones() {
 
 #[test]
 fn a_full_segment_takes_longer_by_its_additional_bytes() {
-    // 200 bytes with headers take 12 ms at the bottleneck: the 140 bytes beyond a short packet take 8.4 ms.
+    // A packet of 200 bytes, including headers, takes 12 ms at the bottleneck. The 140 bytes in addition to a short
+    // packet take 8.4 ms.
     let told = at_receiver(160, 40).value().expect("an estimate");
     let beyond = told.as_secs_f64() * 1e3 - 40.0;
     assert!((beyond - 8.4).abs() < 0.01, "{beyond}");

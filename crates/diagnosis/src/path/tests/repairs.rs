@@ -1,4 +1,4 @@
-//! Handwritten retransmissions: which of them count as losses, and which of those may not be.
+//! Losses counted for handwritten retransmissions, some of which were not lost for certain.
 
 use dupack_tcp::SenderConfig;
 use dupack_tcp::options::Sack;
@@ -83,7 +83,7 @@ impl Hand {
         self.leave(n, Some((cause, need)), Stage::Recovery);
     }
 
-    /// Processes an ACK of everything before segment `n`, with a SACK block of one segment.
+    /// Processes an ACK of everything before segment `n`, with a SACK block of segment `block`.
     fn ack(&mut self, n: u64, block: Option<u64>) {
         self.now += ms(1.0);
         self.packet += 1;
@@ -143,7 +143,7 @@ fn a_dsack_revokes_only_the_loss_of_a_spurious_retransmission() {
         hand.ack(10, Some(n));
     }
     assert_eq!(hand.losses(), 3);
-    // Segment 7 had no other spurious retransmission.
+    // Segment 7 had only one retransmission, so its loss is removed.
     hand.ack(10, Some(7));
     assert_eq!(hand.losses(), 2);
 }

@@ -1,4 +1,4 @@
-//! Beginning and end of connections.
+//! Tests of the beginning and the end of connections.
 
 use dupack_tcp::connection::Flags;
 
@@ -61,7 +61,7 @@ fn ports_are_reused_after_a_silence_but_not_in_the_middle() {
         capture(unfinished.iter().copied().chain(second))
     };
     assert_eq!(segments(&again(5000.0)), [1, 2]);
-    // An injected SYN belongs to no connection and harms none.
+    // An injected SYN belongs to no connection, and does not affect any.
     let stray = later(unfinished[0], 55.0, 5_000_000);
     let rest = whole().into_iter().skip(4);
     let packets = unfinished.iter().copied().chain([stray]).chain(rest);
@@ -98,7 +98,7 @@ fn a_reset_ends_a_connection_and_names_its_sender() {
 
 #[test]
 fn packets_are_held_until_the_capture_point_is_known() {
-    // Captured at the receiver, 30 ms from the sender. The opener sends one segment per round trip.
+    // The capture is taken at the receiver, 30 ms from the sender. The opener sends one segment per round trip.
     let packets = (0..6_u32).flat_map(|n| {
         let at = 30.2 * f64::from(n);
         let value = 100 + 30 * n;
@@ -116,10 +116,11 @@ fn packets_are_held_until_the_capture_point_is_known() {
         (Place::Receiver, ms(30.1).since(ms(0.0)))
     );
     let lines = told(&packets, Side::Opener);
-    // The first ACK takes effect when the second segment shows it, not when it was captured.
+    // The first ACK takes effect when the second segment shows that it arrived, not when it was captured.
     let expected = ["0: #1 0..1000", "30.2: #2 ack 1000", "30.2: #3 1000..2000"];
     assert_eq!(lines.get(..3).expect("three"), expected);
-    // The stream begins with the first packet held back, not when the capture point became known.
+    // The beginning of the stream is the time of the first packet held back, not the time at which the capture point
+    // became known.
     let stream = all.first().expect("one").stream(Side::Opener);
     assert_eq!(stream.expect("one").follower().beginning.at, ms(0.0));
 }
@@ -129,7 +130,7 @@ fn data_far_beyond_everything_starts_another_connection() {
     let far = (0..20_u32).map(|n| data(60.0 + f64::from(n), 1_000_000_000 + n * 1000, 1000));
     let packets = whole().into_iter().take(4).chain(far);
     let told = segments(&capture(packets));
-    // Eight of the packets are discarded.
+    // Eight of the packets are discarded before the other connection starts.
     assert_eq!(told, [1, 12]);
 }
 

@@ -1,4 +1,4 @@
-//! Small captures whose expected counts are those of tcptrace 6.6.7.
+//! Tests with small captures for which tcptrace 6.6.7 gives the same counts.
 
 use dupack_tcp::connection::Flags;
 
@@ -21,9 +21,9 @@ fn retransmissions_differ_from_late_packets() {
     let [opener, answerer] = counts(&[
         data(50.0, 0, 1000),
         data(50.1, 2000, 1000),
-        // Fills a gap: the capture has not shown these bytes before.
+        // This packet fills a gap: the capture has not shown these bytes before.
         data(50.2, 1000, 1000),
-        // A retransmission; then a packet of which one half is retransmitted and one half is new.
+        // These are a retransmission, and a packet of which one half is retransmitted and one half is new.
         data(50.3, 2000, 1000),
         data(50.4, 2500, 1000).flags(Flags::PSH),
         ack(90.0, 3500),
@@ -85,7 +85,7 @@ fn a_duplicate_ack_repeats_number_and_window_without_data() {
         ack(90.1, 1000),
         ack(90.2, 1000),
         ack(90.3, 1000),
-        // A changed window, or data: neither is a duplicate ACK, and both restart the count.
+        // An ACK with a changed window or with data is not a duplicate ACK, and restarts the count.
         ack(90.4, 1000).granting(49_000),
         ack(90.5, 1000).granting(49_000).len(10),
         ack(90.6, 1000).granting(49_000),
@@ -103,7 +103,7 @@ fn sacks_and_dsacks_are_counted_per_packet() {
         data(50.0, 0, 1000),
         ack(90.0, 1000),
         ack(90.1, 1000).sack(3001, 4001).sack(5001, 6001),
-        // One block below the ACK, one within the second block.
+        // The first block is below the ACK here, and within the second block in the next packet.
         ack(90.2, 2000).sack(1, 1001),
         ack(90.3, 2000).sack(3001, 4001).sack(3001, 5001),
     ]);
@@ -133,7 +133,7 @@ fn a_packet_during_a_closed_window_is_a_probe() {
         (answerer.window_min, answerer.window_max),
         (Some(2000), 50_000)
     );
-    // 50,000 + 0 + 0 + 2000 in four packets.
+    // The average of four packets is (50,000 + 0 + 0 + 2000)/4.
     assert_eq!(answerer.window_average(), 13_000);
 }
 
@@ -162,7 +162,7 @@ fn an_accepted_probe_byte_counts_as_captured() {
         ack(340.0, 1001).granting(0),
         data(700.0, 1001, 1),
         ack(740.0, 1002).granting(0),
-        // The receiver does not accept this probe; the byte is sent as new data when the window is open.
+        // The receiver does not accept this probe. The byte is sent as new data when the window is open.
         data(1500.0, 1002, 1),
         ack(1540.0, 1002).granting(0),
         ack(1600.0, 1002).granting(5000),

@@ -1,8 +1,9 @@
-//! Errors of capture filters: the column of the mistake, the expected syntax and an example, in one line.
+//! Errors of capture filters. A message gives the column of the mistake, the expected syntax and an example, in one
+//! line.
 
 use std::fmt;
 
-/// Maximum depth of nested parentheses (ours: people write three).
+/// Maximum depth of nested parentheses (our choice: people write three).
 pub(super) const DEPTH_MAX: usize = 64;
 
 /// Capture filter that cannot be parsed.
@@ -49,10 +50,10 @@ pub enum Problem {
     Prefix {
         /// The network.
         found: String,
-        /// Longest prefix of such an address, in bits.
+        /// Maximum length of a prefix of such an address, in bits.
         most: u32,
     },
-    /// Wireshark's number of a connection.
+    /// Connection number of Wireshark (`tcp.stream`).
     StreamNumber(Option<u64>),
     /// Display filter whose meaning depends on the precedence of its operators.
     Mixed,
@@ -130,7 +131,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Returns text that is safe to show: it cannot fill the screen or move the cursor.
+/// Returns text that is safe to display: it is short and has no control characters, so it cannot move the cursor.
 pub(super) fn shown(text: &str) -> String {
     const CHARS_MAX: usize = 40;
     let mut shown: String = text

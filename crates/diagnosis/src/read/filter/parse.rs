@@ -99,7 +99,7 @@ pub(super) fn parse(text: &str) -> Result<Chain, FilterError> {
     }
 }
 
-/// Keywords before a value. A value without keywords has the keywords of the value before it.
+/// Keywords before a value. A value without keywords has the keywords of the previous value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Qualifiers {
     version: Option<Version>,
@@ -116,14 +116,14 @@ enum ValueKind {
 }
 
 struct Parser<'a> {
-    /// The last token is [`Kind::End`].
+    /// All tokens. The last token is [`Kind::End`].
     tokens: Vec<Token<'a>>,
     next: usize,
     depth: usize,
     qualifiers: Qualifiers,
     /// `true` if the expression has a display filter.
     display: bool,
-    /// The column of the first `and` after an `or` in the same chain.
+    /// Column of the first `and` after an `or` in the same chain.
     mixed: Option<usize>,
 }
 
@@ -234,7 +234,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes the keywords before a value. Returns them, and `true` if they are only protocols and no value follows.
+    /// Parses the keywords before a value. Returns the keywords, and `true` if they are only protocols and no value
+    /// follows.
     fn qualified(&mut self) -> Result<(Qualifiers, bool), FilterError> {
         let mut version = None;
         match self.peek().keyword() {
@@ -277,7 +278,7 @@ impl<'a> Parser<'a> {
         Ok((qualifiers, alone))
     }
 
-    /// Takes `src`, `dst`, `src or dst` or `src and dst`.
+    /// Parses `src`, `dst`, `src or dst` or `src and dst`.
     fn direction(&mut self) -> Option<Direction> {
         let (one, other) = match self.peek().keyword()? {
             "src" => (Direction::Source, "dst"),
@@ -298,7 +299,7 @@ impl<'a> Parser<'a> {
         Some(both)
     }
 
-    /// Takes the operator and the value after the name of a field.
+    /// Parses the operator and the value after the name of a field.
     fn comparison(&mut self, name: Token<'a>, field: Field) -> Result<Term, FilterError> {
         let operator = self.take();
         let Field::Of(qualifiers) = field else {
@@ -387,7 +388,7 @@ fn refuse(token: Token<'_>, word: &str) -> Result<(), FilterError> {
 }
 
 impl Qualifiers {
-    /// Returns the primitive that these keywords form with a value.
+    /// Returns the primitive that consists of these keywords and a value.
     fn value(self, token: Token<'_>) -> Result<Primitive, FilterError> {
         let Kind::Word(word) = token.kind else {
             return Err(match self.kind {
@@ -460,7 +461,7 @@ fn network(token: Token<'_>, word: &str) -> Result<Network, FilterError> {
     Ok(network)
 }
 
-/// Parses `10.0.0.0/8`, `192.168.1` or `2001:db8::/32`. Without a length, the octets that are written are the prefix.
+/// Parses `10.0.0.0/8`, `192.168.1` or `2001:db8::/32`. Without a length, the prefix consists of the given octets.
 fn parts_of_network(word: &str) -> Option<Network> {
     let (address, length) = match word.split_once('/') {
         Some((address, length)) => (address, Some(number::<u32>(length)?)),
@@ -486,7 +487,7 @@ fn parts_of_network(word: &str) -> Option<Network> {
     .filter(|network| network.prefix <= most)
 }
 
-/// Returns the longest possible prefix of a network that is valid except that its prefix is longer.
+/// Returns the maximum prefix length of a network that is valid except that its prefix is too long.
 fn exceeded(word: &str) -> Option<u32> {
     let (address, length) = word.split_once('/')?;
     let is_number = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
@@ -531,7 +532,7 @@ fn is_service(word: &str) -> bool {
     SERVICES.iter().any(|(name, _)| *name == lower)
 }
 
-/// Parses a number that consists of digits only: the standard library also accepts a sign.
+/// Parses a number that consists of digits only. The parser of the standard library also accepts a sign.
 fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()

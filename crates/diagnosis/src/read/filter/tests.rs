@@ -1,4 +1,4 @@
-//! Filter expressions and the connections that pass them.
+//! Tests of filter expressions and the connections that pass them.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn filter(text: &str) -> Filter {
     filter.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Returns the numbers of the connections that pass, from 1. Checks both directions.
+/// Returns the numbers, counted from 1, of the connections that pass. Checks both directions.
 fn taken(text: &str) -> Vec<usize> {
     let filter = filter(text);
     let takes = |ends: [&str; 2]| {
@@ -98,7 +98,7 @@ fn a_direction_chooses_ends_and_passes_whole_connections() {
         ("tcp dst portrange 1-100", &[2]),
         ("src host 10.0.0.1 and dst host 10.0.0.2", &[2]),
         ("src host 10.0.0.1 and src host 10.0.0.2", &[]),
-        // True for the packets to that host.
+        // These expressions are true for the packets to that host.
         ("not src host 10.0.0.1", &[1, 2, 3]),
         ("not host 10.0.0.1", &[3]),
         ("not (src or dst host 10.0.0.1)", &[3]),
@@ -397,7 +397,7 @@ fn a_filter_is_displayed_as_it_was_written() {
     assert_eq!(filter("  port 80 or 443 ").to_string(), "port 80 or 443");
 }
 
-/// Words of expressions, in any order.
+/// Generates words of expressions in any order.
 fn words() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "host",

@@ -1,4 +1,4 @@
-//! Retransmitted SYNs.
+//! Retransmissions of SYNs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,8 +7,8 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::read::side::Side;
 
-/// Maximum number of retransmitted SYNs whose details are kept; further ones are only counted. Hosts give up earlier
-/// (Linux after 6 SYNs and 5 SYN-ACKs).
+/// Maximum number of retransmitted SYNs whose details are stored. Hosts give up earlier (Linux after 6 SYNs and 5
+/// SYN-ACKs).
 pub const SYNS_AGAIN_MAX: usize = 16;
 
 /// Cause of a retransmitted SYN.
@@ -18,7 +18,7 @@ pub enum SynCause {
     /// The timer of the endpoint expired (RFC 6298 §2.1).
     #[serde(rename = "timeout")]
     Timer,
-    /// The SYN of the other endpoint was retransmitted: the answer to it had been lost.
+    /// The SYN of the other endpoint was retransmitted, because the answer to this SYN had been lost.
     #[serde(rename = "answer_to_syn_sent_again")]
     Answer,
 }
@@ -30,11 +30,11 @@ pub struct SynAgain {
     pub at: Instant,
     /// Packet number in the capture.
     pub packet: u64,
-    /// Endpoint that sent it.
+    /// Endpoint that sent the SYN.
     pub side: Side,
-    /// Cause.
+    /// Cause of the retransmission.
     pub cause: SynCause,
-    /// Time since this endpoint last sent it.
+    /// Time since this endpoint last sent the SYN.
     pub waited: Duration,
 }
 
@@ -42,12 +42,12 @@ pub struct SynAgain {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SynsAgain {
     kept: Vec<SynAgain>,
-    /// `true` if the opener's SYN was retransmitted after the answerer's was sent.
+    /// `true` if the last retransmitted SYN was the opener's.
     is_asked_again: bool,
 }
 
 impl SynsAgain {
-    /// Registers a SYN that `side` retransmitted, `waited` after its last transmission.
+    /// Records a SYN that `side` retransmitted; `waited` is the time since its last transmission.
     pub(super) fn sent(&mut self, side: Side, at: Instant, packet: u64, waited: Duration) {
         let cause = match side {
             Side::Answerer if self.is_asked_again => SynCause::Answer,
@@ -65,13 +65,13 @@ impl SynsAgain {
         }
     }
 
-    /// Returns the first retransmissions, in order.
+    /// Returns the first [`SYNS_AGAIN_MAX`] retransmissions in order.
     #[must_use]
     pub fn kept(&self) -> &[SynAgain] {
         &self.kept
     }
 
-    /// Returns the time that the connection waited for SYN timers: the longer wait of the two endpoints.
+    /// Returns the time for which the connection waited for SYN timers. It is the longer time of the two endpoints.
     #[must_use]
     pub fn waited(&self) -> Duration {
         let of = |side| {

@@ -1,4 +1,4 @@
-//! Timelines of single streams. The opener sends segments of 1000 bytes.
+//! Tests of the events of single streams. The opener sends segments of 1000 bytes.
 
 use dupack_tcp::connection::Flags;
 use dupack_tcp::options::{Ecn, Sack};
@@ -14,9 +14,9 @@ fn after(ways: (f64, f64), packets: &[Packet]) -> Vec<String> {
     told(&capture(all.chain(packets.iter().copied())), Side::Opener)
 }
 
-/// Capture at the sender: 40 ms to the answer, 0.1 ms back.
+/// Delays of a capture at the sender in milliseconds: 40 ms to the answer, and 0.1 ms back.
 const AT_SENDER: (f64, f64) = (40.0, 0.1);
-/// Capture at the receiver.
+/// Delays of a capture at the receiver in milliseconds.
 const AT_RECEIVER: (f64, f64) = (0.1, 40.0);
 
 #[test]
@@ -53,7 +53,7 @@ fn at_the_receiver_an_ack_waits_until_the_sender_has_it() {
         &[
             data(50.0, 0, 1000),
             ack(50.0, 1000),
-            // This segment left before the ACK arrived, which takes 40 ms.
+            // This segment was sent before the ACK arrived, because the ACK takes 40 ms.
             data(60.0, 1000, 1000),
             ack(60.0, 2000),
             // The ACK of the first segment triggers this one.
@@ -112,7 +112,7 @@ fn timestamps_show_a_queue_between_the_sender_and_the_capture() {
         stamped(ack(50.0, 1000), 1050, 41),
         stamped(data(95.0, 1000, 1000), 42, 1000),
         stamped(ack(95.0, 2000), 1095, 42),
-        // The queue on the path delays by 70 ms: the first ACK arrived when this segment was in the queue.
+        // The queue on the path delays packets by 70 ms. The first ACK arrived when this segment was in the queue.
         stamped(data(150.0, 2000, 1000), 43, 1000),
         stamped(data(161.0, 3000, 1000), 121, 1050),
     ];
@@ -152,13 +152,14 @@ fn probes_are_recognized() {
         &[
             data(50.0, 0, 1000),
             ack(90.0, 1000).granting(0),
-            // Linux's window probe and any host's keep-alive: no data, just before SND.UNA.
+            // These are Linux's window probe and the keep-alive of any host, which have no data and are just before
+            // SND.UNA.
             data(300.0, 999, 0),
-            // A keep-alive with one byte.
+            // This is a keep-alive with one byte.
             data(700.0, 999, 1),
-            // BSD's window probe: the next byte.
+            // This is the window probe of BSD, which carries the next byte.
             data(1500.0, 1000, 1),
-            // An ACK is not a probe.
+            // This is an ACK and not a probe.
             data(1600.0, 1001, 0),
         ],
     );
@@ -234,7 +235,7 @@ fn a_large_segment_stands_for_several() {
 fn the_first_sack_block_enables_sack() {
     let lines = after(AT_SENDER, &[]);
     assert!(lines.is_empty());
-    // The capture begins in the middle, and the SACK block comes after the capture point was determined.
+    // The capture begins in the middle, and the SACK block arrives after the capture point was determined.
     let mut packets: Vec<_> = (0..70)
         .flat_map(|n| {
             [
@@ -258,7 +259,7 @@ fn a_stream_begins_with_the_data_outstanding_at_the_start() {
         data(0.1, 14_000, 1000),
         ack(1.0, 12_000),
         data(1.1, 12_000, 1000),
-        // A segment lost before the capture began is retransmitted. It does not fit into the stream.
+        // A segment that was lost before the capture began is retransmitted. It does not fit into the stream.
         data(1500.0, 13_000, 1000),
         data(1600.0, 9000, 1000),
     ]);

@@ -1,9 +1,9 @@
-//! Batches of packets: each connection processes all of its packets of a batch together.
+//! Batches of packets: each connection processes all of its packets in a batch together.
 //!
-//! In a capture of many connections, consecutive packets belong to different connections, and the state of a connection
-//! has left the processor's cache by its next packet. In a batch it is loaded once for all of its packets. Since
-//! connections do not depend on one another, several threads share them, and the result does not depend on the number
-//! of threads.
+//! In a capture of many connections, consecutive packets belong to different connections, so the state of a connection
+//! has left the processor's cache before its next packet. With a batch, the state is loaded once for all packets of the
+//! connection. Because connections do not depend on one another, several threads share the work, and the result does
+//! not depend on the number of threads.
 
 use super::{CHANCES, Slot, Table};
 use crate::read::connection::{Belongs, Connection};
@@ -11,10 +11,10 @@ use crate::read::follow::{Follower, Nobody, Onlooker};
 use crate::read::packet::Packet;
 use crate::read::workers::share;
 
-/// Number of a connection that is numbered at the end of the batch.
+/// Temporary number of a connection that is numbered at the end of the batch.
 const UNNUMBERED: u64 = 0;
 
-/// Packets of a batch that belong to one connection: the first, the last, and their number.
+/// Packets of a batch that belong to one connection: the indices of the first and the last packet, and their number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lane {
     first: usize,
@@ -23,7 +23,8 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// Adds the packet at `place` of the batch to a lane. `next` holds the index of the next packet of the same lane.
+    /// Adds the packet at `place` in the batch to a lane. `next` contains the index of the next packet of the same
+    /// lane.
     pub(super) fn join(lane: Option<Self>, place: usize, next: &mut [usize]) -> Self {
         let Some(lane) = lane else {
             return Self {
@@ -68,8 +69,8 @@ impl<'a> Batch<'a> {
 }
 
 impl<F: Follower> Slot<F> {
-    /// Processes a packet with the addresses of this slot. If it is the first of another connection, that one takes
-    /// over the slot and gets `number`.
+    /// Processes a packet with the addresses of this slot. If the packet is the first of another connection, the new
+    /// connection replaces the old one in the slot and gets `number`.
     pub(super) fn take(&mut self, packet: &Packet, number: u64, onlooker: &mut dyn Onlooker) {
         if self.connection.belongs(packet) == Belongs::ToAnother {
             let fresh = Box::new(Connection::new(number, packet));
@@ -80,7 +81,7 @@ impl<F: Follower> Slot<F> {
         self.connection.take(packet, onlooker);
     }
 
-    /// Processes the waiting packets of a batch.
+    /// Processes the waiting packets of this slot in a batch.
     pub(super) fn settle(&mut self, batch: Batch<'_>) {
         let Some(lane) = self.lane.take() else { return };
         for packet in batch.lane(lane) {
@@ -89,7 +90,7 @@ impl<F: Follower> Slot<F> {
         self.weigh();
     }
 
-    /// Marks the connection as busy, and measures its memory.
+    /// Records that the connection has received a packet, and measures its memory.
     pub(super) fn weigh(&mut self) {
         let data = usize::from(self.connection.has_data());
         self.chances = CHANCES.get(data).copied().unwrap_or(1);
@@ -98,9 +99,10 @@ impl<F: Follower> Slot<F> {
 }
 
 impl<F: Follower + Send> Table<F> {
-    /// Processes the next packets of the capture, in order, on `threads` threads. The result is that of [`Self::take`]
-    /// for each packet, without an observer. This thread first does `meanwhile`, for example reading the next packets,
-    /// and then helps the others. The times of the packets are changed so that they never go back.
+    /// Processes the next packets of the capture, in order, on `threads` threads. The result is the same as that of
+    /// [`Self::take`] for each packet, without an observer. The current thread first calls `meanwhile`, which may for
+    /// example read the next packets, and then helps the other threads. The times of the packets are changed so that
+    /// they never go back.
     pub fn take_all<T>(
         &mut self,
         packets: &mut [Packet],
@@ -142,7 +144,7 @@ impl<F: Follower + Send> Table<F> {
         }
     }
 
-    /// Lets every connection process its waiting packets.
+    /// Makes every connection process its waiting packets.
     fn settle_all<T>(
         &mut self,
         batch: Batch<'_>,
@@ -152,12 +154,12 @@ impl<F: Follower + Send> Table<F> {
         let len = |slot: &&mut Slot<F>| slot.lane.map_or(0, |lane| lane.len);
         let slots = self.slots.iter_mut();
         let mut waiting: Vec<_> = slots.filter(|slot| slot.lane.is_some()).collect();
-        // The longest lanes start first, so that no thread is left with one at the end.
+        // The longest lanes start first, so that no thread processes a long lane alone at the end.
         waiting.sort_unstable_by_key(|slot| std::cmp::Reverse(len(slot)));
         share(waiting, threads, |slot| slot.settle(batch), meanwhile)
     }
 
-    /// Processes the end of the capture: calls `each` for every connection that was not handed out, in no particular
+    /// Processes the end of the capture: calls `each` for every connection that has not been returned, in no particular
     /// order, on `threads` threads.
     pub fn finish_all(mut self, threads: usize, each: impl Fn(Connection<F>) + Sync) {
         let finished = std::mem::take(&mut self.finished);
@@ -169,8 +171,8 @@ impl<F: Follower + Send> Table<F> {
         share(std::mem::take(&mut self.slots), threads, work, || ());
     }
 
-    /// Collects the results of all connections of a batch. Connections that began in it, with numbers above `numbered`,
-    /// are renumbered in the order of their first packets.
+    /// Collects the results of all connections of a batch. The connections that began in this batch (with a number
+    /// above `numbered`, or none) are renumbered in the order of their first packets.
     fn gather(&mut self, numbered: u64) {
         self.memory = 0;
         let mut replaced = 0;

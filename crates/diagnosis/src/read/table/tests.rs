@@ -1,4 +1,4 @@
-//! Bounds on many connections, and robustness against any capture.
+//! Tests of the limits with many connections, and of robustness against arbitrary captures.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,7 +14,7 @@ use crate::read::packet::tests::{from, ms};
 use crate::read::side::Side;
 use crate::testing::{self, Recorder, data, handshake};
 
-/// Returns the same packet of another connection: the opener has another port.
+/// Returns the same packet in another connection, with another port of the opener.
 fn of_port(mut packet: Packet, port: u16) -> Packet {
     for address in [&mut packet.source, &mut packet.destination] {
         if address.port() == 4000 {
@@ -84,7 +84,7 @@ fn memory_is_bounded_over_all_connections() {
     for n in 0..20_000_u32 {
         let port = (n % 200) as u16;
         let round = n / 200;
-        // 200 connections with 40 segments each at once, and no ACKs.
+        // There are 200 connections. Each packet stands for 40 segments, and there are no ACKs.
         let packet = data(f64::from(n), round * 40_000, 40_000);
         table.take(&of_port(packet, port), &mut Nobody);
         most = most.max(table.memory());
@@ -119,12 +119,13 @@ fn times_never_go_back() {
     let mut clock = Clock::default();
     let captured = [10.0, 9.5, 20_000.0, 100.0, 150.0];
     let read = captured.map(|at| clock.read(ms(at)).as_secs_f64() * 1e3);
-    // Half a second late is disorder; 19.9 s is a clock that was set, and time continues from there.
+    // A packet that is late by half a second counts as disorder. If the time goes back by 19.9 s, the clock was set,
+    // and time continues from there.
     assert_eq!(read, [10.0, 10.0, 20_000.0, 20_000.0, 20_050.0]);
     assert_eq!(clock.steps, 1);
 }
 
-/// Sequence numbers that are close together, or arbitrary.
+/// Generates sequence numbers that are close together, or arbitrary.
 fn number() -> impl Strategy<Value = u32> {
     prop_oneof![
         (0_u32..40).prop_map(|n| n * 500),
@@ -186,7 +187,7 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Any packets in any order: nothing panics, events never go back in time, and memory is bounded.
+    /// For any packets in any order, nothing panics, events never go back in time, and memory is bounded.
     #[test]
     fn no_capture_breaks_the_table(
         packets in proptest::collection::vec(packets_of_any_kind(), 1..200),
@@ -220,7 +221,7 @@ proptest! {
     }
 }
 
-/// Returns everything that is known of a connection, as text.
+/// Returns everything that is known about a connection, as text.
 fn known(connection: &Connection<Recorder>) -> String {
     let ends = Side::BOTH.map(|side| {
         let stream = connection.stream(side);
@@ -255,8 +256,8 @@ proptest! {
     // Each case starts thousands of threads.
     #![proptest_config(ProptestConfig::with_cases(dupack_testing::cases(48, 128) as u32))]
 
-    /// The batch size and the number of threads change neither the results, nor the connections that are finished early
-    /// because there are too many, nor their numbers.
+    /// The batch size and the number of threads affect neither the results, nor the numbers of connections, nor the
+    /// choice of connections that are finished early because there are too many.
     #[test]
     fn a_batch_gives_the_same_result_as_single_packets(
         packets in proptest::collection::vec(packets_of_any_kind(), 1..300),
@@ -272,8 +273,8 @@ proptest! {
         prop_assert_eq!(&single, &one_by_one(&packets, other));
     }
 
-    /// The connections that are finished early for lack of memory depend only on the packets after which the memory is
-    /// checked.
+    /// The choice of connections that are finished early for lack of memory depends only on the packets after which the
+    /// memory is checked.
     #[test]
     fn memory_is_checked_after_the_same_packets_in_a_batch(
         packets in proptest::collection::vec(packets_of_any_kind(), 1..300),
@@ -327,13 +328,13 @@ fn the_addresses_of_ipv4_are_no_prefix_of_others() {
     );
 }
 
-/// Checks the memory of a connection that the module documentation states.
+/// Checks the memory of a connection as stated in the module documentation.
 #[test]
 fn a_connection_without_data_takes_about_two_kilobytes() {
     let slot = size_of::<Slot<Recorder>>() + size_of::<(Pair, usize)>();
     let connection = size_of::<Connection<Recorder>>();
     assert!(slot + connection <= 2048, "{slot} + {connection}");
-    // Without the follower, and without outstanding data.
+    // The stated memory excludes the follower and outstanding data.
     let stream = size_of::<crate::Stream<()>>();
     assert!(stream <= 1536, "{stream}");
 }

@@ -1,8 +1,8 @@
-//! Densities of the factor by which a loss reduces the window, by control.
+//! Density of the factor by which a loss reduces the window, for each control.
 
 use super::*;
 
-/// Returns the area under `density` between two points, in steps of a thousandth.
+/// Returns the area under `density` between two points, with a step of 0.001.
 fn area(from: f64, to: f64, density: impl Fn(f64) -> f64) -> f64 {
     let steps = ((to - from) * 1000.0) as u32;
     let at = |step: u32| from + (f64::from(step) + 0.5) / 1000.0;
@@ -30,7 +30,7 @@ const fn reduction(after: f32, pipe: f32) -> Reduction {
     }
 }
 
-/// Returns the control with which a reduction is the likeliest.
+/// Returns the control under which `reduction` is the most likely.
 fn likeliest(reduction: &Reduction) -> Control {
     let all = [
         Control::Reno,
@@ -47,7 +47,7 @@ fn likeliest(reduction: &Reduction) -> Control {
 
 #[test]
 fn a_reduction_is_the_likeliest_with_the_control_of_its_factor() {
-    // The round that shows it has already grown by a segment.
+    // The window may have grown by a segment in the round that shows it.
     for after in [50.0, 51.0] {
         assert_eq!(likeliest(&reduction(after, 30.0)), Control::Reno);
     }
@@ -57,7 +57,7 @@ fn a_reduction_is_the_likeliest_with_the_control_of_its_factor() {
     assert_eq!(likeliest(&reduction(100.0, 40.0)), Control::Fixed);
     assert_eq!(likeliest(&reduction(35.0, 35.0)), Control::Westwood);
     assert_eq!(likeliest(&reduction(85.0, 60.0)), Control::Bbr);
-    // A rate that fills more than the previous window leaves all of it.
+    // If the rate fills more than the previous window, Westwood keeps the whole window.
     let (westwood, bbr) = (Control::Westwood, Control::Bbr);
     let full = reduction(100.0, 300.0);
     assert!(density(westwood, &full) > density(bbr, &full));
@@ -90,7 +90,7 @@ fn following_a_rate_requires_more_than_chance() {
     };
     assert!(of(100.0, 35.0, 35.0, 4));
     assert!(!of(100.0, 35.0, 35.0, 3));
-    // In a small window, every factor is near some rate, unless it is very near.
+    // In a small window, every factor is near some rate, so the deviation must be very small.
     assert!(of(10.0, 5.0, 5.2, 4));
     assert!(!of(10.0, 5.0, 7.0, 4));
 }

@@ -1,4 +1,4 @@
-//! Windows by round, and the shape that fits each best.
+//! Tests of the shape that fits a series of windows best.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ fn slow(number: u32, most: f32, segments_per_ack: f32) -> Round {
     }
 }
 
-/// Returns the fits of a loss that reduced `prior` to the first of these windows, followed by the others.
+/// Returns the fits after a loss that reduced `prior` to the first of `windows`, followed by the other windows.
 fn grown(prior: f32, windows: impl IntoIterator<Item = f32>, segments_per_ack: f32) -> Fits {
     let mut growth = Growth::new();
     for (n, window) in (0..).zip(windows) {
@@ -29,7 +29,7 @@ fn grown(prior: f32, windows: impl IntoIterator<Item = f32>, segments_per_ack: f
     growth.fits()
 }
 
-/// Returns the name of the best fit.
+/// Returns the name of the shape with the best fit.
 fn best(fits: &Fits) -> &'static str {
     let all = [
         ("by bytes", fits.by_bytes),
@@ -68,7 +68,8 @@ fn counting_delayed_acks_grows_by_half_a_segment() {
 
 #[test]
 fn a_curve_that_flattens_at_the_window_before_the_loss_is_cubic() {
-    // RFC 9438 §4.2: 100 segments before, 70 after; K is the cube root of 30/0.4, 4.2 s.
+    // RFC 9438 §4.2: the window is 100 segments before the loss and 70 after it. K is the cube root of 30/0.4, which is
+    // 4.2 s.
     let k = 75.0_f32.cbrt();
     let curve = (0..70).map(|n| 0.4 * (n as f32 * 0.1 - k).powi(3) + 100.0);
     let fits = grown(100.0, curve, 1.0);
@@ -78,14 +79,15 @@ fn a_curve_that_flattens_at_the_window_before_the_loss_is_cubic() {
 
 #[test]
 fn beyond_the_window_before_the_loss_the_friendly_estimate_grows_like_reno() {
-    // RFC 9438 §4.3: 0.53 segments per round trip up to the window before the loss, then one.
+    // RFC 9438 §4.3: the estimate grows by 0.53 segments per round trip up to the window before the loss, and then by
+    // one.
     let reno = |n: i16| {
         let n = f32::from(n);
         let below = 6.0 / CUBIC_ALPHA;
         14.0 + CUBIC_ALPHA * n.min(below) + (n - below).max(0.0)
     };
     let of = |beyond: f32| {
-        // In such a short time, the curve itself hardly moves.
+        // In such a short time, the cubic curve hardly changes.
         let mut growth = Growth::new();
         for n in 0..30_i16 {
             let steep = reno(n).min(20.0) + (reno(n) - 20.0).max(0.0) * beyond;
@@ -157,14 +159,14 @@ fn a_bounded_round_ends_an_epoch_and_many_rounds_are_thinned_out() {
     let fits = growth.fits();
     assert_eq!(fits.epochs, 1);
     assert!(fits.by_bytes > 0.0, "{fits:?}");
-    // A thousand rounds of a line are still a line.
+    // A line of a thousand rounds is still recognised.
     let fits = grown(2000.0, (0..1000).map(|n| 30.0 + n as f32), 1.0);
     assert!(fits.by_bytes > 0.0 && fits.constant < 0.0, "{fits:?}");
 }
 
 #[test]
 fn moves_are_counted_by_the_backlog() {
-    // Two of 20 segments are queued if a round trip takes a ninth longer.
+    // If a round trip takes a ninth longer, two of 20 segments are in the queue.
     let counted = |rtt_min: f32, next: f32| {
         let mut growth = Growth::new();
         for (n, most) in [(0, 20.0), (1, next)] {
@@ -183,7 +185,7 @@ fn moves_are_counted_by_the_backlog() {
     assert_eq!(counted(0.05, 21.0), Some((Backlog::Few, Move::Up)));
     assert_eq!(counted(0.0556, 20.0), Some((Backlog::Some, Move::Stays)));
     assert_eq!(counted(0.1, 19.0), Some((Backlog::Many, Move::Down)));
-    // Between two classes, and in slow start, nothing is counted.
+    // Rounds between two classes, and rounds in slow start, are not counted.
     assert_eq!(counted(0.053, 21.0), None);
     assert_eq!(counted(0.062, 21.0), None);
     assert_eq!(counted(0.05, 29.0), None);

@@ -1,4 +1,4 @@
-//! Recoveries for and against which each observed behaviour is evidence.
+//! Tests of the recoveries for and against which each observed behaviour is evidence.
 
 use super::*;
 use crate::analyse::budget::film::{Film, MSS, at};
@@ -7,7 +7,7 @@ use crate::read::moment::Stage;
 use crate::sender::repairs::Repairs;
 use crate::sender::{Beginning, SenderAnalysis};
 
-/// Plays a sender that answers an ACK every 10 ms with a segment, captured at the sender.
+/// Simulates a sender, captured at the sender, that answers an ACK every 10 ms with a segment.
 fn clocked() -> (Film<SenderAnalysis>, u64) {
     let analysis = SenderAnalysis::new(Beginning::Seen, MSS as u32);
     let mut film = Film::new(analysis, 1 << 30);
@@ -19,7 +19,7 @@ fn clocked() -> (Film<SenderAnalysis>, u64) {
     (film, 100)
 }
 
-/// Returns such a sender after an ACK with a SACK block, with retransmissions modified by `shown`.
+/// Returns the observations of this sender after an ACK with a SACK block; `shown` modifies its retransmissions.
 fn with_sack(shown: impl Fn(&mut Repairs)) -> Seen {
     let (mut film, acked) = clocked();
     let block = (acked + 2) * MSS;
@@ -36,7 +36,7 @@ fn without_sack(shown: impl Fn(&mut Repairs)) -> Seen {
     seen
 }
 
-/// Returns a verdict without knowledge of the control.
+/// Returns a verdict without a name of the control.
 const fn any_control() -> Identification<Control> {
     Identification {
         name: None,
@@ -94,7 +94,7 @@ fn sack_is_evidence_for_recoveries_that_use_it() {
     });
     assert_eq!(speaks(&seen, "there was no SACK").0, WITHOUT);
     assert_eq!(speaks(&seen, "no SACK, which it needs").1, SELECTIVE);
-    // Nothing was ever missing.
+    // No segment was ever missing.
     let seen = without_sack(|_| ());
     assert_eq!(speaks(&seen, "SACK"), (vec![], vec![]));
     assert_eq!(
@@ -125,7 +125,7 @@ fn partial_acks_distinguish_reno_from_newreno() {
         (answer_both, vec![Recovery::Reno])
     );
     assert_eq!(verdict_of(&answered).nearest, Some(Recovery::NewReno));
-    // An equal number of both is no evidence, and without any, both recoveries are possible.
+    // If both numbers are equal, they are no evidence; without any partial ACK, both recoveries are possible.
     assert_eq!(speaks(&partial(3, 3), "partial ACKs"), (vec![], vec![]));
     assert_eq!(verdict_of(&partial(0, 0)).name, None);
 }
@@ -174,7 +174,7 @@ fn detected_losses_of_retransmissions_are_evidence_for_rack_or_le() {
         speaks(&seen, "3 lost retransmissions"),
         (both.clone(), but(&both))
     );
-    // A single one may be misjudged.
+    // A single retransmission may be misjudged.
     let seen = with_sack(|repairs| {
         repairs.lost_again = 1;
     });

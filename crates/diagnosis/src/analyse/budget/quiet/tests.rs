@@ -1,4 +1,4 @@
-//! Pieces of quiet periods and the limits they are assigned to.
+//! Tests of the pieces of times without departures, and of the limits to which they are assigned.
 
 use super::*;
 use crate::analyse::budget::film::{at, ms};
@@ -8,7 +8,7 @@ const SCALE: Scale = Scale {
     timeout: ms(300),
 };
 
-/// Returns a piece with the state `look`; without other evidence, its kind is the congestion window.
+/// Returns a piece with the state `look`. Its kind without other evidence is the congestion window.
 const fn piece(from: u64, to: u64, look: Look) -> Piece {
     Piece {
         from: at(from),
@@ -19,7 +19,7 @@ const fn piece(from: u64, to: u64, look: Look) -> Piece {
     }
 }
 
-/// Returns the kinds of a quiet period with these pieces after `tail`, each with the millisecond at which it ends.
+/// Returns the kind of each of these pieces after `tail`, with the millisecond at which it ends.
 fn settled(tail: Tail, pieces: &[Piece], ending: Ending) -> Vec<(u64, Kind)> {
     let mut quiet = Quiet::new();
     quiet.begin(tail);
@@ -42,10 +42,10 @@ fn a_window_with_unused_room_for_a_quarter_of_a_round_trip_is_limited_by_the_sen
     let some = Outstanding::Something;
     assert_eq!(after_ack(25, Look::Room, some), [(25, Kind::SenderBuffer)]);
     assert_eq!(after_ack(24, Look::Room, some), [(24, Kind::Congestion)]);
-    // If far less was in flight, there was nothing to send.
+    // If far less data was in flight, there was no data to send.
     assert_eq!(after_ack(25, Look::Ample, some), [(25, Kind::Pause)]);
     assert_eq!(after_ack(24, Look::Ample, some), [(24, Kind::Congestion)]);
-    // Nothing was outstanding that the sender could wait for.
+    // No data was outstanding for which the sender could wait.
     let nothing = Outstanding::Nothing;
     assert_eq!(after_ack(24, Look::Ample, nothing), [(24, Kind::Pause)]);
     assert_eq!(
@@ -109,7 +109,7 @@ fn a_silence_not_ended_by_an_ack_is_a_pause_after_the_last_ack() {
     let pieces = [piece(0, 150, Look::Other)];
     let expected = [(100, window), (150, Kind::Pause)];
     assert_eq!(settled(Tail::Full, &pieces, ending), expected);
-    // If the receive window is full, the sender waits for that.
+    // If the receive window is full, the sender waits for space in it.
     let pieces = [piece(0, 150, Look::Full)];
     let window = Kind::ReceiveWindow;
     let expected = [(100, window), (150, window)];

@@ -1,4 +1,4 @@
-//! Input and output of the judgement of a retransmission.
+//! Input and output of the judge of a retransmission.
 
 use dupack_tcp::scoreboard::Reported;
 use dupack_tcp::time::{Duration, Instant};
@@ -10,31 +10,32 @@ use crate::analyse::explain::ledger::Certainty;
 /// Number of duplicate ACKs, or of segments sacked beyond a hole, that indicate a loss (RFC 5681 §3.2, RFC 6675).
 pub(in crate::analyse::explain) const DUP_THRESHOLD: u64 = 3;
 
-/// Inverse fraction of the minimum round-trip time that separates RACK's timer from a timeout: twice RACK's initial
-/// quarter (RFC 8985 §6.2).
+/// Inverse of the fraction of the minimum round-trip time that separates RACK's timer from a timeout: twice RACK's
+/// initial quarter (RFC 8985 §6.2).
 pub(super) const REORDERING_WINDOW_DIVISOR: u64 = 2;
 
-/// Lateness of Linux's timers: two ticks of at most 4 ms at 250 Hz, and processing time.
+/// Maximum lateness of Linux's timers: two ticks of at most 4 ms at 250 Hz, and processing time.
 pub(super) const TIMER_SLACK: Duration = Duration::from_millis(10);
 
-/// Retransmitted segment with its context.
+/// Retransmitted segment and its context.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::analyse::explain) struct Case {
     pub start: u64,
     pub end: u64,
     /// First byte that is not acknowledged.
     pub una: u64,
-    /// End of the data sent before.
+    /// End of the data that was sent before.
     pub nxt: u64,
-    /// Time of its last retransmission, if any; away from the sender, the time at which it must have been.
+    /// Time of the segment's last retransmission; `None` if there was none. Away from the sender, it is the time at
+    /// which the retransmission must have been sent.
     pub repaired_at: Option<Instant>,
-    /// `true` if that retransmission is in the capture.
+    /// `true` if this last retransmission is in the capture.
     pub repair_seen: bool,
-    /// `true` if that retransmission is in the capture and happened since the last advance of the cumulative ACK.
+    /// `true` if this last retransmission is in the capture and was sent since the last advance of the cumulative ACK.
     pub repaired_here: bool,
-    /// Duplicate ACKs in a row.
+    /// Number of consecutive duplicate ACKs.
     pub dup_acks: u32,
-    /// Sacked segments.
+    /// Number of sacked segments.
     pub sacked: u64,
     /// SACK state of the segment itself.
     pub itself: Reported,
@@ -52,7 +53,7 @@ impl Case {
         self.end >= self.nxt
     }
 
-    /// `true` if ACKs report that something is missing here.
+    /// `true` if ACKs report that data is missing here.
     pub(in crate::analyse::explain) const fn has_evidence(&self) -> bool {
         self.forward_ack > self.end || (self.is_head() && (self.dup_acks > 0 || self.sacked > 0))
     }
@@ -61,30 +62,31 @@ impl Case {
         self.timing.answers.is_some()
     }
 
-    /// `true` if the retransmission timer can have expired.
+    /// `true` if the retransmission timer may have expired.
     pub(in crate::analyse::explain) fn timer_was_due(&self) -> bool {
         self.timing.since_base >= self.timing.rtt.rto_least
     }
 
-    /// `true` if nothing came just before, for longer than RACK's timer waits initially.
+    /// `true` if no packet arrived just before, for longer than RACK's timer waits initially.
     pub(in crate::analyse::explain) fn follows_silence(&self) -> bool {
         let reordering = self.timing.rtt.least / REORDERING_WINDOW_DIVISOR;
         !self.is_prompt() && self.timing.silence > reordering + TIMER_SLACK
     }
 
-    /// `true` if the quiet period excludes everything but the retransmission timer: RACK never waits longer than a
-    /// smoothed round trip (RFC 8985 §6.2).
+    /// `true` if the time without packets excludes everything except the retransmission timer. RACK never waits for
+    /// longer than a smoothed round trip (RFC 8985 §6.2).
     pub(in crate::analyse::explain) fn follows_long_silence(&self) -> bool {
         !self.is_prompt() && self.timing.silence > self.timing.rtt.smoothed + TIMER_SLACK
     }
 
-    /// `true` if the timer caused it, for a segment that had not been retransmitted.
+    /// `true` if the timer caused the retransmission of a segment that had not been retransmitted before.
     pub(in crate::analyse::explain) fn is_by_timer(&self) -> bool {
         self.follows_long_silence() || (self.timer_was_due() && self.follows_silence())
     }
 
-    /// `true` if the timer may have caused it, because nothing came at the same moment. Away from the sender, ACKs
-    /// always come at about the same moment, so only a segment that had been retransmitted before qualifies.
+    /// `true` if the timer may have caused the retransmission, because no ACK arrived at the same moment. Away from the
+    /// sender, ACKs always arrive at about the same moment, so only a segment that had been retransmitted before
+    /// qualifies.
     pub(in crate::analyse::explain) fn may_be_by_timer(&self) -> bool {
         let nothing_came = match self.timing.distance {
             Distance::Here => !self.is_prompt(),
@@ -93,12 +95,12 @@ impl Case {
         nothing_came && self.timer_may_be_due()
     }
 
-    /// `true` if the cause is in doubt: later events decide.
+    /// `true` if the cause is in doubt, so that later events decide.
     pub(in crate::analyse::explain) fn is_doubtful(&self) -> bool {
         self.may_be_by_timer() || (self.repair_seen && self.timer_may_be_due())
     }
 
-    /// `true` if the timer can have expired, provided that the sender's timeout is shorter than our estimate: the
+    /// `true` if the timer may have expired, provided that the sender's timeout is shorter than our estimate: the
     /// sender takes fewer samples, and a queue may be growing.
     fn timer_may_be_due(&self) -> bool {
         self.timing.since_base >= self.timing.rtt.least.max(RTO_MIN)
@@ -110,11 +112,12 @@ impl Case {
 pub(in crate::analyse::explain) struct Attribution {
     pub cause: Cause,
     pub certainty: Certainty,
-    /// Number in the row of expiries if the retransmission in doubt before this one was a timeout.
+    /// Position among consecutive expiries, if the previous retransmission in doubt was a timeout; `None` if it was
+    /// not.
     pub timeout_before: Option<u32>,
-    /// Number of another retransmission that was a timeout, and its number in the row of expiries.
+    /// Number of another retransmission that was a timeout, and its position among consecutive expiries.
     pub timeout_of: Option<(u64, u32)>,
-    /// `true` if this one may turn out to have been a timeout.
+    /// `true` if this retransmission may turn out to have been a timeout.
     pub doubtful: bool,
     /// Conclusion about an earlier retransmission that was either a timeout or a probe.
     pub earlier: Option<Earlier>,
@@ -148,12 +151,12 @@ pub(in crate::analyse::explain) enum Earlier {
 pub(in crate::analyse::explain) struct News {
     /// `true` if the cumulative ACK advances.
     pub advanced: bool,
-    /// `true` if it gives a round-trip sample.
+    /// `true` if the ACK gives a round-trip sample.
     pub sampled: bool,
-    /// `true` if it reports data that was sent before the last expiry and not retransmitted.
+    /// `true` if the ACK reports data that was sent before the last expiry and not retransmitted.
     pub late: bool,
-    /// `true` if it echoes the timestamp of a transmission before the last expiry, of data that was retransmitted.
+    /// `true` if the ACK echoes the timestamp of a transmission before the last expiry, of data that was retransmitted.
     pub late_by_timestamp: bool,
-    /// Range of bytes that had arrived before they were retransmitted.
+    /// Range of bytes that had arrived before their retransmission; `None` if there is none.
     pub needless: Option<(u64, u64)>,
 }

@@ -1,4 +1,4 @@
-//! Timeouts that look like retransmissions of a recovery, because ACKs keep coming: later events decide.
+//! Timeouts that look like retransmissions in a recovery, because ACKs continue to arrive. Later events decide.
 
 use dupack_tcp::scoreboard::Reported;
 use dupack_tcp::time::{Duration, Instant};
@@ -6,36 +6,36 @@ use dupack_tcp::time::{Duration, Instant};
 use super::case::Case;
 use super::{Habit, Judge, Late, Phase};
 
-/// Retransmission of the first segment when the timer was due, while ACKs came but not at the same moment. If the
-/// sender then does not answer the next ACKs, its window had collapsed.
+/// Retransmission of the first segment when the timer was due, while ACKs arrived, but not at the same moment. If the
+/// sender then does not respond to the next ACKs, its window had collapsed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doubt {
     pub(super) at: Instant,
-    /// End of the outstanding data.
+    /// End of the data outstanding at that time.
     pub(super) point: u64,
-    /// ACKs since, until the next departure.
+    /// Number of ACKs since then; `None` after the next departure.
     pub(super) unanswered: Option<u32>,
-    /// Number of expiries in a row if it was a timeout.
+    /// Number of consecutive expiries if this retransmission was a timeout.
     pub(super) expiries: u32,
 }
 
-/// Number of ACKs in a row that stay unanswered only if the window has collapsed: with a halved window, the sender
-/// sends for every second ACK (our choice).
+/// Number of consecutive ACKs without a response that show that the window has collapsed. With a halved window, the
+/// sender sends for every second ACK (our choice).
 const UNANSWERED: u32 = 4;
 
-/// The same for ACKs in quick succession (our choice).
+/// The same number for ACKs in quick succession (our choice).
 const UNANSWERED_AT_ALL: u32 = 12;
 
 impl Judge {
-    /// Returns the number of expiries if the retransmission in doubt was a timeout: no recovery without a timeout
-    /// retransmits the present segment.
+    /// Returns the number of consecutive expiries if the retransmission in doubt was a timeout, because no recovery
+    /// without a timeout retransmits the present segment; `None` otherwise.
     pub(super) fn timeout_before(&mut self, case: &Case) -> Option<u32> {
         let doubt = self.doubt?;
         if !matches!(self.phase, Phase::Recovery { .. }) || self.goes_back == Habit::Yes {
             return None;
         }
         let odd = if self.sack.is_on() {
-            // Some senders forget at a timeout which data was sacked (RFC 2018 §8).
+            // Some senders discard SACK information at a timeout (RFC 2018 §8).
             case.itself == Reported::Sacked || (case.start >= case.forward_ack && !case.is_tail())
         } else {
             !case.is_head()
@@ -56,8 +56,8 @@ impl Judge {
         doubt.expiries
     }
 
-    /// Returns the number of expiries if the last retransmission of the first segment turns out to have been a timeout:
-    /// nothing was sent for several ACKs, until the departure at `at`.
+    /// Returns the number of consecutive expiries if the last retransmission of the first segment turns out to have
+    /// been a timeout, because no data was sent for several ACKs until the departure at `at`; `None` otherwise.
     pub fn reconsider(&mut self, at: Instant, rtt_least: Duration) -> Option<u32> {
         let doubt = self.doubt?;
         let unanswered = doubt.unanswered?;

@@ -1,9 +1,10 @@
-//! Timeouts that look like retransmissions after partial ACKs, away from the sender and without SACK. There, an ACK is
-//! always in transit at about the same time, and only later events decide.
+//! Timeouts that look like retransmissions after partial ACKs, in captures away from the sender and without SACK.
+//! There, an ACK always arrives at about the same time, and only later events decide.
 //!
-//! In a recovery without SACK, a partial ACK triggers one retransmission, of the first segment. If two retransmissions
-//! leave together, the window has collapsed and is growing again: the retransmission acknowledged in between was a
-//! timeout. Tahoe also retransmits in this way after its fast retransmit, but from the first partial ACK on.
+//! In a recovery without SACK, a partial ACK triggers one retransmission, that of the first segment. If two
+//! retransmissions are sent together, the window has collapsed and is growing again, so the retransmission acknowledged
+//! in between was a timeout. Tahoe also retransmits in this way after its fast retransmit, but from the first partial
+//! ACK on.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ pub(super) struct Singles {
     last: Option<Single>,
 }
 
-/// Retransmission of the first segment, and its number in the ledger once it has one.
+/// Retransmission of the first segment, and its number in the ledger, or `None` before it has one.
 #[derive(Clone, Copy, Debug)]
 struct Single {
     at: Instant,
@@ -40,7 +41,7 @@ impl Singles {
         });
     }
 
-    /// Returns the retransmission that was acknowledged by the ACK that triggers others at `at`.
+    /// Returns the retransmission that was acknowledged by the ACK that triggers further retransmissions at `at`.
     fn acknowledged_by(&self, at: Instant, rtt_least: Duration) -> Option<Single> {
         let last = self.last?;
         match at.since(last.at) < rtt_least / 2 {
@@ -52,7 +53,7 @@ impl Singles {
 
 impl Judge {
     /// Judges a retransmission in a recovery. Returns the number of an earlier retransmission that must have been a
-    /// timeout, and its position in the row of expiries.
+    /// timeout, and its position among consecutive expiries; `None` if there is none.
     pub(super) fn after_single(&mut self, case: &Case) -> Option<(u64, u32)> {
         let in_recovery = matches!(self.phase, Phase::Recovery { point } if case.start < point);
         let applies = in_recovery && !self.sack.is_on() && case.timing.distance == Distance::Away;
@@ -77,7 +78,7 @@ impl Judge {
         Some((single.number?, expiry))
     }
 
-    /// Records the number in the ledger of the last retransmission.
+    /// Records the ledger number of the last retransmission.
     pub const fn recorded(&mut self, number: u64) {
         if let Some(last) = &mut self.singles.last
             && last.number.is_none()

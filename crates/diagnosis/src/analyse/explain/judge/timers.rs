@@ -1,4 +1,4 @@
-//! Retransmissions without an ACK as trigger: timeouts and tail loss probes.
+//! Retransmissions that were not triggered by an ACK: timeouts and tail loss probes.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -9,11 +9,11 @@ use crate::analyse::explain::clock::RTO_MIN;
 use crate::analyse::explain::ledger::Certainty;
 use crate::read::moment::Stage;
 
-/// Part of our smoothed round trip after which a tail loss probe is possible. The sender waits for two of its own,
-/// which may be shorter (RFC 8985 §7.2).
+/// Multiple of the smoothed round trip in this capture after which a tail loss probe is possible. The sender waits for
+/// two of its own smoothed round trips, which may be shorter (RFC 8985 §7.2).
 pub(super) const PROBE_AFTER: (u64, u64) = (3, 2);
 
-/// Range of the ratio of the second timeout in a row to the first one: the timer doubles (RFC 6298 §5.5).
+/// Range of the ratio of the second consecutive timeout to the first one: the timer doubles (RFC 6298 §5.5).
 const DOUBLED: std::ops::RangeInclusive<f64> = 1.6..=2.6;
 
 /// Possible probe.
@@ -38,7 +38,7 @@ impl Judge {
             };
         }
         if !case.is_head() {
-            // A timeout begins with the first segment.
+            // A timeout would begin with the first segment.
             if !case.follows_silence() {
                 return Attribution::of(Cause::Unknown);
             }
@@ -52,8 +52,9 @@ impl Judge {
         self.only_segment(case)
     }
 
-    /// Continues the last recovery: neither a timer nor evidence explains the retransmission. This happens if segments
-    /// are captured in another order than they left in, or if a sender continues after the end of the recovery.
+    /// Continues the last recovery, because neither a timer nor evidence explains the retransmission. This happens if
+    /// segments are captured in another order than they were sent in, or if a sender continues after the end of the
+    /// recovery.
     pub(super) fn goes_on(&mut self, case: &Case) -> Attribution {
         let Some(over) = self.over else {
             return Attribution::of(Cause::Unknown);
@@ -95,7 +96,7 @@ impl Judge {
         }
     }
 
-    /// Decides between timeout and probe by the next wait: it doubles after a timeout, and does not after a probe.
+    /// Distinguishes a timeout from a probe by the next wait, which doubles after a timeout but not after a probe.
     pub(super) fn by_the_next_wait(&mut self, probe: &Probe, case: &Case) -> Option<Earlier> {
         if probe.certainty == Certainty::Settled {
             return None;
@@ -139,7 +140,7 @@ impl Judge {
         if let Some(probe) = self.probe.take() {
             earlier = self.by_the_next_wait(&probe, case);
         } else if calm && !case.is_tail() && self.sampled && self.probes == Habit::NotYet {
-            // A sender that uses probes would have sent one before.
+            // A sender that uses probes would have sent one before the timeout.
             earlier = self.learn(Habit::No);
         }
         self.expiries += 1;

@@ -1,9 +1,9 @@
 //! Timeouts that are shorter than those of common senders, recognised by waits that double (RFC 6298 §5.5).
 //!
-//! The first wait alone is no evidence: it may be a probe's, or too short for any known timer. If the first segment is
-//! retransmitted twice, nothing happens in between, and the second wait is twice the first, both were timeouts. A tail
-//! loss probe is also followed by a timeout, and its waits may double by chance; if they fit a probe, the first
-//! retransmission keeps its cause.
+//! The first wait alone is no evidence: it may be that of a probe, or too short for any known timer. If the first
+//! segment is retransmitted twice, nothing happens in between, and the second wait is twice the first, both were
+//! timeouts. A tail loss probe is also followed by a timeout, and the waits may double by chance. If the waits are
+//! compatible with a probe, the first retransmission keeps its cause.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -16,24 +16,24 @@ use crate::analyse::explain::clock::RTO_MIN;
 /// Range of the ratio of two waits that counts as doubling (our choice: narrower than for known expiries).
 const TWICE: std::ops::RangeInclusive<f64> = 1.85..=2.15;
 
-/// Longest wait of a probe, in smoothed round trips (RFC 8985 §7.2: two).
+/// Maximum wait of a probe, in smoothed round trips (RFC 8985 §7.2: two).
 const PROBE_BEFORE: (u64, u64) = (5, 2);
 
-/// Maximum difference of two instants that count as equal: rounding errors.
+/// Maximum difference of two instants that count as equal, because of rounding errors.
 const SAME: Duration = Duration::from_micros(2);
 
-/// Retransmission of the first segment, and the quiet period before it.
+/// Retransmission of the first segment, and the time without packets before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
     start: u64,
     at: Instant,
     waited: Duration,
-    /// Smoothed round trip at that time.
+    /// Smoothed round-trip time when it was sent.
     smoothed: Duration,
-    /// Use of probes by the sender, as known before.
+    /// Use of probes by the sender, as known before this retransmission.
     probes: Habit,
     cause: Cause,
-    /// Number in the ledger, once it has one.
+    /// Number in the ledger; `None` before the retransmission has one.
     number: Option<u64>,
 }
 
@@ -45,7 +45,7 @@ impl Wait {
         }
     }
 
-    /// `true` if the next wait is twice this one and nothing happened in it.
+    /// `true` if the next wait is twice this one and nothing happened during it.
     fn is_doubled_by(&self, case: &Case) -> bool {
         let wait = case.timing.at.since(self.at);
         let undisturbed = case.timing.silence + SAME >= wait;
@@ -56,7 +56,7 @@ impl Wait {
             && TWICE.contains(&ratio)
     }
 
-    /// `true` if this may be the wait of a probe, and the next one the wait of a common sender's timer.
+    /// `true` if this wait may be that of a probe, and the next one that of a common sender's timer.
     fn may_be_a_probe(&self, case: &Case) -> bool {
         let times = |(part, whole): (u64, u64)| self.smoothed.saturating_mul(part) / whole.max(1);
         let two_round_trips =
@@ -67,8 +67,8 @@ impl Wait {
 }
 
 impl Judge {
-    /// Returns a timeout if the wait before a retransmission of the first segment doubles the wait before it. The
-    /// earlier retransmission then becomes a timeout as well, unless it already is one or may have been a probe.
+    /// Returns a timeout if the wait before a retransmission of the first segment is twice the previous wait. In this
+    /// case, the earlier retransmission becomes a timeout as well, unless it already is one or may have been a probe.
     pub(super) fn by_doubled_wait(&mut self, case: &Case) -> Option<Attribution> {
         let before = self
             .wait
@@ -94,7 +94,8 @@ impl Judge {
         before.probes != Habit::No && self.probes != Habit::No
     }
 
-    /// Records the wait before a retransmission of the first segment; `probes` is the knowledge before it.
+    /// Records the wait before a retransmission of the first segment. `probes` is the knowledge before this
+    /// retransmission.
     pub(super) fn waited(&mut self, case: &Case, cause: Cause, probes: Habit) {
         self.wait = case.is_head().then_some(Wait {
             start: case.start,

@@ -1,9 +1,9 @@
-//! Retransmissions while ACKs come, which may have been timeouts: the next departure decides.
+//! Tests of retransmissions while ACKs arrive, which may have been timeouts. The next departure decides.
 
 use super::*;
 
-/// Sends segments 1 to 8; 1 and 5 are lost. Segment 1 is retransmitted when the timer is due, although an ACK has just
-/// come.
+/// Sends segments 1 to 8, of which 1 and 5 are lost. Segment 1 is retransmitted when the timer is due, although an ACK
+/// has just arrived.
 fn in_doubt() -> Line {
     let mut line = Line::warm(Sack::Permitted);
     for n in 1..9 {

@@ -1,8 +1,8 @@
-//! IPv4 identifications that a sender increments: they reveal the order in which its packets left.
+//! Tests of IPv4 identifications that a sender increments. They show the order in which its packets were sent.
 
 use super::*;
 
-/// Sends twelve segments, one every 50 ms, captured at the receiver 50 ms from the sender; `id` gives their
+/// Sends twelve segments, one every 50 ms, captured at the receiver, 50 ms from the sender. `id` gives their
 /// identifications.
 fn counted(id: impl Fn(u32) -> u16) -> Line {
     let mut line = Line::new(Sack::Permitted);
@@ -37,7 +37,7 @@ fn at_the_receiver_a_newer_number_was_retransmitted_at_any_delay() {
 
 #[test]
 fn without_sequential_numbers_time_decides() {
-    // Random numbers, and no numbers.
+    // The identifications are random, or all zero.
     let lot = |n: u32| (n.wrapping_mul(40_503) >> 2) as u16;
     for id in [&lot as &dyn Fn(u32) -> u16, &|_| 0] {
         let mut line = counted(id);

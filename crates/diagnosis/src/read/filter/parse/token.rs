@@ -2,19 +2,19 @@
 
 use crate::read::filter::error::{FilterError, Problem, shown};
 
-/// A word or an operator.
+/// Word or operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token<'a> {
     pub(super) kind: Kind<'a>,
     /// Column in characters, from 1.
     pub(super) column: usize,
-    /// The text as it was written.
+    /// Text as it was written.
     text: &'a str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind<'a> {
-    /// A keyword or a value.
+    /// Keyword or value.
     Word(&'a str),
     Open,
     Close,
@@ -35,7 +35,7 @@ impl<'a> Token<'a> {
         text: "",
     };
 
-    /// Returns the keyword of the parser, if the token is one.
+    /// Returns the parser's keyword; `None` if the token is not a keyword.
     pub(super) fn keyword(self) -> Option<&'static str> {
         let Kind::Word(word) = self.kind else {
             return None;
