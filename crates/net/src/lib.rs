@@ -65,6 +65,6 @@ pub mod wireless;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Hash of this crate's sources, as sixteen hexadecimal digits, computed at build time. A stored run records it, so
-/// that it is not mistaken for a run of other code.
+/// Hash of this crate's sources, as sixteen hexadecimal digits, computed at build time. A stored run contains this
+/// hash, so that it is not mistaken for a run of different code.
 pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");
