@@ -133,9 +133,9 @@ fn codel_agrees_with_its_pseudo_code() {
 #[test]
 fn the_first_drops_follow_the_control_law() {
     // 1000 bytes take 1 ms, and 200 packets arrive at once. Packet n leaves at n ms, after a wait of n ms. The first
-    // wait that is not below 5 ms is that of packet 5, at 5 ms. So packet 105 is dropped at 105 ms, and packet 106 is sent in its
-    // place. The next drop would be 100 ms later, at 205 ms, when the queue is empty: 199 of the 200 packets are sent,
-    // in 199 ms.
+    // wait that is not below 5 ms is that of packet 5, at 5 ms. So packet 105 is dropped at 105 ms, and packet 106 is
+    // sent in its place. The next drop would be 100 ms later, at 205 ms, when the queue is empty: 199 of the 200
+    // packets are sent, in 199 ms.
     let load = vec![
         Arrival {
             at: 0,
