@@ -1,7 +1,7 @@
 //! A trace as columns: the contents of `packets.csv` and `windows.csv` as numbers.
 //!
-//! [`Packets`] and [`Windows`] take the events of a flow as they happen. [`Columns`] combines both and is an [`Onlooker`]:
-//! [`follow`](dupack_lab::trace::stream::follow) passes the events of a run of any length to it.
+//! [`Packets`] and [`Windows`] take the events of a flow as they happen. [`Columns`] combines both and implements
+//! [`Onlooker`]: [`follow`](dupack_lab::trace::stream::follow) passes the events of a run of any length to it.
 
 mod packets;
 mod windows;
