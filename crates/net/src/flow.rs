@@ -125,8 +125,7 @@ pub enum Path {
     Explicit {
         /// Route from the sender to the receiver.
         there: RouteId,
-        /// This long after all earlier data has been acknowledged, like the response to a request that arrives at that
-        /// time.
+        /// Route from the receiver to the sender.
         back: RouteId,
     },
 }
@@ -172,7 +171,7 @@ pub struct Write {
 pub enum When {
     /// This long after the start of the flow, or directly after the preceding write if that is later.
     At(Duration),
-    /// This long after all earlier data has been acknowledged, like a response to a request that arrives then.
+    /// This long after all earlier data has been acknowledged, like the response to a request that arrives at that time.
     After(Duration),
 }
 

@@ -69,7 +69,7 @@ pub struct UdpReport {
     pub flow: FlowId,
     /// Bytes on the wire that reached the sink, in bit/s over the measured interval.
     pub throughput_bps: f64,
-    /// Fraction of the link's capacity that was used; `None` for a link without a rate.
+    /// Counts in the measured interval.
     pub measured: UdpCounters,
 }
 
@@ -97,7 +97,7 @@ pub struct LinkReport {
     pub name: String,
     /// Counts in the measured interval.
     pub counters: LinkCounters,
-    /// Fraction of the link's capacity that was used; `None` for a link without rate.
+    /// Fraction of the link's capacity that was used; `None` for a link without a rate.
     pub utilisation: Option<f64>,
     /// Waiting times, if the link records them and there were any.
     pub waits: Option<WaitSummary>,

@@ -546,7 +546,7 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
 }
 
 /// Returns `at`, but not earlier than the next nanosecond. A deadline that was just handled therefore cannot be due
-/// again, and time advances whatever time a plug-in returns.
+/// again, and time advances for any time that a plug-in returns.
 fn no_earlier_than_next(now: Instant, at: Instant) -> Instant {
     at.max(now + Duration::from_nanos(1))
 }

@@ -14,7 +14,7 @@ pub struct UdpConfig {
     pub pattern: UdpPattern,
     /// Size of each datagram on the wire in bytes, including headers.
     pub packet_bytes: u32,
-    /// Size of each datagram on the wire in bytes, including headers.
+    /// Start time.
     pub start: Instant,
     /// Time from which nothing more is sent. With [`Instant::FAR_FUTURE`], the source never stops.
     pub stop: Instant,

@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-/// Memory of a packet in addition to its bytes (`SKB_TRUESIZE` of the header room, on a 64-bit machine).
+/// Memory of a packet in addition to its bytes (`SKB_TRUESIZE` of the headroom, on a 64-bit machine).
 const BESIDE: u64 = 1280;
 
 /// Minimum size of a buffer (`SOCK_MIN_SNDBUF`).
