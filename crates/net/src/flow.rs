@@ -171,7 +171,8 @@ pub struct Write {
 pub enum When {
     /// This long after the start of the flow, or directly after the preceding write if that is later.
     At(Duration),
-    /// This long after all earlier data has been acknowledged, like the response to a request that arrives at that time.
+    /// This long after all earlier data has been acknowledged, like the response to a request that arrives at that
+    /// time.
     After(Duration),
 }
 

@@ -14,8 +14,8 @@
 //! * At regular intervals, the receiver reports how many packets arrived and the longest time that a packet waited, in
 //!   excess of the minimum one-way delay so far. Reports travel like other packets and may be lost.
 //! * The sender steps one rate down if more than 10 % of the packets of a report were lost, or if a packet waited
-//!   longer than a limit. It steps one rate up if, for some time, at most 2 % were lost and no packet waited longer than
-//!   half of the limit. The percentages are those of Google's congestion control
+//!   longer than a limit. It steps one rate up if, for some time, at most 2 % were lost and no packet waited longer
+//!   than half of the limit. The percentages are those of Google's congestion control
 //!   (draft-ietf-rmcat-gcc-02, section 6); the limit, the steps and the time are ours. Four missing reports
 //!   count as losses, which is also our choice.
 //!

@@ -4,8 +4,9 @@
 //! Wetherall and Anderson, "TCP Congestion Control with a Misbehaving Receiver" (Computer Communication Review 29(5),
 //! 1999), and from SACK:
 //!
-//! * *ACK division*: an ACK of n bytes is divided into several ACKs of a part of these bytes each. The window of a sender
-//!   that counts ACKs grows several times as fast; a sender that counts bytes is not affected (RFC 3465 §2.3).
+//! * *ACK division*: an ACK of n bytes is divided into several ACKs of a part of these bytes each. The window of a
+//!   sender that counts ACKs grows several times as fast; a sender that counts bytes is not affected (RFC 3465
+//!   §2.3).
 //! * *Optimistic ACKs*: data is acknowledged before it has arrived, or although it was lost. The sender
 //!   sees a shorter round-trip time and no losses. TCP has no effective protection; it only discards an ACK of
 //!   data that was never sent (RFC 9293 §3.10.7.4).
