@@ -1,4 +1,4 @@
-//! Speed of turning results and traces into columns, in one thread: `cargo bench -p dupack-columns`.
+//! Measures the speed of converting results and traces into columns, in one thread: `cargo bench -p dupack-columns`.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -17,7 +17,8 @@ fn main() {
     divan::main();
 }
 
-/// Columns of the packets and of the sender's state, for a run of a million packets; the run itself is not timed.
+/// Converts the packets and the sender's state of a run of a million packets into columns. The time of the run itself
+/// is not measured.
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn trace_of_a_million_packets(bencher: Bencher<'_, '_>) {
     let kept = million_packets();
@@ -29,7 +30,7 @@ fn trace_of_a_million_packets(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// The same, with the run itself.
+/// Does the same as `trace_of_a_million_packets`, and also measures the run itself.
 #[divan::bench(sample_count = 3, sample_size = 1)]
 fn run_of_a_million_packets(bencher: Bencher<'_, '_>) {
     let scenario = scenario();
@@ -42,7 +43,7 @@ fn run_of_a_million_packets(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// Columns of a hundred thousand runs.
+/// Converts a hundred thousand runs into columns.
 #[divan::bench(sample_count = 10, sample_size = 1)]
 fn runs(bencher: Bencher<'_, '_>) {
     const RUNS: usize = 100_000;

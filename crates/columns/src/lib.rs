@@ -1,8 +1,8 @@
 //! Results and traces as Arrow columns: tidy, numeric, with a unit and a description for every column.
 //!
 //! A [`Table`] is built from complete results. The tables with a row per run also have builders, [`Runs`] and
-//! [`Flows`]: they take runs one by one and return a batch at any time, so that the runs need not all be in memory.
-//! [`trace`] does the same for packets and windows.
+//! [`Flows`]. A builder takes runs one by one and returns a batch at any time, so that the runs need not all be in
+//! memory. [`trace`] has builders for packets and windows.
 //!
 //! | table | one row per |
 //! | --- | --- |
@@ -13,12 +13,12 @@
 //! | `comparisons` | point, pair of stacks and measure: their difference and its significance |
 //! | `points` | point: its place in the sweep |
 //! | `parameters` | effective parameter |
-//! | `packets`, `windows` | packet event of a flow; change of its sender |
+//! | `packets`, `windows` | packet event of a flow; change of the flow's sender |
 //!
-//! The column of a swept key holds numbers in one unit where it can; words and switches stay as they are. `point` is
-//! the index of the point in the sweep, from 0. The metadata of a field has its `unit` (empty if there is none) and its
-//! `description`; the metadata of a schema has the `title` of the experiment, the experiment itself as TOML
-//! (`experiment`) and the engine that made the runs (`engine`).
+//! The column of a swept key contains numbers in one unit if all values have one; words and switches are not converted.
+//! `point` is the index of the point in the sweep, from 0. The metadata of a field has its `unit` (empty if there is
+//! none) and its `description`. The metadata of a schema has the `title` of the experiment, the experiment itself as
+//! TOML (`experiment`), and the engine that made the runs (`engine`).
 
 pub mod field;
 #[cfg(feature = "parquet")]

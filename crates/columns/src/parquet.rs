@@ -9,7 +9,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
-/// Writes a table, batch by batch.
+/// Writes a table batch by batch.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -30,7 +30,7 @@ use parquet::file::properties::WriterProperties;
 pub struct Writer<W: Write + Send>(ArrowWriter<W>);
 
 impl<W: Write + Send> Writer<W> {
-    /// Starts a file with a table of `schema`.
+    /// Starts a file with a table that has this `schema`.
     ///
     /// # Errors
     /// Returns an error if writing to the file fails.
@@ -42,12 +42,12 @@ impl<W: Write + Send> Writer<W> {
     /// Adds rows.
     ///
     /// # Errors
-    /// Returns an error if writing to the file fails, or if the rows do not have its schema.
+    /// Returns an error if writing to the file fails, or if the rows do not have the schema of the table.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         self.0.write(batch)
     }
 
-    /// Completes the file, which is unreadable otherwise, and returns the underlying writer.
+    /// Completes the file and returns the underlying writer. A file that is not completed is unreadable.
     ///
     /// # Errors
     /// Returns an error if writing to the file fails.

@@ -20,7 +20,7 @@ pub fn measured(results: &Results) -> Vec<Measure> {
         .collect()
 }
 
-/// The columns, after the point, that identify the run in every table about runs.
+/// The columns, after the place in the sweep, that identify the run in every table about runs.
 #[derive(Clone, Debug, Default)]
 struct Places {
     points: Vec<u32>,
@@ -42,7 +42,8 @@ impl Places {
         ]
     }
 
-    /// Returns the rows added since the last call, followed by the table's `own` columns.
+    /// Returns the rows added since the last call as a batch: their places and seeds, followed by the table's `own`
+    /// columns.
     fn take(&mut self, sweep: &Sweep, schema: &SchemaRef, own: Vec<ArrayRef>) -> RecordBatch {
         let places = std::mem::take(self);
         let seeds: ArrayRef = Arc::new(UInt64Array::from(places.seeds));
@@ -132,10 +133,10 @@ impl Runs {
         self.push_at(run.point, run);
     }
 
-    /// Adds a run at `point` of the sweep; the run's own point is ignored.
+    /// Adds a run at `point` of the sweep. The point in `run` is ignored.
     ///
     /// # Panics
-    /// As [`push`](Self::push).
+    /// [`take`](Self::take) panics if `point` or the run's stack is not in the sweep.
     pub fn push_at(&mut self, point: usize, run: &Run) {
         self.places.push(point, run);
         for (measure, column) in &mut self.measures {
@@ -228,10 +229,10 @@ impl Flows {
         self.push_at(run.point, run);
     }
 
-    /// Adds the flows of a run at `point` of the sweep; the run's own point is ignored.
+    /// Adds the flows of a run at `point` of the sweep. The point in `run` is ignored.
     ///
     /// # Panics
-    /// As [`push`](Self::push).
+    /// [`take`](Self::take) panics if `point` or the run's stack is not in the sweep.
     pub fn push_at(&mut self, point: usize, run: &Run) {
         for (flow, goodput) in (0..).zip(&run.flow_goodputs) {
             self.places.push(point, run);

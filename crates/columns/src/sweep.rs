@@ -1,4 +1,4 @@
-//! The columns that all tables of an experiment share: the place of each row in the sweep.
+//! The columns that all tables of an experiment have in common: the place of each row in the sweep.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use dupack_lab::run::engine;
 use crate::field::{field, words};
 use crate::words::Known;
 
-/// The points and stacks of an experiment, ready for use in columns. Clones share one copy.
+/// The points and stacks of an experiment, prepared for columns. Clones share one copy.
 #[derive(Clone, Debug)]
 pub struct Sweep(Arc<Inner>);
 
@@ -26,7 +26,7 @@ struct Inner {
     groups: Vec<Groups>,
 }
 
-/// `Yes` if runs have a trace hash: simulated ones do, runs on a wire don't.
+/// `Yes` if runs have a trace hash: simulated runs have one, and runs on a wire do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hashed {
     Yes,
@@ -63,7 +63,7 @@ fn groups(results: &Results) -> Vec<Groups> {
 }
 
 impl Sweep {
-    /// Creates the sweep of `results`. The runs in `results` are not used.
+    /// Creates the sweep of `results`. Only the points and stacks are used, not the runs.
     #[must_use]
     pub fn of(results: &Results) -> Self {
         let e = &results.experiment;
@@ -105,7 +105,7 @@ impl Sweep {
         (self.0.hashed == Hashed::Yes).then_some(run.trace_hash)
     }
 
-    /// Returns a table's schema: the place in the sweep, then the table's `own` fields.
+    /// Returns a table's schema: the columns of the place in the sweep, then the table's `own` fields.
     pub(crate) fn schema(&self, own: impl IntoIterator<Item = Field>) -> SchemaRef {
         let point = field(
             "point",
@@ -118,12 +118,13 @@ impl Sweep {
         Arc::new(Schema::new_with_metadata(fields, self.0.metadata.clone()))
     }
 
-    /// Returns the schema of a table that is not about points: only its `own` fields.
+    /// Returns the schema of a table without points: only its `own` fields.
     pub(crate) fn bare_schema(&self, own: Vec<Field>) -> SchemaRef {
         Arc::new(Schema::new_with_metadata(own, self.0.metadata.clone()))
     }
 
-    /// Builds a batch whose rows are at `points`: the place in the sweep, then the table's `own` columns.
+    /// Builds a batch with a row at each of `points`: the columns of the place in the sweep, then the table's `own`
+    /// columns.
     pub(crate) fn batch(
         &self,
         schema: SchemaRef,
@@ -175,8 +176,8 @@ fn axes(results: &Results) -> Vec<Axis> {
 }
 
 impl Values {
-    /// Numbers if all points have a number in the same unit, switches if all have a switch; otherwise the values as
-    /// they were `written`.
+    /// Returns numbers if all points have a number in the same unit, switches if all have a switch, and otherwise the
+    /// values as they were `written`.
     fn of(coordinates: &[&Coordinate], written: impl Iterator<Item = String>) -> Self {
         let unit = coordinates.first().map_or("", |first| first.unit());
         let number = |coordinate: &&Coordinate| match coordinate {

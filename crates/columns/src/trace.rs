@@ -1,7 +1,7 @@
-//! A trace as columns: the contents of `packets.csv` and `windows.csv`, as numbers.
+//! A trace as columns: the contents of `packets.csv` and `windows.csv` as numbers.
 //!
-//! [`Packets`] and [`Windows`] take the events of a flow as they happen. [`Columns`] combines both and is an
-//! [`Onlooker`]: [`follow`](dupack_lab::trace::stream::follow) passes it the events of a run of any length.
+//! [`Packets`] and [`Windows`] take the events of a flow as they happen. [`Columns`] combines both and implements
+//! [`Onlooker`]: [`follow`](dupack_lab::trace::stream::follow) passes the events of a run of any length to it.
 
 mod packets;
 mod windows;
@@ -21,7 +21,8 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Returns the packets and the windows as two batches and empties both tables; `None` if the flow has had no event.
+    /// Returns the packets and the windows as two batches and empties both tables; `None` if the flow has had no
+    /// events.
     #[must_use]
     pub fn take(&mut self) -> Option<(RecordBatch, RecordBatch)> {
         let (packets, windows) = self.tables.as_mut()?;

@@ -1,4 +1,4 @@
-//! The tables of verdicts: each stack's standing at each point, and the comparison of each pair of stacks.
+//! The tables of verdicts: the mark of each stack at each point, and the comparison of each pair of stacks.
 
 use std::sync::Arc;
 
@@ -155,7 +155,7 @@ fn comparison_fields() -> [Field; 9] {
     ]
 }
 
-/// Builder of a column of lists of texts without nulls in the lists.
+/// Returns a builder for a column whose values are lists of texts, without nulls in the lists.
 fn list() -> ListBuilder<StringBuilder> {
     ListBuilder::new(StringBuilder::new()).with_field(item())
 }

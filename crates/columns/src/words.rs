@@ -1,4 +1,4 @@
-//! Columns with few distinct words: each word is stored once, and every row holds its index.
+//! Columns with few distinct words: each word is stored once, and every row contains the index of its word.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl Known {
     }
 }
 
-/// A column whose words become known as rows are added. There are a few dozen words at most, and the first ones are the
+/// A column whose words become known as rows are added. There are at most a few dozen words, and the first ones are the
 /// most frequent, so a linear search is faster than a hash table.
 #[derive(Clone, Debug)]
 pub(crate) struct Met<K> {
@@ -52,7 +52,7 @@ impl<K: PartialEq + Display> Met<K> {
         self.keys.push(key);
     }
 
-    /// Returns the rows as a column and empties it.
+    /// Returns the rows as a column and empties this builder.
     pub(crate) fn take(&mut self) -> ArrayRef {
         let words: Vec<String> = self.words.drain(..).map(|word| word.to_string()).collect();
         let keys = Int32Array::from(std::mem::take(&mut self.keys));

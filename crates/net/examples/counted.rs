@@ -1,14 +1,14 @@
-//! Workloads for counting instructions: `counted WORK AMOUNT` runs one and prints `packets=N`, the number of data
-//! packets delivered in order.
+//! Workloads for counting instructions. `counted WORK AMOUNT` runs one workload and prints `packets=N`, the number of
+//! data packets delivered in order.
 //!
 //! `cargo xtask count`, and therefore `cargo xtask test`, runs this program under callgrind with a smaller and a larger
 //! amount, divides the difference in instructions by the difference in packets, and compares the result with
-//! `xtask/instructions.toml`. The amount is in packets for a single flow over a wire, otherwise in simulated seconds.
-//! `counted STACK PACKETS` runs the single flow with any stack, and `counted stacks` prints a stack for each recovery
-//! of the catalog.
+//! `xtask/instructions.toml`. The amount is in packets for a single flow over a wire, and in simulated seconds
+//! otherwise. `counted STACK PACKETS` runs the single flow with any stack, and `counted stacks` prints a stack for each
+//! recovery of the catalog.
 //!
-//! The program is in this crate rather than in the laboratory because it must be built with all optimisations each time
-//! the tests are run. Without the laboratory this takes seconds instead of minutes.
+//! The program is in this crate and not in the laboratory, because it must be built with all optimisations each time
+//! the tests are run. Without the laboratory, this takes seconds instead of minutes.
 
 use std::error::Error;
 
@@ -51,8 +51,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns a stack for each recovery of the catalog: Reno's congestion control, and a loss differentiation and a
-/// response if the recovery needs them.
+/// Returns a stack for each recovery of the catalog, with Reno's congestion control, and with a loss differentiation
+/// and a response if the recovery needs them.
 fn stacks() -> Vec<String> {
     let catalog = Catalog::builtin();
     let stack = |name: &str| {
@@ -66,7 +66,7 @@ fn stacks() -> Vec<String> {
     recoveries.map(|entry| stack(&entry.name)).collect()
 }
 
-/// Sends `packets` packets of 1000 bytes over 10 Mbit/s, 2 ms and 1 % loss, with delayed ACKs.
+/// Sends `packets` packets of 1000 bytes over a link with 10 Mbit/s, 2 ms and 1 % loss, with delayed ACKs.
 fn lossy(stack: &str, packets: u64) -> Result<u64> {
     let link = LinkConfig::rate(BitRate::from_mbps(10), Duration::from_millis(2));
     let there = link
@@ -88,7 +88,7 @@ fn lossy(stack: &str, packets: u64) -> Result<u64> {
     run(network, Instant::FAR_FUTURE)
 }
 
-/// Runs ten SACK flows over 100 Mbit/s and a queue of 333 packets, with a round-trip time of 44 ms.
+/// Runs ten SACK flows over a link with 100 Mbit/s and a queue of 333 packets, with a round-trip time of 44 ms.
 fn dumbbell(seconds: u64) -> Result<u64> {
     const PAIRS: usize = 10;
     let access = LinkConfig::rate(BitRate::from_mbps(1000), Duration::from_millis(1));

@@ -1,4 +1,5 @@
-//! Speed of the network without TCP. A window of packets circulates over one link; every second packet is acknowledged.
+//! Measures the speed of the network without TCP. A window of packets circulates over one link; every second packet is
+//! acknowledged.
 //!
 //! `cargo run --release -p dupack-net --example event_loop`
 

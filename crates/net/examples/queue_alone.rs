@@ -1,5 +1,5 @@
-//! A single queue behind a transmitter of constant rate, without a network, for `cargo measure queues`. It reads the
-//! same description as `validation/peers/ns3/queue.cc`, which documents the words.
+//! A single queue in front of a transmitter of constant rate, without a network, for `cargo measure queues`. The
+//! program reads the same description as `validation/peers/ns3/queue.cc`, which documents the words.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -39,7 +39,7 @@ fn main() -> Result<(), String> {
     Ok(())
 }
 
-/// Description read from standard input.
+/// Description that is read from standard input.
 struct Setting {
     discipline: String,
     rate_bps: u64,
@@ -165,8 +165,8 @@ fn next<T: FromStr>(words: &mut SplitWhitespace<'_>, key: &str) -> Result<T, Str
         .map_err(|_| format!("invalid value `{word}` for `{key}`"))
 }
 
-/// Congestion window that grows and halves like Reno's, without retransmissions. It learns the fate of a packet one
-/// round-trip time after the packet has left the queue or was dropped.
+/// Congestion window that grows and halves like that of Reno, without retransmissions. The window learns the fate of a
+/// packet one round-trip time after the packet has left the queue or was dropped.
 #[derive(Clone)]
 struct Window {
     rtt: Duration,
@@ -191,7 +191,7 @@ impl Window {
         }
     }
 
-    /// Returns the number of the next packet, if the window has room for it.
+    /// Returns the number of the next packet, if the window permits a packet.
     fn send(&mut self) -> Option<u64> {
         if self.outstanding as f64 >= self.cwnd.floor() {
             return None;
@@ -216,7 +216,7 @@ impl Window {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// Arrival with this index.
+    /// Arrival of the packet with this index.
     Arrive(usize),
     Start(usize),
     Hear {
@@ -393,7 +393,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Schedules the notification of the source, one round-trip time after a packet has left or was dropped.
+    /// Schedules the notification of the source, one round-trip time after a packet has left the queue or was dropped.
     fn left(&mut self, now: Instant, known: Known, congested: bool) {
         if let Some((window, number)) = known.source {
             let event = Event::Hear {

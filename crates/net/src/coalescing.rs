@@ -1,17 +1,18 @@
-//! Receive coalescing: segments that arrive close together reach the receiver as one.
+//! Receive coalescing: segments that arrive within a short time reach the receiver as one segment.
 //!
-//! A network card delays its interrupt a little and then hands up all packets that have arrived by then; Linux joins
-//! consecutive segments of a flow (generic receive offload, `tcp_gro_receive`). The receiver sees one long segment and
-//! acknowledges it. Segments are joined if they follow one another in the stream without a gap, are as long as the
-//! first, and have its timestamp and ECN field, up to 64 KiB in all. A shorter segment ends the sequence. A segment
-//! with CWR or with a transmission order is never joined.
+//! A network card delays its interrupt a little and then hands up all packets that have arrived in the meantime. Linux
+//! joins consecutive segments of a flow (generic receive offload, `tcp_gro_receive`). The receiver sees one long
+//! segment and acknowledges it. A segment is joined to the previous ones if it continues the stream without a gap, is
+//! not longer than the first segment, has the same timestamp and ECN field, and the total does not exceed 64 KiB. A
+//! segment that is shorter than the first ends the sequence. A segment with CWR or with a transmission order is never
+//! joined.
 
 use dupack_tcp::segment::{Bit, Codepoint, DataSegment};
 use dupack_tcp::time::{Duration, Instant};
 
 use crate::packet::Data;
 
-/// Maximum payload of a joined segment in bytes: an IPv4 packet without its headers and 12 bytes of options.
+/// Maximum payload of a joined segment in bytes: an IPv4 packet minus its headers and 12 bytes of options.
 const JOINED_MAX: u32 = 65_535 - 52;
 
 /// One segment, or several joined segments.
@@ -22,7 +23,7 @@ pub(crate) struct Joined {
     pub(crate) cwr: Bit,
     /// Payload of the first segment in bytes.
     piece: u32,
-    /// Time by which the segment must be handed up.
+    /// Time at which the segment must be handed up at the latest.
     due: Instant,
 }
 
@@ -34,12 +35,12 @@ pub(crate) struct Coalescing {
 }
 
 impl Coalescing {
-    /// Joins segments that arrive within `wait` of the first.
+    /// Creates a joiner for segments that arrive within `wait` of the first segment.
     pub(crate) const fn new(wait: Duration) -> Self {
         Self { wait, held: None }
     }
 
-    /// Takes a segment that has arrived. Returns the segments to hand up now, in this order.
+    /// Takes a segment that has arrived. Returns the segments to hand up now, in stream order.
     pub(crate) fn take(&mut self, now: Instant, data: &Data) -> [Option<Joined>; 2] {
         let next = Joined {
             segment: data.segment,
@@ -119,7 +120,7 @@ mod tests {
         }
     }
 
-    /// First byte and length of each segment that is handed up.
+    /// Returns the first byte and the length of each segment that is handed up.
     fn handed(up: [Option<Joined>; 2]) -> Vec<(u32, u32)> {
         let all = up.into_iter().flatten();
         all.map(|j| (j.segment.seq.0, j.segment.len)).collect()

@@ -1,13 +1,15 @@
-//! Event queue: which slot is due next.
+//! Event queue: determines which slot is due next.
 //!
-//! Each link, medium, managed queue and timer owns a *slot* and has at most one pending entry; packets have none. So the
-//! size of the queue is fixed at set-up, an entry can be moved earlier or later at any time, and no entry becomes stale.
+//! Each link, medium, managed queue and timer owns a *slot* and has at most one pending entry; packets have none. So
+//! the size of the queue is fixed at set-up, an entry can be moved earlier or later at any time, and no entry becomes
+//! stale.
 //!
-//! The queue combines two structures; the next event is the earlier of their first entries. Links are due soon and often.
-//! If there are few, their entries are in a sorted row, with those of media and managed queues. If there are many, the
-//! links are in a timing wheel, where setting and removing an entry takes the same time for any number of entries. Timers
-//! are due late and rarely, because the queue is not told of a deadline that moves back: their entries are in a tree,
-//! together with all entries beyond the reach of the wheel.
+//! The queue combines two structures; the next event is the earlier of their first entries. The entries of links are
+//! due soon and often. If there are few links, their entries are in a sorted row, together with those of media and
+//! managed queues. If there are many, their entries are in a timing wheel, where setting and removing an entry takes
+//! the same time for any number of entries. Entries of timers are due late and rarely, because a timer's entry is not
+//! moved when its deadline moves back. These entries are in a tree, together with all entries beyond the reach of the
+//! wheel.
 
 mod key;
 mod row;
@@ -28,7 +30,7 @@ use crate::ids::EventSlot;
 pub struct EventQueue {
     /// Entries of links, media and managed queues, if there are few.
     row: Row,
-    /// Number of slots whose entries are in the row; 0 if there are too many.
+    /// Number of slots whose entries are in the row; 0 if there are too many for a row.
     in_row: u32,
     /// Entries of links within the wheel's reach, if there are too many for the row.
     near: Wheel,
@@ -71,8 +73,8 @@ impl EventQueue {
         Self::with(in_row, on_wheel, links + others + timers)
     }
 
-    /// Creates a queue of `slots` slots. The first `in_row` are in the row, or else the first `on_wheel` are on the
-    /// wheel; the rest are in the tree.
+    /// Creates a queue of `slots` slots. The first `in_row` slots are in the row; if `in_row` is 0, the first
+    /// `on_wheel` slots are on the wheel. The remaining slots are in the tree.
     fn with(in_row: usize, on_wheel: usize, slots: usize) -> Self {
         assert!(slots <= MAX_SLOTS, "{slots} event slots");
         Self {
@@ -133,8 +135,8 @@ impl EventQueue {
         }
     }
 
-    /// Makes `slot`, which is the [earliest](Self::earliest), due at the time of `next`, or removes its entry if `next`
-    /// is `None`.
+    /// Moves the entry of `slot`, which must be the [earliest](Self::earliest), to the time of `next`, or removes the
+    /// entry if `next` is `None`.
     #[inline(always)]
     pub fn move_on(&mut self, slot: EventSlot, next: Option<(Instant, InsertionNumber)>) {
         let in_row = slot.0 < self.in_row;

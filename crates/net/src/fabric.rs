@@ -1,6 +1,6 @@
-//! Event loop of the network: packets cross links along their routes and timers fire, on one clock.
+//! Event loop of the network: on one clock, packets cross links along their routes, and timers fire.
 //!
-//! The fabric knows nothing of hosts. Its driver calls [`Fabric::step`] and handles the result: a packet at its
+//! The fabric knows nothing about hosts. Its driver calls [`Fabric::step`] and handles the result: a packet at its
 //! destination, a packet that was dropped on the way, or a timer.
 
 use dupack_tcp::segment::Codepoint;
@@ -23,11 +23,11 @@ pub struct TimerId(pub u32);
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A packet is at its destination. Read it, then [release](Fabric::release) it.
+    /// A packet is at its destination. The driver reads the packet and then [releases](Fabric::release) it.
     Delivered(PacketHandle),
-    /// A packet was dropped on the way. Read it, then [release](Fabric::release) it.
+    /// A packet was dropped on the way. The driver reads the packet and then [releases](Fabric::release) it.
     Dropped(PacketHandle, DropCause),
-    /// A timer fired; it is no longer pending.
+    /// A timer fired and is no longer pending.
     Timer(TimerId),
     /// Nothing happens before the given time.
     Idle,
@@ -44,7 +44,7 @@ pub use transmitters::Transmitters;
 #[derive(Clone, Debug)]
 pub struct Fabric {
     now: Instant,
-    /// All links. A radio link is represented by a link that only counts.
+    /// All links. A radio link is represented by a link that only counts packets.
     links: Vec<Link>,
     transmitters: Transmitters,
     routes: RouteTable,
@@ -63,7 +63,7 @@ struct Crossed {
     kind: PacketKind,
 }
 
-/// Flow, number, acknowledged sequence number and ECN field of a packet, for links that do not read them.
+/// Flow, number, acknowledged sequence number and ECN field in the offer to a link that does not read these fields.
 const UNREAD: (FlowId, u64, Option<SeqNumber>, Codepoint) =
     (FlowId(u32::MAX), u64::MAX, None, Codepoint::NotEct);
 
@@ -102,7 +102,7 @@ impl Fabric {
         &self.links[id.index()]
     }
 
-    /// Returns the link `id`, to query its backlog or to clear its histogram.
+    /// Returns the link `id` mutably, to query its backlog or to clear its histogram.
     pub fn link_mut(&mut self, id: LinkId) -> &mut Link {
         &mut self.links[id.index()]
     }
@@ -113,8 +113,8 @@ impl Fabric {
         &self.transmitters.media
     }
 
-    /// Returns the packets and bytes that wait for their transmission on `link` to begin; for a radio link, all that
-    /// wait at its station.
+    /// Returns the number of packets and of bytes that wait for their transmission on `link` to begin. For a radio
+    /// link, this includes all packets that wait at its station.
     pub fn backlog(&mut self, link: LinkId) -> (u64, u64) {
         if let Some(Transmitter::Radio(medium, port)) = self.transmitters.of(link) {
             return self.transmitters.media[medium.index()].backlog(port.from);
@@ -129,7 +129,7 @@ impl Fabric {
         &self.links
     }
 
-    /// Returns the packet of `handle`.
+    /// Returns the packet with `handle`.
     #[must_use]
     pub fn packet(&self, handle: PacketHandle) -> &Packet {
         self.packets.get(handle)
@@ -150,7 +150,7 @@ impl Fabric {
     ///
     /// # Errors
     ///
-    /// Returns the cause if the link drops the packet at once. There is nothing to release then.
+    /// Returns the cause if the link drops the packet at once. In this case there is nothing to release.
     #[inline(always)]
     pub fn send<O: Observer>(
         &mut self,
@@ -196,14 +196,14 @@ impl Fabric {
         sent
     }
 
-    /// Sets `timer` to fire at `at`, instead of any time set before.
+    /// Sets `timer` to fire at `at`, and replaces any time that was set before.
     pub fn set_timer(&mut self, timer: TimerId, at: Instant) {
         let number = self.events.number();
         self.events.set(self.slot(timer), at, number);
     }
 
-    /// Sets `timer` to fire at `at` or earlier: an entry that is pending for a time before `at` stays, and its handler
-    /// sets the timer again. This makes a deadline that moves back with every ACK cheap.
+    /// Sets `timer` to fire at `at` or earlier. If an entry is pending for a time before `at`, it stays, and the driver
+    /// sets the timer again when it fires. A deadline that moves back with every ACK then costs almost nothing.
     #[inline(always)]
     pub fn set_timer_lazily(&mut self, timer: TimerId, at: Instant) {
         let pending = self.events.pending(self.slot(timer));
@@ -269,7 +269,7 @@ impl Fabric {
         self.arrive_with_fate(id, crossed, flight.fate, observer)
     }
 
-    /// Handles an unusual arrival: a loss on the wire, or the first of two copies.
+    /// Handles an uncommon arrival: a loss on the wire, or the first of two copies.
     #[cold]
     #[inline(never)]
     fn arrive_with_fate<O: Observer>(
@@ -330,7 +330,7 @@ impl Fabric {
         Some(Step::Dropped(packet, cause))
     }
 
-    /// Launches a packet that an idle plain link has accepted.
+    /// Puts a packet that an idle plain link has accepted on the wire.
     #[inline(always)]
     fn on_its_way<O: Observer>(&mut self, id: LinkId, flight: Flight, observer: &mut O) {
         if self.links[id.index()].launch_plain(flight) {
@@ -345,7 +345,8 @@ impl Fabric {
         );
     }
 
-    /// As [`forward`](Self::forward), over a link of any kind in any state; `crossed` is at its hop.
+    /// Does the same as [`forward`](Self::forward), over a link of any kind in any state. `crossed` is at the hop of
+    /// this link.
     #[inline(never)]
     fn forward_by_any<O: Observer>(
         &mut self,
@@ -373,7 +374,7 @@ impl Fabric {
         self.offer(&offer, id, observer)
     }
 
-    /// As [`send`](Self::send), over a link of any kind in any state.
+    /// Does the same as [`send`](Self::send), over a link of any kind in any state.
     #[inline(never)]
     fn send_by_any<O: Observer>(
         &mut self,

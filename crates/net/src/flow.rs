@@ -23,7 +23,7 @@ pub struct TcpFlowConfig {
     pub sender: SenderConfig,
     /// Plug-ins of the sender.
     pub stack: Stack,
-    /// Parameters of the receiver. `reader` configures how its application reads.
+    /// Parameters of the receiver. The `reader` below determines how its application reads.
     pub receiver: ReceiverConfig,
     /// Reading behaviour of the receiving application.
     pub reader: Reader,
@@ -31,8 +31,8 @@ pub struct TcpFlowConfig {
     pub reneging: Reneging,
     /// Header sizes on the wire.
     pub headers: HeaderSizes,
-    /// Receive coalescing: segments that arrive within this time of the first reach the receiver as one. `None` hands
-    /// up each segment by itself.
+    /// Receive coalescing: segments that arrive within this time of the first segment reach the receiver as one. With
+    /// `None`, each segment is handed up separately.
     pub coalescing: Option<Duration>,
     /// Misbehaviour of the receiver.
     pub misbehaviour: Misbehaviour,
@@ -41,8 +41,8 @@ pub struct TcpFlowConfig {
 }
 
 impl TcpFlowConfig {
-    /// Creates a greedy transfer that starts with the run. Its receiver reads at once and never reneges. Headers are
-    /// those of IPv4 and TCP, with timestamps if the sender uses them.
+    /// Creates a greedy transfer that starts with the run. Its receiver reads at once and never reneges. The headers
+    /// have the sizes of IPv4 and TCP headers, with timestamps if the sender uses them.
     #[must_use]
     pub const fn new(
         path: Path,
@@ -171,7 +171,8 @@ pub struct Write {
 pub enum When {
     /// This long after the start of the flow, or directly after the preceding write if that is later.
     At(Duration),
-    /// This long after all earlier data has been acknowledged, like a response to a request that arrives then.
+    /// This long after all earlier data has been acknowledged, like the response to a request that arrives at that
+    /// time.
     After(Duration),
 }
 
@@ -212,7 +213,8 @@ pub enum Reader {
         /// Interval between reads.
         every: Duration,
     },
-    /// Alternates between reading everything at once and reading nothing, so that the window closes.
+    /// Alternates between phases in which it reads everything at once and pauses in which it reads nothing, so that the
+    /// window closes.
     Pausing {
         /// Duration of each reading phase.
         reading: Duration,
@@ -230,19 +232,19 @@ pub enum Reneging {
     Never,
     /// The receiver reneges at random times.
     Random {
-        /// Mean interval between two times.
+        /// Mean interval between two renege events.
         mean_interval: Duration,
     },
 }
 
-/// Sizes of packets on the wire beyond their payload.
+/// Sizes of packets on the wire in addition to their payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderSizes {
     /// Header bytes of every data packet.
     pub data_bytes: u32,
     /// Size of an ACK without SACK option, in bytes.
     pub ack_bytes: u32,
-    /// Bytes that a SACK option adds to an ACK, without its blocks.
+    /// Bytes that a SACK option adds to an ACK, not counting its blocks.
     pub sack_fixed_bytes: u32,
     /// Bytes that each SACK block adds.
     pub sack_block_bytes: u32,
@@ -251,14 +253,14 @@ pub struct HeaderSizes {
 /// Presence of the timestamps option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampOption {
-    /// Segments carry the option: twelve bytes with padding (RFC 7323 appendix A).
+    /// Segments carry the option, which takes twelve bytes with padding (RFC 7323 appendix A).
     Present,
     /// Segments do not carry the option.
     Absent,
 }
 
 impl HeaderSizes {
-    /// Sizes as ns-2 counts them: a data packet is its payload, an ACK has 40 bytes.
+    /// Sizes as in ns-2: a data packet has only its payload, and an ACK has 40 bytes.
     pub const NS2: Self = Self {
         data_bytes: 0,
         ack_bytes: 40,
@@ -297,7 +299,7 @@ mod tests {
 
     #[test]
     fn an_ack_with_three_blocks_and_timestamps_is_full() {
-        // 40 + 12 + 4 + 24 = 80: 20 bytes of IP and 60 of TCP, the maximum.
+        // 40 + 12 + 4 + 24 = 80 bytes: 20 bytes of IP and 60 bytes of TCP, which is the maximum.
         let headers = HeaderSizes::rfc(TimestampOption::Present);
         assert_eq!(headers.ack_with(3), 80);
         assert_eq!(headers.ack_with(0), 52);

@@ -1,7 +1,7 @@
-//! Log-linear histogram of time spans: quantiles within 0.8 % in fixed memory.
+//! Log-linear histogram of time spans: quantiles are accurate to 0.8 %, in bounded memory.
 //!
 //! Each power of two is divided into 64 buckets of equal width (the scheme of HdrHistogram, Gil Tene, 2012). A value is
-//! reported as the middle of its bucket, so its error is at most half of 1/64 of the value; spans below 64 ns are
+//! reported as the middle of its bucket, so the error is at most half of 1/64 of the value. Spans below 64 ns are
 //! exact.
 
 use dupack_tcp::time::Duration;
@@ -9,7 +9,7 @@ use dupack_tcp::time::Duration;
 /// Number of spans by length.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// One counter per bucket. Grows to the bucket of the longest span, at most 3776.
+    /// One counter per bucket. The list grows to the bucket of the longest span, and has at most 3776 buckets.
     buckets: Vec<u64>,
     count: u64,
     total_ns: u128,
@@ -60,8 +60,8 @@ impl Histogram {
         self.max
     }
 
-    /// Returns the smallest span that is not exceeded by at least the fraction `q` of all spans (nearest rank); `None`
-    /// if the histogram is empty. A `q` of 0.5 gives the median.
+    /// Returns the quantile `q` (nearest rank): the smallest span that at least the fraction `q` of all spans does not
+    /// exceed, or `None` if the histogram is empty. A `q` of 0.5 gives the median.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Duration> {
         let rank = ((q.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).max(1);
@@ -87,7 +87,8 @@ impl Histogram {
     }
 }
 
-/// Returns the bucket of a span: the value itself below 64; above, 64 buckets for each position of the leading one.
+/// Returns the bucket of a span. Below 64, this is the value itself; above, there are 64 buckets for each position of
+/// the leading one bit.
 fn bucket_of(nanos: u64) -> usize {
     let octave = (u64::BITS - nanos.leading_zeros()).saturating_sub(BITS + 1);
     ((u64::from(octave) << BITS) + (nanos >> octave)) as usize
@@ -134,7 +135,7 @@ mod tests {
             let got = histogram.quantile(q).unwrap().as_secs_f64() * 1e6;
             assert!((got - micros).abs() < 0.009 * micros, "{q}: {got}");
         }
-        // (1 + 10000)/2 µs.
+        // The mean is (1 + 10000)/2 µs.
         assert_eq!(histogram.mean(), Some(Duration::from_nanos(5_000_500)));
         assert_eq!(
             histogram.quantile(1.0).unwrap(),

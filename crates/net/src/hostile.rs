@@ -1,8 +1,9 @@
 //! Networks with every impairment at once, for tests of properties that must hold on any network.
 //!
-//! A [`HostilePath`] is drawn from a seed: random and burst loss in both directions, short queues, jitter, reordering,
-//! duplication, outages, and a receiver that has a small window, whose application reads slowly or pauses, and that may
-//! renege. The path is fair: a packet that is retransmitted often enough arrives, so every finite transfer must end.
+//! A [`HostilePath`] is drawn from a seed. It has random and burst loss in both directions, short queues, jitter,
+//! reordering, duplication and outages. Its receiver has a small window and may renege, and the receiving application
+//! reads slowly or pauses. The path is fair: a packet that is retransmitted often enough arrives, so every finite
+//! transfer must end.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -27,7 +28,7 @@ pub struct HostilePath {
     pub reader: Reader,
     /// Reneging behaviour of the receiver.
     pub reneging: Reneging,
-    /// Receive buffer in bytes: from less than one segment to many.
+    /// Receive buffer in bytes, from less than one segment to many segments.
     pub receive_buffer_bytes: u32,
 }
 
@@ -80,7 +81,8 @@ fn draw_losses(stream: &mut Stream) -> Vec<LossConfig> {
         },
         filter: PacketFilter::All,
     };
-    // Light loss is more frequent than heavy loss: beyond about a tenth there is no fast recovery.
+    // Light loss is drawn more often than heavy loss, because above a loss rate of about 10 % fast recovery no longer
+    // occurs.
     if one_in(stream, 2) {
         let p = Probability::clamped(square(stream.unit()) * 0.3);
         losses.push(place(stream, LossModel::Bernoulli(p)));

@@ -1,4 +1,4 @@
-//! Identifiers: one index type per kind, so that a flow cannot be mistaken for a link.
+//! Identifiers: each kind has its own index type, so that a flow cannot be mistaken for a link.
 
 macro_rules! index_type {
     ($(#[$doc:meta])* $name:ident) => {
@@ -7,7 +7,7 @@ macro_rules! index_type {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Returns the index into a table of such objects.
+            /// Returns the number as an index into a table of such objects.
             #[must_use]
             pub const fn index(self) -> usize {
                 self.0 as usize

@@ -1,9 +1,9 @@
 //! Loss differentiation with access to the true causes of losses.
 //!
-//! The endpoint knows nothing of simulations: its sender cannot tell why a segment was lost. A simulated flow therefore
-//! inserts this adapter between the sender and the differentiation of its stack. The adapter passes everything on, adds
-//! the true cause to the facts of a loss (for `oracle`), and counts correct judgements. Congestion control and response
-//! receive the sender's own facts, without the truth.
+//! The endpoint knows nothing about simulations, so its sender cannot know why a segment was lost. A simulated flow
+//! therefore inserts this adapter between the sender and the differentiation of its stack. The adapter passes
+//! everything on, adds the true cause to the facts of a loss (for `oracle`), and counts correct judgements. Congestion
+//! control and response receive the sender's own facts, without the true cause.
 
 use dupack_tcp::Stack;
 use dupack_tcp::differentiation::Differentiation;
@@ -11,14 +11,14 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, View};
 
 use crate::truth::Losses;
 
-/// The differentiation of a stack, with the true causes of losses.
+/// The differentiation of a stack, together with the true causes of losses.
 #[derive(Debug)]
 struct Informed {
     differentiation: Box<dyn Differentiation>,
     losses: Losses,
 }
 
-/// Returns `stack` with `losses` known to its differentiation.
+/// Returns `stack` with a differentiation that knows `losses`.
 pub(crate) fn inform(mut stack: Stack, losses: Losses) -> Stack {
     stack.differentiation = Box::new(Informed {
         differentiation: stack.differentiation,

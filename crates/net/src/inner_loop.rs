@@ -1,9 +1,9 @@
 //! Inner loop for the most common observers, compiled in this crate.
 //!
 //! [`Simulation::run_some`] is generic, so each crate that calls it would compile the whole simulator again, with its
-//! own optimisation level. Where the compiler shares generic functions between crates (levels 0 and 1), dependent
-//! crates use the functions listed here: simulations are fast in tests although the crates that run them are not
-//! optimised.
+//! own optimisation level. At levels 0 and 1, the compiler shares generic functions between crates, and dependent
+//! crates use the functions listed here. Simulations are therefore fast in tests even if the crates that run them are
+//! not optimised.
 
 use dupack_tcp::time::Instant;
 

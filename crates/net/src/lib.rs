@@ -10,7 +10,7 @@
 //! | the fabric | [`event`], [`packet`], [`route`], [`fabric`] | many links, one clock, packets that hop along routes |
 //! | the map | [`topology`], [`shapes`] | nodes, links, shortest paths; dumbbell, chain, radio |
 //! | flows | [`flow`], [`tcp_flow`], [`udp_flow`], [`udp`], [`media`], [`media_flow`], [`video`], [`web`] | TCP transfers, datagram sources, real-time media, a video viewer, sizes of short flows |
-//! | truth | [`truth`] | the actual fate of every packet, beside the sender's beliefs |
+//! | truth | [`truth`] | the actual fate of every packet, as opposed to the sender's beliefs |
 //! | a run | [`network`], [`simulation`], [`report`] | set up, run, measure |
 //! | measures | [`histogram`], [`series`], [`sampling`], [`observer`], [`trace_hash`] | statistics and traces of a run |
 //! | adversity | [`hostile`], [`misbehaviour`] | random networks with every impairment at once, for tests; misbehaving receivers |
@@ -65,6 +65,6 @@ pub mod wireless;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Hash of this crate's sources, as sixteen hexadecimal digits, computed at build time. A stored run records it, so
-/// that it is not mistaken for a run of other code.
+/// Hash of this crate's sources, as sixteen hexadecimal digits, computed at build time. A stored run contains this
+/// hash, so that it is not mistaken for a run of different code.
 pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");

@@ -77,10 +77,10 @@ use crate::packet::PacketKind;
 
 /// One direction of a link at run time.
 ///
-/// Most links are plain; optional parts are boxed, so that a network of thousands of links stays in the cache.
+/// Most links are plain. Optional parts are boxed, so that a network of thousands of links stays in the cache.
 ///
 /// The fields are stored in this order. The state that every packet needs comes first and fills two cache lines: one
-/// for the transmitter, one for the far end and the first counters.
+/// for the transmitter, and one for the far end and the first counters.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Link {
@@ -94,8 +94,8 @@ pub struct Link {
     waits: Option<Box<Waits>>,
 }
 
-/// Checks the cache line of the transmitter, and the space left for counters in that of the far end. With shorter
-/// pointers the fields are closer together; the best layout there has not been measured.
+/// Checks the cache line of the transmitter, and the space for counters in the cache line of the far end. With pointers
+/// of fewer than 64 bits, the fields are closer together; the best layout for that case has not been measured.
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(
     core::mem::offset_of!(Link, far_end) == 64 && core::mem::offset_of!(Link, counters) == 104
@@ -109,7 +109,7 @@ struct Waits {
 }
 
 impl Link {
-    /// Creates the link called `name` in the run with `seed`. The two determine all its random numbers.
+    /// Creates the link called `name` in the run with `seed`. Name and seed determine all its random numbers.
     #[must_use]
     pub fn new(config: &LinkConfig, seed: u64, name: &str) -> Self {
         Self {
@@ -129,16 +129,16 @@ impl Link {
         }
     }
 
-    /// Returns `true` if the link reads the flow and number of packets; if not, these fields of an [`Offer`] may have
-    /// any value.
+    /// Returns `true` if the link reads the flow and number of packets. Otherwise, these fields of an [`Offer`] may
+    /// have any value.
     #[must_use]
     pub fn tells_packets_apart(&self) -> bool {
         let of_one = |waits: &Waits| matches!(waits.whose, WaitRecording::DataOf(_));
         self.extras.is_some() || self.waits.as_deref().is_some_and(of_one)
     }
 
-    /// Offers a packet to the link at `now`. Calls must be in the order of time. `number` breaks ties among arrivals
-    /// and must be larger than in all earlier calls.
+    /// Offers a packet to the link at `now`. Calls must be in the order of time. `number` determines the order of
+    /// packets that arrive at the same time, and must be larger than in all earlier calls.
     #[inline(always)]
     pub fn offer(&mut self, now: Instant, number: InsertionNumber, packet: &Offer) -> Admission {
         self.counters.offered_packets += 1;
@@ -176,9 +176,10 @@ impl Link {
         Admission::Accepted { wait }
     }
 
-    /// Accepts a packet on an idle plain link and returns its arrival time: the fast path of [`offer`](Self::offer),
-    /// for most packets on most links. Nothing waits, no random number is drawn, and no wait is recorded. Returns
-    /// `None` if the fast path does not apply; otherwise the caller must call [`launch_plain`](Self::launch_plain).
+    /// Accepts a packet on an idle plain link and returns its arrival time. This is the fast path of
+    /// [`offer`](Self::offer) for most packets on most links: the packet does not wait, no random number is drawn, and
+    /// no waiting time is recorded. Returns `None` if the fast path does not apply. Otherwise, the caller must call
+    /// [`launch_plain`](Self::launch_plain).
     #[inline(always)]
     pub(crate) fn pass_at_once(
         &mut self,
@@ -198,7 +199,7 @@ impl Link {
         Some(clock.book(now, bytes).end + self.delay)
     }
 
-    /// Puts a packet on the wire of a plain link. Returns `true` if it is the next to arrive.
+    /// Puts a packet on the wire of a plain link. Returns `true` if this packet is the next to arrive.
     #[inline(always)]
     pub(crate) fn launch_plain(&mut self, flight: Flight) -> bool {
         self.far_end.push_last(flight);
@@ -214,7 +215,7 @@ impl Link {
             .map(|flight| (flight.arrival, flight.number))
     }
 
-    /// Takes the next packet that has arrived at `now`. Call until it returns `None`.
+    /// Takes the next packet that has arrived at `now`. Must be called until it returns `None`.
     #[inline(always)]
     pub fn take_arrival(&mut self, now: Instant) -> Option<Flight> {
         let first = *self.far_end.first()?;
@@ -248,7 +249,7 @@ impl Link {
             Fate::Arrived => {}
             Fate::FirstOfTwo => self.counters.duplicated_packets += 1,
             Fate::Lost(cause) => {
-                // Packets lost when the link went down did not use it.
+                // A packet that was lost because the link went down did not use the link.
                 if cause != DropCause::LinkDown {
                     self.counters.carried(bytes);
                 }
@@ -305,13 +306,14 @@ impl Link {
         self.extras.as_ref()?.red_average()
     }
 
-    /// Returns the number of packets accepted and not yet taken at the far end, copies included.
+    /// Returns the number of packets that were accepted and have not yet been taken at the far end, including second
+    /// copies.
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.far_end.len()
     }
 
-    /// Returns the cause if the link drops the packet.
+    /// Returns the cause of the drop if the link drops the packet before or at the queue.
     #[inline(always)]
     fn refuse(&mut self, now: Instant, packet: &Offer) -> Option<DropCause> {
         if let Some(extras) = &mut self.extras {
@@ -338,7 +340,7 @@ impl Link {
         }
     }
 
-    /// Puts an accepted packet on the wire. An ideal wire would deliver it at `ideal`.
+    /// Puts an accepted packet on the wire. `ideal` is its arrival time on a wire without impairments.
     #[inline(always)]
     fn launch(&mut self, now: Instant, number: InsertionNumber, packet: &Offer, ideal: Instant) {
         let mut flight = Flight::of(packet, number, ideal);

@@ -1,25 +1,25 @@
 //! Real-time media over RTP: frames at regular intervals, at a rate that adapts in steps.
 //!
-//! RFC 8867 tests the congestion control of such media. It assumes a video codec and leaves the algorithm open. Here
-//! both are as simple as possible: the source stands for a video call beside other flows, not for an algorithm under
-//! test.
+//! RFC 8867 specifies tests of the congestion control of such media. It assumes a video codec and leaves the algorithm
+//! open. Here both are as simple as possible: the source represents a video call in parallel with other flows, not an
+//! algorithm under test.
 //!
-//! RFC 8867 (§4.3) specifies, for callers that choose these values: rates from 150 kbit/s to 1.5 Mbit/s, starting with
-//! the lowest; 10 to 30 frames per second (default here: 25); and a single rate of 20 kbit/s for audio. Two properties
-//! of its codec are not implemented: a rate that varies by 5 %, and up to 100 ms until a new rate takes effect. All
-//! other values are our own unless a source is named:
+//! RFC 8867 (§4.3) specifies the following, for callers that choose these values: rates from 150 kbit/s to 1.5 Mbit/s,
+//! starting with the lowest; 10 to 30 frames per second (default here: 25); and a single rate of 20 kbit/s for audio.
+//! Two properties of its codec are not implemented: a rate that varies by 5 %, and up to 100 ms until a new rate takes
+//! effect. All other values are our own unless a source is named:
 //!
-//! * The rate determines the bytes of a frame, which is sent at once, in packets of equal size except
+//! * The rate determines the number of bytes of a frame. A frame is sent at once, in packets of equal size except
 //!   for the last. A source with a single rate does not react to anything.
-//! * The receiver reports at regular intervals how many packets arrived and how long they waited, in excess of the minimum
-//!   one-way delay so far. Reports travel like other packets and may be lost.
-//! * The sender steps one rate down if more than 10 % of a report's packets were lost, or if they waited
-//!   longer than a limit. It steps one rate up if, for some time, less than 2 % were lost and they waited no longer than
-//!   half of the limit. The percentages are those of Google's congestion control
+//! * At regular intervals, the receiver reports how many packets arrived and the longest time that a packet waited, in
+//!   excess of the minimum one-way delay so far. Reports travel like other packets and may be lost.
+//! * The sender steps one rate down if more than 10 % of the packets of a report were lost, or if a packet waited
+//!   longer than a limit. It steps one rate up if, for some time, at most 2 % were lost and no packet waited longer
+//!   than half of the limit. The percentages are those of Google's congestion control
 //!   (draft-ietf-rmcat-gcc-02, section 6); the limit, the steps and the time are ours. Four missing reports
 //!   count as losses, which is also our choice.
 //!
-//! A packet that arrives after its deadline is as useless as a lost one. RFC 8867 has no deadline.
+//! A packet that arrives after its deadline is as useless as a lost packet. RFC 8867 has no deadline.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -29,7 +29,8 @@ use crate::units::BitRate;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MediaConfig {
-    /// Rates on the wire that the source may use, in ascending order, at least one. It starts with the first.
+    /// Rates on the wire that the source may use, in ascending order; at least one. The source starts with the first
+    /// rate.
     pub rates: Vec<BitRate>,
     /// Interval between frames.
     pub frame: Duration,
@@ -43,7 +44,7 @@ pub struct MediaConfig {
     pub report: Duration,
     /// Size of a report on the wire, in bytes.
     pub report_bytes: u32,
-    /// Wait that counts as losses.
+    /// Waiting time of a packet above which the source steps down, as after losses.
     pub delay_limit: Duration,
     /// Time without problems after which the source steps up.
     pub hold: Duration,
@@ -52,9 +53,9 @@ pub struct MediaConfig {
 }
 
 impl MediaConfig {
-    /// Creates a source that starts with the run and never stops: 25 frames per second in packets of 1200 bytes, a
-    /// report of 80 bytes every 100 ms, a step up after 2 s in which no packet waited longer than 50 ms, and a deadline
-    /// of 400 ms (the maximum one-way delay for conversation in ITU-T G.114).
+    /// Creates a source that starts with the run and never stops. It sends 25 frames per second in packets of 1200
+    /// bytes and gets a report of 80 bytes every 100 ms. A step up follows 2 s in which no packet waited longer than 50
+    /// ms. The deadline is 400 ms (the maximum one-way delay for conversation in ITU-T G.114).
     #[must_use]
     pub const fn new(rates: Vec<BitRate>) -> Self {
         Self {
@@ -77,7 +78,7 @@ impl MediaConfig {
 pub struct MediaReport {
     /// Packets received so far.
     pub received: u64,
-    /// Packets sent so far, as far as the receiver knows: the highest number seen plus one.
+    /// Number of packets sent so far, as far as the receiver knows: the highest number received plus one.
     pub expected: u64,
     /// Longest wait of a packet since the last report, in excess of the minimum one-way delay.
     pub waited: Duration,
@@ -90,11 +91,11 @@ pub(crate) struct MediaSender {
     /// Index of the current rate.
     step: usize,
     next_frame: Instant,
-    /// Remainder of the frames so far, in bits · 10⁻⁹.
+    /// Fraction of a byte that the frames so far have left over, in bits · 10⁻⁹.
     carry: u128,
     sent: u64,
     last: MediaReport,
-    /// Time at which the last report arrived, or was found to be missing.
+    /// Time at which the last report arrived, or at which reports were found to be missing.
     heard: Instant,
     /// Time since which there have been no problems at this rate.
     well_since: Instant,
@@ -102,7 +103,7 @@ pub(crate) struct MediaSender {
 
 const BITS_PER_BYTE_NANOS: u128 = 8_000_000_000;
 
-/// Number of missing reports that counts as a loss.
+/// Number of missing reports after which the source steps down.
 const MISSED_REPORTS: u64 = 4;
 
 impl MediaSender {
@@ -145,7 +146,7 @@ impl MediaSender {
         self.sent - 1
     }
 
-    /// Handles a report. Reports that were overtaken by a later one are ignored.
+    /// Handles a report. A report that was overtaken by a later one is ignored.
     pub(crate) fn hear(&mut self, now: Instant, report: &MediaReport) {
         if report.expected < self.last.expected || report.received < self.last.received {
             return;
@@ -194,7 +195,7 @@ impl MediaReceiver {
         }
     }
 
-    /// Handles the arrival of packet `number`, `way` after it was sent.
+    /// Handles the arrival of packet `number` at `now`. `way` is its one-way delay.
     pub(crate) fn take(&mut self, now: Instant, number: u64, way: Duration) {
         let least = self.least.map_or(way, |least| least.min(way));
         self.least = Some(least);
@@ -209,7 +210,7 @@ impl MediaReceiver {
         self.next_report
     }
 
-    /// Returns the report that is due. The next one is scheduled when another packet arrives.
+    /// Returns the report that is due. The next report is scheduled when another packet arrives.
     pub(crate) fn report(&mut self) -> MediaReport {
         let report = self.report;
         self.report.waited = Duration::ZERO;
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn frames_have_the_rate_exactly() {
-        // 150 kbit/s at 30 frames per second: 625 bytes; a frame of 33333333 ns has 624.99.
+        // 150 kbit/s at 30 frames per second is 625 bytes per frame; a frame of 33333333 ns has 624.99 bytes.
         let mut config = MediaConfig::new(vec![BitRate::new(150_000).unwrap()]);
         config.frame = Duration::from_nanos(33_333_333);
         let mut sender = MediaSender::new(config);
@@ -268,7 +269,7 @@ mod tests {
         assert_eq!(sender.step, 0);
         sender.hear(at(2000), &report(20, 20, 50));
         assert_eq!(sender.step, 1);
-        // 51 ms are no reason to step down, but restart the time.
+        // A wait of 51 ms does not cause a step down, but restarts the time without problems.
         sender.hear(at(3900), &report(30, 30, 51));
         sender.hear(at(4100), &report(40, 40, 0));
         assert_eq!(sender.step, 1);
@@ -278,7 +279,7 @@ mod tests {
         assert_eq!(sender.step, 2, "this is the highest rate");
         sender.hear(at(9100), &report(70, 70, 101));
         assert_eq!(sender.step, 1);
-        // One lost packet of ten is not more than 10 %, two are.
+        // One lost packet of ten is not more than 10 %, but two are.
         sender.hear(at(9200), &report(79, 80, 0));
         assert_eq!(sender.step, 1);
         sender.hear(at(9300), &report(87, 90, 0));

@@ -37,11 +37,11 @@ pub struct MediaCounters {
     pub sent_packets: u64,
     /// Packets received, including second copies.
     pub received_packets: u64,
-    /// Bytes of these packets on the wire.
+    /// Bytes of the received packets on the wire.
     pub received_bytes: u64,
-    /// Packets sent since measuring began whose fate is known: they arrived or were dropped.
+    /// Packets that were sent since measuring began and whose fate is known: they arrived or were dropped.
     pub settled_packets: u64,
-    /// Packets among these that arrived by their deadline.
+    /// Number of these packets that arrived by their deadline.
     pub in_time_packets: u64,
     /// Packets dropped, by cause.
     pub drops: DropCounts,
@@ -85,7 +85,7 @@ impl MediaFlow {
         }
     }
 
-    /// Begins a run. It has no random numbers.
+    /// Begins a run. The source has no random numbers.
     pub(crate) fn begin(&self, fabric: &mut Fabric) {
         fabric.set_timer(self.sender_timer(), self.start);
     }
@@ -148,7 +148,7 @@ impl MediaFlow {
             number: self.counters.reports,
             body: Body::Report(self.receiver.report()),
         };
-        // The sender notices a lost report by its absence.
+        // The sender notices that a report is missing, so an error is ignored here.
         let _ = fabric.send(packet, self.back, observer);
     }
 

@@ -4,31 +4,32 @@
 //! Wetherall and Anderson, "TCP Congestion Control with a Misbehaving Receiver" (Computer Communication Review 29(5),
 //! 1999), and from SACK:
 //!
-//! * *ACK division*: an ACK of n bytes is divided into several ACKs of a part each. A sender that counts
-//!   ACKs grows several times as fast; one that counts bytes does not (RFC 3465 §2.3).
+//! * *ACK division*: an ACK of n bytes is divided into several ACKs of a part of these bytes each. The window of a
+//!   sender that counts ACKs grows several times as fast; a sender that counts bytes is not affected (RFC 3465
+//!   §2.3).
 //! * *Optimistic ACKs*: data is acknowledged before it has arrived, or although it was lost. The sender
 //!   sees a shorter round-trip time and no losses. TCP has no effective protection; it only discards an ACK of
 //!   data that was never sent (RFC 9293 §3.10.7.4).
 //! * *False SACK blocks*: blocks cover data that has not arrived, so that the sender considers lost data received.
-//!   It sends new data without repairing losses, until the cumulative ACK has not advanced for a timeout. Then
-//!   it must discard the SACK information (RFC 2018 §8).
+//!   It sends new data without repairing losses until the retransmission timer expires, because the cumulative ACK does
+//!   not advance. Then it must discard the SACK information (RFC 2018 §8).
 //!
 //! The receiver behind the misbehaviour is honest: only data that it has in order counts as delivered.
 
 use dupack_tcp::segment::{Ack, SackBlock, SackBlocks};
 use dupack_tcp::seq::SeqNumber;
 
-/// Misbehaviour of a receiver. The default is honest.
+/// Misbehaviour of a receiver. The default is an honest receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Misbehaviour {
-    /// Number of ACKs into which an ACK of new data is divided; 1 is honest.
+    /// Number of ACKs into which an ACK of new data is divided; 1 for an honest receiver.
     pub pieces: u32,
-    /// Acknowledges all data up to this many bytes beyond the end of the received data, including losses; `None` is
-    /// honest.
+    /// Number of bytes beyond the end of the received data up to which all data is acknowledged, including lost data;
+    /// `None` for an honest receiver.
     pub optimistic_bytes: Option<u64>,
-    /// While there is a gap, sends a SACK block from its end to this many bytes beyond the received data; `None` is
-    /// honest.
+    /// Number of bytes beyond the received data up to which a false SACK block extends. The block is sent while there
+    /// is a gap and begins at the end of this gap. `None` for an honest receiver.
     pub claimed_bytes: Option<u64>,
 }
 
@@ -42,10 +43,10 @@ impl Default for Misbehaviour {
     }
 }
 
-/// Maximum number of ACKs into which one is divided.
+/// Maximum number of ACKs into which one ACK is divided.
 pub const MOST_PIECES: u32 = 64;
 
-/// Misbehaving receiver at run time: it observes arrivals, and rewrites the ACKs of an honest receiver.
+/// Misbehaving receiver at run time. It observes arrivals and changes the ACKs of an honest receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Liar {
     how: Misbehaviour,
@@ -68,7 +69,7 @@ impl Liar {
         })
     }
 
-    /// Notes that data up to `end` of the stream has arrived.
+    /// Records that data up to `end` of the stream has arrived.
     pub(crate) fn sees(&mut self, end: u64) {
         self.seen = self.seen.max(end);
     }
@@ -78,7 +79,7 @@ impl Liar {
         self.extra
     }
 
-    /// Returns the ACKs that replace `honest`, for a receiver that has `in_order` bytes in order. The n-th of them is
+    /// Returns the ACKs that replace `honest`, for a receiver that has `in_order` bytes in order. The n-th ACK is
     /// [`piece`](Self::piece) n.
     pub(crate) fn forge(&mut self, honest: Ack, in_order: u64) -> Forged {
         let origin = SeqNumber(honest.ack.0.wrapping_sub(in_order as u32));
@@ -108,8 +109,8 @@ impl Liar {
     }
 }
 
-/// Returns one block from the first block of the honest receiver to `end`, if it reports a block beyond its data in
-/// order.
+/// Returns one block, from the start of the first block that the honest receiver reports beyond its data in order to
+/// `end`. Returns no block if there is no such block.
 fn claim(honest: SackBlocks, origin: SeqNumber, in_order: u64, end: u64) -> SackBlocks {
     let starts = honest.as_slice().iter();
     let starts = starts.filter_map(|block| block.start.offset(origin, in_order));
@@ -138,7 +139,7 @@ impl Forged {
         self.pieces
     }
 
-    /// Returns the `n`th piece, from 1. The right edge of the window is the same in each.
+    /// Returns piece `n`, counted from 1. The right edge of the window is the same in each piece.
     pub(crate) fn piece(&self, n: u64) -> Ack {
         let mut ack = self.ack;
         let missing = self.new - self.new * n / self.pieces;
@@ -179,7 +180,7 @@ mod tests {
         Liar::new(how).expect("the receiver misbehaves")
     }
 
-    /// Returns the acknowledgment and the right edge of the window of each piece, from the start of the stream.
+    /// Returns the acknowledgment and the right edge of the window of each piece, both from the start of the stream.
     fn told(liar: &mut Liar, honest: Ack, in_order: u64) -> Vec<(u32, u32)> {
         let forged = liar.forge(honest, in_order);
         let pieces = (1..=forged.pieces()).map(|n| forged.piece(n));
@@ -206,7 +207,7 @@ mod tests {
             first,
             [(500, edge), (1000, edge), (1500, edge), (2000, edge)]
         );
-        // A repeated ACK is not divided, and three bytes give three pieces.
+        // A repeated ACK is not divided, and an ACK of three bytes gives three pieces.
         assert_eq!(told(&mut liar, ack(2000, &[]), 2000), [(2000, edge)]);
         assert_eq!(told(&mut liar, ack(2003, &[]), 2003).len(), 3);
         assert_eq!(liar.extra_acks(), 5);
@@ -244,7 +245,7 @@ mod tests {
             end: ORIGIN.at(8000),
         };
         assert_eq!(forged.sacks.as_slice(), [block]);
-        // Without a gap there is nothing to claim; a duplicate below the ACK is not a gap.
+        // Without a gap, there is no false block. A duplicate below the ACK is not a gap.
         for sacks in [&[][..], &[(0, 1000)][..]] {
             let forged = liar.forge(ack(6000, sacks), 6000).piece(1);
             assert!(forged.sacks.as_slice().is_empty());

@@ -15,8 +15,8 @@ use crate::udp_flow::UdpFlow;
 #[derive(Debug, Default)]
 pub struct Network {
     pub(crate) topology: Topology,
-    /// Flows in their state at the start of the run, without their random numbers. A separate configuration for each
-    /// would need half as much memory again, in networks of a hundred thousand flows.
+    /// Flows in their state at the start of the run, without their random numbers. Storing a separate configuration for
+    /// each flow would need half as much memory again, in networks of a hundred thousand flows.
     pub(crate) flows: Vec<Flow>,
     /// Name of each flow, which determines its random numbers.
     pub(crate) names: Vec<String>,
@@ -25,7 +25,7 @@ pub struct Network {
 }
 
 /// A flow, before or during its run.
-// Usually all of a network's many flows are TCP: a box for each would cost more.
+// Usually all of a network's many flows are TCP, so a box for each would cost more memory than it saves.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 pub enum Flow {
@@ -122,7 +122,8 @@ impl Network {
         &mut self.topology
     }
 
-    /// Returns a flow's name, made of its kind and ends: `tcp a->b`, or `tcp a->b#2` for the second such flow.
+    /// Returns a flow's name, which consists of its kind and ends: `tcp a->b`, or `tcp a->b#2` for the second such
+    /// flow.
     #[must_use]
     pub fn flow_name(&self, flow: FlowId) -> &str {
         &self.names[flow.index()]
@@ -135,8 +136,8 @@ impl Network {
         FlowId(self.flows.len() as u32)
     }
 
-    /// Returns the next flow's name. Since it is made of its ends, a flow keeps its random numbers when others are
-    /// added elsewhere.
+    /// Returns the next flow's name. The name depends on the flow's ends, so a flow keeps its random numbers when flows
+    /// between other nodes are added.
     fn name_of(&mut self, kind: FlowKind, route: RouteId) -> String {
         let kind_name = match kind {
             FlowKind::Tcp => "tcp",
@@ -157,7 +158,7 @@ impl Network {
 }
 
 impl Flow {
-    /// Begins a run in which it draws its random numbers from `stream`.
+    /// Begins a run. The flow draws its random numbers from `stream`.
     pub(crate) fn begin(&mut self, stream: Stream, fabric: &mut Fabric) {
         match self {
             Self::Tcp(flow) => flow.begin(stream, fabric),

@@ -1,7 +1,7 @@
 //! Observation of packets: a hook that costs nothing when it is not used.
 //!
-//! Every run takes an [`Observer`] as a type parameter. With [`Unobserved`] the calls compile to nothing; a pair of
-//! observers is an observer.
+//! Every run takes an [`Observer`] as a type parameter. With [`Unobserved`], the calls compile to nothing. A pair of
+//! observers is also an observer.
 
 use dupack_tcp::Sender;
 use dupack_tcp::sender::{Transmit, WindowChange};
@@ -13,7 +13,7 @@ use crate::packet::Packet;
 
 /// Receives all events of packets and senders, in the order of time.
 pub trait Observer {
-    /// `true` if anything is observed; if not, events are not even constructed.
+    /// `true` if anything is observed. If it is `false`, events are not constructed at all.
     const ACTIVE: bool = true;
 
     /// Called for each event of a packet.
@@ -21,17 +21,17 @@ pub trait Observer {
         let _ = event;
     }
 
-    /// Called when a sender has handed out a segment, which is about to leave, and will be asked for more.
+    /// Called when a sender has produced a segment, before the segment is sent and the sender is asked for more.
     fn transmission(&mut self, at: Instant, flow: FlowId, transmit: &Transmit, sender: &Sender) {
         let _ = (at, flow, transmit, sender);
     }
 
-    /// Called when a sender has handled an ACK or a timeout, and has sent what it may send.
+    /// Called when a sender has handled an ACK or a timeout, and has sent all segments that it may send.
     fn sender(&mut self, at: Instant, flow: FlowId, sender: &Sender) {
         let _ = (at, flow, sender);
     }
 
-    /// Called when a sender's window has changed; only for senders that log it.
+    /// Called when a sender's window has changed, if the sender logs changes of its window.
     fn window_change(&mut self, flow: FlowId, change: &WindowChange) {
         let _ = (flow, change);
     }
@@ -58,7 +58,8 @@ pub enum Happening {
     Queued {
         /// The link.
         link: LinkId,
-        /// Wait until its transmission begins; zero for a radio link or a managed queue, which cannot know it.
+        /// Waiting time until the transmission begins; zero for a radio link or a managed queue, because it is not yet
+        /// known.
         wait: Duration,
     },
     /// A link dropped the packet, at once or on the wire.

@@ -1,8 +1,9 @@
 //! Packets, and the arena that holds them.
 //!
 //! A packet is a small plain struct without payload. Links and the fabric pass [`PacketHandle`]s. The arena reuses the
-//! slots of delivered packets first-in first-out, so that packets of a queue are stored beside each other, and reading
-//! one brings the next into the cache. The memory in use remains as small as the number of packets in transit.
+//! slots of delivered packets first-in first-out, so that the packets of a queue are stored next to each other, and
+//! reading one packet brings the next one into the cache. The memory in use is proportional to the maximum number of
+//! packets in transit.
 
 use std::collections::VecDeque;
 
@@ -21,9 +22,9 @@ pub struct Packet {
     pub flow: FlowId,
     /// Bytes on the wire, including headers.
     pub wire_bytes: u32,
-    /// Number within the flow and kind, from 0: for data the stream offset divided by the segment size (so a
-    /// retransmission has the number of its original), for ACKs and UDP the count of packets sent. Loss scripts
-    /// identify packets by it.
+    /// Number within the flow and kind, from 0. For data, this is the stream offset divided by the segment size, so a
+    /// retransmission has the number of its original. For ACKs and UDP, it is the count of packets sent. Loss scripts
+    /// identify packets by this number.
     pub number: u64,
     /// Content of the packet.
     pub body: Body,
@@ -58,7 +59,7 @@ pub struct Data {
     pub order: u64,
     /// Kind of copy.
     pub copy: Copy,
-    /// Reason of the transmission.
+    /// Reason for the transmission.
     pub why: SendReason,
     /// ECN field of the IP header.
     pub ecn: Codepoint,
@@ -87,7 +88,7 @@ impl Copy {
     }
 }
 
-/// Kind of packet, as loss models and scripts distinguish them.
+/// Kind of packet, for loss models and scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PacketKind {
     /// TCP data.
@@ -109,7 +110,7 @@ impl Packet {
         }
     }
 
-    /// Returns the acknowledged sequence number of a plain ACK, which has no SACK blocks and no echo of congestion;
+    /// Returns the acknowledged sequence number of a plain ACK, which has no SACK blocks and does not echo congestion;
     /// `None` for other packets.
     #[must_use]
     pub fn plainly_acknowledges(&self) -> Option<SeqNumber> {
@@ -121,7 +122,7 @@ impl Packet {
         }
     }
 
-    /// Sets the ECN field to CE, if it is ECN-capable.
+    /// Sets the ECN field to CE, if the packet is ECN-capable.
     pub(crate) fn mark(&mut self) {
         if let Body::Data(data) = &mut self.body
             && data.ecn.is_capable()
@@ -165,19 +166,19 @@ impl PacketArena {
         handle
     }
 
-    /// Frees the packet's slot; the handle is invalid from then on.
+    /// Frees the packet's slot. The handle is invalid afterwards.
     pub fn remove(&mut self, handle: PacketHandle) {
         debug_assert!(!self.free.contains(&handle) || self.free.len() > 64);
         self.free.push_back(handle);
     }
 
-    /// Returns the packet of `handle`.
+    /// Returns the packet with `handle`.
     #[must_use]
     pub fn get(&self, handle: PacketHandle) -> &Packet {
         &self.packets[handle.0 as usize]
     }
 
-    /// Returns the packet of `handle`, mutably.
+    /// Returns the packet with `handle`, mutably.
     pub fn get_mut(&mut self, handle: PacketHandle) -> &mut Packet {
         &mut self.packets[handle.0 as usize]
     }

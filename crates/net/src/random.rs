@@ -1,9 +1,10 @@
 //! Random streams: one per component, derived from the run's seed and the component's name.
 //!
-//! If a component is added or removed, or draws more often, the numbers of other components do not change. Two runs
-//! that differ only in the TCP stack see the same losses on the same packets (common random numbers).
+//! If a component is added or removed, or draws more often, the random numbers of other components do not change. Two
+//! runs that differ only in the TCP stack see the same losses of the same packets (common random numbers).
 //!
-//! Floating point is used only through `+ − · / √` and the `libm` crate, whose results do not depend on the platform.
+//! Floating-point numbers are used only with `+ − · / √` and the `libm` crate, whose results do not depend on the
+//! platform.
 
 use dupack_tcp::time::Duration;
 use rand::{Rng, SeedableRng};
@@ -39,7 +40,7 @@ impl Stream {
         p.covers(self.bits() >> 11)
     }
 
-    /// Returns a uniform integer in `[0, bound)`; zero if `bound` is zero (bias below 2⁻⁶⁴ · `bound`).
+    /// Returns a uniform integer in `[0, bound)`; zero if `bound` is zero. The bias is below 2⁻⁶⁴ · `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
@@ -56,7 +57,7 @@ impl Stream {
         Duration::from_secs_f64(-mean.as_secs_f64() * libm::log(1.0 - self.unit()))
     }
 
-    /// Returns a Pareto-distributed duration of the given mean. `shape` must exceed 1 for a mean to exist; smaller
+    /// Returns a Pareto-distributed duration with the given mean. The mean exists only if `shape` is above 1; smaller
     /// values are replaced by 1.01.
     pub fn pareto(&mut self, mean: Duration, shape: f64) -> Duration {
         let shape = shape.max(1.01);
@@ -64,7 +65,7 @@ impl Stream {
         Duration::from_secs_f64(scale * libm::pow(1.0 - self.unit(), -1.0 / shape))
     }
 
-    /// Returns a normally distributed number (Box–Muller, the cosine half; two draws each).
+    /// Returns a normally distributed number (Box–Muller, only the cosine half; two draws per number).
     pub fn normal(&mut self, mean: f64, deviation: f64) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
         let angle = core::f64::consts::TAU * self.unit();
@@ -93,15 +94,16 @@ mod tests {
         };
         let mean = Duration::from_millis(10);
 
-        // Standard error of the mean: 10 ms / √100000 = 0.03 ms; four of them are 0.13 ms.
+        // The standard error of the mean is 10 ms / √100000 = 0.03 ms; four standard errors are 0.13 ms.
         let exponential = mean_of(&mut |s| s.exponential(mean).as_secs_f64() * 1e3);
         assert!((exponential - 10.0).abs() < 0.13, "{exponential}");
-        // Uniform on [0, 20] ms: standard deviation 20/√12 = 5.8 ms.
+        // The distribution is uniform on [0, 20] ms, with standard deviation 20/√12 = 5.8 ms.
         let uniform = mean_of(&mut |s| s.between(Duration::ZERO, mean * 2).as_secs_f64() * 1e3);
         assert!((uniform - 10.0).abs() < 0.08, "{uniform}");
         let normal = mean_of(&mut |s| s.normal(10.0, 3.0));
         assert!((normal - 10.0).abs() < 0.04, "{normal}");
-        // Shape 2.5: variance scale²·a/((a−1)²(a−2)) = 36·2.5/(2.25·0.5) = 80, so 8.9 ms.
+        // With shape 2.5, the variance is scale²·a/((a−1)²(a−2)) = 36·2.5/(2.25·0.5) = 80 ms², so the standard
+        // deviation is 8.9 ms.
         let pareto = mean_of(&mut |s| s.pareto(mean, 2.5).as_secs_f64() * 1e3);
         assert!((pareto - 10.0).abs() < 0.2, "{pareto}");
         let tails = mean_of(&mut |s| f64::from(u8::from(s.chance(Probability::clamped(0.25)))));

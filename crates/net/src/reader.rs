@@ -26,7 +26,7 @@ enum Phase {
     Pausing,
 }
 
-/// Minimum interval between reads and between renegings, so that time always advances.
+/// Minimum interval between two reads and between two renege events, so that simulated time always advances.
 const SHORTEST_INTERVAL: Duration = Duration::from_micros(1);
 
 impl Reader {
@@ -40,7 +40,7 @@ impl Reader {
 }
 
 impl ReaderState {
-    /// Creates the application; `None` if all it does is to read at once.
+    /// Creates the application. Returns `None` if the application reads at once and the receiver never reneges.
     pub(crate) fn new(reader: Reader, reneging: Reneging, start: Instant) -> Option<Self> {
         if reader == Reader::AtOnce && reneging == Reneging::Never {
             return None;
@@ -73,7 +73,7 @@ impl ReaderState {
         }
     }
 
-    /// Notes that data has arrived.
+    /// Reads all available data if a pausing reader is in its reading phase. Called when data has arrived.
     pub(crate) fn data_arrived(&self, receiver: &mut Receiver) {
         if matches!(self.reader, Reader::Pausing { .. }) && self.phase == Phase::Reading {
             receiver.read(u64::MAX);

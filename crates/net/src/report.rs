@@ -46,8 +46,8 @@ pub struct TcpReport {
     pub total_bytes: Option<u64>,
     /// Progress of the transfer.
     pub progress: Progress,
-    /// Goodput in bit/s: bytes delivered in order to the receiver, over the part of the measured interval between the
-    /// flow's start and its end.
+    /// Goodput in bit/s: bytes delivered in order to the receiver, divided by the part of the measured interval between
+    /// the start and the end of the flow.
     pub goodput_bps: f64,
     /// Counts in the measured interval.
     pub measured: FlowCounters,
@@ -57,7 +57,7 @@ pub struct TcpReport {
     pub sender: SenderStats,
     /// Payload bytes in flight at the end.
     pub in_flight_true: u64,
-    /// Playout of its video in the measured interval, if it carries one.
+    /// Playout of the flow's video in the measured interval, if the flow carries video.
     pub video: Option<VideoCounters>,
 }
 
@@ -97,7 +97,7 @@ pub struct LinkReport {
     pub name: String,
     /// Counts in the measured interval.
     pub counters: LinkCounters,
-    /// Fraction of the link's capacity that was used; `None` for a link without rate.
+    /// Fraction of the link's capacity that was used; `None` for a link without a rate.
     pub utilisation: Option<f64>,
     /// Waiting times, if the link records them and there were any.
     pub waits: Option<WaitSummary>,
@@ -252,7 +252,7 @@ impl Simulation {
     }
 }
 
-/// Returns zero if `elapsed` is zero.
+/// Returns the rate of `bytes` in `elapsed` in bit/s; zero if `elapsed` is zero.
 fn bits_per_second(bytes: u64, elapsed: Duration) -> f64 {
     if elapsed.is_zero() {
         return 0.0;

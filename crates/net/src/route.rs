@@ -1,4 +1,4 @@
-//! Static routes in one table: a packet in transit carries one index and reads one word per hop.
+//! Static routes in one table: a packet in transit carries one index, and a hop reads one word.
 
 use crate::ids::{LinkId, RouteId};
 
@@ -13,7 +13,7 @@ pub struct RouteTable {
     starts: Vec<Hop>,
 }
 
-/// End mark after the last link of a route.
+/// Mark after the last link of a route.
 const END: LinkId = LinkId(u32::MAX);
 
 impl RouteTable {

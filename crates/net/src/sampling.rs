@@ -41,7 +41,7 @@ impl SamplingConfig {
 pub struct FlowSample {
     /// Stream bytes received in order so far.
     pub delivered_bytes: u64,
-    /// Stream bytes that have arrived so far, each counted once, in order or not.
+    /// Stream bytes that have arrived so far, in order or not. Each byte is counted once.
     pub arrived_bytes: u64,
     /// Congestion window in bytes.
     pub cwnd: f64,
@@ -51,9 +51,9 @@ pub struct FlowSample {
     pub in_flight_believed: u64,
     /// Payload bytes that are actually in flight.
     pub in_flight_true: u64,
-    /// Smoothed round-trip time of the sender, once it has one.
+    /// Smoothed round-trip time of the sender; `None` before the first sample.
     pub srtt: Option<Duration>,
-    /// Bandwidth estimate of its congestion control in bytes per second, if it has one.
+    /// Bandwidth estimate of the congestion control in bytes per second, if it has one.
     pub bandwidth_estimate: Option<f64>,
 }
 

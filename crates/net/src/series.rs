@@ -1,9 +1,9 @@
-//! Time series of bounded length: when one is full, every second sample is removed.
+//! Time series of bounded length: when a series is full, every second sample is removed.
 
 use dupack_tcp::time::{Duration, Instant};
 
-/// Samples at regular intervals. The interval doubles whenever the capacity is reached, so a series of any length fits
-/// and remains evenly spaced.
+/// Samples at regular intervals. The interval doubles whenever the capacity is reached, so the samples of a run of any
+/// length fit and remain evenly spaced.
 #[derive(Clone, Debug)]
 pub struct Series<T> {
     samples: Vec<Sample<T>>,

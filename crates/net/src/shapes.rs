@@ -5,7 +5,7 @@ use crate::link::LinkConfig;
 use crate::topology::{Topology, TopologyError};
 use crate::wireless::{Position, RadioConfig};
 
-/// *n* senders and *n* receivers on either side of one bottleneck.
+/// *n* senders and *n* receivers on the two sides of one bottleneck.
 ///
 /// ```text
 /// sender 0 ──┐                          ┌── receiver 0
@@ -22,7 +22,7 @@ pub struct Dumbbell {
     pub pairs: Vec<PairAccess>,
 }
 
-/// Access links of one pair, each the same in both directions.
+/// Access links of one pair. Each link has the same configuration in both directions.
 #[derive(Clone, Debug)]
 pub struct PairAccess {
     /// Link between the sender and the left router.
@@ -47,9 +47,9 @@ pub struct DumbbellMap {
     pub bottleneck: LinkId,
     /// Bottleneck link towards the senders.
     pub reverse: LinkId,
-    /// Each pair's route from sender to receiver.
+    /// Route of each pair from the sender to the receiver.
     pub there: Vec<RouteId>,
-    /// Each pair's route from receiver to sender.
+    /// Route of each pair from the receiver to the sender.
     pub back: Vec<RouteId>,
 }
 
@@ -58,7 +58,7 @@ impl Dumbbell {
     ///
     /// # Errors
     ///
-    /// Never in practice: the routes are paths by construction.
+    /// Does not fail in practice, because the routes are paths by construction.
     pub fn build(&self, map: &mut Topology) -> Result<DumbbellMap, TopologyError> {
         let (left, right) = (map.node("left"), map.node("right"));
         let (bottleneck, reverse) =
@@ -89,7 +89,8 @@ impl Dumbbell {
     }
 }
 
-/// Nodes in a row. Flows may run between any two of them: one over all hops and one over each hop make a parking lot.
+/// Nodes in a row. Flows may run between any two nodes. One flow over all hops and one flow over each hop form a
+/// parking lot.
 #[derive(Clone, Debug)]
 pub struct Chain {
     /// Hops, from the first node to the last.
@@ -109,7 +110,7 @@ pub struct ChainHop {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChainMap {
-    /// Nodes, one more than hops.
+    /// Nodes; there is one more node than hops.
     pub nodes: Vec<NodeId>,
     /// Links towards the end.
     pub there: Vec<LinkId>,
@@ -149,7 +150,7 @@ impl Chain {
 /// Stations in a row, evenly spaced, that relay for each other over one radio channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioChain {
-    /// Number of hops, one less than stations.
+    /// Number of hops; there is one more station than hops.
     pub hops: u32,
     /// Distance between neighbours in metres.
     pub spacing_m: f64,
@@ -163,7 +164,7 @@ pub struct RadioChain {
 pub struct RadioChainMap {
     /// Radio channel. Its stations are numbered along the chain.
     pub medium: MediumId,
-    /// Nodes, one more than hops.
+    /// Nodes; there is one more node than hops.
     pub nodes: Vec<NodeId>,
     /// Links towards the end.
     pub there: Vec<LinkId>,
@@ -172,7 +173,7 @@ pub struct RadioChainMap {
 }
 
 impl RadioChain {
-    /// Adds the chain to `map`. The shortest route between two nodes leads over all nodes in between.
+    /// Adds the chain to `map`. The shortest route between two nodes crosses all nodes in between.
     pub fn build(&self, map: &mut Topology) -> RadioChainMap {
         let medium = map.medium(self.radio.clone());
         let mut built = RadioChainMap {
@@ -198,7 +199,7 @@ impl RadioChain {
     }
 }
 
-/// A cell: stations on a circle around an access point, close enough that all sense each other.
+/// A cell: stations on a circle around an access point, close enough that all of them sense each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioCell {
     /// Number of stations, without the access point.

@@ -14,7 +14,7 @@ use crate::tcp_flow::{Progress, TcpFlow};
 use crate::topology::{Topology, TopologyError};
 use crate::wireless::StationCounters;
 
-/// A network at run time. The same network and seed give the same packets, on any machine and however the run is
+/// A network at run time. The same network and seed give the same packets on any machine, regardless of how the run is
 /// divided into calls of [`Simulation::run_until`].
 #[derive(Debug)]
 pub struct Simulation {
@@ -25,7 +25,7 @@ pub struct Simulation {
     samples: Option<Samples>,
     measuring_since: Instant,
     link_baselines: Vec<LinkCounters>,
-    /// Counters of each station of each medium.
+    /// Counters of each station of each medium, at the start of the measured interval.
     station_baselines: Vec<Vec<StationCounters>>,
 }
 
@@ -34,7 +34,7 @@ pub struct Simulation {
 pub enum Pause {
     /// All events up to the requested time have happened.
     Reached,
-    /// The number of steps is used up; more events are due before that time.
+    /// The given number of steps is used up; more events are due before the requested time.
     Steps,
 }
 
@@ -87,13 +87,14 @@ impl Simulation {
         self.fabric.set_timer(self.sampling_timer(), now);
     }
 
-    /// Runs up to and including `until`. Divide long runs into several calls to keep them interruptible.
+    /// Runs up to and including `until`. Long runs should be divided into several calls, so that they can be
+    /// interrupted.
     pub fn run_until<O: Observer>(&mut self, until: Instant, observer: &mut O) {
         while self.run_some(until, u64::MAX, observer) == Pause::Steps {}
     }
 
-    /// Runs up to and including `until`, but at most `steps` steps. Call it in a loop to regain control at bounded
-    /// intervals, however many events happen in a short time.
+    /// Runs up to and including `until`, but at most `steps` steps. Called in a loop, it returns control at bounded
+    /// intervals, even if many events happen in a short time.
     pub fn run_some<O: Observer>(&mut self, until: Instant, steps: u64, observer: &mut O) -> Pause {
         for _ in 0..steps {
             match self.fabric.step(until, observer) {
@@ -106,7 +107,7 @@ impl Simulation {
         Pause::Steps
     }
 
-    /// Resets all measures at the end of a warm-up: measuring starts now.
+    /// Resets all measures at the end of a warm-up, so that measuring starts now.
     pub fn begin_measurement(&mut self) {
         let now = self.now();
         self.measuring_since = now;
@@ -164,7 +165,7 @@ impl Simulation {
         }
     }
 
-    /// Returns a flow's name, made of its kind and its ends.
+    /// Returns a flow's name, which consists of its kind and its ends.
     #[must_use]
     pub fn flow_name(&self, id: FlowId) -> &str {
         &self.flow_names[id.index()]
@@ -202,7 +203,7 @@ impl Simulation {
         self.samples.as_ref()
     }
 
-    /// Returns `true` if all TCP transfers have been delivered; a greedy one never is.
+    /// Returns `true` if all TCP transfers have been delivered. A greedy transfer never ends.
     #[must_use]
     pub fn all_finished(&self) -> bool {
         self.flows.iter().all(|flow| match flow {

@@ -1,7 +1,8 @@
 //! A TCP flow in the network: the two ends exchange segments as packets.
 //!
-//! Timers are lazy. Each end has one timer in the event queue. If it fires before the deadline, which may have moved
-//! back many times, it is set again. So a retransmission timer that every ACK restarts costs the event queue nothing.
+//! Timers are lazy. Each end has one timer in the event queue. If the timer fires before the deadline, which may have
+//! moved back many times, it is set again. A retransmission timer that every ACK restarts therefore costs the event
+//! queue nothing.
 
 use dupack_tcp::segment::{Ack, Bit, Codepoint, DataSegment};
 use dupack_tcp::sender::{Transmit, TransmitKind};
@@ -33,12 +34,12 @@ pub struct TcpFlow {
     id: FlowId,
     sender: Sender,
     receiver: Receiver,
-    /// Present if the application does not read at once, or the receiver reneges. Rare.
+    /// Present if the application does not read at once, or if the receiver reneges. This is rare.
     reader: Option<Box<ReaderState>>,
     writer: WriterState,
-    /// Present if the application sends video. Rare.
+    /// Present if the application sends video. This is rare.
     viewers: Option<Box<Viewers>>,
-    /// Present if the receiver's host coalesces segments, or the receiver misbehaves. Rare.
+    /// Present if the receiver's host coalesces segments, or if the receiver misbehaves. This is rare.
     oddities: Option<Box<Oddities>>,
     truth: FlowTruth,
     headers: HeaderSizes,
@@ -47,7 +48,7 @@ pub struct TcpFlow {
     back: Hop,
     start: Instant,
     progress: Progress,
-    /// Counters at the start of the measured interval; `None` if all were zero, as without a warm-up.
+    /// Counters at the start of the measured interval; `None` if all counters were zero, as without a warm-up.
     baseline: Option<Box<Baseline>>,
 }
 
@@ -59,7 +60,7 @@ struct Oddities {
 }
 
 impl Oddities {
-    /// Returns `None` if `config` asks for none.
+    /// Returns `None` if `config` has neither of these properties.
     fn new(config: &TcpFlowConfig) -> Option<Box<Self>> {
         let oddities = Self {
             coalescing: config.coalescing.map(Coalescing::new),
@@ -80,7 +81,7 @@ struct Baseline {
 /// Progress of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// The start time has not come.
+    /// The start time is in the future.
     NotStarted,
     /// There is more to deliver.
     Running,
@@ -218,7 +219,7 @@ impl TcpFlow {
         self.acknowledge(fabric, observer);
     }
 
-    /// Joins the arrived segment with waiting ones, and hands up what need not wait.
+    /// Joins the arrived segment with waiting segments, and hands up all segments that need not wait.
     #[inline(never)]
     fn coalesce<O: Observer>(&mut self, data: &Data, fabric: &mut Fabric, observer: &mut O) {
         let now = fabric.now();
@@ -241,7 +242,8 @@ impl TcpFlow {
             self.receiver.note_ecn(segment, ecn, cwr);
         }
         if self.receiver.wants_round_trip() {
-            // Both ends have measured the handshake, and timestamps give the receiver later samples.
+            // Both ends have measured the round-trip time of the handshake, and timestamps give the receiver later
+            // samples.
             let rtt = self.sender.rtt();
             self.receiver.tell_round_trip(rtt.srtt(), rtt.rto());
         }
@@ -372,7 +374,7 @@ impl TcpFlow {
             }
             self.transmit(&transmit, fabric, observer);
         }
-        // Taken even without an observer, so that the log does not grow.
+        // The changes are taken even without an observer, so that the log does not grow.
         if self.sender.has_window_changes() {
             for change in self.sender.take_window_changes() {
                 if O::ACTIVE {
@@ -437,7 +439,7 @@ impl TcpFlow {
         self.rearm_receiver(fabric);
     }
 
-    /// Sends an honest ACK, or the forged ACKs of a misbehaving receiver.
+    /// Sends an ACK of an honest receiver, or the forged ACKs of a misbehaving receiver.
     #[inline(never)]
     fn acknowledge_oddly<O: Observer>(&mut self, ack: Ack, fabric: &mut Fabric, observer: &mut O) {
         let honest = self.receiver.acks_sent() - 1;
@@ -489,7 +491,7 @@ impl TcpFlow {
         }
     }
 
-    /// Returns the time at which the application reads or waiting segments are handed up.
+    /// Returns the next time at which the application reads or waiting segments are handed up.
     #[inline(never)]
     fn next_reading(&self) -> Option<Instant> {
         // Once all data has been received, nothing depends on the application.
@@ -543,8 +545,8 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     }
 }
 
-/// Returns `at`, but no earlier than the next nanosecond: a deadline that was just handled cannot be due again, so time
-/// advances whatever a plug-in returns.
+/// Returns `at`, but not earlier than the next nanosecond. A deadline that was just handled therefore cannot be due
+/// again, and time advances for any time that a plug-in returns.
 fn no_earlier_than_next(now: Instant, at: Instant) -> Instant {
     at.max(now + Duration::from_nanos(1))
 }
@@ -554,7 +556,7 @@ mod tests {
     use super::*;
     use crate::link::Flight;
 
-    /// Sizes stated in `docs/how-an-event-travels.md`.
+    /// Checks the sizes stated in `docs/how-an-event-travels.md`.
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn sizes_are_those_of_the_page() {

@@ -1,7 +1,8 @@
 //! The map: nodes, links between them, and static routes.
 //!
-//! A route between two nodes is the path with the least propagation delay; among these the one with the fewest hops;
-//! among these the one found first in the order in which links were created. A route can also be given explicitly.
+//! A route between two nodes is the path with the smallest propagation delay. If there are several such paths, it is
+//! one with the fewest hops; if there are still several, the one that is found first in the order in which links were
+//! created. A route can also be given explicitly.
 
 mod radio;
 
@@ -44,7 +45,7 @@ struct Edge {
 }
 
 /// Configuration of a link.
-// Most links are wires: a box for each would cost more than the space that radio links waste.
+// Most links are wires, so a box for each would cost more than the space that radio links waste.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 enum LinkSetup {
@@ -94,7 +95,7 @@ pub enum TopologyError {
         /// Fault in the configuration.
         fault: LinkFault,
     },
-    /// The configuration of a radio channel is invalid, or that of a link on one.
+    /// The configuration of a radio channel, or of a link on a radio channel, is invalid.
     Medium {
         /// Name of the channel or the link.
         medium: String,
@@ -159,8 +160,8 @@ impl Topology {
 
     /// Adds a link in one direction.
     ///
-    /// Its name is made of its ends, `a->b`; further links between the same nodes are `a->b#2`, and so on. The name
-    /// determines the link's random numbers.
+    /// The name of the link consists of its ends, `a->b`; further links between the same nodes are `a->b#2`, and so on.
+    /// The name determines the link's random numbers.
     pub fn link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
         self.edge(from, to, LinkSetup::Wire(config))
     }
@@ -213,7 +214,7 @@ impl Topology {
         &self.links[link.index()].name
     }
 
-    /// Returns the configuration of a link; `None` for a radio link, whose medium has one.
+    /// Returns the configuration of a link; `None` for a radio link, which has the configuration of its medium.
     #[must_use]
     pub fn link_config(&self, link: LinkId) -> Option<&LinkConfig> {
         match &self.links[link.index()].setup {
@@ -250,7 +251,7 @@ impl Topology {
         Some((self.links[first.index()].from, self.links[last.index()].to))
     }
 
-    /// Returns the shortest route between two nodes, which is computed on the first request.
+    /// Returns the shortest route between two nodes, which is computed at the first request.
     ///
     /// # Errors
     ///
@@ -276,7 +277,7 @@ impl Topology {
         Ok(route)
     }
 
-    /// Returns the route over exactly these links.
+    /// Returns the route over exactly the given links.
     ///
     /// # Errors
     ///
@@ -382,8 +383,8 @@ impl Topology {
         None
     }
 
-    /// Returns `true` if a path that enters `node` from `from` can only go back. Skipping such nodes keeps a star of a
-    /// thousand hosts cheap.
+    /// Returns `true` if a path that enters `node` from `from` can only go back. Such nodes are skipped, so that a star
+    /// of a thousand hosts is cheap.
     fn is_dead_end(&self, node: NodeId, from: NodeId) -> bool {
         match self.nodes[node.index()].outgoing.as_slice() {
             [] => true,
@@ -406,7 +407,7 @@ impl Topology {
     }
 }
 
-/// Length of a path: delay first, then hops.
+/// Length of a path, compared by delay first and then by hops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
     delay_ns: u64,

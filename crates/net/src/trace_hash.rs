@@ -1,4 +1,4 @@
-//! Hash of all events of a run, to show that two runs were identical.
+//! Hash of all events of a run. Two runs with the same hash were identical.
 
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -87,7 +87,7 @@ const fn kind_code(kind: PacketKind) -> u8 {
     }
 }
 
-/// Returns a value that distinguishes this packet from others of its number: the transmission for data, the
+/// Returns a value that distinguishes this packet from others with the same number: the transmission for data, the
 /// acknowledgment number and window for an ACK.
 fn content_of(packet: &Packet) -> u64 {
     match &packet.body {

@@ -1,7 +1,7 @@
-//! Ground truth of a TCP flow: the actual fate of its packets, beside the sender's beliefs.
+//! Ground truth of a TCP flow: the actual fate of its packets, as opposed to the sender's beliefs.
 //!
-//! No state is kept for packets that were not lost. A lost transmission is remembered until its bytes are acknowledged,
-//! so the memory is bounded by the window.
+//! No state is kept for packets that were not lost. A lost transmission is stored until its bytes are acknowledged, so
+//! the memory is bounded by the window.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,8 +21,8 @@ pub struct FlowTruth {
     counters: TruthCounters,
 }
 
-/// Losses of a flow, shared by its truth and its informed differentiation. Both belong to one flow, which runs in one
-/// thread, so the lock is never contended.
+/// Losses of a flow. The flow's truth and its informed differentiation share them. Both belong to one flow, which runs
+/// in one thread, so there is no contention for the lock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Losses(Arc<Mutex<Known>>);
 
@@ -123,14 +123,14 @@ impl TruthCounters {
 struct Lost {
     start: u64,
     end: u64,
-    /// Latest lost transmission of the range, and the cause of this loss.
+    /// Number of the latest lost transmission of the range. `cause` is the cause of this loss.
     order: u64,
     cause: DropCause,
     gap: Gap,
     answer: Answer,
 }
 
-/// Effect of a loss on the receiver.
+/// Effect of a loss on the receiver's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gap {
     /// The receiver lacks the bytes: no other copy is known to exist.
@@ -139,7 +139,7 @@ enum Gap {
     Covered,
 }
 
-/// Retransmission of the bytes after the loss.
+/// Reaction of the sender after the loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     None,
@@ -147,13 +147,13 @@ enum Answer {
 }
 
 impl FlowTruth {
-    /// Notes that a first transmission leaves the sender.
+    /// Counts a first transmission that leaves the sender.
     pub(crate) fn sent_first(&mut self, len: u32) {
         self.count_sent(len);
     }
 
-    /// Notes that a retransmission of `start..start + len` leaves the sender, and returns its kind. `arrived` is `true`
-    /// if the receiver holds the first of the bytes.
+    /// Counts a retransmission of `start..start + len` that leaves the sender, and returns its kind. `arrived` is
+    /// `true` if the receiver has the first of the bytes.
     pub(crate) fn sent_again(&mut self, start: u64, len: u32, arrived: bool) -> Copy {
         self.count_sent(len);
         if self.losses.known().resent(start, start + u64::from(len)) && !arrived {
@@ -165,20 +165,20 @@ impl FlowTruth {
         }
     }
 
-    /// Notes that a data packet has arrived at the receiver.
+    /// Counts a data packet that has arrived at the receiver.
     pub(crate) fn arrived(&mut self, data: &Data) {
         if data.copy.is_senders() {
             self.landed(data.segment.len);
         }
     }
 
-    /// Notes that a data packet has arrived with a congestion mark.
+    /// Counts a data packet that has arrived with a congestion mark.
     pub(crate) const fn arrived_marked(&mut self) {
         self.counters.marked_packets += 1;
     }
 
-    /// Notes that a data packet was dropped. `una` is the sender's cumulative acknowledgment: bytes below it will not
-    /// be needed again. `arrived` is `true` if the receiver holds the bytes.
+    /// Records that a data packet was dropped. `una` is the sender's cumulative acknowledgment: bytes below it will not
+    /// be needed again. `arrived` is `true` if the receiver has the bytes.
     pub(crate) fn dropped(&mut self, data: &Data, cause: DropCause, una: u64, arrived: bool) {
         if !data.copy.is_senders() {
             return;
@@ -206,7 +206,7 @@ impl FlowTruth {
         });
     }
 
-    /// Notes that an ACK was dropped.
+    /// Counts an ACK that was dropped.
     pub(crate) fn ack_dropped(&mut self, cause: DropCause) {
         self.counters.ack_drops.add(cause);
     }
@@ -229,8 +229,8 @@ impl FlowTruth {
         &self.counters
     }
 
-    /// Returns the true cause of the loss of the last transmission of the byte at `offset`; `None` if that transmission
-    /// was not lost, or not yet.
+    /// Returns the true cause if the last transmission of the byte at `offset` was lost; `None` if it was not lost, or
+    /// has not been lost yet.
     #[must_use]
     pub fn drop_cause(&self, offset: u64) -> Option<DropCause> {
         let known = self.losses.known();
@@ -274,9 +274,9 @@ impl Losses {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the true cause of the loss of `segment`: of the last transmission of its bytes, or, if they were
-    /// retransmitted since, of the transmission named in `segment`. `None` if that transmission was not lost, or if it
-    /// is no longer remembered.
+    /// Returns the true cause of the loss of `segment`. This is the cause of the loss of the last transmission of its
+    /// bytes; if these bytes were retransmitted afterwards, the lost transmission must be the one named in `segment`.
+    /// Returns `None` if that transmission was not lost, or if the loss is no longer stored.
     pub(crate) fn cause(&self, segment: &Segment) -> Option<LossCause> {
         let known = self.known();
         let lost = known.lost_at(segment.start)?;
@@ -300,7 +300,7 @@ impl Known {
         self.lost.get(index).filter(|lost| lost.start <= offset)
     }
 
-    /// Notes that the sender has retransmitted `start..end`. Returns `true` if some of it was missing.
+    /// Records that the sender has retransmitted `start..end`. Returns `true` if some of the bytes were missing.
     fn resent(&mut self, start: u64, end: u64) -> bool {
         let from = self.lost.partition_point(|lost| lost.end <= start);
         let mut missing = false;
@@ -312,7 +312,7 @@ impl Known {
         missing
     }
 
-    /// Removes ranges that are acknowledged, since they will not be needed again.
+    /// Removes acknowledged ranges, because they will not be needed again.
     fn forget_below(&mut self, una: u64) {
         while self.lost.front().is_some_and(|lost| lost.end <= una) {
             self.lost.pop_front();
@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(truth.sent_again(1000, 1000, false), Copy::Needed);
         // The second copy is in flight.
         assert_eq!(truth.sent_again(1000, 1000, false), Copy::Spurious);
-        // It is lost as well, so that a fourth is needed. The third does not count.
+        // The second copy is lost as well, so a fourth copy is needed. The third copy does not count.
         truth.dropped(&data(1000, 5, Copy::Spurious), DropCause::Random, 0, false);
         truth.dropped(&data(1000, 4, Copy::Needed), DropCause::Random, 0, false);
         assert_eq!(truth.sent_again(1000, 1000, false), Copy::Needed);

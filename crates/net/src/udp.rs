@@ -1,4 +1,4 @@
-//! Datagram sources: constant rate, Poisson, on/off. They load links and do not react to the network.
+//! Datagram sources: constant rate, Poisson, on/off. They put load on links and do not react to the network.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -12,11 +12,11 @@ use crate::units::BitRate;
 pub struct UdpConfig {
     /// Timing and rate of datagrams.
     pub pattern: UdpPattern,
-    /// Size of each datagram on the wire, including headers.
+    /// Size of each datagram on the wire in bytes, including headers.
     pub packet_bytes: u32,
     /// Start time.
     pub start: Instant,
-    /// Time from which nothing more is sent; [`Instant::FAR_FUTURE`] for never.
+    /// Time from which nothing more is sent. With [`Instant::FAR_FUTURE`], the source never stops.
     pub stop: Instant,
 }
 
@@ -37,7 +37,7 @@ impl UdpConfig {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum UdpPattern {
-    /// Evenly spaced, with exactly this long-term rate.
+    /// Evenly spaced datagrams, with exactly this long-term rate.
     Constant {
         /// Rate on the wire.
         rate: BitRate,
@@ -47,11 +47,11 @@ pub enum UdpPattern {
         /// Mean rate on the wire.
         rate: BitRate,
     },
-    /// Evenly spaced in on periods, silent in off periods. Starts with an on period.
+    /// Evenly spaced datagrams in on periods, none in off periods. The source starts with an on period.
     OnOff {
         /// Rate on the wire in on periods.
         rate: BitRate,
-        /// Duration of on periods. Each sends at least one datagram, at its start.
+        /// Duration of on periods. Each on period sends at least one datagram, at its start.
         on: Spans,
         /// Duration of off periods.
         off: Spans,
@@ -69,8 +69,8 @@ pub enum Spans {
         /// Mean duration.
         mean: Duration,
     },
-    /// Pareto-distributed. With shapes below 2, many such sources together are self-similar (Willinger et al., IEEE/ACM
-    /// ToN 5(1), 1997).
+    /// Pareto-distributed. With shapes below 2, the traffic of many such sources is self-similar (Willinger et al.,
+    /// IEEE/ACM ToN 5(1), 1997).
     Pareto {
         /// Mean duration.
         mean: Duration,
@@ -127,7 +127,7 @@ impl UdpSource {
         (self.next < self.config.stop).then_some(self.next)
     }
 
-    /// Sends the datagram that is due and schedules the next. Returns its number, from 0.
+    /// Sends the datagram that is due and schedules the next one. Returns its number, counted from 0.
     pub fn send(&mut self) -> u64 {
         let evenly = self.spacing.book(self.next, self.config.packet_bytes).end;
         self.next = match self.config.pattern {
@@ -139,7 +139,7 @@ impl UdpSource {
             UdpPattern::OnOff { on, off, .. } if evenly >= self.on_until => {
                 let start = self.on_until + off.draw(&mut self.stream);
                 self.on_until = start + on.draw(&mut self.stream);
-                // Never faster than the rate, even with short periods.
+                // The source is never faster than the rate, even with short periods.
                 start.max(evenly)
             }
             UdpPattern::OnOff { .. } => evenly,
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_constant_source_is_exact() {
-        // 1000 B at 3 Mbit/s: 8/3 ms each, 375 in one second.
+        // 1000 bytes at 3 Mbit/s take 8/3 ms each, so there are 375 datagrams in one second.
         let rate = BitRate::from_mbps(3);
         let sent = times(&mut source(UdpPattern::Constant { rate }, at(1100)));
         assert_eq!(sent.len(), 375);
@@ -207,7 +207,7 @@ mod tests {
             on: Spans::Constant(Duration::from_millis(3)),
             off: Spans::Constant(Duration::from_millis(7)),
         };
-        // A packet per millisecond: at 100, 101, 102, then at 110, 111, 112, then at 120 ms.
+        // There is one packet per millisecond: at 100, 101, 102, then at 110, 111, 112, then at 120 ms.
         let sent = times(&mut source(pattern, at(121)));
         let millis: Vec<u64> = sent.iter().map(|t| t.as_nanos() / 1_000_000).collect();
         assert_eq!(millis, [100, 101, 102, 110, 111, 112, 120]);
@@ -217,15 +217,15 @@ mod tests {
     fn random_sources_have_the_configured_mean() {
         let rate = BitRate::from_mbps(8);
         let second = Duration::from_secs(1);
-        // 1000 packets/s for 100 s: standard deviation √100000 = 316.
+        // With 1000 packets/s for 100 s, the standard deviation is √100000 = 316.
         let poisson = times(&mut source(UdpPattern::Poisson { rate }, at(100_100)));
         assert!(
             (98_700..101_300).contains(&poisson.len()),
             "{}",
             poisson.len()
         );
-        // On for half of 1000 s, periods of 0.1 s on average: 5000 cycles of 100 ± 100 packets; standard deviation
-        // about 1.4 % · √(1/2) of 500000.
+        // The source is on for half of 1000 s, with periods of 0.1 s on average. This gives 5000 cycles of 100 ± 100
+        // packets, with a standard deviation of about 1.4 % · √(1/2) of 500000.
         let on_off = UdpPattern::OnOff {
             rate,
             on: Spans::Exponential { mean: second / 10 },

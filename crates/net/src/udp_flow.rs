@@ -29,7 +29,7 @@ pub struct UdpCounters {
     pub sent_packets: u64,
     /// Datagrams that reached the sink, including second copies.
     pub received_packets: u64,
-    /// Bytes of these datagrams on the wire.
+    /// Bytes of the received datagrams on the wire.
     pub received_bytes: u64,
     /// Datagrams dropped, by cause.
     pub drops: DropCounts,

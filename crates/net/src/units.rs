@@ -18,7 +18,7 @@ impl BitRate {
         Some(Self(bits_per_second))
     }
 
-    /// Creates a rate of `megabits` · 10⁶ bit/s; zero becomes 1 bit/s.
+    /// Creates a rate of `megabits` · 10⁶ bit/s. Zero becomes 1 bit/s.
     #[must_use]
     pub const fn from_mbps(megabits: u64) -> Self {
         let bits = megabits.saturating_mul(1_000_000);
@@ -39,7 +39,7 @@ impl BitRate {
     }
 }
 
-/// 8 bits times 10⁹ nanoseconds: divided by a rate in bit/s, this gives the nanoseconds per byte.
+/// 8 bits times 10⁹ nanoseconds: divided by a rate in bit/s, this is the number of nanoseconds per byte.
 const NANOSECOND_BITS_PER_BYTE: u128 = 8_000_000_000;
 
 impl fmt::Display for BitRate {
@@ -86,7 +86,7 @@ impl Probability {
         self.0 as f64 / ONE as f64
     }
 
-    /// Returns `true` if a uniform draw of 53 bits is below this probability.
+    /// Returns `true` if a uniform random number of 53 bits is below this probability.
     #[must_use]
     pub(crate) const fn covers(self, draw_53_bits: u64) -> bool {
         draw_53_bits < self.0

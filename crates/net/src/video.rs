@@ -3,10 +3,10 @@
 //! The source writes frames of the same size at regular intervals. A frame is complete once all of its bytes have been
 //! received in order. Two viewers watch the same arrivals:
 //!
-//! * The *live* viewer shows frame k at its deadline, `deadline` after it was written, or not at all:
+//! * The *live* viewer shows a frame at its deadline, which is `deadline` after the frame was written, or not at all:
 //!   a frame is in time if it is complete by then.
 //! * The *patient* viewer also starts `deadline` after the first frame was written, but waits for
-//!   incomplete frames. A wait is a stall, and delays all later frames by its duration.
+//!   incomplete frames. Such a wait is a stall, and delays all later frames by its duration.
 //!
 //! The state does not grow with the number of frames: the count of bytes received in order determines which frames are
 //! complete.
@@ -26,13 +26,13 @@ pub struct VideoConfig {
     pub deadline: Duration,
 }
 
-/// Playout of the frames that are due.
+/// Playout of the frames whose deadline has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VideoCounters {
     /// Frames that the live viewer should have shown by now.
     pub due: u64,
-    /// Frames among these that were complete in time.
+    /// Number of these frames that were complete in time.
     pub in_time: u64,
     /// Number of stalls of the patient viewer.
     pub stalls: u64,
@@ -58,12 +58,12 @@ impl VideoCounters {
 pub(crate) struct Viewers {
     config: VideoConfig,
     start: Instant,
-    /// Complete frames.
+    /// Number of complete frames.
     arrived: u64,
-    /// Frames among these that were complete by their deadline.
+    /// Number of these frames that were complete by their deadline.
     in_time: u64,
     stalls: u64,
-    /// Delay of the patient viewer behind the live one.
+    /// Time by which the patient viewer is behind the live viewer.
     behind: Duration,
 }
 
@@ -79,7 +79,7 @@ impl Viewers {
         }
     }
 
-    /// Notes that `in_order` bytes have been received in order by `now`.
+    /// Updates the counters when `in_order` bytes have been received in order by `now`.
     pub(crate) fn received(&mut self, now: Instant, in_order: u64) {
         let there = (in_order / self.config.frame_bytes.max(1)).min(self.config.frames);
         while self.arrived < there {
@@ -93,7 +93,7 @@ impl Viewers {
         }
     }
 
-    /// Returns the counts at `now`. A frame that the patient viewer is waiting for already counts as a stall.
+    /// Returns the counts at `now`. A frame for which the patient viewer is waiting already counts as a stall.
     pub(crate) fn counters(&self, now: Instant) -> VideoCounters {
         let due = self.due_by(now);
         let mut stalls = self.stalls;
@@ -105,7 +105,7 @@ impl Viewers {
                 stalled += now.since(shown);
             }
         }
-        // A frame that was complete before its deadline, which is still to come, is not due.
+        // A frame that is complete, but whose deadline is still in the future, is not due.
         let early = self.arrived.saturating_sub(due);
         VideoCounters {
             due,
@@ -115,7 +115,7 @@ impl Viewers {
         }
     }
 
-    /// Returns the number of frames that are due live by `now`.
+    /// Returns the number of frames that the live viewer should have shown by `now`.
     fn due_by(&self, now: Instant) -> u64 {
         let first = self.start + self.config.deadline;
         if now < first {
@@ -134,7 +134,7 @@ impl Viewers {
 mod tests {
     use super::*;
 
-    /// Creates viewers of ten frames of 100 bytes, one every 40 ms, with deadlines 100 ms after they are written.
+    /// Creates viewers of ten frames of 100 bytes. A frame is written every 40 ms, and its deadline is 100 ms later.
     fn viewers() -> Viewers {
         let config = VideoConfig {
             frame_bytes: 100,
@@ -154,7 +154,7 @@ mod tests {
         let mut viewers = viewers();
         viewers.received(ms(50), 100);
         viewers.received(ms(90), 250);
-        // Deadlines are at 100, 140, 180 ms, …: at 139 ms one frame is due, and two are complete.
+        // The deadlines are at 100, 140, 180 ms, …. At 139 ms, one frame is due and two are complete.
         let seen = viewers.counters(ms(139));
         assert_eq!((seen.due, seen.in_time, seen.stalls), (1, 1, 0));
         assert_eq!(viewers.counters(ms(99)).due, 0);
@@ -166,7 +166,7 @@ mod tests {
     fn a_late_frame_is_missed_live_and_delays_later_frames() {
         let mut viewers = viewers();
         viewers.received(ms(100), 100);
-        // Frame 1 was due at 140 ms and is complete at 170 ms, with frame 2, which is due at 180 ms.
+        // Frame 1 was due at 140 ms and is complete at 170 ms, together with frame 2, which is due at 180 ms.
         let waiting = viewers.counters(ms(150));
         assert_eq!((waiting.due, waiting.in_time, waiting.stalls), (2, 1, 1));
         assert_eq!(waiting.stalled, Duration::from_millis(10));
@@ -174,7 +174,8 @@ mod tests {
         let seen = viewers.counters(ms(180));
         assert_eq!((seen.due, seen.in_time, seen.stalls), (3, 2, 1));
         assert_eq!(seen.stalled, Duration::from_millis(30));
-        // Frame 3 was due at 220 ms, for the patient viewer at 250 ms: at 240 ms only the live viewer misses it.
+        // Frame 3 was due at 220 ms for the live viewer and at 250 ms for the patient viewer, so at 240 ms only the
+        // live viewer misses it.
         viewers.received(ms(240), 400);
         let seen = viewers.counters(ms(250));
         assert_eq!((seen.due, seen.in_time, seen.stalls), (4, 2, 1));

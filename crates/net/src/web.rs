@@ -1,7 +1,7 @@
 //! Published distributions of the sizes of short flows.
 //!
-//! Each transfer is a separate connection, and transfers arrive as a Poisson process: the usual load in papers on flow
-//! completion times. The order, pauses and shared connections of a browser are not modelled.
+//! Each transfer is a separate connection, and transfers arrive as a Poisson process. This is the usual load in papers
+//! on flow completion times. The order, pauses and shared connections of a browser are not modelled.
 //!
 //! | distribution | flows | source |
 //! | --- | --- | --- |
@@ -9,9 +9,9 @@
 //! | [`WebSearch`](FlowSizes::WebSearch) | flows of a cluster that answers web searches | Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010 |
 //! | [`DataMining`](FlowSizes::DataMining) | flows of a cluster that mines data | Greenberg et al., "VL2", SIGCOMM 2009 |
 //!
-//! The papers show the last two as figures. Their points are those of the traffic generator of Bai et al.
-//! ("Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI 2015), with uniform sizes between two
-//! points.
+//! The papers show the last two distributions as figures. The points used here are those of the traffic generator of
+//! Bai et al. ("Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI 2015), with uniform sizes
+//! between two points.
 
 use crate::random::Stream;
 
@@ -19,15 +19,15 @@ use crate::random::Stream;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FlowSizes {
-    /// Objects of web pages: mean 8.7 kB.
+    /// Objects of web pages, with a mean of 8.7 kB.
     WebObjects,
-    /// A web-search cluster: half below 75 kB, mean 1.7 MB.
+    /// Flows of a web-search cluster: half are below 75 kB, and the mean is 1.7 MB.
     WebSearch,
-    /// A data-mining cluster: half below 1.1 kB, mean 12.7 MB.
+    /// Flows of a data-mining cluster: half are below 1.1 kB, and the mean is 12.7 MB.
     DataMining,
 }
 
-/// A size in bytes, and the fraction of flows that are no larger.
+/// A size in bytes, and the fraction of flows that are at most this large.
 type Point = (f64, f64);
 
 const WEB_SEARCH: [Point; 12] = [
@@ -71,7 +71,7 @@ struct LogNormal {
     max: f64,
 }
 
-/// The page itself.
+/// The main object: the page itself.
 const MAIN_OBJECT: LogNormal = LogNormal {
     mean: 10_710.0,
     deviation: 25_032.0,
@@ -79,7 +79,7 @@ const MAIN_OBJECT: LogNormal = LogNormal {
     max: 2_000_000.0,
 };
 
-/// Objects embedded in a page.
+/// Objects that are embedded in a page.
 const EMBEDDED_OBJECT: LogNormal = LogNormal {
     mean: 7_758.0,
     deviation: 126_168.0,
@@ -94,7 +94,7 @@ const EMBEDDED_PER_PAGE: f64 = 3.95;
 const MAIN_SHARE: f64 = 1.0 / (1.0 + EMBEDDED_PER_PAGE);
 
 impl FlowSizes {
-    /// Draws the size of a flow in bytes, at least one.
+    /// Draws the size of a flow in bytes, which is at least one.
     pub fn draw(self, stream: &mut Stream) -> u64 {
         let bytes = match self {
             Self::WebObjects => {
@@ -120,7 +120,7 @@ impl FlowSizes {
     }
 }
 
-/// Returns the size that a fraction `unit` of the flows does not exceed.
+/// Returns the size that the fraction `unit` of the flows does not exceed.
 fn quantile(points: &[Point], unit: f64) -> f64 {
     for pair in points.windows(2) {
         let [(from, below), (to, share)] = [pair[0], pair[1]];
@@ -148,7 +148,7 @@ impl LogNormal {
 
     fn draw(self, stream: &mut Stream) -> f64 {
         let (mean, deviation) = self.of_logarithm();
-        // One embedded object in six is drawn again, so this limit is never reached in practice.
+        // One embedded object in six is drawn again, so in practice this limit is never reached.
         for _ in 0..1000 {
             let size = libm::exp(stream.normal(mean, deviation));
             if (self.min..self.max).contains(&size) {
@@ -158,10 +158,10 @@ impl LogNormal {
         self.min
     }
 
-    /// Returns the mean within the limits.
+    /// Returns the mean of the sizes between the limits.
     fn mean(self) -> f64 {
         let (mean, deviation) = self.of_logarithm();
-        // Part of a normal distribution below a size; shifted, the same part weighted with size.
+        // Fraction of a normal distribution below a size. With a shift, it is the same fraction weighted with the size.
         let below = |size: f64, shift: f64| {
             let distance = (libm::log(size) - mean) / deviation - shift;
             (1.0 + libm::erf(distance / core::f64::consts::SQRT_2)) / 2.0
@@ -184,7 +184,8 @@ mod tests {
     #[test]
     fn the_mean_agrees_with_draws() {
         for (sizes, expected, tolerance) in [
-            // Means of 500,000 draws, with four standard errors: standard deviations of 40 kB, 3.6 MB, 79 MB.
+            // Means of 500,000 draws, with a tolerance of four standard errors; the standard deviations are 40 kB, 3.6
+            // MB and 79 MB.
             (FlowSizes::WebObjects, 8_720.0, 0.04),
             (FlowSizes::WebSearch, 1_711_250.0, 0.02),
             (FlowSizes::DataMining, 12_657_000.0, 0.04),
@@ -211,7 +212,7 @@ mod tests {
             let drawn: Vec<u64> = (0..100_000).map(|_| sizes.draw(&mut stream)).collect();
             for &(size, share) in &points[1..] {
                 let below = drawn.iter().filter(|&&bytes| bytes as f64 <= size).count();
-                // Standard deviation at most √(0.25 · 10⁵) = 158 of 10⁵.
+                // The standard deviation is at most √(0.25 · 10⁵) = 158 of 10⁵.
                 assert!(
                     (below as f64 / 1e5 - share).abs() < 0.007,
                     "{sizes:?} {size}"
@@ -228,7 +229,7 @@ mod tests {
             .collect();
         drawn.sort_unstable();
         assert!(drawn[0] >= 50 && drawn[99_999] < 2_000_000);
-        // A fifth are pages with a median of 4.2 kB; the others have a median of 0.6 kB.
+        // A fifth of the flows are pages with a median of 4.2 kB. The others have a median of 0.6 kB.
         assert!((600..1500).contains(&drawn[50_000]), "{}", drawn[50_000]);
     }
 

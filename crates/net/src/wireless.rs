@@ -8,15 +8,16 @@
 //! ```
 //!
 //! The modules, from the bottom up: [`config`] and its `airtime`, `reach` (which stations hear each other), `station`
-//! (queue, backoff), [`medium`] (the channel and its frame exchanges). [`bianchi`] is the textbook model that the tests
-//! compare the medium with.
+//! (queue, backoff), [`medium`] (the channel and its frame exchanges). [`bianchi`] is the textbook model with which the
+//! tests compare the medium.
 //!
-//! A medium is sans-I/O like a [link](crate::link), but a packet's schedule is not known when it is accepted:
+//! A medium is sans-I/O like a [link](crate::link), but the schedule of a packet is not known when it is accepted:
 //! [`Medium::next_event`] changes with every offer, and one exchange takes four events.
 //!
-//! Not modelled on purpose: mobility, propagation delay, fading and summed interference, fragmentation, rate
-//! adaptation, management frames, broadcasts, and the optional reset of a NAV that was set by an RTS without data. A
-//! carrier is sensed at once, so stations collide only if they start at the same instant or do not sense each other.
+//! The following is deliberately not modelled: mobility, propagation delay, fading and summed interference,
+//! fragmentation, rate adaptation, management frames, broadcasts, and the optional reset of a NAV that was set by an
+//! RTS without data. A carrier is sensed at once, so stations collide only if they start at the same instant or do not
+//! sense each other.
 
 mod airtime;
 pub mod bianchi;

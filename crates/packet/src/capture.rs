@@ -1,11 +1,12 @@
 //! Capture files: pcapng (draft-ietf-opsawg-pcapng) with times in nanoseconds.
 //!
-//! **Format.** Classic pcap has no comments, and comments give the reason for each transmission. Wireshark, tshark and
-//! tcpdump read pcapng. So does tcptrace, through libpcap, which gives it times in microseconds.
+//! **Format.** Classic pcap has no comments, but comments give the reason for each transmission. Wireshark, tshark and
+//! tcpdump read pcapng. tcptrace also reads it, through libpcap, which gives it times in microseconds.
 //!
 //! **Link type.** The capture has a single interface for all flows, with link type raw IP (101), because simulated
 //! packets have no Ethernet header. All of these tools support raw IP. tcptrace 6.6.7 does not support the link type
-//! for IPv4 only (228). libpcap 1.10 treats two raw IP interfaces as interfaces of different types and reads neither.
+//! for IPv4 only (228). libpcap 1.10 treats two raw IP interfaces as interfaces of different types and reads neither of
+//! them.
 //!
 //! The same packets give the same file, byte for byte, on every machine.
 
@@ -26,22 +27,22 @@ use thiserror::Error;
 
 use crate::emit::{EmitError, MAX_HEADER_BYTES};
 
-/// Bytes of each packet kept by [`Snap::Headers`]: any IP and TCP header, and some payload.
+/// Number of bytes that [`Snap::Headers`] keeps of each packet: any IP and TCP header, and some payload.
 pub const HEADERS_SNAP_BYTES: u32 = 128;
 const _: () = assert!(HEADERS_SNAP_BYTES as usize >= MAX_HEADER_BYTES);
 
-/// Largest IP packet.
+/// Length of the largest IP packet in bytes.
 const FULL_SNAP_BYTES: u32 = 65_535;
 
-/// Greatest length of a comment in bytes: the length of a pcapng option is a 16-bit field, and a multiple of four needs
+/// Maximum length of a comment in bytes. The length of a pcapng option is a 16-bit field, and a multiple of four needs
 /// no padding.
 const MAX_COMMENT_BYTES: usize = 65_532;
 
 /// Default name of the interface.
 const INTERFACE: &str = "dupack";
 
-/// Wall-clock time of a simulation's time zero: 2000-01-01 00:00:00 UTC. It is not 1970, because handshakes come before
-/// time zero and analysers treat an all-zero time as missing.
+/// Wall-clock time of a simulation's time zero: 2000-01-01 00:00:00 UTC. It is not 1970, because handshakes take place
+/// before time zero, and analysers treat an all-zero time as missing.
 const SIMULATION_ORIGIN_UNIX_NS: u64 = 946_684_800_000_000_000;
 
 /// Part of each packet that is kept.
@@ -87,13 +88,13 @@ impl CaptureTime {
         self.0
     }
 
-    /// Returns the time `span` earlier, but not before 1970.
+    /// Returns the time that is `span` earlier, but not before 1970.
     #[must_use]
     pub const fn before(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(span.as_nanos()))
     }
 
-    /// Returns the time `span` later.
+    /// Returns the time that is `span` later.
     #[must_use]
     pub const fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(span.as_nanos()))
@@ -115,7 +116,7 @@ pub enum CapturePart {
     Header,
     /// A packet.
     Packet,
-    /// The buffered rest of the file.
+    /// The remaining buffered data at the end of the file.
     End,
 }
 
@@ -129,33 +130,33 @@ impl fmt::Display for CapturePart {
     }
 }
 
-/// Error of writing a capture.
+/// Error when writing a capture.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CaptureError {
     /// The file, or another destination, rejected a write.
     #[error("cannot write {part} of the capture")]
     Write {
-        /// Part that was being written.
+        /// Part of the file that was being written.
         part: CapturePart,
-        /// Error of the system.
+        /// Error from the operating system.
         #[source]
         source: io::Error,
     },
     /// pcapng cannot express a part of the capture.
     #[error("cannot express {part} of the capture in pcapng")]
     Format {
-        /// Part that was being written.
+        /// Part of the file that was being written.
         part: CapturePart,
-        /// Error of the encoder.
+        /// Error from the encoder.
         #[source]
         source: PcapError,
     },
     /// The segment does not fit into a packet.
     #[error("cannot build a packet for the capture")]
     Packet(#[from] EmitError),
-    /// The packet is earlier than the last written one. Packets must be written in the order of time; schedule those
-    /// that cannot be.
+    /// The packet is earlier than the last written packet. Packets must be written in the order of time; a packet for
+    /// which this is not possible must be scheduled.
     #[error("the packet at {at} is out of order: the capture has already reached {reached}")]
     Late {
         /// Time of the packet.
@@ -166,17 +167,17 @@ pub enum CaptureError {
 }
 
 impl CaptureError {
-    /// Creates an error of writing the header.
+    /// Creates an error for writing the header.
     pub(crate) fn of_header(error: PcapError) -> Self {
         Self::new(CapturePart::Header, error)
     }
 
-    /// Creates an error of writing a packet.
+    /// Creates an error for writing a packet.
     pub(crate) fn of_packet(error: PcapError) -> Self {
         Self::new(CapturePart::Packet, error)
     }
 
-    /// Creates an error of writing the buffered rest.
+    /// Creates an error for writing the remaining buffered data.
     pub(crate) const fn of_end(source: io::Error) -> Self {
         Self::Write {
             part: CapturePart::End,
@@ -192,16 +193,16 @@ impl CaptureError {
     }
 }
 
-/// Packet that waits for its time.
+/// Packet that waits for the time at which it is written.
 #[derive(Debug)]
 struct Scheduled {
     packet: Vec<u8>,
     comment: Option<String>,
 }
 
-/// Writes a capture file. Call [`finish`](Self::finish) at the end; otherwise scheduled packets are lost.
+/// Writes a capture file. [`finish`](Self::finish) must be called at the end; otherwise scheduled packets are lost.
 ///
-/// The output is buffered internally, so the writer needs no buffer.
+/// The output is buffered internally, so the underlying writer needs no buffer.
 pub struct CaptureWriter<W: Write> {
     file: PcapNgWriter<BufWriter<W>>,
     snap: Snap,
@@ -217,16 +218,16 @@ impl<W: Write> CaptureWriter<W> {
     ///
     /// # Errors
     ///
-    /// If `writer` fails.
+    /// Returns an error if `writer` fails.
     pub fn new(writer: W, snap: Snap) -> Result<Self, CaptureError> {
         Self::named(writer, snap, INTERFACE)
     }
 
-    /// Starts a capture with this name of its interface.
+    /// Starts a capture whose interface is called `interface`.
     ///
     /// # Errors
     ///
-    /// If `writer` fails.
+    /// Returns an error if `writer` fails.
     pub fn named(writer: W, snap: Snap, interface: &str) -> Result<Self, CaptureError> {
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
@@ -240,7 +241,7 @@ impl<W: Write> CaptureWriter<W> {
             snaplen: snap.bytes(),
             options: vec![
                 InterfaceDescriptionOption::IfName(Cow::Borrowed(cut(interface))),
-                // Times count in units of 10⁻⁹ s.
+                // Times are in units of 10⁻⁹ s.
                 InterfaceDescriptionOption::IfTsResol(9),
             ],
         };
@@ -257,12 +258,12 @@ impl<W: Write> CaptureWriter<W> {
         })
     }
 
-    /// Writes `packet`, an IP packet captured at `at`, after everything scheduled until then. The comment is stored
-    /// with the packet; Wireshark shows it as a packet comment.
+    /// Writes `packet`, an IP packet captured at `at`, after all packets that were scheduled for this time or earlier.
+    /// The comment is stored with the packet; Wireshark shows it as a packet comment.
     ///
     /// # Errors
     ///
-    /// If the writer fails, or if a packet with a later time has already been written.
+    /// Returns an error if the writer fails, or if a packet with a later time has already been written.
     pub fn write(
         &mut self,
         at: CaptureTime,
@@ -273,19 +274,19 @@ impl<W: Write> CaptureWriter<W> {
         self.append(at, packet, comment)
     }
 
-    /// Keeps `packet` until the capture reaches `at`, or ends. Use it for packets known ahead of time, such as the
-    /// handshake of a flow that has not started.
+    /// Stores `packet` until the capture reaches `at`, or ends. This is for packets that are known ahead of time, such
+    /// as the handshake of a flow that has not started.
     pub fn schedule(&mut self, at: CaptureTime, packet: Vec<u8>, comment: Option<String>) {
         self.scheduled
             .insert((at, self.scheduled_so_far), Scheduled { packet, comment });
         self.scheduled_so_far += 1;
     }
 
-    /// Writes all scheduled packets and returns the writer, flushed.
+    /// Writes all scheduled packets, flushes the writer and returns it.
     ///
     /// # Errors
     ///
-    /// If the writer fails, or a packet was scheduled for a time that had passed.
+    /// Returns an error if the writer fails, or if a packet was scheduled for a time that had passed.
     pub fn finish(mut self) -> Result<W, CaptureError> {
         self.write_scheduled(None)?;
         let end = |source| CaptureError::Write {
@@ -301,7 +302,7 @@ impl<W: Write> CaptureWriter<W> {
         Ok(writer)
     }
 
-    /// Writes the packets scheduled for `until` or before, or all of them if `until` is `None`.
+    /// Writes the packets that are scheduled for `until` or earlier, or all of them if `until` is `None`.
     fn write_scheduled(&mut self, until: Option<CaptureTime>) -> Result<(), CaptureError> {
         while let Some(next) = self.scheduled.first_entry() {
             let at = next.key().0;
@@ -354,7 +355,7 @@ impl<W: Write> fmt::Debug for CaptureWriter<W> {
     }
 }
 
-/// Returns the part of `text` that fits into an option.
+/// Returns the beginning of `text` that fits into an option.
 pub(crate) fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_COMMENT_BYTES)]
 }

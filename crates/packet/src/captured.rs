@@ -30,17 +30,17 @@
 //! | `tunnel.rs` | from the IP packet to an encapsulated IP packet |
 //! | `tally.rs`, `note.rs` | summaries of everything else for users |
 //!
-//! **The input is untrusted.** Nothing panics, and no length in a file is trusted beyond a bound ([`PACKET_BYTES_MAX`],
-//! [`BLOCK_BYTES_MAX`]): memory grows with the bytes read, not with the lengths announced. A file that ends within a
-//! packet, or is damaged, is read as far as possible, and a [`Note`] reports the damage.
+//! **The input is untrusted.** No input causes a panic, and no length in a file is trusted beyond a bound
+//! ([`PACKET_BYTES_MAX`], [`BLOCK_BYTES_MAX`]): memory grows with the bytes read, not with the announced lengths. A
+//! file that ends within a packet, or is damaged, is read as far as possible, and a [`Note`] reports the damage.
 //!
 //! **Reason for a custom reader.** `pcap-file` 2.0, which writes our captures, rejects every packet that is longer than
-//! the file's snapshot length, and thus all captures of headers only. It treats each time in pcapng as nanoseconds, and
-//! stops at the first damaged block. `pcap-parser` 0.17 does not support pcapng's obsolete packet blocks, discards a
-//! whole packet because of one bad option, allocates for a packet with options, and drops the system's error of a
-//! failed read. A record starts with four or five numbers. They are read here, with bounds and with resynchronisation
-//! after damage, which neither crate has. `etherparse` parses the IP headers, and the project's only parser of TCP
-//! options, [`Options::parse`](crate::Options::parse), the TCP options.
+//! the file's snapshot length, and thus all captures that contain only headers. It treats each time in pcapng as
+//! nanoseconds, and stops at the first damaged block. `pcap-parser` 0.17 does not support pcapng's obsolete packet
+//! blocks, discards a whole packet because of one invalid option, allocates memory for a packet with options, and loses
+//! the system's error when a read fails. A record starts with four or five numbers. The reader here checks their bounds
+//! and resynchronises after damage, which neither crate does. `etherparse` parses the IP headers. The project's only
+//! parser of TCP options, [`Options::parse`](crate::Options::parse), parses the TCP options.
 
 mod error;
 mod input;
@@ -72,33 +72,33 @@ use note::Notes;
 use pcap::Pcap;
 use pcapng::Pcapng;
 
-/// Packet of a capture.
+/// Packet in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Captured<'a> {
     /// Number in the file, counted from 1 as in Wireshark.
     pub number: u64,
     /// Time of capture. Times may go backwards from one packet to the next.
     pub at: CaptureTime,
-    /// Type of its first header.
+    /// Type of the first header of the packet.
     pub link: LinkType,
-    /// Interface on which it was captured, counted from 0 over the whole file.
+    /// Interface on which the packet was captured, counted from 0 over the whole file.
     pub interface: u32,
-    /// Direction at that interface, if the file tells.
+    /// Direction of the packet at this interface, if the file contains it.
     pub heading: Heading,
-    /// Length on the link, in bytes.
+    /// Length of the packet on the link, in bytes.
     pub original_len: u32,
-    /// Bytes that were kept, from the first one.
+    /// First bytes of the packet, as many as were kept.
     pub bytes: &'a [u8],
 }
 
 /// Direction of a packet, as seen from the capturing host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Heading {
-    /// The host received it.
+    /// The host received the packet.
     Incoming,
-    /// The host sent it.
+    /// The host sent the packet.
     Outgoing,
-    /// The file does not tell.
+    /// The file does not contain the direction.
     #[default]
     Unknown,
 }
@@ -110,12 +110,12 @@ struct Record {
     interface: u32,
     heading: Heading,
     original_len: u32,
-    /// Start of its bytes in the buffer, and the number of bytes that were kept.
+    /// Start of the packet's bytes in the buffer. `len` is the number of bytes that were kept.
     start: usize,
     len: usize,
 }
 
-/// Byte order of numbers.
+/// Byte order of the numbers in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     Big,
@@ -137,20 +137,20 @@ impl Order {
         }
     }
 
-    /// Returns the number at offset `at` of `bytes`; 0 if they end before.
+    /// Returns the number at offset `at` of `bytes`; 0 if `bytes` end before.
     fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
         let rest = bytes.get(at..).unwrap_or_default();
         rest.first_chunk().map_or(0, |bytes| self.u32(*bytes))
     }
 
-    /// As [`Self::u32_at`], with 16 bits.
+    /// Does the same as [`Self::u32_at`], for a 16-bit number.
     fn u16_at(self, bytes: &[u8], at: usize) -> u16 {
         let rest = bytes.get(at..).unwrap_or_default();
         rest.first_chunk().map_or(0, |bytes| self.u16(*bytes))
     }
 }
 
-/// Format of the file.
+/// File in one of the two formats.
 #[derive(Debug)]
 enum File {
     Pcap(Pcap),
@@ -159,8 +159,8 @@ enum File {
 
 /// Reads a capture, packet by packet, from any reader, such as a file or standard input.
 ///
-/// It reads large pieces and uses the available bytes, so that a capture can be followed while it is written. The
-/// reader needs no buffer.
+/// The input is read in large pieces, and all available bytes are used, so that a capture can be followed while it is
+/// being written. The underlying reader needs no buffer.
 pub struct CaptureReader<R: Read> {
     input: Input<R>,
     file: File,
@@ -169,11 +169,11 @@ pub struct CaptureReader<R: Read> {
 }
 
 impl<R: Read> CaptureReader<R> {
-    /// Reads the file's header.
+    /// Creates a reader and reads the file's header.
     ///
     /// # Errors
     ///
-    /// If `reader` fails, or if its data is not a capture.
+    /// Returns an error if `reader` fails, or if its data is not a capture.
     pub fn new(reader: R) -> Result<Self, ReadError> {
         let mut input = Input::new(reader).map_err(ReadError::Io)?;
         let mut notes = Notes::default();
@@ -195,11 +195,11 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// Returns the next packet; `None` at the end of the file or of its readable part. If the file ends unexpectedly,
-    /// [`notes`](Self::notes) tells the reason.
+    /// [`notes`](Self::notes) gives the reason.
     ///
     /// # Errors
     ///
-    /// If the reader fails.
+    /// Returns an error if the reader fails.
     #[inline]
     pub fn next_packet(&mut self) -> Result<Option<Captured<'_>>, ReadError> {
         let record = match &mut self.file {
@@ -223,7 +223,7 @@ impl<R: Read> CaptureReader<R> {
         }))
     }
 
-    /// Returns the problems of the file, as far as it was read. There are at most a few dozen.
+    /// Returns the problems found in the part of the file that has been read. There are at most a few dozen.
     #[must_use]
     pub fn notes(&self) -> Vec<Note> {
         let mut notes = self.notes.list();
@@ -233,7 +233,8 @@ impl<R: Read> CaptureReader<R> {
         notes
     }
 
-    /// Returns the interfaces that a pcapng file has described so far in the current section, in order; none for pcap.
+    /// Returns the interfaces that a pcapng file has described so far in the current section, in order. A pcap file has
+    /// none.
     #[must_use]
     pub fn interfaces(&self) -> &[Interface] {
         match &self.file {
@@ -242,7 +243,8 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Returns a description of the format for users, such as "pcap with microseconds", and the compression, if any.
+    /// Returns a description of the format for users, such as "pcap with microseconds", and the compression, if there
+    /// is one.
     #[must_use]
     pub fn describe(&self) -> String {
         let format = match &self.file {
@@ -261,8 +263,8 @@ impl<R: Read> CaptureReader<R> {
         self.number
     }
 
-    /// Returns the number of bytes read from the reader, before decompression, to display progress relative to the
-    /// length of the file.
+    /// Returns the number of bytes read from the underlying reader, before decompression. Together with the length of
+    /// the file, this shows the progress.
     #[must_use]
     pub fn bytes_taken(&self) -> u64 {
         self.input.bytes_taken()

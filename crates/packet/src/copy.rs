@@ -1,5 +1,5 @@
-//! Copies packets of a capture to another one, unchanged, with comments. The copy is pcapng, with one interface per
-//! link type.
+//! Copies packets of a capture to another capture, unchanged, with comments. The copy is in pcapng format, with one
+//! interface per link type.
 
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
@@ -15,7 +15,7 @@ use pcap_file::{DataLink, Endianness};
 use crate::capture::{CaptureError, cut};
 use crate::captured::{Captured, LinkType};
 
-/// Writes a capture of packets from another capture.
+/// Writes a capture of packets that are copied from another capture.
 pub struct CopyWriter<W: Write> {
     file: PcapNgWriter<BufWriter<W>>,
     /// Link types of the interfaces so far, in order.
@@ -35,7 +35,7 @@ impl<W: Write> CopyWriter<W> {
     ///
     /// # Errors
     ///
-    /// If `writer` fails.
+    /// Returns an error if `writer` fails.
     pub fn new(writer: W) -> Result<Self, CaptureError> {
         let section = SectionHeaderBlock {
             endianness: Endianness::Little,
@@ -56,7 +56,7 @@ impl<W: Write> CopyWriter<W> {
     ///
     /// # Errors
     ///
-    /// If the writer fails.
+    /// Returns an error if the writer fails.
     pub fn copy(
         &mut self,
         captured: &Captured<'_>,
@@ -77,7 +77,7 @@ impl<W: Write> CopyWriter<W> {
         Ok(())
     }
 
-    /// Returns the interface for a link type; describes it on first use.
+    /// Returns the interface for a link type. The interface is described on first use.
     fn interface(&mut self, link: LinkType) -> Result<u32, CaptureError> {
         let known = self.links.iter().position(|known| *known == link);
         let place = match known {
@@ -85,7 +85,7 @@ impl<W: Write> CopyWriter<W> {
             None => {
                 let interface = InterfaceDescriptionBlock {
                     linktype: DataLink::from(link.0),
-                    // No limit.
+                    // Zero means no limit.
                     snaplen: 0,
                     options: vec![InterfaceDescriptionOption::IfTsResol(9)],
                 };
@@ -99,11 +99,11 @@ impl<W: Write> CopyWriter<W> {
         Ok(u32::try_from(place).unwrap_or(u32::MAX))
     }
 
-    /// Returns the writer, flushed.
+    /// Flushes the writer and returns it.
     ///
     /// # Errors
     ///
-    /// If the writer fails.
+    /// Returns an error if the writer fails.
     pub fn finish(self) -> Result<W, CaptureError> {
         let inner = self.file.into_inner().into_inner();
         let mut writer = inner.map_err(|error| CaptureError::of_end(error.into_error()))?;

@@ -1,7 +1,7 @@
-//! Writes a connection's segment as an IPv4 or IPv6 packet into the caller's buffer.
+//! Writes a segment of a connection as an IPv4 or IPv6 packet into the caller's buffer.
 //!
-//! Nothing is allocated, and the payload is written once, in place. Real connections and captures of simulated ones use
-//! the same code.
+//! No memory is allocated, and the payload is written once, in place. Real connections and captures of simulated
+//! connections use the same code.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::options::{OptionField, Options, Order};
 
-/// Greatest length of an IPv6 header and a TCP header together; IPv4 needs less.
+/// Maximum length of an IPv6 header and a TCP header together; IPv4 needs less.
 pub const MAX_HEADER_BYTES: usize = Ipv6Header::LEN + TcpHeader::MAX_LEN;
 
 /// Initial time to live, or hop limit (the IANA default).
@@ -24,7 +24,7 @@ const FLAGS_AT: usize = 13;
 /// Offset of the checksum in a TCP header.
 pub const CHECKSUM_AT: usize = 16;
 
-/// Fields of a packet beside its segment.
+/// Fields of a packet that are not part of its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// Source address and port.
@@ -42,13 +42,13 @@ pub struct Envelope {
 pub enum Checksum {
     /// The full checksum is written.
     Full,
-    /// The receiver of the packet computes it. The written value is the sum over the pseudo-header, as devices with
-    /// checksum offload expect. The rest must be summed from the start of the TCP header, and the result stored
-    /// [`CHECKSUM_AT`] bytes into it.
+    /// The receiver of the packet computes the checksum. The written value is the sum over the pseudo-header, as
+    /// devices with checksum offload expect. The receiver must sum the packet from the start of the TCP header on,
+    /// which includes this value, and store the checksum [`CHECKSUM_AT`] bytes after this start.
     Offloaded,
 }
 
-/// Error of writing a segment.
+/// Error when writing a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EmitError {
@@ -68,10 +68,10 @@ pub enum EmitError {
     PayloadTooLong {
         /// Length of the payload in bytes.
         payload_len: u32,
-        /// The longest that would fit, in bytes.
+        /// Maximum length of a payload that fits, in bytes.
         max: u32,
     },
-    /// One address is IPv4, the other IPv6.
+    /// One address is IPv4 and the other is IPv6.
     #[error(
         "source {source_ip} and destination {destination_ip} are of different address families"
     )]
@@ -90,7 +90,8 @@ pub enum EmitError {
 ///
 /// # Errors
 ///
-/// If the packet does not fit, or cannot exist. The contents of the buffer are then undefined.
+/// Returns an error if the packet does not fit into the buffer, if the payload is too long for an IP packet, or if the
+/// addresses are of different families. The contents of the buffer are then undefined.
 pub fn emit(
     buffer: &mut [u8],
     envelope: &Envelope,
@@ -100,11 +101,11 @@ pub fn emit(
     emit_with_order(buffer, envelope, segment, None, fill)
 }
 
-/// Writes a packet as [`emit`] does, with the order of a transmission (LE §4.2) as an additional option.
+/// Writes a packet in the same way as [`emit`], with the order of a transmission (LE §4.2) as an additional option.
 ///
 /// # Errors
 ///
-/// As for [`emit`].
+/// Returns an error in the same cases as [`emit`].
 pub fn emit_with_order(
     buffer: &mut [u8],
     envelope: &Envelope,
@@ -113,7 +114,7 @@ pub fn emit_with_order(
     fill: impl FnOnce(&mut [u8]),
 ) -> Result<usize, EmitError> {
     let headers = Headers::of(envelope, segment, order)?;
-    // The length fits into 16 bits, as `Headers` ensures.
+    // The sum does not overflow, because `Headers` limits the length of the payload.
     let needed = headers.bytes() + segment.len as usize;
     let packet = room(buffer, needed)?;
     let (head, payload) = packet.split_at_mut(headers.bytes());
@@ -128,12 +129,12 @@ pub fn emit_with_order(
     Ok(needed)
 }
 
-/// Writes the headers only, for a payload that is stored elsewhere. The receiver of the packet computes the checksum
+/// Writes only the headers, for a payload that is stored elsewhere. The receiver of the packet computes the checksum
 /// ([`Checksum::Offloaded`]). Returns the length of the headers.
 ///
 /// # Errors
 ///
-/// As for [`emit`].
+/// Returns an error in the same cases as [`emit`].
 pub fn emit_headers(
     buffer: &mut [u8],
     envelope: &Envelope,
@@ -161,7 +162,7 @@ fn room(buffer: &mut [u8], needed: usize) -> Result<&mut [u8], EmitError> {
 struct Headers {
     ip_len: usize,
     options: OptionField,
-    /// Length of TCP header and payload, as in the IP header.
+    /// Length of TCP header and payload in bytes, as in the IP header.
     transport_len: u16,
 }
 
@@ -183,7 +184,8 @@ impl Headers {
             .and_then(|len| u16::try_from(len).ok())
             .ok_or(EmitError::PayloadTooLong {
                 payload_len: segment.len,
-                // Both are below 64 KiB, and a TCP header is shorter.
+                // The difference is positive and below 64 KiB: `transport_max` is at most 65,535, and a TCP header is
+                // much shorter.
                 max: (transport_max - tcp_len) as u32,
             })?;
         Ok(Self {
@@ -197,7 +199,7 @@ impl Headers {
         self.ip_len + TcpHeader::MIN_LEN + self.options.as_slice().len()
     }
 
-    /// Writes everything except TCP's checksum, and returns the sum over the pseudo-header.
+    /// Writes everything except for the TCP checksum, and returns the sum over the pseudo-header.
     fn write(
         &self,
         head: &mut [u8],
@@ -210,7 +212,7 @@ impl Headers {
     }
 }
 
-/// Writes a TCP header except for its checksum, which stays zero.
+/// Writes a TCP header except for its checksum, which remains zero.
 fn write_tcp(tcp: &mut [u8], envelope: &Envelope, segment: &Segment, options: &[u8]) {
     let mut header = TcpHeader::new(
         envelope.source.port(),
@@ -220,10 +222,10 @@ fn write_tcp(tcp: &mut [u8], envelope: &Envelope, segment: &Segment, options: &[
     );
     header.ack = segment.ack.is_some();
     header.acknowledgment_number = segment.ack.unwrap_or_default().0;
-    // This only checks that the option field has at most 40 bytes, which it does.
+    // The only possible error is an option field of more than 40 bytes, which `OptionField` excludes.
     let _ = header.set_options_raw(options);
     put(tcp, 0, &header.to_bytes());
-    // AE is the last bit of the previous byte.
+    // The AE flag is the lowest bit of the byte before the other flags.
     let flags = segment.flags.bits().to_be_bytes();
     if let Some(bytes) = tcp.get_mut(FLAGS_AT - 1..=FLAGS_AT) {
         bytes[0] |= flags[0];
@@ -243,7 +245,7 @@ fn write_ip(
         (IpAddr::V4(source), IpAddr::V4(destination)) => {
             let (source, destination) = (source.octets(), destination.octets());
             let mut header = Ipv4Header {
-                // It fits, as `Headers` ensures.
+                // The sum does not saturate, because `Headers` limits the length.
                 total_len: transport_len.saturating_add(Ipv4Header::MIN_LEN_U16),
                 identification: envelope.identification,
                 ecn: match ecn {
@@ -291,11 +293,12 @@ fn put(bytes: &mut [u8], at: usize, what: &[u8]) {
     }
 }
 
-/// Returns the sum of `bytes` as big-endian 16-bit words, the last one padded with a zero, folded into 16 bits (RFC
-/// 1071).
+/// Returns the sum of `bytes` as big-endian 16-bit words, folded into 16 bits (RFC 1071). An odd last byte is padded
+/// with a zero.
 pub(crate) fn sum_words(bytes: &[u8]) -> u64 {
-    // The sum is taken in the machine's own byte order, which gives the same sum with swapped bytes (RFC 1071 §2 B),
-    // and with wide words first: 2³² ≡ 1 (mod 2¹⁶ − 1). It cannot overflow up to 16 GiB.
+    // The words are summed in native byte order; this gives the same sum with its bytes swapped (RFC 1071 §2 (B)).
+    // 32-bit words are summed first, which is valid because 2³² ≡ 1 (mod 2¹⁶ − 1). The sum cannot overflow for inputs
+    // of up to 16 GiB.
     let (wide, rest) = bytes.as_chunks::<4>();
     let wide: u64 = wide
         .iter()

@@ -1,10 +1,11 @@
 //! Simulated flow as a TCP connection in a capture.
 //!
-//! The endpoint sends data in one direction and acknowledgments in the other, and starts established. Analysers need
-//! more: a handshake with the window scale and the negotiated options, acknowledgment numbers in data, sequence numbers
-//! in ACKs, and both halves of the timestamps. [`FlowCapture`] generates these; everything else was really exchanged.
+//! The endpoint sends data in one direction and acknowledgments in the other, and its connection is established from
+//! the start. Analysers need more: a handshake with the window scale and the negotiated options, acknowledgment numbers
+//! in data, sequence numbers in ACKs, and both halves of the timestamps. [`FlowCapture`] generates these; everything
+//! else was exchanged in the simulation.
 //!
-//! The capture corresponds to one taken at the sender: data has the time of its transmission, ACKs have the time of
+//! The capture corresponds to one taken at the sender: data has the time of its transmission, and ACKs have the time of
 //! their arrival.
 
 use std::io::Write;
@@ -20,10 +21,10 @@ use crate::capture::{CaptureError, CaptureTime, CaptureWriter};
 use crate::emit::{Checksum, EmitError, Envelope, MAX_HEADER_BYTES, emit_with_order};
 use crate::options::{self, Options, Order, Timestamps};
 
-/// Greatest window scale (RFC 7323 §2.3).
+/// Maximum window scale (RFC 7323 §2.3).
 const MAX_WINDOW_SCALE: u8 = 14;
 
-/// Window in bytes that the sender advertises: it never receives data.
+/// Window in bytes that the sender advertises. The sender never receives data.
 const SENDER_WINDOW: u16 = u16::MAX;
 
 /// Nanoseconds per tick of the receiver's clock: 1 ms (RFC 7323 §5.4).
@@ -32,7 +33,7 @@ const RECEIVER_TICK_NS: u64 = 1_000_000;
 /// ACE field before any marked packet has arrived (RFC 9768 §3.2.1).
 const NONE_MARKED: Flags = Flags::of_ace(5);
 
-/// Flags of the answer to a SYN or SYN-ACK that arrived as it was sent: not ECN-capable (RFC 9768 §3.1.1, Table 2).
+/// Flags of the answer to a SYN or SYN-ACK that arrived unchanged, that is, not ECN-capable (RFC 9768 §3.1.1, Table 2).
 const SYN_CAME_UNMARKED: Flags = Flags::of_ace(0b010);
 
 /// Direction of a packet on a connection with data in one direction.
@@ -55,11 +56,11 @@ pub struct Endpoints {
 
 impl Endpoints {
     /// Creates the endpoints of flow number `index`, counted from 0: two hosts from the documentation ranges
-    /// 192.0.2.0/24 and 198.51.100.0/24 (RFC 5737), different for each of the first 254 flows, and dynamic ports that
-    /// no dissector claims. No two flows have the same endpoints.
+    /// 192.0.2.0/24 and 198.51.100.0/24 (RFC 5737), which are different for each of the first 254 flows, and dynamic
+    /// ports for which no dissector is registered. No two flows have the same endpoints.
     #[must_use]
     pub fn of_flow(index: u16) -> Self {
-        // At most 254, so the cast is exact; `round` is at most 258.
+        // The number is at most 254, so the cast is exact; `round` is at most 258.
         let host = (index % 254 + 1) as u8;
         let round = index / 254;
         Self {
@@ -68,7 +69,7 @@ impl Endpoints {
         }
     }
 
-    /// Returns source and destination of a packet in `direction`.
+    /// Returns the source and the destination of a packet in `direction`.
     const fn of(&self, direction: Direction) -> (SocketAddr, SocketAddr) {
         match direction {
             Direction::ToReceiver => (self.sender, self.receiver),
@@ -77,44 +78,44 @@ impl Endpoints {
     }
 }
 
-/// Properties of a flow that a capture needs beyond its packets.
+/// Properties of a flow that a capture needs in addition to the flow's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlowConfig {
     /// Addresses and ports.
     pub endpoints: Endpoints,
-    /// Sequence number of the first byte of data; the SYN has the number before. If numbers wrap, tcptrace 6.6.7
-    /// mistakes ordinary SACK blocks for DSACKs; tshark does not.
+    /// Sequence number of the first byte of data. The SYN has the previous number. If sequence numbers wrap, tcptrace
+    /// 6.6.7 mistakes ordinary SACK blocks for DSACKs; tshark does not.
     pub first_byte: SeqNumber,
-    /// Sequence number of the receiver's SYN. Avoid 2³² − 1: tshark treats the following acknowledgment number 0 as
-    /// missing and sees a duplicate ACK in the handshake.
+    /// Sequence number of the receiver's SYN. 2³² − 1 should be avoided: tshark treats the following acknowledgment
+    /// number 0 as missing and sees a duplicate ACK in the handshake.
     pub receiver_isn: SeqNumber,
     /// Payload of a full segment in bytes.
     pub mss: u32,
-    /// Greatest receive window ever advertised, in bytes. It determines the window scale.
+    /// Maximum receive window that is ever advertised, in bytes. It determines the window scale.
     pub largest_window: u32,
-    /// Permission of SACK.
+    /// Permission to use SACK.
     pub sack: Sack,
-    /// Time between two values of the sender's timestamps, if the flow uses them.
+    /// Time between two values of the sender's timestamps, if the flow uses timestamps.
     pub timestamp_tick: Option<Duration>,
-    /// Use of the transmission order, carried and echoed.
+    /// Use of the transmission order, which segments carry and ACKs echo.
     pub order_echo: OrderEcho,
     /// Explicit congestion notification that the handshake negotiates.
     pub ecn: Ecn,
 }
 
-/// Congestion information of a data packet beside its segment.
+/// Congestion information of a data packet that is not part of its segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marking {
-    /// ECN field of its IP header.
+    /// ECN field of the packet's IP header.
     pub field: Codepoint,
     /// CWR flag.
     pub cwr: Bit,
 }
 
 impl FlowConfig {
-    /// Creates a flow with segments of `mss` bytes, without options, under a window of 64 KiB. Both ends count from 1;
-    /// their SYNs have number 0.
+    /// Creates a flow with segments of `mss` bytes, without options, and with a window of at most 64 KiB. Both ends
+    /// count from 1; their SYNs have number 0.
     #[must_use]
     pub const fn new(endpoints: Endpoints, mss: u32) -> Self {
         Self {
@@ -130,7 +131,7 @@ impl FlowConfig {
         }
     }
 
-    /// Returns the least window scale that can express the greatest window; 14 if none can.
+    /// Returns the smallest window scale that can express the largest window; 14 if none can.
     #[must_use]
     pub const fn window_scale(&self) -> u8 {
         let mut scale = 0;
@@ -140,8 +141,8 @@ impl FlowConfig {
         scale
     }
 
-    /// Returns the maximum segment size that allows a payload of `mss`: it includes the options that every segment
-    /// carries (RFC 6691 §2).
+    /// Returns the maximum segment size that allows a payload of `mss` bytes. It includes the options that every
+    /// segment carries (RFC 6691 §2).
     fn mss_option(&self) -> u16 {
         let mut bytes = self.mss;
         if self.timestamp_tick.is_some() {
@@ -156,17 +157,17 @@ impl FlowConfig {
 
 /// Writes the packets of one flow to a capture, which several flows may share.
 ///
-/// Call [`handshake`](Self::handshake) first, then [`data`](Self::data) and [`ack`](Self::ack) as segments are sent and
-/// ACKs arrive, and optionally [`fin`](Self::fin).
+/// [`handshake`](Self::handshake) must be called first, then [`data`](Self::data) and [`ack`](Self::ack) as segments
+/// are sent and ACKs arrive, and optionally [`fin`](Self::fin).
 #[derive(Clone, Debug)]
 pub struct FlowCapture {
     config: FlowConfig,
     scale: u8,
-    /// IPv4 identification of the next packet in each direction. All are different, because analysers treat a
-    /// repetition with the same identification as a duplicate made by the network.
+    /// IPv4 identification of the last packet in each direction. Each packet of a direction has a different one,
+    /// because analysers treat a repetition with the same identification as a duplicate made by the network.
     identification_to_receiver: u16,
     identification_to_sender: u16,
-    /// Byte after the last one sent.
+    /// Sequence number after the last byte that was sent.
     data_end: SeqNumber,
     /// Last TSval of the sender.
     sender_timestamp: u32,
@@ -199,15 +200,15 @@ impl FlowCapture {
         }
     }
 
-    /// Schedules SYN, SYN-ACK and ACK: the SYN one `rtt` before `established`, the others at `established`, when data
-    /// may flow. `comment` is stored with the SYN: use it for the name of the flow.
+    /// Schedules SYN, SYN-ACK and ACK: the SYN one `rtt` before `established`, and the others at `established`, when
+    /// data may be sent. `comment` is stored with the SYN, and usually contains the name of the flow.
     ///
-    /// Call this before the capture reaches the time of the SYN. If flows start at different times, call it for all of
-    /// them before anything else is written.
+    /// This must be called before the capture reaches the time of the SYN. If flows start at different times, it must
+    /// be called for all of them before anything else is written.
     ///
     /// # Errors
     ///
-    /// If the endpoints are of different families.
+    /// Returns an error if the endpoints are of different families.
     pub fn handshake<W: Write>(
         &mut self,
         capture: &mut CaptureWriter<W>,
@@ -217,7 +218,7 @@ impl FlowCapture {
     ) -> Result<(), CaptureError> {
         let end = CaptureTime::from_simulation(established);
         let start = end.before(rtt);
-        // The sender's clock has no time before zero.
+        // The sender's clock has no times before zero.
         self.sender_timestamp = self.sender_clock(established - rtt);
         let syn = self.syn(self.sender_timestamp)?;
         capture.schedule(start, syn, comment.map(str::to_owned));
@@ -236,12 +237,13 @@ impl FlowCapture {
         Ok(())
     }
 
-    /// Writes `segment`, sent at `at` with `marking`. The comment gives the reason of the transmission, or the
-    /// segment's fate.
+    /// Writes `segment`, which was sent at `at` with `marking`. The comment gives the reason for the transmission, or
+    /// the segment's fate.
     ///
     /// # Errors
     ///
-    /// If the writer fails, the segment does not fit into an IP packet, or the capture has passed `at`.
+    /// Returns an error if the writer fails, if the segment does not fit into an IP packet, or if the capture has
+    /// passed `at`.
     pub fn data<W: Write>(
         &mut self,
         capture: &mut CaptureWriter<W>,
@@ -254,12 +256,12 @@ impl FlowCapture {
         capture.write(CaptureTime::from_simulation(at), &packet, comment)
     }
 
-    /// Writes `ack`, received at `at`. Adds a comment if not all SACK blocks fit into the header, which holds three
-    /// beside timestamps, and two if the order of transmissions is echoed as well.
+    /// Writes `ack`, which was received at `at`. Adds a comment if not all SACK blocks fit into the header. With
+    /// timestamps, three blocks fit; if the order of transmissions is echoed as well, two fit.
     ///
     /// # Errors
     ///
-    /// If the writer fails, or the capture has passed `at`.
+    /// Returns an error if the writer fails, or if the capture has passed `at`.
     pub fn ack<W: Write>(
         &mut self,
         capture: &mut CaptureWriter<W>,
@@ -281,12 +283,12 @@ impl FlowCapture {
         capture.write(at, &packet, Some(&comment))
     }
 
-    /// Schedules the end of a finished transfer: the sender's FIN at `at`, the receiver's FIN-ACK and the last ACK one
-    /// `rtt` later. Call it at `at`, when all data has been acknowledged.
+    /// Schedules the end of a finished transfer: the sender's FIN at `at`, and the receiver's FIN-ACK and the last ACK
+    /// one `rtt` later. This must be called at `at`, when all data has been acknowledged.
     ///
     /// # Errors
     ///
-    /// If the endpoints are of different families.
+    /// Returns an error if the endpoints are of different families.
     pub fn fin<W: Write>(
         &mut self,
         capture: &mut CaptureWriter<W>,
@@ -305,7 +307,7 @@ impl FlowCapture {
 
         self.advance_sender_clock(at + rtt);
         let last = Segment {
-            // One past the receiver's FIN.
+            // This is the number after the receiver's FIN.
             ack: Some(self.config.receiver_isn.at(2)),
             ..self.segment(Direction::ToReceiver, self.data_end.at(1))
         };
@@ -403,7 +405,7 @@ impl FlowCapture {
         }
     }
 
-    /// Returns a packet without data; `number` is as for [`segment`](Self::segment).
+    /// Returns a packet without data. `number` has the same meaning as in [`segment`](Self::segment).
     fn empty(
         &mut self,
         direction: Direction,
@@ -415,8 +417,8 @@ impl FlowCapture {
         self.packet(direction, &segment, None)
     }
 
-    /// Returns a segment without data. `number` is the number on the data's side: the sequence number towards the
-    /// receiver, the acknowledgment number towards the sender.
+    /// Returns a segment without data. `number` refers to the data: it is the sequence number towards the receiver, and
+    /// the acknowledgment number towards the sender.
     fn segment(&self, direction: Direction, number: SeqNumber) -> Segment {
         let (seq, ack, window, value, echo) = match direction {
             Direction::ToReceiver => (
@@ -437,7 +439,7 @@ impl FlowCapture {
         let timestamps = Timestamps { value, echo };
         let flags = match (direction, self.config.ecn) {
             (Direction::ToSender, _) => self.echo,
-            // No packet to the sender is marked.
+            // No packet to the sender is marked with CE.
             (Direction::ToReceiver, Ecn::Accurate) => NONE_MARKED,
             (Direction::ToReceiver, Ecn::Classic | Ecn::Absent) => Flags::NONE,
         };
@@ -453,7 +455,7 @@ impl FlowCapture {
         }
     }
 
-    /// Returns the packet that carries `segment`, with zeros as payload, because a simulated segment has none.
+    /// Returns the packet that carries `segment`. The payload consists of zeros, because a simulated segment has none.
     fn packet(
         &mut self,
         direction: Direction,
@@ -472,7 +474,7 @@ impl FlowCapture {
             identification: *identification,
             checksum: Checksum::Full,
         };
-        // No packet carries more than 16 bits can count; `emit` reports a longer one.
+        // No packet carries more than 65,535 bytes; `emit` reports a longer payload.
         let payload = segment.len.min(u32::from(u16::MAX)) as usize;
         let mut packet = vec![0; MAX_HEADER_BYTES + payload];
         let length = emit_with_order(&mut packet, &envelope, segment, order, |_| {})?;
@@ -480,7 +482,7 @@ impl FlowCapture {
         Ok(packet)
     }
 
-    /// Returns the sender's clock as the endpoint reads it: ticks since the simulation's origin.
+    /// Returns the sender's clock as the endpoint reads it: the number of ticks since the simulation's time zero.
     fn sender_clock(&self, at: Instant) -> u32 {
         let tick = self.config.timestamp_tick.unwrap_or(Duration::ZERO);
         (at.as_nanos() / tick.as_nanos().max(1)) as u32
@@ -497,12 +499,12 @@ fn window_field(bytes: u32, scale: u8) -> u16 {
 }
 
 /// Returns the TSval of a packet from the receiver that arrives at `at`. The simulated receiver has no such clock, and
-/// only the analyser sees it, so it may run half an RTT behind.
+/// only the analyser sees it, so an offset of half a round-trip time does not matter.
 const fn receiver_clock(at: CaptureTime) -> u32 {
     (at.as_unix_nanos() / RECEIVER_TICK_NS) as u32
 }
 
-/// Returns the later of two modular numbers less than half the space apart.
+/// Returns the later of two modular numbers, which must be less than half of the number space apart.
 const fn later(a: u32, b: u32) -> u32 {
     if (b.wrapping_sub(a) as i32) > 0 { b } else { a }
 }

@@ -1,9 +1,9 @@
-//! ICMP errors about TCP segments. Reads the errors that hosts and routers send about a packet, and writes the error
-//! that a router sends about a packet that is too long (RFC 792, RFC 1191 §4, RFC 4443 §3).
+//! ICMP errors about TCP segments. This module reads the errors that hosts and routers send about a packet, and writes
+//! the error that a router sends about a packet that is too long (RFC 792, RFC 1191 §4, RFC 4443 §3).
 //!
-//! An error quotes the packet that it concerns: the IP header and at least eight bytes after it, which hold the ports
-//! and the sequence number. The input is untrusted and may be truncated or forged. The connection decides whether to
-//! believe a message ([`Connection::handle_icmp`](dupack_tcp::connection::Connection::handle_icmp)).
+//! An error quotes the packet that it concerns: the IP header and at least eight bytes after it, which contain the
+//! ports and the sequence number. The input is untrusted and may be truncated or forged. The connection decides whether
+//! to believe a message ([`Connection::handle_icmp`](dupack_tcp::connection::Connection::handle_icmp)).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -15,24 +15,24 @@ use thiserror::Error;
 use crate::emit::{fold, sum_words};
 use crate::parse::Verify;
 
-/// Bytes of an ICMP header.
+/// Length of an ICMP header in bytes.
 const HEADER: usize = 8;
 
-/// Least number of bytes of a TCP header that an error quotes (RFC 792).
+/// Minimum number of bytes of a TCP header that an error quotes (RFC 792).
 const QUOTED_TCP: usize = 8;
 
-/// Bytes of an IPv6 header, and of an IPv4 header without options.
+/// Length of an IPv6 header in bytes. `IPV4_HEADER`: length of an IPv4 header without options.
 const IPV6_HEADER: usize = 40;
 const IPV4_HEADER: usize = 20;
 
-/// Greatest lengths of the errors that are sent (RFC 1812 §4.3.2.3, RFC 4443 §2.4 (c)).
+/// Maximum lengths in bytes of the errors that are written (RFC 1812 §4.3.2.3, RFC 4443 §2.4 (c)).
 const LONGEST_V4: usize = 576;
 const LONGEST_V6: usize = 1280;
 
 /// ICMP error about a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IcmpNotice {
-    /// Sender of the segment, which the error is for.
+    /// Sender of the segment, which receives the error.
     pub local: SocketAddr,
     /// Receiver of the segment.
     pub remote: SocketAddr,
@@ -44,16 +44,16 @@ pub struct IcmpNotice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum IcmpParseError {
-    /// It is not a complete IP packet, or not ICMP.
+    /// The packet is not a complete IP packet, or not ICMP.
     #[error("not a complete ICMP message")]
     NotIcmp,
     /// A checksum is wrong.
     #[error("the checksum is wrong")]
     Checksum,
-    /// It is not an error, or an error that does not concern packets: echo, redirect, source quench.
+    /// The message is not an error, or is an error that does not concern packets: echo, redirect, source quench.
     #[error("not an ICMP error that concerns TCP")]
     NoError,
-    /// The quote is not a TCP segment, is too short, or was not sent by the receiver of the message.
+    /// The quoted packet is not a TCP segment, is too short, or was not sent by the receiver of the message.
     #[error("the message does not quote a TCP segment sent by its receiver")]
     Quote,
 }
@@ -62,7 +62,7 @@ pub enum IcmpParseError {
 ///
 /// # Errors
 ///
-/// If it is not an error about a TCP segment.
+/// Returns an error if the packet is not an ICMP error about a TCP segment.
 pub fn parse_icmp(packet: &[u8], verify: Verify) -> Result<IcmpNotice, IcmpParseError> {
     let ip = IpSlice::from_slice(packet).map_err(|_| IcmpParseError::NotIcmp)?;
     if ip.is_fragmenting_payload() {
@@ -104,7 +104,7 @@ pub fn parse_icmp(packet: &[u8], verify: Verify) -> Result<IcmpNotice, IcmpParse
     })
 }
 
-/// Returns the report of an ICMPv4 message; `mtu` is the field of RFC 1191 §4.
+/// Returns the report of an ICMPv4 message. `mtu` is the field of RFC 1191 §4.
 const fn v4_report(kind: u8, code: u8, mtu: u32) -> Option<IcmpReport> {
     let what = match (kind, code) {
         (3, 4) => return Some(IcmpReport::PacketTooBig { mtu }),
@@ -146,7 +146,7 @@ struct Quoted {
 }
 
 impl Quoted {
-    /// Reads a packet that may be truncated after its first bytes.
+    /// Parses a packet that may be truncated after its first bytes.
     fn read(bytes: &[u8]) -> Option<Self> {
         let (source, destination, tcp) = match bytes.first()? >> 4 {
             4 => {
@@ -163,7 +163,7 @@ impl Quoted {
                 (address(12)?, address(16)?, bytes.get(length..)?)
             }
             6 => {
-                // We send no extension headers.
+                // The hosts here send no extension headers.
                 let header = bytes.get(..IPV6_HEADER)?;
                 if header[6] != IpNumber::TCP.0 {
                     return None;
@@ -197,9 +197,9 @@ fn pseudo_header_sum(source: IpAddr, destination: IpAddr, length: usize) -> u64 
     addresses + length as u64 + u64::from(IpNumber::IPV6_ICMP.0)
 }
 
-/// Returns the Packet Too Big message that a router sends to the sender of `dropped`, which is longer than the next
-/// link's MTU. The message's source is the destination of `dropped`. `dropped` may be truncated after its headers.
-/// `None` if it is not an IP packet.
+/// Returns the Packet Too Big message that a router sends to the sender of `dropped`, which is longer than the MTU of
+/// the next link. The source of the message is the destination of `dropped`. `dropped` may be truncated after its
+/// headers. Returns `None` if it is not an IP packet.
 #[must_use]
 pub fn packet_too_big(dropped: &[u8], mtu: u16) -> Option<Vec<u8>> {
     match dropped.first()? >> 4 {
@@ -208,7 +208,7 @@ pub fn packet_too_big(dropped: &[u8], mtu: u16) -> Option<Vec<u8>> {
             let quoted = dropped.len().min(LONGEST_V4 - IPV4_HEADER - HEADER);
             let length = IPV4_HEADER + HEADER + quoted;
             let [high, low] = (length as u16).to_be_bytes();
-            // Precedence 6 (RFC 1812 §4.3.2.5); 64 hops.
+            // The precedence is 6 (RFC 1812 §4.3.2.5), and the time to live is 64 hops.
             let mut packet = vec![
                 0x45,
                 0xc0,
@@ -252,7 +252,7 @@ pub fn packet_too_big(dropped: &[u8], mtu: u16) -> Option<Vec<u8>> {
     }
 }
 
-/// Writes the checksum of everything from `from` on, plus `sum`, to `at`.
+/// Writes the checksum of all bytes from `from` on, plus `sum`, to `at`.
 fn complete(packet: &mut [u8], at: usize, from: usize, sum: u64) {
     let sum = !fold(sum + sum_words(&packet[from..]));
     packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
@@ -292,7 +292,7 @@ mod tests {
     fn icmp_errors_are_parsed() {
         for family in [4, 6] {
             let packet = segment(family);
-            // The whole packet, and the least that a router must quote.
+            // The error quotes the whole packet, or only the minimum that a router must quote.
             let least = if family == 4 { 28 } else { 48 };
             for quoted in [packet.len(), least] {
                 let message = packet_too_big(&packet[..quoted], 1300).expect("an IP packet");
@@ -315,7 +315,7 @@ mod tests {
                 let mut damaged = whole.clone();
                 damaged[index] ^= 0x10;
                 let read = parse_icmp(&damaged, Verify::Checksums);
-                // ICMPv6's checksum does not cover hop limit, traffic class and flow label.
+                // ICMPv6's checksum does not cover the hop limit, the traffic class and the flow label.
                 assert!(read.is_err() || (family == 6 && index < 8), "{index}");
                 let _ = parse_icmp(&damaged, Verify::Nothing);
             }
@@ -364,7 +364,7 @@ mod tests {
                 Some(IcmpReport::Unreachable(what))
             );
         }
-        // Source quench (ignored by RFC 6633), redirect, echo.
+        // Source quench (which RFC 6633 ignores), redirect, and echo.
         for kind in [4, 5, 8, 0] {
             assert_eq!(v4_report(kind, 0, 0), None);
         }

@@ -2,15 +2,15 @@
 //!
 //! | module | contents |
 //! | --- | --- |
-//! | [`emit`](mod@emit) | writes a [connection](dupack_tcp::connection)'s segment as an IPv4 or IPv6 packet |
+//! | [`emit`](mod@emit) | writes a segment of a [connection](dupack_tcp::connection) as an IPv4 or IPv6 packet |
 //! | [`parse`](mod@parse) | parses a packet as a host does: complete, with lengths and checksums verified |
 //! | [`options`] | TCP options, written and parsed |
 //! | [`icmp`] | parses and writes the ICMP messages that concern a connection |
 //! | [`captured`] | reads captures of any origin, packet by packet: any link type, truncated or damaged |
-//! | [`capture`] | writes pcapng files that Wireshark and tcptrace read |
+//! | [`capture`] | writes pcapng files that Wireshark and tcptrace can read |
 //! | [`flow`] | adds headers and payload to a simulated flow, which has neither |
 //!
-//! The crate depends on no socket, device or operating system: it builds for wasm32.
+//! The crate does not depend on sockets, devices or an operating system, and can be built for wasm32.
 
 pub mod capture;
 pub mod captured;
@@ -29,7 +29,7 @@ pub use icmp::{IcmpNotice, parse_icmp};
 pub use options::{Options, Order, Timestamps};
 pub use parse::{ParseError, Parsed, Verify, parse};
 
-/// The README's examples.
+/// Compiles the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,9 +1,9 @@
 //! Option field of a TCP header.
 //!
-//! Options are laid out as in Linux, each on a word boundary, so that a full field holds three SACK blocks with
+//! Options are laid out as in Linux, each on a word boundary, so that a full field contains three SACK blocks with
 //! timestamps (RFC 2018 §3) and four without.
 //!
-//! The order of transmissions that the receiver echoes (LE §4.2) has no option of its own. It is sent as an
+//! The order of transmissions that the receiver echoes (LE §4.2) has no option kind of its own. It is sent as an
 //! experimental option (RFC 4727, kind 253) in the shared format of RFC 6994:
 //!
 //! ```text
@@ -13,8 +13,8 @@
 //! +----------+----------+---------------------+-------------------------------------------+
 //! ```
 //!
-//! `LO` marks the order of the segment itself, `LE` the echo of an order. Neither identifier is registered with IANA;
-//! they are for laboratories.
+//! `LO` identifies the order of the segment itself, and `LE` the echo of an order. Neither identifier is registered
+//! with IANA; they are for laboratories.
 
 use dupack_tcp::accurate_ecn::{CounterOrder, EcnCounters};
 use dupack_tcp::connection;
@@ -23,7 +23,7 @@ use dupack_tcp::options::Sack;
 use dupack_tcp::segment::{SackBlock, SackBlocks};
 use dupack_tcp::seq::SeqNumber;
 
-/// Greatest number of option bytes in a TCP header (RFC 9293 §3.1: data offset 15).
+/// Maximum number of option bytes in a TCP header (RFC 9293 §3.1: data offset 15).
 pub const MAX_OPTION_BYTES: usize = 40;
 
 /// Experiment identifier of the order of a transmission: `LO`.
@@ -32,10 +32,10 @@ pub const ORDER_EXID: u16 = 0x4c4f;
 /// Experiment identifier of the echo of an order: `LE`.
 pub const ORDER_ECHO_EXID: u16 = 0x4c45;
 
-/// Bytes that timestamps take in the header, padding included.
+/// Number of bytes that timestamps take in the header, including padding.
 pub const TIMESTAMPS_BYTES: u16 = 12;
 
-/// Bytes that an order takes in the header.
+/// Number of bytes that an order takes in the header.
 pub const ORDER_BYTES: u16 = 8;
 
 const END: u8 = 0;
@@ -49,22 +49,22 @@ const ACC_ECN_0: u8 = 172;
 const ACC_ECN_1: u8 = 174;
 const EXPERIMENTAL: u8 = 253;
 
-/// Position of a transmission in the order of sending (LE §4.2), low 32 bits.
+/// Low 32 bits of the position of a transmission in the order of sending (LE §4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Order {
-    /// Order of the segment that carries it.
+    /// Order of the segment that carries the option.
     Sent(u32),
-    /// Order of the transmission that caused the ACK that carries it.
+    /// Order of the transmission that caused the ACK with the option.
     Echo(u32),
 }
 
 /// Options of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Maximum segment size in bytes, header options included (RFC 6691); in a SYN.
+    /// Maximum segment size in bytes, including header options (RFC 6691); in a SYN.
     pub mss: Option<u16>,
-    /// Shift of the windows that the sender of the SYN will advertise (RFC 7323 §2.2); in a SYN.
+    /// Window scale: shift of the windows that the sender of the SYN will advertise (RFC 7323 §2.2); in a SYN.
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018 §2); in a SYN.
     pub sack_permitted: Sack,
@@ -74,7 +74,7 @@ pub struct Options {
     pub accurate_ecn: Option<EcnCounters>,
     /// Order of a transmission.
     pub order: Option<Order>,
-    /// SACK blocks, the first of which may be a DSACK. The last ones are left out if not all fit.
+    /// SACK blocks, the first of which may be a DSACK. If not all blocks fit, the last ones are left out.
     pub sacks: SackBlocks,
 }
 
@@ -90,13 +90,13 @@ impl Options {
         sacks: SackBlocks::NONE,
     };
 
-    /// Parses an option field. Unknown options, and options of the wrong length, are skipped. An option longer than the
-    /// field, or shorter than an option can be, ends the field (RFC 9293 §3.1, MUST-7: illegal lengths may come). The
-    /// last of two options of a kind counts.
+    /// Parses an option field. Unknown options, and options of the wrong length, are skipped. An option that is longer
+    /// than the field, or shorter than an option can be, ends the field (RFC 9293 §3.1, MUST-7: illegal lengths may
+    /// occur). If there are two options of a kind, the last one counts.
     #[must_use]
     pub fn parse(mut field: &[u8]) -> Self {
         let mut options = Self::NONE;
-        // The options of most segments, laid out as in RFC 7323, appendix A.
+        // These are the options of most segments, laid out as in RFC 7323, appendix A.
         if let [
             NOP,
             NOP,
@@ -178,7 +178,7 @@ impl Options {
     }
 }
 
-/// Parses the complete counters, up to three; the rest is padding (RFC 9768 §3.2.3).
+/// Parses the complete counters, of which there are at most three. Remaining bytes are padding (RFC 9768 §3.2.3).
 fn read_counters(order: CounterOrder, value: &[u8]) -> EcnCounters {
     let (fields, _) = value.as_chunks::<3>();
     let mut counters = [0; 3];
@@ -238,7 +238,7 @@ pub(crate) struct OptionField {
 impl OptionField {
     /// Lays out `options`.
     ///
-    /// Everything except SACK blocks takes at most 40 bytes, so only SACK blocks may not fit.
+    /// Everything except for SACK blocks takes at most 40 bytes, so only SACK blocks may not fit.
     pub(crate) fn of(options: &Options) -> Self {
         let mut field = Self {
             bytes: [0; MAX_OPTION_BYTES],
@@ -249,7 +249,7 @@ impl OptionField {
             field.push(&[MAXIMUM_SEGMENT_SIZE, 4]);
             field.push(&mss.to_be_bytes());
         }
-        // The two share a word if both are present (otherwise RFC 7323, appendix A, pads with NOPs).
+        // The two options share a word if both are present (otherwise RFC 7323, appendix A, pads with NOPs).
         let permitted = options.sack_permitted.is_on();
         if let Some(timestamps) = options.timestamps {
             match permitted {
@@ -288,7 +288,7 @@ impl OptionField {
             CounterOrder::Ect1First => ACC_ECN_1,
         };
         let counters = option.as_bytes();
-        // At most three counters: the length is at most 11.
+        // There are at most three counters, so the length is at most 11.
         let length = 2 + 3 * counters.len();
         self.push(&[kind, length as u8]);
         for counter in counters {
@@ -307,14 +307,14 @@ impl OptionField {
 
     fn push_sacks(&mut self, sacks: &SackBlocks) {
         let blocks = sacks.as_slice();
-        // Two NOPs, kind and length; then eight bytes per block.
+        // Two NOPs, the kind and the length take four bytes; each block takes eight.
         let room = (MAX_OPTION_BYTES - self.len).saturating_sub(4) / 8;
         let fitting = &blocks[..blocks.len().min(room)];
         self.sacks_left_out = blocks.len() - fitting.len();
         if fitting.is_empty() {
             return;
         }
-        // At most four blocks: the length is at most 34.
+        // There are at most four blocks, so the length is at most 34.
         self.push(&[NOP, NOP, SACK, 2 + 8 * fitting.len() as u8]);
         for block in fitting {
             self.push(&block.start.0.to_be_bytes());

@@ -1,7 +1,7 @@
 //! Parses packets: IPv4 or IPv6, then TCP, with checksums.
 //!
-//! The input is untrusted. Anything but a complete TCP segment is an error with its reason. Invalid options of a valid
-//! segment are skipped, as hosts do.
+//! The input is untrusted. Anything but a complete TCP segment is an error, which contains the reason. Invalid options
+//! of a valid segment are skipped, as hosts do.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -23,7 +23,7 @@ pub struct Parsed<'a> {
     pub destination: SocketAddr,
     /// TCP header.
     pub segment: Segment,
-    /// Order of a transmission (LE §4.2), if it carries one.
+    /// Order of a transmission (LE §4.2), if the segment carries one.
     pub order: Option<Order>,
     /// Payload of `segment.len` bytes.
     pub payload: &'a [u8],
@@ -34,8 +34,8 @@ pub struct Parsed<'a> {
 pub enum Verify {
     /// Checksums must be correct.
     Checksums,
-    /// Checksums are not verified: the device has done so, or the packet never left the machine and its checksum was
-    /// never computed.
+    /// Checksums are not verified. The device has already verified them, or the packet never left the machine and its
+    /// checksum was never computed.
     Nothing,
 }
 
@@ -43,16 +43,16 @@ pub enum Verify {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// It is not a complete IP packet.
+    /// The input is not a complete IP packet.
     #[error("not a complete IPv4 or IPv6 packet")]
     Ip,
     /// The checksum of the IPv4 header is wrong.
     #[error("the checksum of the IPv4 header is wrong")]
     IpChecksum,
-    /// It is a fragment of a packet.
+    /// The packet is a fragment.
     #[error("the packet is a fragment")]
     Fragment,
-    /// It is IP, but not TCP.
+    /// The packet is IP, but not TCP.
     #[error("expected TCP, found protocol {protocol}")]
     NotTcp {
         /// Protocol number assigned by IANA.
@@ -66,14 +66,14 @@ pub enum ParseError {
     TcpChecksum,
 }
 
-/// Parses one packet. Bytes after its end, which pad short frames, are ignored.
+/// Parses one packet. Bytes after the end of the packet, which pad short frames, are ignored.
 ///
-/// IPv6 extension headers are skipped if they are valid (hop-by-hop, destination, routing, authentication). A fragment
-/// is rejected, complete or not.
+/// IPv6 extension headers are skipped if they are valid (hop-by-hop, destination, routing, authentication). Fragments
+/// are always rejected.
 ///
 /// # Errors
 ///
-/// If it is not a complete TCP segment.
+/// Returns an error if the input is not a complete TCP segment.
 pub fn parse(packet: &[u8], verify: Verify) -> Result<Parsed<'_>, ParseError> {
     let ip = IpSlice::from_slice(packet).map_err(|_| ParseError::Ip)?;
     if let (Some(v4), Verify::Checksums) = (ip.ipv4(), verify)
@@ -108,7 +108,7 @@ pub fn parse(packet: &[u8], verify: Verify) -> Result<Parsed<'_>, ParseError> {
             flags: flags(&tcp),
             window: tcp.window_size(),
             options: options.into(),
-            // Part of a packet of at most 64 KiB (IPv6 jumbograms are not parsed as such).
+            // The payload is part of a packet of at most 64 KiB (IPv6 jumbograms are not parsed as such).
             len: u32::try_from(payload.len()).map_err(|_| ParseError::Ip)?,
             ecn: Codepoint::from_bits(traffic_class),
         },
@@ -117,7 +117,7 @@ pub fn parse(packet: &[u8], verify: Verify) -> Result<Parsed<'_>, ParseError> {
     })
 }
 
-/// Returns the field that ends with the ECN field: IPv4's TOS field or IPv6's traffic class.
+/// Returns the field whose lowest bits are the ECN field: IPv4's TOS field or IPv6's traffic class.
 fn traffic_class(ip: &IpSlice<'_>) -> u8 {
     match ip {
         IpSlice::Ipv4(v4) => v4.header().slice().get(1).copied().unwrap_or(0),
@@ -143,7 +143,7 @@ fn flags(tcp: &TcpSlice<'_>) -> Flags {
     }
 }
 
-/// `true` if the checksum over pseudo-header, header and payload is correct (RFC 9293 §3.1).
+/// Returns `true` if the checksum over pseudo-header, header and payload is correct (RFC 9293 §3.1).
 fn verifies(source: IpAddr, destination: IpAddr, bytes: &[u8]) -> bool {
     let addresses = match (source, destination) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => {

@@ -1,4 +1,4 @@
-//! Plays the given scripts and prints the outcome of each.
+//! Plays the given scripts and prints the outcome of each script.
 //!
 //! `play [--json] [--stack STACK] [--mtu-ipv6 BYTES] FILE…`: `--json` prints the machine-readable form of `dupack
 //! script --format json`.

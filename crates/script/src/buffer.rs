@@ -1,45 +1,45 @@
 //! Linux's accounting of a send buffer, for sockets with `SO_SNDBUF` or `TCP_NOTSENT_LOWAT`. Other sockets accept every
 //! write.
 //!
-//! Written data is stored in packets with as many segments as one transfer to the device may have
-//! (`tcp_xmit_size_goal`). Each packet needs memory in addition to its bytes. A write fills the last packet up
-//! regardless of memory, and starts another one only while less than the buffer is in use (`tcp_sendmsg_locked`,
-//! `sk_stream_memory_free`). A packet is split if only a part of it may be sent (`tso_fragment`); the second part then
-//! has room. A blocked writer continues once a third of the buffer is free (`sk_stream_is_writable`). With
-//! `TCP_NOTSENT_LOWAT`, no packet is started while that much data is unsent, and a writer is woken when less than half
-//! of it is unsent (`tcp_stream_memory_free`).
+//! Written data is stored in packets. A packet has at most as many segments as one transfer to the device may have
+//! (`tcp_xmit_size_goal`), and needs memory in addition to its bytes. A write fills the last packet up regardless of
+//! memory, and starts another packet only while the memory in use is smaller than the buffer (`tcp_sendmsg_locked`,
+//! `sk_stream_memory_free`). A packet is split if only a part of it may be sent (`tso_fragment`); the second part can
+//! then be filled up again. A blocked writer continues once a third of the buffer is free (`sk_stream_is_writable`).
+//! With `TCP_NOTSENT_LOWAT`, no packet is started while that much data is unsent, and a writer is woken when less than
+//! half of that amount is unsent (`tcp_stream_memory_free`).
 
 use std::collections::VecDeque;
 
-/// Memory of a packet in addition to its bytes (`SKB_TRUESIZE` of the header room, on a 64-bit machine).
+/// Memory of a packet in addition to its bytes (`SKB_TRUESIZE` of the headroom, on a 64-bit machine).
 const BESIDE: u64 = 1280;
 
 /// Minimum size of a buffer (`SOCK_MIN_SNDBUF`).
 const LEAST: u64 = 4608;
 
-/// Maximum size that can be requested (`net.core.wmem_max`); the buffer gets twice as much.
+/// Maximum size that can be requested (`net.core.wmem_max`). The buffer gets twice the requested size.
 const MOST_ASKED: u64 = 212_992;
 
 /// Maximum length of a packet passed to a device (`sk_setup_caps`: GSO_LEGACY_MAX_SIZE minus headers).
 const LONGEST: u64 = 65_536 - 321;
 
-/// Windows up to this size are not halved (`tcp_bound_to_half_wnd`: TCP_MSS_DEFAULT).
+/// A window up to this size is not halved (`tcp_bound_to_half_wnd`: TCP_MSS_DEFAULT).
 const SMALL_WINDOW: u64 = 536;
 
-/// Use of a send buffer, and the write that is blocked on it.
+/// Use of a send buffer, and the write that is blocked because of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SendBuffer {
     /// Size of the buffer; `None` if no limit was set.
     limit: Option<u64>,
-    /// Maximum amount of unsent data; `None` if no bound was set.
+    /// Maximum amount of unsent data in bytes; `None` if no bound was set.
     unsent: Option<u64>,
     /// Stream offsets at which unacknowledged packets end.
     ends: VecDeque<u64>,
-    /// `true` if a write could not complete and none has succeeded since (`SOCK_NOSPACE`).
+    /// `true` if a write could not be completed and no write has succeeded since (`SOCK_NOSPACE`).
     is_full: bool,
     /// Bytes that the blocked write has written so far.
     progress: Option<u64>,
-    /// Largest window that the peer has advertised.
+    /// Largest window that the peer has advertised, in bytes.
     widest: u64,
 }
 
@@ -69,7 +69,7 @@ impl SendBuffer {
         self.unsent = (bytes > 0).then_some(bytes);
     }
 
-    /// Returns `true` if the buffer has a limit or a bound.
+    /// Returns `true` if the memory of the buffer or its unsent data is bounded.
     pub(crate) const fn is_bounded(&self) -> bool {
         self.limit.is_some() || self.unsent.is_some()
     }
@@ -79,7 +79,7 @@ impl SendBuffer {
         self.limit
     }
 
-    /// Returns `true` if a write was cut short or is waiting for room.
+    /// Returns `true` if a write was cut short or is waiting for space.
     pub(crate) const fn is_full(&self) -> bool {
         self.is_full
     }
@@ -89,7 +89,7 @@ impl SendBuffer {
         self.widest = self.widest.max(bytes);
     }
 
-    /// Returns `true` if a blocked writer is woken.
+    /// Returns `true` if a blocked writer may continue.
     pub(crate) fn is_writable(&mut self, stand: Stand) -> bool {
         let used = self.used(stand);
         let has_room = self
@@ -98,14 +98,14 @@ impl SendBuffer {
         has_room && self.unsent.is_none_or(|most| 2 * stand.unsent() < most)
     }
 
-    /// Checks after an ACK whether there is enough room again.
+    /// Checks after an ACK if there is enough space again.
     pub(crate) fn review(&mut self, stand: Stand) {
         if self.is_full && self.is_writable(stand) {
             self.is_full = false;
         }
     }
 
-    /// Returns `true` if a write may be tried: a new one always, a blocked one when it is woken.
+    /// Returns `true` if a write may be tried: a new write always, and a blocked write when it may continue.
     pub(crate) fn admits(&mut self, stand: Stand) -> bool {
         self.progress.is_none() || self.is_writable(stand)
     }
@@ -121,14 +121,14 @@ impl SendBuffer {
         self.progress = Some(bytes);
     }
 
-    /// Ends the current write; it was complete or cut short.
+    /// Ends the current write, which was complete or cut short.
     pub(crate) fn end_write(&mut self, cut_short: bool) {
         self.is_full = cut_short;
         self.progress = None;
     }
 
-    /// Returns the number of bytes that can be written at once: the rest of the last packet, or one new packet; 0 if
-    /// the buffer is full.
+    /// Returns the number of bytes that can be written at once: the free space in the last packet, or one new packet; 0
+    /// if the buffer is full.
     pub(crate) fn room(&mut self, stand: Stand) -> u64 {
         if !self.is_bounded() {
             return u64::MAX;
@@ -145,7 +145,7 @@ impl SendBuffer {
         }
     }
 
-    /// Records a write of `bytes`, at most [`room`](Self::room).
+    /// Records a write of `bytes`, which is at most [`room`](Self::room).
     pub(crate) fn grew(&mut self, stand: Stand, bytes: u64) {
         if !self.is_bounded() {
             return;
@@ -156,7 +156,7 @@ impl SendBuffer {
         self.ends.push_back(stand.written + bytes);
     }
 
-    /// Returns the room in the last packet, if it is started, unsent and not full.
+    /// Returns the free space in the last packet, if this packet is started, unsent and not full.
     fn left_in_last(&self, stand: Stand) -> Option<u64> {
         let goal = self.goal(stand.segment);
         let before = self.ends.iter().rev().nth(1).copied().unwrap_or(0);
@@ -164,7 +164,7 @@ impl SendBuffer {
         (unsent > 0 && unsent < goal).then(|| goal - unsent)
     }
 
-    /// Returns the memory in use.
+    /// Returns the memory in use, in bytes.
     fn used(&mut self, stand: Stand) -> u64 {
         while self
             .ends
@@ -241,7 +241,7 @@ mod tests {
         assert!(buffer.is_bounded() && buffer.limit().is_none());
         buffer.grew(stand(0, 0, 0), 8000);
         assert_eq!(buffer.room(stand(0, 0, 8000)), 0);
-        // The unsent part is filled up; after that, no packet is started before enough has been sent.
+        // The unsent part is filled up. After that, no packet is started until enough data has been sent.
         assert_eq!(buffer.room(stand(0, 5000, 8000)), 5000);
         buffer.grew(stand(0, 5000, 8000), 5000);
         assert_eq!(buffer.room(stand(5000, 9000, 13_000)), 4000);
@@ -257,7 +257,7 @@ mod tests {
         buffer.grew(stand(0, 0, 0), 8000);
         // 8000 of 10000 bytes and their overhead are in use.
         assert_eq!(buffer.room(stand(0, 0, 8000)), 8000);
-        // Three segments were sent: the rest is a packet of its own, with room for three more.
+        // Three segments were sent. The remaining data is a separate packet, in which three more segments fit.
         assert_eq!(buffer.room(stand(0, 3000, 8000)), 3000);
         buffer.grew(stand(0, 3000, 8000), 3000);
         assert_eq!(buffer.room(stand(0, 3000, 11_000)), 0);

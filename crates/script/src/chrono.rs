@@ -4,7 +4,7 @@
 use dupack_tcp::connection::Connection;
 use dupack_tcp::time::{Duration, Instant};
 
-/// Stopwatches for these times.
+/// Stopwatches for the three times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Chrono {
     busy: Stopwatch,
@@ -36,7 +36,7 @@ impl Stopwatch {
 }
 
 impl Chrono {
-    /// Updates the stopwatches; `short` is `true` if the send buffer was too small for more.
+    /// Updates the stopwatches. `short` is `true` if the send buffer was too small for more data.
     pub(crate) fn note(&mut self, connection: &Connection, short: bool, now: Instant) {
         let busy = connection.written() > connection.acknowledged();
         self.busy.set(busy, now);
@@ -52,17 +52,17 @@ impl Chrono {
         self.short.set(busy && short, now);
     }
 
-    /// Returns the time with unacknowledged data.
+    /// Returns the time during which there was unacknowledged data.
     pub(crate) fn busy(&self, now: Instant) -> Duration {
         self.busy.read(now)
     }
 
-    /// Returns the part of this time in which the peer's window was too small.
+    /// Returns the part of the busy time in which the peer's window was too small.
     pub(crate) fn shut_out(&self, now: Instant) -> Duration {
         self.shut_out.read(now)
     }
 
-    /// Returns the part of this time in which the send buffer was too small.
+    /// Returns the part of the busy time in which the send buffer was too small.
     pub(crate) fn short(&self, now: Instant) -> Duration {
         self.short.read(now)
     }

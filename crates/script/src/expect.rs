@@ -1,4 +1,4 @@
-//! Compares what the endpoint sends with what a script expects.
+//! Compares the packets that the endpoint sends with the packets that a script expects.
 
 use dupack_tcp::connection::Outgoing;
 use dupack_tcp::time::{Duration, Instant};
@@ -14,20 +14,20 @@ use crate::wire::{Listed, letters};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) earliest: Instant,
-    /// `None` if any time will do.
+    /// `None` if any time is allowed.
     pub(crate) latest: Option<Instant>,
     pub(crate) tolerance: Duration,
     /// Time at which the player stops waiting.
     pub(crate) deadline: Instant,
 }
 
-/// The packet sent in place of an expected one: one segment, or several in one burst.
+/// The packet that was sent in place of an expected packet: one segment, or several segments in one burst.
 struct Came {
     at: Instant,
     /// The packet in the script's numbers.
     packet: Packet,
     segments: usize,
-    /// `true` if it ends where the application's data ended when it was sent.
+    /// `true` if the packet ends where the application's data ended when the packet was sent.
     ends_the_data: bool,
 }
 
@@ -97,8 +97,8 @@ impl Player<'_> {
         }
     }
 
-    /// Merges consecutive segments sent at the same time into one packet, as far as the script expects one packet:
-    /// Linux passes several segments to the device at once.
+    /// Merges consecutive segments that were sent at the same time into one packet, as long as the script expects a
+    /// longer packet. The reason is that Linux passes several segments to the device at once.
     fn gather(&mut self, index: usize, first: Departed, expected: &Packet) -> Came {
         let strict = self.stage.settings.strict_segments();
         let line = &mut self.stage.lines[index];
@@ -147,7 +147,7 @@ impl Player<'_> {
         if let (Some(expected), Some(actual)) = (expected.window, actual.window) {
             compare("window", u32::from(expected), u32::from(actual));
         }
-        // Inside the written data, a kernel's buffers decide where PSH is set.
+        // Within the written data, the buffers of a kernel determine where PSH is set, so PSH is ignored there.
         let ignored = match came.ends_the_data || actual.len == 0 {
             true => 0,
             false => Packet::PSH,

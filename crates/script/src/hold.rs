@@ -1,10 +1,10 @@
-//! Data that an application has written but the endpoint has not received yet: small segments held back by Nagle's
-//! algorithm or a cork.
+//! Data that an application has written but that has not been passed to the endpoint yet: small segments that Nagle's
+//! algorithm or a cork holds back.
 //!
-//! The endpoint sends its data as soon as its windows allow. A kernel's socket holds back data that does not fill a
-//! segment. A cork (`TCP_CORK`, `MSG_MORE`) holds it until it fills a segment, is pushed, or a retransmission timeout
-//! has passed. Nagle's algorithm (RFC 9293 §3.7.4) holds it while an earlier small segment is unacknowledged; this is
-//! Minshall's variant, which Linux uses.
+//! The endpoint sends its data as soon as its windows allow this. A kernel's socket holds back data that does not fill
+//! a segment. A cork (`TCP_CORK`, `MSG_MORE`) holds the data until it fills a segment, is pushed, or a retransmission
+//! timeout has passed. Nagle's algorithm (RFC 9293 §3.7.4) holds the data while an earlier small segment is
+//! unacknowledged; this is Minshall's variant, which Linux uses.
 
 use dupack_tcp::connection::Connection;
 use dupack_tcp::time::{Duration, Instant};
@@ -12,17 +12,17 @@ use dupack_tcp::time::{Duration, Instant};
 /// Maximum time that a corked segment waits before there is a round-trip sample.
 const LONGEST: Duration = Duration::from_millis(200);
 
-/// Held data and the reasons for holding it.
+/// Data that is held back, and the reasons for this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hold {
     bytes: u64,
-    /// `TCP_NODELAY`.
+    /// State of `TCP_NODELAY`.
     pub(crate) delay: Delay,
-    /// `TCP_CORK`.
+    /// State of `TCP_CORK`.
     pub(crate) cork: Cork,
     /// Stream offset at which the last small segment ends.
     small_end: u64,
-    /// Stream offset at which data written without `MSG_MORE` ends; PSH is set there.
+    /// Stream offset at which data written without `MSG_MORE` ends. PSH is set there.
     pushed_end: u64,
     /// Time at which a corked segment is sent regardless of the cork.
     due: Option<Instant>,
@@ -36,7 +36,7 @@ pub(crate) enum Delay {
     Off,
 }
 
-/// State of the cork, which lets only full segments out.
+/// State of the cork. If it is in, only full segments are passed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Cork {
     In,
@@ -45,22 +45,22 @@ pub(crate) enum Cork {
 }
 
 impl Hold {
-    /// Returns the number of held bytes.
+    /// Returns the number of bytes held back.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns `true` if `end` in the stream is at the end of pushed data.
+    /// Returns `true` if `end` is not beyond the end of pushed data.
     pub(crate) const fn is_pushed(&self, end: u64) -> bool {
         end <= self.pushed_end
     }
 
-    /// Returns the time at which held data is sent by itself.
+    /// Returns the time at which held data is sent regardless of the cork.
     pub(crate) const fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Writes `bytes`; `cork` is the cork of this call.
+    /// Writes `bytes`. `cork` is the cork of this call only.
     pub(crate) fn write(&mut self, to: &mut Connection, bytes: u64, cork: Cork, now: Instant) {
         self.bytes = self.bytes.saturating_add(bytes);
         if cork == Cork::Out {
@@ -76,31 +76,31 @@ impl Hold {
         }
     }
 
-    /// Releases data after an ACK or a changed option.
+    /// Passes data on after an ACK or a changed option.
     pub(crate) fn review(&mut self, to: &mut Connection) {
         self.release(to, self.cork);
     }
 
-    /// Releases all data once, without adding PSH.
+    /// Passes all data on once, without setting PSH.
     pub(crate) fn let_go(&mut self, to: &mut Connection) {
         self.give(to, self.bytes);
         self.small_end = to.written();
     }
 
-    /// Releases all data.
+    /// Passes all data on.
     pub(crate) fn flush(&mut self, to: &mut Connection) {
         self.give(to, self.bytes);
         self.pushed_end = to.written();
     }
 
-    /// Releases all data if its time has come.
+    /// Passes all data on if the time for this has come.
     pub(crate) fn lapse(&mut self, to: &mut Connection, now: Instant) {
         if self.due.is_some_and(|due| due <= now) {
             self.flush(to);
         }
     }
 
-    /// Passes full segments to the endpoint, and the rest if nothing holds it.
+    /// Passes full segments on to the endpoint, and also the remaining data if nothing holds it back.
     fn release(&mut self, to: &mut Connection, cork: Cork) {
         if self.bytes == 0 {
             return;
@@ -121,7 +121,7 @@ impl Hold {
     }
 
     fn give(&mut self, to: &mut Connection, bytes: u64) {
-        // A connection that refuses data will never send it.
+        // If the connection refuses the data, it will never send it, so the error is ignored.
         let _ = to.write(bytes);
         self.bytes -= bytes;
         if self.bytes == 0 {

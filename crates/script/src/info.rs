@@ -1,4 +1,4 @@
-//! Linux's `tcp_info` for our connections, as far as scripts use it.
+//! Linux's `tcp_info` for our connections, for the fields that scripts use.
 
 use dupack_tcp::connection::State;
 use dupack_tcp::recovery::Phase;
@@ -13,7 +13,7 @@ use crate::line::Line;
 /// Linux's value for a slow start threshold that was never set.
 const INFINITE_SSTHRESH: i64 = 0x7fff_ffff;
 
-/// Constants by name.
+/// Constants and their values, by name.
 const CONSTANTS: [(&str, i64); 24] = [
     ("TCP_ESTABLISHED", 1),
     ("TCP_SYN_SENT", 2),
@@ -63,8 +63,8 @@ pub(crate) fn lookup(name: &str, line: Option<&Line>, now: Instant) -> Lookup {
     }
 }
 
-/// The fields of `tcp_info`: Linux's (`include/uapi/linux/tcp.h`), followed by those that packetdrill knows from
-/// FreeBSD.
+/// The fields of `tcp_info`: those of Linux (`include/uapi/linux/tcp.h`), followed by those that packetdrill supports
+/// on FreeBSD.
 #[rustfmt::skip]
 const FIELDS: [&str; 78] = [
     "state", "ca_state", "retransmits", "probes", "backoff", "options", "snd_wscale", "rcv_wscale",
@@ -182,7 +182,7 @@ fn of_sender(field: &str, sender: &Sender, written: u64, now: Instant) -> Option
         "rttvar" => micros(rtt.rttvar()),
         "min_rtt" => micros(rtt.min().unwrap_or(Duration::ZERO)),
         "notsent_bytes" => count(written.saturating_sub(board.nxt())),
-        // Linux counts the SYN.
+        // Linux also counts the SYN.
         "bytes_acked" => count(board.una() + 1),
         "data_segs_out" => count(stats.segments_sent),
         "snd_wnd" => count(sender.peer_edge().saturating_sub(board.una())),
@@ -194,8 +194,8 @@ fn of_sender(field: &str, sender: &Sender, written: u64, now: Instant) -> Option
     }
 }
 
-/// Returns Linux's congestion window in segments. In fast recovery it is the data in flight plus what may follow,
-/// because Linux stores PRR's result in it.
+/// Returns Linux's congestion window in segments. In fast recovery, this is the data in flight plus the data that may
+/// be sent, because Linux stores the result of PRR in the window.
 pub(crate) fn window_segments(sender: &Sender, now: Instant) -> u64 {
     let smss = u64::from(sender.config().smss);
     let bytes = match sender.phase() {
@@ -205,13 +205,14 @@ pub(crate) fn window_segments(sender: &Sender, now: Instant) -> u64 {
     bytes / smss
 }
 
-/// Outstanding segments, counted as Linux does.
+/// Numbers of outstanding segments, counted as Linux counts them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) outstanding: u64,
-    /// Segments considered lost and not known to have arrived, retransmitted or not.
+    /// Number of segments that are considered lost and not known to have arrived, including those that were
+    /// retransmitted.
     pub(crate) lost: u64,
-    /// Segments retransmitted and not known to have arrived.
+    /// Number of segments that were retransmitted and are not known to have arrived.
     pub(crate) retransmitted: u64,
 }
 

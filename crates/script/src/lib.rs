@@ -2,8 +2,8 @@
 //!
 //! A [script](syntax) lists the packets that reach an endpoint, the calls of its application, and the packets that the
 //! endpoint must send, with their times. [`run`] plays a script against a
-//! [`Connection`](dupack_tcp::connection::Connection) with any stack. It neither uses nor changes the machine's own
-//! network.
+//! [`Connection`](dupack_tcp::connection::Connection) with any stack. It neither uses nor changes the network of the
+//! machine.
 
 mod buffer;
 mod chrono;
@@ -45,15 +45,15 @@ use stage::Stage;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The stack. By default, RACK-TLP with the congestion control that the script requests, or CUBIC.
+    /// The stack. The default is RACK-TLP with the congestion control that the script requests, or with CUBIC.
     pub stack: Option<StackSpec>,
     /// The dialect that the endpoint follows.
     pub dialect: Dialect,
-    /// Tolerance of times, unless the script sets it.
+    /// Tolerance of times, if the script does not set one.
     pub tolerance: Duration,
-    /// MTU of IPv6 scripts that set none: 1500, or the value of their runner.
+    /// MTU of IPv6 scripts that do not set one: 1500, or the value that their runner uses.
     pub mtu_ipv6: u16,
-    /// Called with each line that a script's code prints. Does nothing by default.
+    /// Function that is called with each line that a script's code prints. Does nothing by default.
     pub print: fn(&str),
 }
 
@@ -69,13 +69,13 @@ impl Default for Options {
     }
 }
 
-/// Plays a script. Files that it names are relative to `folder`.
+/// Plays a script. Paths in the script are relative to `folder`.
 #[must_use]
 pub fn run(source: &str, folder: &Path, options: &Options) -> ScriptOutcome {
     play(source, folder, options).0
 }
 
-/// Like [`run`], but also returns the packets on the wire; `None` if there was no connection.
+/// Plays a script like [`run`], and also returns the packets on the wire; `None` if there was no connection.
 #[must_use]
 pub fn run_traced(
     source: &str,
@@ -88,7 +88,7 @@ pub fn run_traced(
 }
 
 fn play(source: &str, folder: &Path, options: &Options) -> (ScriptOutcome, Option<Stage>) {
-    // A byte order mark does not belong to the script.
+    // A byte order mark is not part of the script.
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     let script = match parse(source) {
         Ok(script) => script,
@@ -120,7 +120,7 @@ fn unread(source: &str, error: ParseError) -> ScriptOutcome {
     }
 }
 
-/// Compiles and runs the README's example.
+/// Compiles and runs the example of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -14,36 +14,36 @@ use crate::stamps::Stamps;
 use crate::trace::Standing;
 use crate::wire::Numbers;
 
-/// A connection, its numbers in the script, and the host's state for it.
+/// A connection, its sequence numbers in the script, and the host's state for the connection.
 pub(crate) struct Line {
     pub(crate) connection: Connection,
     pub(crate) numbers: Numbers,
-    /// Sent packets that the script has not looked at.
+    /// Sent packets that have not been compared with the script yet.
     pub(crate) departed: VecDeque<Departed>,
-    /// Bytes that the application has read.
+    /// Number of bytes that the application has read.
     pub(crate) taken: u64,
     /// `true` if the peer has sent a FIN.
     pub(crate) peer_finished: bool,
     /// Reason why the connection ended.
     pub(crate) reason: Option<Reason>,
-    /// `true` if the application was told of the end.
+    /// `true` if the application was told that the connection has ended.
     pub(crate) error_told: bool,
     pub(crate) application: Presence,
-    /// `true` if the application reads no more.
+    /// `true` if the application no longer reads.
     pub(crate) reading_over: bool,
     /// `true` if `connect` has returned.
     pub(crate) connect_told: bool,
     /// `true` if the peer opened the connection.
     pub(crate) passive: bool,
-    /// `true` if the connection was queued at its listener.
+    /// `true` if the connection has been queued at its listener.
     pub(crate) queued: bool,
-    /// Packets on the wire, in order of time.
+    /// Packets on the wire, in the order of time.
     pub(crate) record: Vec<Crossed>,
     /// States of the sender, one for each change.
     pub(crate) states: Vec<Standing>,
     /// Total numbers of segments received and sent.
     pub(crate) counts: Counts,
-    /// Data that the endpoint has not received yet.
+    /// Data that has not been passed to the endpoint yet.
     pub(crate) hold: Hold,
     /// Times during which the sender was busy or limited.
     pub(crate) chrono: Chrono,
@@ -60,7 +60,7 @@ pub(crate) struct Line {
 pub(crate) enum Presence {
     /// The application has the socket, or will have it.
     Here,
-    /// The socket was closed: nobody reads arriving data.
+    /// The socket was closed, so nobody reads arriving data.
     Gone,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Counts {
     pub(crate) segments_in: u64,
     pub(crate) segments_out: u64,
     pub(crate) data_segments_in: u64,
-    /// Time when data last arrived, or when the connection was opened.
+    /// Time at which data last arrived, or at which the connection was opened.
     pub(crate) last_data_in: Option<Instant>,
     pub(crate) last_data_out: Option<Instant>,
     pub(crate) largest_in: u32,
@@ -134,7 +134,7 @@ impl Line {
             self.counts.last_data_in = Some(now);
             self.counts.largest_in = self.counts.largest_in.max(segment.len);
         }
-        // The script provides the bytes; nothing needs to be stored.
+        // The script determines the bytes, so nothing needs to be stored.
         let _ = self.connection.handle_segment(now, segment);
         if self.application == Presence::Gone && self.unread() > 0 {
             // Nobody will read the data, so the peer gets a RST (RFC 9293 §3.6.1).
@@ -163,7 +163,7 @@ impl Line {
         timers.into_iter().flatten().min()
     }
 
-    /// Writes as many of `bytes` as the send buffer has room for, and returns their number.
+    /// Writes as many of `bytes` as fit into the send buffer, and returns their number.
     pub(crate) fn push(&mut self, now: Instant, bytes: u64, cork: Cork) -> u64 {
         let mut taken = 0;
         while taken < bytes {
@@ -177,7 +177,7 @@ impl Line {
             self.buffer.grew(stand, piece);
             taken += piece;
             if piece == room {
-                // A full packet is sent, if allowed, before the next one is started.
+                // A full packet is sent, if this is allowed, before the next one is started.
                 self.settle(now);
             }
         }
@@ -189,7 +189,7 @@ impl Line {
         self.stamps.written(self.stand().written);
     }
 
-    /// Returns the sender's state for the send buffer.
+    /// Returns the sender's state, as the send buffer needs it.
     pub(crate) fn stand(&self) -> Stand {
         let sender = self.connection.sender();
         let segment = sender.map_or(0, |sender| u64::from(sender.config().smss));
@@ -201,7 +201,7 @@ impl Line {
         }
     }
 
-    /// Sets the size of the send buffer and the bound of unsent data, if given.
+    /// Sets the size of the send buffer and the bound of unsent data, if they are given.
     pub(crate) fn set_buffer(&mut self, asked: Option<u32>, unsent: Option<u32>) {
         if let Some(asked) = asked {
             self.buffer.set(u64::from(asked));
@@ -288,7 +288,7 @@ impl Line {
             match event {
                 Event::PeerFinished { .. } => self.peer_finished = true,
                 Event::Closed(reason) => self.reason = Some(reason),
-                // Linux counts from here while no data has arrived.
+                // Linux measures from this time as long as no data has arrived.
                 Event::Connected(_) => self.counts.last_data_in = Some(now),
                 Event::Readable { .. } | Event::Acknowledged { .. } => {}
             }
@@ -319,13 +319,13 @@ impl Line {
         }
     }
 
-    /// Returns `true` if nothing more can be written.
+    /// Returns `true` if no more data can be written.
     pub(crate) fn is_over(&self) -> bool {
         self.reason.is_some() || self.connection.state() == State::Closed
     }
 }
 
-/// Converts an ICMP report to Linux's error (`icmp_err_convert`).
+/// Converts an ICMP report to the error that Linux reports (`icmp_err_convert`).
 const fn errno(what: Unreachable) -> &'static str {
     match what {
         Unreachable::Network => "ENETUNREACH",

@@ -1,6 +1,6 @@
 //! The connections of a stage, with their timers.
 //!
-//! A script may open very many connections one after another. The timers are therefore kept in order, and only those of
+//! A script may open very many connections one after another. The timers are therefore sorted, and only the timers of
 //! connections that were accessed are updated.
 
 use std::collections::BTreeSet;
@@ -16,9 +16,9 @@ pub(crate) struct Lines {
     all: Vec<Line>,
     /// Connections whose timers may differ from those in `due`.
     touched: Vec<usize>,
-    /// Time of each connection's next timer, with its index.
+    /// Time of each connection's next timer, with the index of the connection.
     due: BTreeSet<(Instant, usize)>,
-    /// The entry of each connection in `due`.
+    /// The time in `due` of each connection, if it has one.
     known: Vec<Option<Instant>>,
 }
 
@@ -59,9 +59,9 @@ impl Lines {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// Lets the timers expire that are due at `now`.
+    /// Handles all timers that are due at `now`.
     pub(crate) fn lapse(&mut self, now: Instant) {
-        // Timers are updated afterwards, because some may be due again at once.
+        // The entries in `due` are updated later, because some timers may be due again at once.
         let _ = self.next_timeout();
         let expired: Vec<usize> = self
             .due

@@ -8,29 +8,29 @@ use crate::screen::{plain, write_line, write_wrapped};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScriptOutcome {
-    /// Everything was as the script says.
+    /// Everything happened as the script expects.
     Passed,
-    /// Something was not as the script says.
+    /// Something differed from the script.
     Failed(Failure),
-    /// The script needs something unsupported.
+    /// The script needs an unsupported feature.
     Skipped(Skip),
-    /// The file cannot be read; the text has the reason and what to do.
+    /// The file cannot be read. The text contains the reason and a remedy.
     Unread(String),
 }
 
-/// The unsupported feature that a script needs.
+/// An unsupported feature that a script needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
-    /// Line that needs it, from 1.
+    /// Line that needs the feature, counted from 1.
     pub line: usize,
     /// The unsupported feature.
     pub reason: String,
 }
 
-/// A difference from the script. Its `Display` form fits a screen of 80 columns.
+/// A difference from the script. Its `Display` form fits on a screen of 80 columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Line of the script, from 1.
+    /// Line of the script, counted from 1.
     pub line: usize,
     /// The error message, on one line.
     pub message: String,
@@ -38,13 +38,13 @@ pub struct Failure {
     pub expected: Option<String>,
     /// The actual packet or result.
     pub came: Option<String>,
-    /// Differences between the two.
+    /// Differences between `expected` and `came`.
     pub differences: Vec<String>,
     /// State of the connection: names and values.
     pub state: Vec<(&'static str, String)>,
-    /// Lines of the script up to the failed one, with their numbers.
+    /// Lines of the script up to the failed line, with their numbers.
     pub excerpt: Vec<(usize, String)>,
-    /// Column of the error, from 1, and its width in characters, if known.
+    /// Column of the error, counted from 1, and its width in characters, if known.
     pub mark: Option<(usize, usize)>,
 }
 
@@ -64,7 +64,7 @@ impl Stop {
     }
 }
 
-/// Number of lines shown before the failed one.
+/// Number of lines that are shown before the failed line.
 const LINES_BEFORE: usize = 3;
 
 impl Failure {
@@ -93,7 +93,7 @@ impl Failure {
         }
     }
 
-    /// Adds the lines of `source` up to the failed one.
+    /// Adds the lines of `source` up to the failed line.
     pub(crate) fn with_excerpt(mut self, source: &str) -> Self {
         let first = self.line.saturating_sub(LINES_BEFORE).max(1);
         self.excerpt = source

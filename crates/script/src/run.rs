@@ -1,7 +1,7 @@
 //! The player of scripts.
 //!
-//! Time stands still during an event and then advances to the next one; timers expire in between. A timer due at the
-//! exact time of an event expires after the event.
+//! During an event, time does not advance. Between two events, time advances to the next event, and timers expire. A
+//! timer that is due at the exact time of an event expires after the event.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::socket::{Answer, Attempt, Refusal};
 use crate::stage::{BEGINNING, Budget, Expired, Stage};
 use crate::syntax::{Call, Event, Expression, Script, What, When};
 
-/// Maximum delay of a packet that is reported as late instead of missing.
+/// Maximum delay of a packet up to which the packet is reported as late and not as missing.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Maximum wait for a packet that may come at any time.
+/// Maximum time that the player waits for a packet that may come at any time.
 const LONG_PATIENCE: Duration = Duration::from_secs(3600);
 
 /// The state of a script being played.
@@ -37,9 +37,9 @@ pub(crate) struct Player<'s> {
 struct Waiting<'s> {
     call: &'s Call,
     line: usize,
-    /// Time at which it must return, and the tolerance.
+    /// Time at which the call must return, and the tolerance of this time.
     returns: Option<(Instant, Duration)>,
-    /// Time by which it must have returned.
+    /// Time by which the call must have returned.
     deadline: Instant,
 }
 
@@ -136,14 +136,14 @@ impl<'s> Player<'s> {
         }
     }
 
-    /// Advances time to `to`; timers due at `to` itself don't expire yet.
+    /// Advances time to `to`. Timers that are due exactly at `to` do not expire yet.
     fn advance(&mut self, line: usize, to: Instant) -> Played {
         while self.expire_before(line, to)? == Expired::Something {}
         self.stage.now = self.stage.now.max(to);
         Ok(())
     }
 
-    /// Lets the next timer before `until` expire.
+    /// Handles the next timer that is due before `until`.
     pub(crate) fn expire_before(&mut self, line: usize, until: Instant) -> Result<Expired, Stop> {
         let expired = self.stage.expire_before(until, &mut self.budget);
         let expired = expired.map_err(|message| self.failed(line, message))?;
@@ -153,7 +153,7 @@ impl<'s> Player<'s> {
         Ok(expired)
     }
 
-    /// Makes a call; `before` is the time at which the previous event ended.
+    /// Makes a call. `before` is the time at which the previous event ended.
     fn call(&mut self, event: &'s Event, call: &'s Call, before: Instant) -> Played {
         let now = self.stage.now;
         let deadline = now + PATIENCE;
@@ -296,7 +296,7 @@ impl<'s> Player<'s> {
     }
 }
 
-/// Returns the expected result of a call as text; `None` if any result will do.
+/// Returns the expected result of a call as text; `None` if any result is allowed.
 fn wanted(call: &Call) -> Option<String> {
     match (&call.result, &call.error) {
         (Expression::Any, _) => None,
@@ -306,7 +306,7 @@ fn wanted(call: &Call) -> Option<String> {
     }
 }
 
-/// Returns a time in the script's clock, for messages.
+/// Returns a time on the script's clock, for messages.
 pub(crate) fn clock(at: Instant) -> String {
     let micros = at.as_nanos().saturating_sub(BEGINNING.as_nanos()) / 1000;
     format!("{}.{:06} s", micros / 1_000_000, micros % 1_000_000)

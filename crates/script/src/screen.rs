@@ -1,4 +1,4 @@
-//! Text for a screen of 80 columns, for any contents of a script.
+//! Text for a screen of 80 columns, regardless of the contents of a script.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ const COLUMNS: usize = 80;
 /// Spaces that replace a tab.
 const TAB: &str = "        ";
 
-/// Returns `text` with control characters for terminals escaped as in Rust.
+/// Returns `text` with characters that would control a terminal escaped as in Rust.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
@@ -30,8 +30,8 @@ fn is_obeyed(c: char) -> bool {
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Writes a line of a script with its number. A mark is a column, from 1, and a width in characters; the marked part is
-/// kept visible, and carets on the next line point at it.
+/// Writes a line of a script with its number. `mark` is a column, counted from 1, and a width in characters. The marked
+/// part is kept visible, and carets on the next line point at it.
 pub(crate) fn write_line(
     f: &mut fmt::Formatter<'_>,
     gutter: &str,
@@ -41,10 +41,10 @@ pub(crate) fn write_line(
     let indent = gutter.chars().count();
     let room = COLUMNS.saturating_sub(indent).max(2);
     let (cells, mark) = cells(text, mark);
-    // A mark may be after the last character.
+    // The mark may be after the last character.
     let length = cells.len().max(mark.map_or(0, |(start, _)| start + 1));
     let first = match mark {
-        // The last column is reserved for the sign that the line continues.
+        // The last column is reserved for the ellipsis, which shows that the line continues.
         Some((start, end)) if length > room && end > room - 1 => {
             start.saturating_sub(room / 2).min(length - room)
         }
@@ -70,10 +70,10 @@ pub(crate) fn write_line(
     Ok(())
 }
 
-/// Returns the characters of a line as shown, and the shown range of the mark.
+/// Returns the characters of a line as they are shown, and the shown range of the mark.
 fn cells(text: &str, mark: Option<(usize, usize)>) -> (Vec<char>, Option<(usize, usize)>) {
     let mut cells = Vec::new();
-    // Start of each character of the line.
+    // Shown position of each character of the line.
     let mut starts = Vec::new();
     for c in text.chars() {
         starts.push(cells.len());
@@ -91,8 +91,8 @@ fn cells(text: &str, mark: Option<(usize, usize)>) -> (Vec<char>, Option<(usize,
     (cells, mark)
 }
 
-/// Writes text after a heading, wrapped at the edge of the screen: between words, and within an overlong word after a
-/// comma.
+/// Writes text after a heading, wrapped at the edge of the screen. Lines are broken between words, and within an
+/// overlong word after a comma.
 pub(crate) fn write_wrapped(f: &mut fmt::Formatter<'_>, heading: &str, text: &str) -> fmt::Result {
     let indent = heading.chars().count();
     let mut line = heading.to_owned();
@@ -126,8 +126,8 @@ pub(crate) fn write_wrapped(f: &mut fmt::Formatter<'_>, heading: &str, text: &st
     writeln!(f, "{}", line.trim_end())
 }
 
-/// Returns where to break an overlong word within `left` characters: after a comma, or anywhere if the line is empty
-/// and there is no comma.
+/// Returns the position at which an overlong word is broken within `left` characters: after a comma, or anywhere if the
+/// line is empty and there is no comma.
 fn breach(word: &str, left: usize, is_empty: bool) -> usize {
     let end = word
         .char_indices()

@@ -1,5 +1,5 @@
-//! System settings of a script: sysctls, socket options and lines that start with `--`. Each maps to one of our
-//! parameters, is known to make no difference, or is unsupported with a reason.
+//! System settings of a script: sysctls, socket options and lines that start with `--`. Each setting corresponds to one
+//! of our parameters, is known to make no difference, or is unsupported with a reason.
 
 mod queue;
 mod shell;
@@ -29,31 +29,32 @@ pub(crate) use socket::{
 
 use crate::syntax::Setting;
 
-/// Congestion control of scripts that name none.
+/// Congestion control of scripts that do not name one.
 const USUAL_CONTROL: &str = "cubic";
 
-/// MTU of Ethernet and of packetdrill's device.
+/// MTU of Ethernet and of packetdrill's device, in bytes.
 pub(crate) const USUAL_MTU: u16 = 1500;
 
 /// Settings of the system.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// The stack of the options, whatever control the script requests; `None` for RACK-TLP with the requested control.
+    /// The stack of the options, regardless of the control that the script requests; `None` for RACK-TLP with the
+    /// requested control.
     named: Option<StackSpec>,
     /// The control that the script requests, with its parameters.
     control: String,
     dialect: Dialect,
     tolerance: Duration,
-    /// Tolerance as a share of the time since the previous event.
+    /// Tolerance as a fraction of the time since the previous event.
     tolerance_share: f64,
-    /// Tick of the script's timestamps; `None` if they are not checked.
+    /// Tick of the script's timestamps; `None` if timestamps are not checked.
     timestamp_tick: Option<Duration>,
     scaled_echoes: bool,
     /// `true` if an expected packet must be sent as one segment.
     strict_segments: bool,
     /// MTU set by the script.
     mtu: Option<u16>,
-    /// MTU for IPv6 if the script sets none.
+    /// MTU for IPv6 if the script does not set one.
     pub(crate) mtu_ipv6: u16,
     headers: u16,
     timestamps: bool,
@@ -65,7 +66,7 @@ pub(crate) struct Settings {
     frto: bool,
     restart_after_idle: bool,
     pacing: Pacing,
-    /// `true` if the host's own queue accepts no packets.
+    /// `true` if the host's own queue rejects all packets.
     pub(crate) refuses: bool,
     compression: Compression,
     /// ECN; `None` for the dialect's default.
@@ -74,11 +75,11 @@ pub(crate) struct Settings {
     /// Maximum receive buffer, which determines the window scale.
     receive_buffer: u32,
     path: PathSettings,
-    /// Maximum amount of unsent data on every socket, if the script bounds it.
+    /// Maximum amount of unsent data in bytes on every socket, if the script sets a bound.
     unsent: Option<u32>,
-    /// Retransmissions of a SYN before the wait doubles; `None` for the dialect's default.
+    /// Number of SYN retransmissions before the wait doubles; `None` for the dialect's default.
     even_syns: Option<u32>,
-    /// Maximum retransmissions of a SYN and of a SYN-ACK.
+    /// Maximum number of retransmissions of a SYN. `syn_ack_retries` is that of a SYN-ACK.
     syn_retries: u32,
     syn_ack_retries: u32,
 }
@@ -119,12 +120,12 @@ impl Settings {
         }
     }
 
-    /// Applies a line that starts with `--`, or returns the unsupported feature.
+    /// Applies a line that starts with `--`. Returns an error that names the feature if it is unsupported.
     pub(crate) fn take_option(&mut self, setting: &Setting) -> Result<(), String> {
         let value = setting.value.as_deref().unwrap_or_default();
         let number = || -> Result<u64, String> {
             let wrong = || format!("the option `--{}={value}`", setting.name);
-            // Longer than any script, in microseconds.
+            // This number of microseconds is longer than any script.
             const MOST: u64 = 10_u64.pow(13);
             match value.parse() {
                 Ok(number) if number <= MOST => Ok(number),
@@ -148,7 +149,8 @@ impl Settings {
                 self.mtu = Some(mtu);
             }
             "ip_version" if value == "ipv6" => self.headers = IPV6_HEADERS,
-            // Addresses and output options make no difference. `mss` applies to packets in ICMP messages and UDP.
+            // Addresses and output options make no difference. `mss` applies only to packets in ICMP messages and to
+            // UDP.
             "ip_version" | "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port"
             | "connect_port" | "verbose" | "dry_run" | "mss" | "speed" | "no_cleanup"
             | "init_scripts" | "send_omit_free" => {}
@@ -157,7 +159,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Applies the shell commands of `text`, with files relative to `folder`; or returns the unsupported feature.
+    /// Applies the shell commands of `text`, with paths relative to `folder`. Returns an error that names the feature
+    /// if it is unsupported.
     pub(crate) fn take_commands(&mut self, text: &str, folder: &Path) -> Result<(), String> {
         self.take_commands_from(text, folder, 0)
     }
@@ -174,9 +177,9 @@ impl Settings {
             match &words[..] {
                 [] => {}
                 ["sysctl", rest @ ..] => self.take_sysctls(rest)?,
-                // The script itself gives the length of a file that is sent.
+                // The script itself gives the length of a file that is sent, so these commands make no difference.
                 ["/bin/rm" | "rm" | "/bin/dd" | "dd", ..] => {}
-                // There is no kernel state that is cached, limited or offloaded.
+                // There is no kernel state that could be cached, limited or offloaded.
                 ["ip", "tcp_metrics", "flush", ..]
                 | ["ethtool", ..]
                 | ["sleep" | "true" | ":", ..] => {}
@@ -217,13 +220,13 @@ impl Settings {
         Ok(())
     }
 
-    /// Applies a value to a file of `/proc/sys` or a module's parameter.
+    /// Applies a value to a file in `/proc/sys` or to a module's parameter.
     fn take_file(&mut self, path: &str, value: &str) -> Result<(), String> {
         if let Some(name) = path.strip_prefix("/proc/sys/") {
             return self.take_sysctl(&name.replace('/', "."), value);
         }
         match path.strip_prefix("/sys/module/tcp_cubic/parameters/") {
-            // Both of its tests are on, which is the default.
+            // The value 3 enables both tests of HyStart, which is the default.
             Some("hystart_detect") if value == "3" => Ok(()),
             _ => Err(format!("`{path}`")),
         }
@@ -253,7 +256,8 @@ impl Settings {
             Opened::Here => self.syn_retries,
             Opened::ByPeer => self.syn_ack_retries,
         });
-        // All retransmissions, each after twice the previous wait, except the first ones of a client.
+        // The timeout covers all retransmissions. Each wait is twice the previous one, except after the first
+        // `even_syns` retransmissions of a client.
         config.even_syns = self.even_syns.unwrap_or(config.even_syns);
         let even = match opened {
             Opened::Here => u64::from(config.even_syns),
@@ -277,7 +281,8 @@ impl Settings {
         Ok((config, build))
     }
 
-    /// Returns the bound of unsent data on a socket: the socket's option if it is set, otherwise the system's.
+    /// Returns the bound of unsent data on a socket: the socket's option if it is set, and otherwise the system's
+    /// bound.
     pub(crate) fn unsent_for(&self, socket: &SocketSettings) -> Option<u32> {
         socket.unsent.filter(|&bytes| bytes > 0).or(self.unsent)
     }
@@ -292,7 +297,8 @@ impl Settings {
         socket.mss.map_or(link, |mss| mss.min(link))
     }
 
-    /// Returns the stack of a connection. The script's settings apply unless the stack's own text sets the parameter.
+    /// Returns the stack of a connection. The script's settings apply unless the text of the stack itself sets the
+    /// parameter.
     pub(crate) fn stack_for(&self, socket: &SocketSettings) -> Result<StackSpec, String> {
         let control = socket.control.as_ref().unwrap_or(&self.control);
         let scripts = StackSpec::parse(&format!("rack/{control}"), &Catalog::builtin());
@@ -330,14 +336,14 @@ impl Settings {
         set
     }
 
-    /// Sets the requested control, or returns the reason why it is unsupported.
+    /// Sets the requested control. Returns the reason if it is unsupported.
     fn take_control(&mut self, name: &str) -> Result<(), String> {
         known_control(name)?;
         name.clone_into(&mut self.control);
         Ok(())
     }
 
-    /// Returns the tolerance of an event that follows the previous one by `after`.
+    /// Returns the tolerance of an event that takes place `after` the previous event.
     pub(crate) fn tolerance(&self, after: Duration) -> Duration {
         let share = Duration::from_secs_f64(after.as_secs_f64() * self.tolerance_share);
         self.tolerance.max(share)
@@ -356,14 +362,14 @@ impl Settings {
     }
 }
 
-/// Pacing, as by the queueing discipline fq.
+/// Pacing as with the queueing discipline fq.
 #[derive(Clone, Copy, Debug)]
 struct Pacing {
     is_on: bool,
-    /// Percentage in slow start.
+    /// Pacing rate in slow start, as a percentage. `avoidance`: the percentage in congestion avoidance.
     slow_start: u64,
     avoidance: u64,
-    /// Burst in segments.
+    /// Size of a burst in segments.
     burst: u64,
 }
 
@@ -379,13 +385,13 @@ impl Default for Pacing {
     }
 }
 
-/// Returns a percentage as a parameter's value.
+/// Returns a percentage in the form of a parameter's value.
 fn share(percent: u64) -> String {
     (percent as f64 / 100.0).to_string()
 }
 
 impl Pacing {
-    /// Returns the pacing as parameters of a control.
+    /// Returns the pacing in the form of parameters of a control.
     fn parameters(self) -> [(&'static str, String); 4] {
         [
             ("pacing", "on".to_owned()),
@@ -396,7 +402,7 @@ impl Pacing {
     }
 }
 
-/// SACK compression set by a script.
+/// SACK compression that a script sets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Compression {
     nr: Option<u64>,
@@ -406,7 +412,8 @@ struct Compression {
 }
 
 impl Compression {
-    /// Returns these settings completed by the dialect's; a dialect without SACK compression stays without.
+    /// Returns these settings, completed with those of the dialect. A dialect without SACK compression remains without
+    /// it.
     fn over(&self, dialect: Option<SackCompression>) -> Option<SackCompression> {
         let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let mut compression = dialect?;
@@ -426,7 +433,7 @@ impl Compression {
     }
 }
 
-/// Path MTU discovery set by a script; `None` for the dialect's default.
+/// Path MTU discovery that a script sets; `None` for the dialect's default.
 #[derive(Clone, Copy, Debug, Default)]
 struct PathSettings {
     probing: Option<ProbingRule>,
@@ -439,7 +446,7 @@ struct PathSettings {
 }
 
 impl PathSettings {
-    /// Returns these settings completed by the dialect's; `headers` is the length of the headers in bytes.
+    /// Returns these settings, completed with those of the dialect. `headers` is the length of the headers in bytes.
     fn over(&self, dialect: PathMtuConfig, headers: u16) -> PathMtuConfig {
         let mut config = match headers {
             IPV6_HEADERS => dialect.over_ipv6(),
@@ -473,14 +480,14 @@ fn given(stack: &StackSpec, dialect: Dialect) -> Vec<SetParameter> {
         .collect()
 }
 
-/// The side that opens a connection.
+/// The side that opens a connection: this host or the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opened {
     Here,
     ByPeer,
 }
 
-/// Checks that there is a congestion control of this name; otherwise returns the reason to skip.
+/// Checks that there is a congestion control of this name. Returns the reason to skip the script if there is none.
 fn known_control(name: &str) -> Result<(), String> {
     match StackSpec::parse(&format!("rack/{name}"), &Catalog::builtin()) {
         Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! System calls on sockets, as far as scripts use them.
+//! System calls on sockets, for the calls that scripts use.
 
 mod arguments;
 mod data;
@@ -17,7 +17,7 @@ use arguments::{flag, number, words};
 /// Result of trying a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// The call returns.
+    /// The call returns with this answer.
     Returns(Answer),
     /// The call blocks.
     Waits,
@@ -30,7 +30,7 @@ pub(crate) enum Answer {
     Value(i64),
     /// A new file descriptor, which gets the number that the script expects.
     Descriptor,
-    /// -1 with this error.
+    /// The number -1, with this error.
     Error(&'static str),
     /// A value written to the call's arguments differs from the script.
     Differs {
@@ -45,7 +45,7 @@ pub(crate) enum Answer {
 pub(crate) enum Refusal {
     /// The call is unsupported.
     Beyond(String),
-    /// The script is wrong.
+    /// The script contains an error.
     Wrong(String),
 }
 
@@ -226,7 +226,7 @@ impl Stage {
             Role::Connected(index) => {
                 let line = &mut self.lines[index];
                 line.application = Presence::Gone;
-                // Unread data is lost, and the peer must be told (RFC 2525 §2.17).
+                // Unread data is lost, so the peer must be informed by a RST (RFC 2525 §2.17).
                 if line.unread() > 0
                     || socket.settings.abort_at_close
                     || !line.connection.state().is_synchronized()

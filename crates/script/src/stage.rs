@@ -12,35 +12,36 @@ use crate::settings::{Opened, Settings, SocketSettings};
 use crate::syntax::{Icmp, Packet};
 use crate::wire::Echoes;
 
-/// Our initial sequence number. Scripts do not see it; it wraps after 64 kB, so that every script also tests wrapping.
+/// Our initial sequence number. Scripts do not see it. Sequence numbers wrap after 64 kB, so that every script with
+/// more data also tests wrapping.
 const ISS: SeqNumber = SeqNumber(0xffff_0000);
 
-/// Start time of a script. It is not zero, because a clock at zero may be one that was never read.
+/// Start time of a script. It is not zero, because a time of zero might be that of a clock that was never read.
 pub(crate) const BEGINNING: Instant = Instant::from_nanos(1_000_000_000);
 
-/// Maximum number of timers at the same time; more indicate an endless loop.
+/// Maximum number of timers that expire at the same time. More expirations indicate an endless loop.
 const MOST_AT_ONCE: u32 = 10_000;
 
-/// The state in which a script plays.
+/// The state while a script is played.
 pub(crate) struct Stage {
     pub(crate) now: Instant,
     pub(crate) settings: Settings,
     pub(crate) sockets: BTreeMap<i64, Socket>,
     pub(crate) lines: Lines,
     pub(crate) subject: Subject,
-    /// `true` if the connections were told that the host accepts no packets.
+    /// `true` if the connections have been told that the host rejects all packets.
     refuses: bool,
-    /// Path MTU learnt from ICMP, which all connections share.
+    /// Path MTU that was learnt from ICMP. All connections share it.
     path_mtu: Option<KnownMtu>,
 }
 
-/// The socket or connection that packets of the script belong to; only one at a time, as in packetdrill.
+/// The socket or connection to which packets of the script belong. There is only one at a time, as in packetdrill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     Nothing,
-    /// The socket of this file descriptor.
+    /// The socket with this file descriptor.
     Socket(i64),
-    /// This connection.
+    /// The connection with this index.
     Line(usize),
 }
 
@@ -55,9 +56,9 @@ pub(crate) struct Socket {
 /// Role of a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Unused so far.
+    /// The socket has not been used yet.
     Fresh,
-    /// A listener, with the connections that were not accepted yet.
+    /// A listener, with the connections that have not been accepted yet.
     Listening(VecDeque<usize>),
     /// One end of a connection.
     Connected(usize),
@@ -85,7 +86,7 @@ impl Stage {
         }
     }
 
-    /// Returns the connection that packets belong to, if there is one.
+    /// Returns the connection to which packets belong, if there is one.
     pub(crate) fn subject_line(&self) -> Option<usize> {
         match self.subject {
             Subject::Nothing => None,
@@ -139,7 +140,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Creates a connection for a packet that belongs to none: a listener's, or a closed one that answers.
+    /// Creates a connection for a packet that belongs to no connection: a connection of a listener, or a closed
+    /// connection that answers the packet.
     fn called(&mut self, packet: &Packet) -> Result<usize, String> {
         let listening = match self.subject {
             Subject::Socket(fd) => self.sockets.get(&fd),
@@ -181,7 +183,7 @@ impl Stage {
         }
     }
 
-    /// Tells the connections when the host's queue starts or stops refusing packets.
+    /// Informs the connections when the host's queue starts or stops refusing packets.
     pub(crate) fn heed_host(&mut self) {
         if self.settings.refuses == self.refuses {
             return;
@@ -193,7 +195,7 @@ impl Stage {
         }
     }
 
-    /// Lets the current connection send.
+    /// Sends the packets of the current connection.
     pub(crate) fn settle(&mut self) {
         if let Some(index) = self.subject_line() {
             self.lines[index].settle(self.now);
@@ -205,7 +207,7 @@ impl Stage {
         self.lines.next_timeout()
     }
 
-    /// Lets the next timer expire if it is due before `until`, and reports whether one did.
+    /// Handles the next timer if it is due before `until`. Returns `Expired::Something` if a timer expired.
     pub(crate) fn expire_before(
         &mut self,
         until: Instant,
@@ -222,14 +224,14 @@ impl Stage {
     }
 }
 
-/// Tells whether a timer expired.
+/// Result of looking for an expired timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expired {
     Nothing,
     Something,
 }
 
-/// Number of timers that may still expire at the same time.
+/// Number of timers that have expired at the same time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Budget {
     spent: u32,

@@ -1,4 +1,4 @@
-//! Timestamps that an application requests: when the last byte of each write was sent and acknowledged
+//! Timestamps that an application requests: the times at which the last byte of each write was sent and acknowledged
 //! (`SO_TIMESTAMPING`).
 
 use std::collections::VecDeque;
@@ -9,11 +9,11 @@ use dupack_tcp::time::Instant;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stamps {
     kinds: Vec<Kind>,
-    /// Stream offset from which keys count.
+    /// Stream offset at which the count of keys starts.
     base: u64,
-    /// Ends of writes that are unsent.
+    /// Stream offsets at which unsent writes end.
     unsent: VecDeque<u64>,
-    /// Ends of writes that are sent but unacknowledged.
+    /// Stream offsets at which writes that are sent but unacknowledged end.
     sent: VecDeque<u64>,
     happened: VecDeque<Stamp>,
 }
@@ -23,20 +23,20 @@ pub(crate) struct Stamps {
 pub(crate) enum Kind {
     /// The data entered the device's queue.
     Scheduled,
-    /// The data was passed to the device, at the same time here.
+    /// The data was passed to the device. Here, this is the same time.
     Sent,
     Acknowledged,
 }
 
 impl Kind {
-    /// Socket options that request each kind.
+    /// Options of `SO_TIMESTAMPING` that request each kind.
     const ASKED: [(&'static str, Self); 3] = [
         ("SOF_TIMESTAMPING_TX_SCHED", Self::Scheduled),
         ("SOF_TIMESTAMPING_TX_SOFTWARE", Self::Sent),
         ("SOF_TIMESTAMPING_TX_ACK", Self::Acknowledged),
     ];
 
-    /// Returns the name in a message.
+    /// Returns the name of the kind in a message.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Scheduled => "SCM_TSTAMP_SCHED",
@@ -51,12 +51,12 @@ impl Kind {
 pub(crate) struct Stamp {
     pub(crate) kind: Kind,
     pub(crate) at: Instant,
-    /// Number of the byte, counted from where the option was set.
+    /// Number of the byte, counted from the position at which the option was set.
     pub(crate) key: u64,
 }
 
 impl Stamps {
-    /// Requests the timestamps named by the options. Keys count from `base`.
+    /// Requests the timestamps that the options name. Keys are counted from `base`.
     pub(crate) fn ask(&mut self, names: &[&str], base: u64) {
         let asked = |(name, _): &&(&str, Kind)| names.contains(name);
         self.kinds = Kind::ASKED
@@ -67,14 +67,15 @@ impl Stamps {
         self.base = base;
     }
 
-    /// Records a write that ends at `end`.
+    /// Records a write that ends at stream offset `end`.
     pub(crate) fn written(&mut self, end: u64) {
         if !self.kinds.is_empty() {
             self.unsent.push_back(end);
         }
     }
 
-    /// Records that everything before `sent` was sent and everything before `acknowledged` was acknowledged.
+    /// Records that everything before stream offset `sent` was sent and everything before `acknowledged` was
+    /// acknowledged.
     pub(crate) fn note(&mut self, sent: u64, acknowledged: u64, at: Instant) {
         let (kinds, base) = (&self.kinds, self.base);
         let happened = &mut self.happened;

@@ -1,4 +1,4 @@
-//! A summary of a connection's state on a few lines.
+//! A summary of a connection's state in a few lines.
 
 use dupack_tcp::recovery::Phase;
 use dupack_tcp::scoreboard::{Reported, Scoreboard};
@@ -9,7 +9,7 @@ use crate::info::Tally;
 use crate::run::clock;
 use crate::stage::Stage;
 
-/// Maximum number of sacked ranges shown.
+/// Maximum number of sacked ranges that are shown.
 const MOST_RANGES: usize = 4;
 
 /// Returns the state of the connection with this index: names and values.
@@ -116,7 +116,7 @@ fn sacked(board: &Scoreboard) -> String {
         }
     }
     let more = ranges.len().saturating_sub(MOST_RANGES);
-    // The SYN takes the number before the first byte.
+    // The SYN has the sequence number before the first byte.
     let mut shown: Vec<String> = ranges
         .iter()
         .take(MOST_RANGES)

@@ -26,8 +26,9 @@ pub struct Suite {
     pub played: Vec<Played>,
 }
 
-/// Returns the scripts that `paths` name, each once: files as they are, and all `.pkt` files in folders, in order of
-/// their names. Unreadable paths are included, because [`play`] reports the reason.
+/// Returns the scripts that `paths` name, each script once. Files are returned as given, and folders are replaced by
+/// all `.pkt` files in them, in the order of their names. Unreadable paths are included, because [`play`] reports the
+/// reason.
 #[must_use]
 pub fn scripts(paths: &[PathBuf]) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -38,7 +39,7 @@ pub fn scripts(paths: &[PathBuf]) -> Vec<PathBuf> {
         }
     }
     let mut seen = BTreeSet::new();
-    // Links are not resolved: the same script may find other files from another folder.
+    // Links are not resolved, because the same script may use different files in another folder.
     found.retain(|path| seen.insert(std::path::absolute(path).unwrap_or_else(|_| path.clone())));
     found
 }
@@ -52,7 +53,7 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
-        // Do not follow links to folders: they may lead back.
+        // Links to folders are not followed, because they may form a loop.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             collect(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "pkt") {
@@ -67,12 +68,12 @@ pub fn play(path: &Path, options: &Options) -> Played {
     play_traced(path, options).0
 }
 
-/// Like [`play`], but also returns the packets on the wire, if there were any.
+/// Plays a script like [`play`], and also returns the packets on the wire, if there were any.
 #[must_use]
 pub fn play_traced(path: &Path, options: &Options) -> (Played, Option<Trace>) {
     let folder = path.parent().unwrap_or(Path::new("."));
     let (outcome, trace) = match std::fs::read(path) {
-        // Invalid UTF-8 outside of comments is reported with its place.
+        // Invalid UTF-8 outside of comments is reported with its position.
         Ok(bytes) => run_traced(&String::from_utf8_lossy(&bytes), folder, options),
         Err(error) => (ScriptOutcome::Unread(unread(path, error)), None),
     };
@@ -100,9 +101,9 @@ pub struct Counts {
     pub passed: usize,
     /// Scripts that failed.
     pub failed: usize,
-    /// Scripts that need something unsupported.
+    /// Scripts that need an unsupported feature.
     pub skipped: usize,
-    /// Scripts whose file cannot be read.
+    /// Scripts whose files cannot be read.
     pub unread: usize,
 }
 
@@ -140,7 +141,7 @@ impl Suite {
         counts
     }
 
-    /// Returns a table of the folders.
+    /// Returns a table with a row for each folder.
     #[must_use]
     pub fn table(&self) -> String {
         let mut folders: BTreeMap<String, Counts> = BTreeMap::new();
@@ -187,7 +188,7 @@ impl Suite {
         })
     }
 
-    /// Returns all outcomes as CSV, a line for each script.
+    /// Returns all outcomes as CSV, with a line for each script.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut text = "script,outcome,line,reason\n".to_owned();

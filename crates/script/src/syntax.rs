@@ -1,6 +1,7 @@
 //! The syntax tree of a script: events with their times.
 //!
-//! Numbers are the script's own: sequence numbers count from the script's initial ones, and times from its start.
+//! All numbers are those of the script: sequence numbers count from the initial sequence numbers in the script, and
+//! times from the start of the script.
 
 use dupack_tcp::accurate_ecn::EcnCounters;
 use dupack_tcp::connection::IcmpReport;
@@ -24,7 +25,7 @@ pub struct Setting {
     pub name: String,
     /// Text after the equals sign, if there is one.
     pub value: Option<String>,
-    /// Line number, from 1.
+    /// Line number, counted from 1.
     pub line: usize,
 }
 
@@ -35,7 +36,7 @@ pub struct Event {
     pub at: When,
     /// The event itself.
     pub what: What,
-    /// Line where it starts, from 1.
+    /// Line in which the event starts, counted from 1.
     pub line: usize,
 }
 
@@ -46,9 +47,9 @@ pub enum When {
     At(Instant),
     /// `+1.5`: time since the previous event.
     After(Duration),
-    /// `1.5~1.6`.
+    /// `1.5~1.6`: a range of times since the start of the script.
     Between(Instant, Instant),
-    /// `+1.5~+1.6`.
+    /// `+1.5~+1.6`: a range of times since the previous event.
     AfterBetween(Duration, Duration),
     /// `*`: any time.
     Whenever,
@@ -59,7 +60,7 @@ pub enum When {
 pub enum What {
     /// `<`: a packet reaches the endpoint.
     Inbound(Packet),
-    /// `< icmp`: an ICMP error about one of the endpoint's packets reaches it.
+    /// `< icmp`: an ICMP error about one of the endpoint's packets reaches the endpoint.
     Icmp(Icmp),
     /// `>`: the endpoint must send a packet.
     Outbound(Packet),
@@ -76,7 +77,7 @@ pub enum What {
 pub struct Command {
     /// Text between the back quotes.
     pub text: String,
-    /// Line where it starts, from 1.
+    /// Line in which the commands start, counted from 1.
     pub line: usize,
 }
 
@@ -85,28 +86,28 @@ pub struct Command {
 pub struct Packet {
     /// ECN field of the IP header, if the script gives it.
     pub ecn: Option<EcnField>,
-    /// Control bits in wire order, including ACK, with AE before them.
+    /// Control bits in wire order, including ACK; AE is the bit before them.
     pub flags: u16,
     /// Sequence number of the first byte.
     pub seq: u32,
-    /// Bytes of payload.
+    /// Number of payload bytes.
     pub len: u32,
     /// Acknowledgment number; 0 if the script gives none.
     pub ack: u32,
     /// Window field, if the script gives it.
     pub window: Option<u16>,
-    /// Options; `None` stands for `<...>`, which matches any.
+    /// Options; `None` stands for `<...>`, which matches any options.
     pub options: Option<Vec<TcpOption>>,
 }
 
 impl Packet {
-    /// No more data.
+    /// The sender has no more data.
     pub const FIN: u16 = 0x01;
     /// Opens a connection.
     pub const SYN: u16 = 0x02;
     /// Resets a connection.
     pub const RST: u16 = 0x04;
-    /// Push.
+    /// Push: the data must be delivered to the application.
     pub const PSH: u16 = 0x08;
     /// The acknowledgment number is valid.
     pub const ACK: u16 = 0x10;
@@ -118,7 +119,7 @@ impl Packet {
     pub const CWR: u16 = 0x80;
     /// Accurate ECN.
     pub const AE: u16 = 0x100;
-    /// The three bits of the ACE field, if Accurate ECN was negotiated (RFC 9768 §3.2.2).
+    /// The three bits of the ACE field, for connections that have negotiated Accurate ECN (RFC 9768 §3.2.2).
     pub const ACE: u16 = Self::AE | Self::CWR | Self::ECE;
 
     /// Returns `true` if all bits of `flags` are set.
@@ -131,9 +132,9 @@ impl Packet {
 /// An ICMP error, such as `icmp unreachable frag_needed mtu 1200 [1:1461(1460)]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Icmp {
-    /// The report in the message.
+    /// The report that the message contains.
     pub says: IcmpReport,
-    /// Sequence number of the quoted packet; 0, as for a SYN, if the script quotes none.
+    /// Sequence number of the quoted packet. It is 0, as for a SYN, if the script does not quote a packet.
     pub seq: u32,
 }
 
@@ -146,7 +147,7 @@ pub enum EcnField {
     Ect0,
     /// `ect1`.
     Ect1,
-    /// `ect01`: one of the two.
+    /// `ect01`: either `ect0` or `ect1`.
     Either,
     /// `ce`.
     Congestion,
@@ -166,7 +167,7 @@ impl EcnField {
 /// An option of a TCP header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TcpOption {
-    /// End of the list.
+    /// End of the list of options.
     End,
     /// Padding.
     Nop,
@@ -176,7 +177,7 @@ pub enum TcpOption {
     WindowScale(u8),
     /// SACK permitted.
     SackPermitted,
-    /// SACK blocks: the first byte, and the byte after the last.
+    /// SACK blocks: the first byte of each, and the byte after its last byte.
     Sack(Vec<(u32, u32)>),
     /// Timestamps.
     Timestamps {
@@ -196,8 +197,8 @@ pub struct Call {
     pub name: String,
     /// Arguments of the call.
     pub arguments: Vec<Expression>,
-    /// `... 1.5`: the call blocks and returns at this time, counted like the event's own time: from the previous event
-    /// or from the start.
+    /// `... 1.5`: the call blocks and returns at this time. The time is counted like the event's own time, either from
+    /// the previous event or from the start.
     pub until: Option<Duration>,
     /// Expected result.
     pub result: Expression,

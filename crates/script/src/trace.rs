@@ -13,13 +13,13 @@ use thiserror::Error;
 
 use crate::line::{Crossed, Crossing, Line};
 
-/// The packets of the last connection that a script was about.
+/// The packets of the last connection that the script used.
 #[derive(Clone, Debug)]
 #[cfg_attr(not(feature = "figures"), allow(dead_code))]
 pub struct Trace {
     scale: Scale,
     crossed: Vec<Crossed>,
-    /// States of the sender over time.
+    /// States of the sender, in the order of time.
     states: Vec<Standing>,
 }
 
@@ -52,7 +52,8 @@ impl Trace {
         }
     }
 
-    /// Returns the packets in both directions as a pcapng file. Each sent packet has a comment with the reason.
+    /// Returns the packets in both directions as a pcapng file. Each sent packet has a comment with the reason for its
+    /// transmission.
     ///
     /// # Errors
     /// Returns an error if a packet cannot be written.
@@ -90,7 +91,7 @@ struct Scale {
     smss: f64,
 }
 
-/// State of the sender from some time on.
+/// State of the sender, from some time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Standing {
     pub(crate) at: Instant,

@@ -1,7 +1,7 @@
-//! Translation between the script's numbers and the connection's.
+//! Translation between the numbers in the script and those of the connection.
 //!
-//! A script counts sequence numbers from its initial ones, except for those of a SYN, and has its own timestamp clock,
-//! which starts with the first expected value.
+//! A script counts sequence numbers from its initial sequence numbers, except for those of a SYN. It has its own
+//! timestamp clock, which starts with the first expected value.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,33 +20,33 @@ use crate::syntax::{EcnField, Packet, TcpOption};
 pub(crate) struct Numbers {
     /// Initial send sequence number of the connection.
     iss: u32,
-    /// Initial send sequence number in the script, from its SYN.
+    /// Initial send sequence number in the script, which is that of its SYN.
     script_iss: u32,
-    /// Initial sequence number of the peer, the same for both.
+    /// Initial sequence number of the peer, which is the same in the script and for the connection.
     irs: u32,
     stamps: Stamps,
 }
 
-/// Timestamps compared so far.
+/// Timestamps that have been compared so far.
 #[derive(Clone, Debug, Default)]
 struct Stamps {
-    /// First TSval of the script and the actual value for it.
+    /// First TSval in the script, and the corresponding actual value.
     first: Option<(u32, u32)>,
-    /// Actual value for each TSval of the script.
+    /// Actual value for each TSval in the script.
     actual: HashMap<u32, u32>,
 }
 
 /// Interpretation of the echoes of a script's timestamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Echoes {
-    /// Each echoes an earlier expected timestamp.
+    /// Each echo must be an earlier expected timestamp.
     Exact,
-    /// Other values have the same distance from the first as in the script.
+    /// Other values are translated: they have the same distance from the first timestamp as in the script.
     Scaled,
 }
 
 impl Numbers {
-    /// Creates the translator for a connection whose SYN has this number.
+    /// Creates the translator for a connection whose SYN has this sequence number.
     pub(crate) fn new(iss: SeqNumber) -> Self {
         Self {
             iss: iss.0,
@@ -56,12 +56,12 @@ impl Numbers {
         }
     }
 
-    /// Sets the number of the peer's SYN.
+    /// Sets the sequence number of the peer's SYN.
     pub(crate) const fn peer_begins(&mut self, seq: u32) {
         self.irs = seq;
     }
 
-    /// Sets the number of our SYN in the script.
+    /// Sets the sequence number that our SYN has in the script.
     pub(crate) const fn begin(&mut self, seq: u32) {
         self.script_iss = seq;
     }
@@ -110,12 +110,12 @@ impl Numbers {
         })
     }
 
-    /// Converts the sequence number that an ICMP error quotes to ours.
+    /// Converts the sequence number that an ICMP error quotes to that of the connection.
     pub(crate) const fn quoted(&self, seq: u32) -> SeqNumber {
         SeqNumber(seq.wrapping_add(self.iss))
     }
 
-    /// Returns the difference between our sequence numbers and the script's.
+    /// Returns the difference between the connection's sequence numbers and the script's.
     const fn offset(&self, is_syn: bool) -> u32 {
         if is_syn {
             self.iss.wrapping_sub(self.script_iss)
@@ -124,8 +124,8 @@ impl Numbers {
         }
     }
 
-    /// Converts a segment of the connection to a packet in the script's numbers. The timestamp is in the script's clock
-    /// if that is known.
+    /// Converts a segment of the connection to a packet with the script's numbers. The timestamp is on the script's
+    /// clock if that clock is known.
     pub(crate) fn outbound(&self, segment: &Segment) -> Packet {
         let is_syn = segment.is(Flags::SYN);
         let ours = self.offset(is_syn);
@@ -160,7 +160,7 @@ impl Numbers {
         }
     }
 
-    /// Records the actual timestamp for an expected one.
+    /// Records the actual timestamp that corresponds to an expected timestamp.
     pub(crate) fn note_stamp(&mut self, expected: &Packet, came: &Outgoing) {
         let expected = expected
             .options
@@ -185,7 +185,7 @@ impl Stamps {
         }
     }
 
-    /// Converts an echo in the script to the connection's value.
+    /// Converts an echo in the script to the value for the connection.
     fn echo(&self, echo: u32, echoes: Echoes) -> Result<u32, String> {
         if let Some(&actual) = self.actual.get(&echo) {
             return Ok(actual);
@@ -367,7 +367,7 @@ impl fmt::Display for Listed<'_> {
     }
 }
 
-/// Returns the script's name of the byte counter for `field`.
+/// Returns the name that scripts use for the byte counter of `field`.
 const fn counter_name(field: Codepoint) -> &'static str {
     match field {
         Codepoint::Ect0 => "e0b",

@@ -1,4 +1,4 @@
-//! The table of packets: segments sent, dropped and arrived, with causes, and ACKs with their SACK blocks.
+//! The table of packets: segments that were sent, dropped or delivered, with causes, and ACKs with their SACK blocks.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ fn schema() -> SchemaRef {
 struct Blocks {
     starts: Vec<f64>,
     ends: Vec<f64>,
-    /// Start of each list, and the end of the last.
+    /// Start of each list, and the end of the last list.
     offsets: Vec<i32>,
 }
 

@@ -1,4 +1,4 @@
-//! The table of windows: the sender's state over time, a row per change.
+//! The table of windows: the sender's state over time, with a row per change.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use crate::common::{Csv, cell, column, results, results_of};
 const SWEEP: &str =
     "[sweep]\n\"path.delay\" = [\"500us\", \"20ms\"]\n\"path.loss\" = [\"0%\", \"3%\"]\n";
 
-/// Two stacks at four points.
+/// Returns the results of two stacks at four points.
 fn swept() -> Results {
     results("seeds = 3\n", "", SWEEP)
 }
@@ -61,7 +61,7 @@ fn runs_match_the_csv_file() {
     for name in keys.chain(Measure::ALL.map(Measure::key)) {
         let wanted = csv.column(name);
         if batch.column_by_name(name).is_none() {
-            // A measure that no run has gets no column.
+            // A measure that no run has does not get a column.
             assert!(wanted.iter().all(|cell| cell.is_empty()), "{name}");
             continue;
         }
@@ -121,7 +121,7 @@ fn verdicts_and_comparisons_match_the_csv_files() {
     }
 }
 
-/// The example of `dupack-lab`'s README, where one stack has a ★.
+/// Uses the example of `dupack-lab`'s README, in which one stack has a ★.
 #[test]
 fn the_stack_with_a_star_is_crowned() {
     let text = "stacks = [\"newreno/reno\", \"le/westwood\"]\nseeds = 3\nduration = \"5s\"\n[path]\n\

@@ -12,7 +12,7 @@ use dupack_lab::trace::{Trace, packets_csv, windows_csv};
 
 use crate::common::{Csv, column};
 
-/// A flow that loses data and ACKs; some of its segments are not full.
+/// Returns a flow that loses data and ACKs. Some of its segments are not full.
 fn scenario() -> Scenario {
     let text = "stacks = [\"sack/reno\"]\nseeds = 1\nduration = \"20s\"\n[path]\nrate = \"2Mbit/s\"\n\
                 delay = \"20ms\"\nbuffer = \"8pkt\"\nloss = \"2%\"\nreverse = { loss = \"2%\" }\n\
@@ -27,7 +27,7 @@ fn scenario() -> Scenario {
     plan.scenario(job).clone()
 }
 
-/// Returns a column of seconds as the CSV files write it.
+/// Returns a column of seconds in the form in which the CSV files have it.
 fn seconds(batch: &RecordBatch, name: &str) -> Vec<String> {
     let column = batch.column_by_name(name).unwrap();
     let column = column.as_primitive::<Float64Type>();

@@ -8,7 +8,8 @@ use crate::ids::EventSlot;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InsertionNumber(pub u64);
 
-/// Due time of a slot: nanoseconds, then insertion number in the bits above the slot's own number.
+/// Due time of a slot. The key consists of the time in nanoseconds, the insertion number, and, in the lowest bits, the
+/// number of the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) time: u64,
@@ -35,8 +36,8 @@ impl Key {
         (self.time as u128) << 64 | self.number_and_slot as u128
     }
 
-    /// Returns `true` if the key comes before `other`. Comparing the times first is cheaper where the result is rarely
-    /// `true`.
+    /// Returns `true` if the key comes before `other`. The times are compared first, which is cheaper if the result is
+    /// rarely `true`.
     #[inline(always)]
     pub(super) const fn precedes(self, other: Self) -> bool {
         self.time <= other.time && self.wide() < other.wide()

@@ -1,8 +1,9 @@
-//! Sorted row of pending entries, the next one first. For a few links it is faster than any tree.
+//! Sorted row of pending entries, starting with the next one. For a few links, a row is faster than any tree.
 //!
 //! Entries are removed at the front. An entry that replaces the first is inserted by a search from the front, since the
 //! next packet of a busy link is usually due soon. A new entry is inserted by a search from the back, since its packet
-//! has yet to cross a whole link. Both move few other entries, and each step costs a comparison and a copy.
+//! still has to cross a whole link. Both searches move few other entries, and each step costs one comparison and one
+//! copy.
 
 use dupack_tcp::time::Instant;
 
@@ -12,7 +13,7 @@ use crate::ids::EventSlot;
 /// At most [`MAX_ENTRIES`] entries in ascending order.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// The entries; the place behind the last one holds [`NOTHING`].
+    /// The entries. The place after the last entry holds [`NOTHING`].
     places: Box<[Key; PLACES]>,
     /// Index of the first entry.
     head: usize,
@@ -23,8 +24,8 @@ pub(super) struct Row {
 /// measurements.
 pub(super) const MAX_ENTRIES: usize = 127;
 
-/// Number of places. The row moves forward through the places and is copied back to the start when it reaches the end,
-/// which is rare enough that the copy costs nothing.
+/// Number of places. The row moves forward through the places and is copied back to the start when it reaches the end.
+/// This is so rare that the cost of the copy is negligible.
 const PLACES: usize = 2 * (MAX_ENTRIES + 1);
 
 impl Row {

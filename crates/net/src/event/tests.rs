@@ -1,4 +1,4 @@
-//! Tests of the queue against a model, and of its limits.
+//! Tests that compare the queue with a model, and tests of its limits.
 
 use super::*;
 use crate::random::Stream;
@@ -42,7 +42,7 @@ fn an_entry_can_be_moved_both_ways() {
     assert_eq!(queue.earliest(), Some((at(10), EventSlot(1))));
 }
 
-/// The queue beside a list that is searched for its smallest entry.
+/// The queue, and a list that is searched for its smallest entry and must agree with the queue.
 struct Compared {
     queue: EventQueue,
     model: Vec<Option<(u64, u64)>>,
@@ -85,9 +85,9 @@ impl Compared {
 
 #[test]
 fn the_queue_agrees_with_a_sorted_list() {
-    // Times move back and forth and are often equal.
+    // The times increase and decrease, and are often equal.
     let mut stream = Stream::derive(3, "event queue");
-    // The wheel holds some slots, all, or none; then the same for the row.
+    // The wheel holds some of the slots, all of them, or none. The row holds all or some of them.
     let wheels = [(0, 37, 50), (0, 20, 50), (0, 0, 50), (0, 20, 100_000_000)];
     let rows = [(37, 0, 50), (20, 0, 50), (20, 0, 100_000_000)];
     for (in_row, on_wheel, span) in wheels.into_iter().chain(rows) {
@@ -106,8 +106,8 @@ fn the_queue_agrees_with_a_sorted_list() {
 
 #[test]
 fn the_queue_agrees_with_a_sorted_list_as_time_advances() {
-    // The usage pattern of a run. The pace changes by powers of ten, so that the wheel is refitted, and late entries
-    // are in the tree for a while.
+    // This is the usage pattern of a run. The distance between events changes by powers of ten, so the wheel is
+    // refitted, and late entries are in the tree for a while.
     let mut stream = Stream::derive(4, "event queue");
     let mut compared = Compared::new(0, 20, 10);
     let mut now = 0;
@@ -137,7 +137,7 @@ fn the_queue_agrees_with_a_sorted_list_as_time_advances() {
 
 #[test]
 fn a_row_agrees_with_a_sorted_list_as_time_advances() {
-    // The usage pattern of a run: the slot that is due moves on or becomes idle, and others are added.
+    // This is the usage pattern of a run: the slot that is due moves on or becomes idle, and other slots are added.
     let mut stream = Stream::derive(5, "event queue");
     for links in [1, 2, 20, row::MAX_ENTRIES] {
         let mut compared = Compared::new(links, 0, 5);

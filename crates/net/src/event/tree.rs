@@ -1,18 +1,18 @@
 //! Winner tree of degree four (Knuth, TAOCP vol. 3 §5.4.1). The leaves are the slots' keys, every inner node holds the
-//! smallest of four, and the root is the next event. Setting a key walks one path upwards; each step reads one cache
-//! line and has no branch that depends on the order of keys, which a binary heap cannot avoid.
+//! smallest of four keys, and the root is the next event. Setting a key walks one path upwards. Each step reads one
+//! cache line and, unlike a step in a binary heap, has no branch that depends on the order of keys.
 
 use core::hint::select_unpredictable;
 
 use super::key::{Key, NOTHING};
 use crate::ids::EventSlot;
 
-/// One key per slot, for any number of slots, and the smallest key of all.
+/// One key per slot, for any number of slots, and the smallest of all keys.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     /// Element `k` of group `g` is the smallest key of group `4g + 1 + k`; the last groups hold the slots' own keys.
     groups: Vec<Group>,
-    /// Index of the first of these last groups.
+    /// Index of the first of the groups with the slots' own keys.
     leaves: usize,
     /// Smallest key of group 0.
     first: Key,
@@ -24,8 +24,8 @@ pub(super) struct Tree {
 struct Group([Key; 4]);
 
 impl Key {
-    /// Returns the smaller key, without a branch: the outcome is random, so a branch would be mispredicted at every
-    /// other step.
+    /// Returns the smaller key, without a branch. The outcome is random, so a branch would be mispredicted in half of
+    /// the steps.
     fn min(self, other: Self) -> Self {
         let less = other.wide() < self.wide();
         Self {
@@ -77,7 +77,7 @@ impl Tree {
                 return;
             }
             keys[element] = winner;
-            // The other three keys do not depend on the previous step: only the last comparison waits for it.
+            // The other three keys do not depend on the previous step, so only the last comparison waits for that step.
             let others = keys[element ^ 1]
                 .min(keys[element ^ 2])
                 .min(keys[element ^ 3]);

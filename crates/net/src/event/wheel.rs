@@ -2,8 +2,9 @@
 //!
 //! A bucket holds the entries that are due within its width, as a list linked through the slots. Bit maps mark the
 //! buckets that are not empty. The first event is the smallest entry of the first bucket that is not empty. The width
-//! follows the mean distance between events, so that few buckets hold more than one. The cost of setting and removing
-//! an entry therefore does not depend on the number of events: a few dozen instructions and two cache lines.
+//! follows the mean distance between events, so that few buckets hold more than one entry. The cost of setting and
+//! removing an entry therefore does not depend on the number of events: it is a few dozen instructions and two cache
+//! lines.
 
 use dupack_tcp::time::Instant;
 
@@ -20,11 +21,12 @@ pub(super) struct Wheel {
     words: [u64; WORDS],
     /// Bit map of the words that are not zero.
     summary: u64,
-    /// Current bucket, counted from time zero; earlier entries are not accepted.
+    /// Current bucket, counted from time zero. Entries for earlier buckets are not accepted.
     present: u64,
     /// Binary logarithm of the width of a bucket in ns.
     shift: u32,
-    /// Smallest key, if it was asked for since the last change. It is in no bucket, because it is about to be replaced.
+    /// Smallest key, if it has been requested since the last change. This key is in no bucket, because it is about to
+    /// be replaced.
     first: Option<Key>,
     pace: Pace,
 }
@@ -51,18 +53,18 @@ const BUCKETS: usize = WORDS * 64;
 /// End of a bucket's list.
 const END: u32 = u32::MAX;
 
-/// Initial width of a bucket: 4 µs.
+/// Binary logarithm of the initial width of a bucket in ns: 4 µs.
 const FIRST_SHIFT: u32 = 12;
 
-/// Maximum width of a bucket: a turn of the wheel lasts 2⁵² ns, 52 days.
+/// Binary logarithm of the maximum width of a bucket in ns: a turn of the wheel then lasts 2⁵² ns, which is 52 days.
 const MAX_SHIFT: u32 = 40;
 
-/// Buckets per event: enough that two events rarely share a bucket or a word of the bit map. If a list held one entry
-/// or two with equal chance, its branch would be mispredicted at every other step.
+/// Buckets per event. With this many, two events rarely share a bucket or a word of the bit map. If a list held one or
+/// two entries with equal probability, its branch would be mispredicted in half of the cases.
 const PER_EVENT: u64 = 8;
 
-/// Number of events between two checks of the width. Slots add to it, since a change of the width moves all entries:
-/// one event for every `SLOTS_PER_EVENT` slots.
+/// Number of events between two checks of the width. It grows by one event for every `SLOTS_PER_EVENT` slots, because a
+/// change of the width moves all entries.
 const EVENTS_PER_LOOK: u64 = 4096;
 const SLOTS_PER_EVENT: u64 = 4;
 
@@ -160,7 +162,7 @@ impl Wheel {
         }
     }
 
-    /// Moves on to `now`, the time of the earliest entry. Returns `true` if it is time to [refit](Self::refit) the
+    /// Advances to `now`, the time of the earliest entry. Returns `true` if it is time to [refit](Self::refit) the
     /// wheel.
     #[inline]
     pub(super) const fn turn(&mut self, now: Instant) -> bool {
@@ -169,9 +171,9 @@ impl Wheel {
         self.pace.left == 0
     }
 
-    /// Fits the width to the recent pace: the greatest power of two within an eighth of the mean distance between
-    /// events. If this changes the width, removes all entries and returns their keys; those that the wheel still
-    /// reaches may be inserted again.
+    /// Fits the width of a bucket to the recent rate of events: the greatest power of two that does not exceed an
+    /// eighth of the mean distance between events. If this changes the width, the function removes all entries and
+    /// returns their keys. Keys that the wheel still reaches may be inserted again.
     pub(super) fn refit(&mut self) -> Vec<Key> {
         let events = EVENTS_PER_LOOK + self.entries.len() as u64 / SLOTS_PER_EVENT;
         let now = self.present << self.shift;
@@ -233,7 +235,7 @@ impl Wheel {
         if rest != 0 {
             return Some(present + rest.trailing_zeros() as usize);
         }
-        // Searches the following words, and finally the current word again for the bits before the current one.
+        // Searches the following words, and finally the current word again for the bits before the current bit.
         let later = self.summary & (u64::MAX << word << 1);
         let summary = if later != 0 { later } else { self.summary };
         if summary == 0 {

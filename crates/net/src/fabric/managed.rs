@@ -1,4 +1,5 @@
-//! Managed queues in the fabric: their links have an event slot for the transmitter and another for the far end.
+//! Managed queues in the fabric: a link with such a queue has one event slot for the transmitter and one for the far
+//! end.
 
 use dupack_tcp::time::Duration;
 
@@ -9,8 +10,8 @@ use crate::link::{Admission, DropCause, Offer};
 use crate::observer::{Happening, Observer};
 
 impl Fabric {
-    /// As [`offer`](Self::offer), to a link with a managed queue. If the queue drops other packets than the offered
-    /// one, the next steps report them.
+    /// Does the same as [`offer`](Self::offer), for a link with a managed queue. If the queue drops other packets than
+    /// the offered one, the next steps report these drops.
     #[cold]
     #[inline(never)]
     pub(super) fn offer_managed<O: Observer>(
@@ -31,7 +32,7 @@ impl Fabric {
                 Err(cause)
             }
             Admission::Accepted { .. } | Admission::Marked { .. } => {
-                // The wait is not known yet.
+                // The waiting time is not known yet.
                 let wait = Duration::ZERO;
                 self.tell(offer.packet, Happening::Queued { link, wait }, observer);
                 Ok(())
@@ -39,7 +40,7 @@ impl Fabric {
         }
     }
 
-    /// Handles a managed queue that is due: transmits a packet, or reports one that the queue has dropped.
+    /// Handles a managed queue that is due: transmits a packet, or reports a packet that the queue has dropped.
     #[inline(never)]
     pub(super) fn serve_managed<O: Observer>(
         &mut self,
@@ -61,7 +62,7 @@ impl Fabric {
         Some(Step::Dropped(packet, cause))
     }
 
-    /// Schedules the far end for the packet with insertion `number`, if it arrives next.
+    /// Schedules the arrival of the packet with insertion `number` at the far end, if it is the next to arrive.
     fn await_first(&mut self, id: LinkId, number: InsertionNumber) {
         if let Some((at, first)) = self.links[id.index()].next_arrival()
             && first == number

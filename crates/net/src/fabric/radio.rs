@@ -9,7 +9,7 @@ use crate::observer::{Happening, Observer};
 use crate::wireless::RadioPort;
 
 impl Fabric {
-    /// As [`offer`](Self::offer), to a link over a shared channel.
+    /// Does the same as [`offer`](Self::offer), for a link over a shared channel.
     #[inline(never)]
     pub(super) fn offer_by_radio<O: Observer>(
         &mut self,
@@ -65,7 +65,8 @@ impl Fabric {
         }
     }
 
-    /// Handles the outcome of a transmission on a medium that is due. Never inlined, to keep the loop over wires tight.
+    /// Handles the outcome of a transmission on a medium that is due. The function is never inlined, so that the loop
+    /// over wires stays small.
     #[inline(never)]
     fn come_through<O: Observer>(&mut self, id: MediumId, observer: &mut O) -> Option<Step> {
         let medium = &mut self.transmitters.media[id.index()];
@@ -99,7 +100,7 @@ impl Fabric {
         self.forward(crossed, observer)
     }
 
-    /// Schedules the next event of a medium, or an immediate one if it has an outcome.
+    /// Schedules the next event of a medium, or an immediate event if the medium has an outcome.
     fn await_medium(&mut self, id: MediumId) {
         let slot = self.medium_slot(id);
         let medium = &self.transmitters.media[id.index()];

@@ -1,4 +1,4 @@
-//! Tests of packets over two hops, of timers, and of drops.
+//! Tests of packets over two hops, timers, and drops.
 
 use super::*;
 use crate::histogram::Histogram;
@@ -21,7 +21,7 @@ fn packet(number: u64) -> Packet {
     }
 }
 
-/// Nodes a, b, c with the given links from a to b and from b to c, and two timers.
+/// Returns nodes a, b and c with the given links from a to b and from b to c, and two timers.
 fn two_hops(first: LinkConfig, second: LinkConfig) -> (Fabric, Hop) {
     let mut map = Topology::new();
     let [a, b, c]: [NodeId; 3] = ["a", "b", "c"].map(|name| map.node(name));
@@ -32,7 +32,7 @@ fn two_hops(first: LinkConfig, second: LinkConfig) -> (Fabric, Hop) {
     (fabric, map.first_hop(route))
 }
 
-/// A link with 1 byte per microsecond and a delay of 100 µs.
+/// Returns a link with a rate of 1 byte per microsecond and a delay of 100 µs.
 fn slow() -> LinkConfig {
     LinkConfig::rate(BitRate::from_mbps(8), Duration::from_micros(100))
 }
@@ -64,13 +64,13 @@ fn packets_are_stored_and_forwarded() {
     for n in 0..2 {
         fabric.send(packet(n), start, &mut Unobserved).unwrap();
     }
-    // Packet 0: 1000 + 100 µs per hop. Packet 1 follows one transmission time later.
+    // Packet 0 takes 1000 + 100 µs per hop. Packet 1 follows one transmission time later.
     let expected = [(2200, "delivered", 0), (3200, "delivered", 1)];
     assert_eq!(events(&mut fabric), expected);
     assert_eq!(fabric.packets().live(), 0);
 }
 
-/// Recording the waits at an idle link does not change its departures.
+/// Recording the waiting times at an idle link does not change its departures.
 #[test]
 fn recording_waits_delays_no_packet() {
     let run = |waits| {
@@ -100,8 +100,8 @@ fn a_packet_may_be_dropped_at_the_second_link() {
     for n in 0..4 {
         fabric.send(packet(n), start, &mut Unobserved).unwrap();
     }
-    // The packets reach b at 1100, 2100, 3100 and 4100 µs; each takes 2000 µs from there. At 3100 µs one transmission
-    // has just begun and no packet waits; at 4100 µs packet 2 waits, so packet 3 is dropped.
+    // The packets reach b at 1100, 2100, 3100 and 4100 µs. Each takes 2000 µs to transmit from there. At 3100 µs, one
+    // transmission has just begun and no packet waits. At 4100 µs, packet 2 waits, so packet 3 is dropped.
     let expected = [
         (3100, "delivered", 0),
         (4100, "dropped", 3),
@@ -125,8 +125,8 @@ fn the_first_link_drops_at_once() {
 #[test]
 fn simultaneous_events_happen_in_the_order_of_insertion() {
     let (mut fabric, start) = two_hops(slow(), LinkConfig::pure_delay(Duration::ZERO));
-    // The packet enters first, then timer 1, then timer 0; all are due at 1100 µs. The second hop takes no time, but
-    // the packet enters it after the timers were set.
+    // The order of insertion is: the packet, timer 1, timer 0. All are due at 1100 µs. The second hop takes no time,
+    // but the packet enters it after the timers were set.
     fabric.send(packet(0), start, &mut Unobserved).unwrap();
     fabric.set_timer(TimerId(1), at(1100));
     fabric.set_timer(TimerId(0), at(1100));
@@ -157,7 +157,7 @@ fn copies_made_by_a_link_are_separate_packets() {
     });
     let (mut fabric, start) = two_hops(twice.clone(), twice);
     fabric.send(packet(5), start, &mut Unobserved).unwrap();
-    // The copies leave b's transmitter at 2100 and 3100 µs and are duplicated again.
+    // The two copies leave b's transmitter at 2100 and 3100 µs, and each is duplicated again.
     let times: Vec<u64> = events(&mut fabric).iter().map(|event| event.0).collect();
     assert_eq!(times, [2200, 2210, 3200, 3210]);
     assert_eq!(fabric.packets().live(), 0);

@@ -14,7 +14,8 @@ pub struct Transmitters {
     pub(super) media: Vec<Medium>,
     /// Links with a managed queue, in the order of the queues' numbers.
     pub(super) managed: Vec<LinkId>,
-    /// Transmitter of each link; `None` for a FIFO. Empty if all links are FIFOs, so that their path skips the lookup.
+    /// Transmitter of each link; `None` for a FIFO. The list is empty if all links are FIFOs, so that packets on them
+    /// need no lookup.
     of_links: Vec<Option<Transmitter>>,
 }
 

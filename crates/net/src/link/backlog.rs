@@ -1,4 +1,4 @@
-//! Packets that wait for their transmission to begin: the queue that the limit applies to.
+//! Packets that wait for their transmission to begin. The queue limit applies to these packets.
 //!
 //! The packet in transmission is not included, as in ns-2: a link with a limit of *n* packets holds *n* + 1. A packet
 //! whose transmission begins at the current nanosecond no longer waits.
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use dupack_tcp::time::Instant;
 
 /// Waiting packets, first-in first-out. Their departure times are known in advance, so the backlog removes departed
-/// packets by itself when it is queried.
+/// packets when it is queried.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Backlog {
     waiting: VecDeque<Waiting>,

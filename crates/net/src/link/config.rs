@@ -33,7 +33,7 @@ pub struct LinkConfig {
     pub impairments: ImpairmentConfig,
     /// Times at which the link is down.
     pub outages: Vec<TimeWindow>,
-    /// One of this many ACKs of a flow passes; `None` if all do. An ACK that carries more information than the
+    /// Passes one of every n ACKs of a flow; `None` passes all ACKs. An ACK that carries more information than the
     /// acknowledged data always passes.
     pub thin_acks: Option<u32>,
     /// Changes of rate and delay; only for a link with a rate.
@@ -66,7 +66,8 @@ pub struct QueueConfig {
 /// Size of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// No limit. Under an overload that does not react, such as datagrams, memory grows.
+    /// No limit. If the traffic does not react to an overload, as with datagrams, the memory in use grows without
+    /// bound.
     Unlimited,
     /// This number of packets.
     Packets(u64),
@@ -95,9 +96,10 @@ pub enum Discipline {
     Policer(TokenBucketConfig),
     /// A token bucket that delays non-conforming packets.
     Shaper(TokenBucketConfig),
-    /// A shaper without bursts, fairness among hosts and flows, COBALT in each queue.
+    /// A shaper without bursts, fairness among hosts and flows, and COBALT in each queue.
     Cake(CakeConfig),
-    /// Drops waiting ACKs that a later one of their flow supersedes, and packets that arrive when the buffer is full.
+    /// Drops waiting ACKs that a later ACK of the same flow supersedes, and packets that arrive when the buffer is
+    /// full.
     AckFilter,
 }
 
@@ -134,7 +136,7 @@ pub enum WaitRecording {
     Off,
     /// TCP data packets.
     Data,
-    /// TCP data packets of one flow, since flows wait differently if each has its own queue.
+    /// TCP data packets of one flow. Useful if each flow has its own queue, because flows then wait differently.
     DataOf(FlowId),
     /// All packets.
     All,
@@ -170,7 +172,7 @@ impl LinkConfig {
         Self::new(ServiceConfig::Rate(rate), delay)
     }
 
-    /// Creates a link without impairments that only delays.
+    /// Creates a link without impairments that only delays packets.
     #[must_use]
     pub const fn pure_delay(delay: Duration) -> Self {
         Self::new(ServiceConfig::Unlimited, delay)
@@ -197,7 +199,7 @@ impl LinkConfig {
         self
     }
 
-    /// Adds a loss model before the queue, for every packet.
+    /// Adds a loss model before the queue, which applies to every packet.
     #[must_use]
     pub fn with_loss(mut self, model: LossModel) -> Self {
         self.losses.push(LossConfig {
@@ -268,27 +270,27 @@ pub enum LinkFault {
     NoBuffer,
     /// RED's thresholds, probability or weight are out of range.
     RedParameters,
-    /// RED on a link whose queue is always empty.
+    /// RED is used on a link whose queue is always empty.
     RedWithoutQueue,
-    /// Managed queue on a link whose queue is always empty.
+    /// A managed queue is used on a link whose queue is always empty.
     ManagedWithoutQueue,
-    /// CoDel's target or interval are out of range.
+    /// CoDel's target or interval is out of range.
     CoDelParameters,
-    /// FQ-CoDel's numbers or its CoDel parameters are out of range.
+    /// FQ-CoDel's quantum, number of queues or drop batch, or its CoDel parameters, are out of range.
     FqCoDelParameters,
     /// PIE's times, weights or probabilities are out of range.
     PieParameters,
-    /// DualPI2's times, coupling or share are out of range.
+    /// DualPI2's times, coupling factor or classic share are out of range.
     DualPi2Parameters,
-    /// CAKE's times, quantum or queues are out of range.
+    /// CAKE's times, quantum or numbers of queues are out of range.
     CakeParameters,
     /// The token bucket has size zero.
     NoBucket,
-    /// Schedule for a link without a rate.
+    /// A schedule is used on a link without a rate.
     ScheduleWithoutRate,
-    /// Steps that follow each other too fast, leave no time to transmit, or have an empty range.
+    /// Steps follow each other too fast, leave no time to transmit, or have an empty range.
     ScheduleParameters,
-    /// Managed queue with a step that loses waiting packets.
+    /// A managed queue on a link with a step that loses waiting packets.
     ManagedAndLost,
 }
 

@@ -6,21 +6,21 @@
 pub enum DropCause {
     /// The buffer was full.
     QueueFull,
-    /// RED dropped it by chance.
+    /// RED dropped the packet at random.
     RedEarly,
     /// RED's average was so high that all packets were dropped.
     RedForced,
-    /// A loss model dropped it.
+    /// A loss model dropped the packet.
     Random,
-    /// A loss script named it.
+    /// A loss script listed the packet.
     Script,
-    /// Retry limit on a shared channel, reached mostly because of other transmissions.
+    /// The retry limit on a shared channel was reached, mostly because of other transmissions.
     Collision,
     /// The link was down.
     LinkDown,
-    /// Retry limit on a shared channel, reached mostly because of corrupted frames.
+    /// The retry limit on a shared channel was reached, mostly because of corrupted frames.
     FrameError,
-    /// An active queue management other than RED dropped it: CoDel, PIE, PI2, BLUE, or ACK thinning.
+    /// An active queue management other than RED dropped the packet: CoDel, PIE, PI2, BLUE, or ACK thinning.
     Aqm,
     /// The buffer was full, and the packet's flow occupied most of it.
     FattestFlow,
@@ -53,8 +53,8 @@ impl DropCause {
         Self::Policed,
     ];
 
-    /// Returns the nature of the loss. Drops by a queue are congestion, and so are collisions, since fewer packets on
-    /// the channel would collide less. All others are not.
+    /// Returns the nature of the loss. Drops by a queue are congestion. Collisions are congestion too, because there
+    /// would be fewer of them with fewer packets on the channel. All other losses are not congestion.
     #[must_use]
     pub const fn nature(self) -> LossNature {
         match self {
@@ -127,7 +127,7 @@ impl DropCounts {
     }
 }
 
-/// Counters of a link. The fields are stored in this order: those that every packet changes come first.
+/// Counters of a link. The fields are stored in this order: the counters that every packet changes come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 #[non_exhaustive]
@@ -136,13 +136,13 @@ pub struct LinkCounters {
     pub offered_packets: u64,
     /// Packets transmitted and either arrived or lost on the wire, without second copies.
     pub carried_packets: u64,
-    /// Bytes of these packets.
+    /// Bytes of the carried packets.
     pub carried_bytes: u64,
     /// Packets delivered twice.
     pub duplicated_packets: u64,
     /// Drops, including those on the wire.
     pub drops: DropCounts,
-    /// Maximum number of packets that waited at once; not reset by differences.
+    /// Maximum number of packets that waited at the same time. Differences of counters keep this value.
     pub backlog_max_packets: u64,
     /// Packets marked with congestion experienced (RFC 3168 §7) instead of being dropped.
     pub marked_packets: u64,
@@ -155,7 +155,7 @@ impl LinkCounters {
         self.carried_bytes += bytes as u64;
     }
 
-    /// Returns the counts since `earlier`.
+    /// Returns the counts since `earlier`. The maximum backlog remains that of the whole run.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

@@ -1,8 +1,8 @@
 //! Recorded link traces in Mahimahi's format (Netravali et al., USENIX ATC 2015, §4.1).
 //!
-//! A trace is a text file with one number per line: the millisecond at which the link could have delivered one
-//! 1500-byte packet. The times do not decrease; repeated times mean several packets in that millisecond. The last time
-//! is also the period after which the trace repeats.
+//! A trace is a text file with one number per line: the millisecond in which the link could have delivered one
+//! 1500-byte packet. The times do not decrease. A repeated time means several packets in that millisecond. The last
+//! time is also the period after which the trace repeats.
 
 use core::fmt;
 use std::sync::Arc;
@@ -13,9 +13,10 @@ pub const OPPORTUNITY_BYTES: u32 = 1500;
 /// A validated trace; clones share its memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryTrace {
-    /// Milliseconds since the start of the trace, non-decreasing, never empty, the last nonzero.
+    /// Milliseconds since the start of the trace. The times do not decrease, there is at least one, and the last is not
+    /// zero.
     times_ms: Arc<[u32]>,
-    /// Millisecond of the trace at the link's time zero; less than the period.
+    /// Millisecond of the trace at the link's time zero, less than the period.
     begin_ms: u32,
 }
 
@@ -131,11 +132,11 @@ impl DeliveryTrace {
         }
     }
 
-    /// Returns the trace with time zero moved to `begin_ms` milliseconds. After its end it continues with its start, as
-    /// always. A time beyond the period is taken modulo the period.
+    /// Returns the trace with the link's time zero at millisecond `begin_ms` of the trace. After its end, the trace
+    /// continues with its start as usual. A time beyond the period is taken modulo the period.
     #[must_use]
     pub fn beginning_at(mut self, begin_ms: u64) -> Self {
-        // The remainder is smaller than a period of 32 bits.
+        // The remainder is smaller than the period, which has 32 bits.
         self.begin_ms = (begin_ms % u64::from(self.period_ms())) as u32;
         self
     }
@@ -152,7 +153,7 @@ impl DeliveryTrace {
         &self.times_ms
     }
 
-    /// Returns the opportunities of one period, in memory shared with other clones.
+    /// Returns the opportunities of one period, in memory that is shared with other clones.
     pub(super) fn into_times(self) -> Arc<[u32]> {
         self.times_ms
     }
@@ -163,7 +164,7 @@ impl DeliveryTrace {
         self.times_ms.last().copied().unwrap_or(1)
     }
 
-    /// Returns the mean rate in bit/s if every opportunity is used.
+    /// Returns the mean rate in bit/s, assuming that every opportunity is used.
     #[must_use]
     pub fn mean_rate_bps(&self) -> f64 {
         let bits = self.times_ms.len() as f64 * f64::from(OPPORTUNITY_BYTES) * 8.0;
@@ -180,7 +181,7 @@ mod tests {
         let trace = DeliveryTrace::parse("0\n3\r\n3\n 10 \n").unwrap();
         assert_eq!(trace.times_ms(), [0, 3, 3, 10]);
         assert_eq!(trace.period_ms(), 10);
-        // 4 · 1500 B · 8 bit in 10 ms.
+        // The trace has four opportunities of 1500 bytes in 10 ms.
         assert!((trace.mean_rate_bps() - 4.8e6).abs() < 1e-6);
     }
 

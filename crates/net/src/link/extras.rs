@@ -16,7 +16,7 @@ use super::red::Red;
 use super::thinning::Thinning;
 use crate::random::Stream;
 
-/// All parts of a link that may drop, delay or copy packets, except its queue limit.
+/// All parts of a link that may drop, delay or copy packets, except for its queue limit.
 #[derive(Clone, Debug)]
 pub(super) struct Extras {
     outages: Option<Outages>,
@@ -26,7 +26,7 @@ pub(super) struct Extras {
     red: Option<Red>,
     losses_after: Vec<Loss>,
     impairments: Option<Impairments>,
-    /// Set if RED marks the last packet that it decided on.
+    /// Set if RED marks the last packet about which it decided.
     marked: Bit,
     managed: Option<Box<Managed>>,
     manner: Manner,
@@ -37,13 +37,13 @@ pub(super) struct Extras {
 pub(super) enum Manner {
     /// First-in first-out, at once or at the link's rate.
     Fifo,
-    /// As a managed queue decides.
+    /// In the order and at the times that a managed queue chooses.
     Managed,
     /// First-in first-out, at a rate that changes.
     Scheduled,
 }
 
-/// Passage of a packet over the wire.
+/// Passage of a packet across the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Passage {
     /// Time of the arrival, even if the packet is lost.
@@ -92,7 +92,7 @@ impl Extras {
         unreliable || other || impaired || config.queue.discipline != Discipline::DropTail
     }
 
-    /// Returns the cause if a packet is dropped before the queue. The transmitter is idle from `idle_from` on.
+    /// Returns the cause if a packet is dropped before the queue. The transmitter is idle from the time `idle_from` on.
     #[inline(always)]
     pub(super) fn refuse(
         &mut self,
@@ -142,12 +142,12 @@ impl Extras {
         self.managed.as_deref_mut()
     }
 
-    /// Returns whether the last offered packet is marked, and clears the mark.
+    /// Returns the mark of the last offered packet, and clears the mark.
     pub(super) fn take_mark(&mut self) -> Bit {
         core::mem::take(&mut self.marked)
     }
 
-    /// Notes that a packet was not refused but found the buffer full.
+    /// Updates the state after a packet was not refused but found the buffer full.
     pub(super) const fn overflowed(&mut self) {
         self.marked = Bit::Clear;
         if let Some(red) = &mut self.red {
@@ -160,7 +160,7 @@ impl Extras {
         self.impairments.is_some() || !self.losses_after.is_empty()
     }
 
-    /// Returns the passage of an accepted packet that an ideal wire would deliver at `ideal`.
+    /// Returns the passage of an accepted packet. `ideal` is its arrival time on a wire without impairments.
     pub(super) fn pass(&mut self, now: Instant, ideal: Instant, packet: &Offer) -> Passage {
         let (arrival, second_copy) = match &mut self.impairments {
             None => (ideal, None),
@@ -179,8 +179,8 @@ impl Extras {
     }
 }
 
-/// Returns the cause of the first model that drops the packet; all models see it. Most links with losses have one
-/// model.
+/// Returns the cause of the first model that drops the packet. All models see the packet. Most links with losses have
+/// one model.
 #[inline(always)]
 fn first_taker(losses: &mut [Loss], now: Instant, packet: &Offer) -> Option<DropCause> {
     match losses {

@@ -11,20 +11,20 @@ use crate::event::InsertionNumber;
 use crate::packet::{PacketHandle, PacketKind};
 use crate::route::Hop;
 
-/// A packet that a link has accepted. Ordered by arrival, then insertion; of two copies that arrive together, the one
-/// that leaves the packet in place comes first.
+/// A packet that a link has accepted. Flights are ordered by arrival, then by insertion. If two copies arrive at the
+/// same time, the copy that leaves the original packet in the arena comes first.
 ///
-/// A flight contains everything that the following plain links need, so that the packet itself, which may have left the
-/// cache, is not read on its way.
+/// A flight contains everything that the following plain links need. The packet itself, which may no longer be in the
+/// cache, is therefore not read on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
     /// Arrival time at the far end.
     pub arrival: Instant,
-    /// Insertion number of its offer.
+    /// Insertion number of the packet's offer.
     pub number: InsertionNumber,
     /// The packet.
     pub packet: PacketHandle,
-    /// Position on its route at the offer.
+    /// Position on the packet's route at the offer.
     pub hop: Hop,
     /// Size on the wire in bytes.
     pub bytes: u32,
@@ -66,8 +66,8 @@ impl PartialOrd for Flight {
 /// Fate of a packet at a link's far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
-    /// The first copy of a duplicated packet arrives. The packet itself is still in transit as the second copy: forward
-    /// a clone of it.
+    /// The first copy of a duplicated packet arrives. The packet itself is still in transit as the second copy, so the
+    /// driver forwards a clone of it.
     FirstOfTwo,
     /// The packet arrives.
     Arrived,
@@ -78,10 +78,10 @@ pub enum Fate {
 /// Packets in transit, first-in first-out unless the wire reorders.
 #[derive(Clone, Debug)]
 pub(super) struct FarEnd {
-    /// All flights on a wire that preserves the order; the first flight on one that does not.
+    /// All flights on a wire that preserves the order; only the first flight on a wire that does not.
     ring: Ring,
     /// The other flights on a wire that does not preserve the order.
-    // Boxed because few links have one, while all have room for a pointer.
+    // This is boxed because few links have such a heap, but all links reserve space for the pointer.
     #[allow(clippy::box_collection)]
     rest: Option<Box<BinaryHeap<Reverse<Flight>>>>,
 }
@@ -102,7 +102,7 @@ impl FarEnd {
         }
     }
 
-    /// As [`push`](Self::push), on a wire that is known to preserve the order.
+    /// Does the same as [`push`](Self::push), on a wire that is known to preserve the order.
     #[inline(always)]
     pub(super) fn push_last(&mut self, flight: Flight) {
         debug_assert!(self.rest.is_none());
@@ -131,8 +131,8 @@ impl FarEnd {
     }
 }
 
-/// Ring buffer. The number of places is a power of two, so that an index is computed with a mask: a packet is added and
-/// removed on every hop.
+/// Ring buffer. The number of places is a power of two, so that an index is computed with a mask, because each packet
+/// is added and removed on every hop.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ring {
     places: Vec<Flight>,
@@ -188,7 +188,7 @@ impl Ring {
         self.len -= 1;
     }
 
-    /// Doubles the number of places; `any` flight fills the new ones.
+    /// Doubles the number of places. The new places are filled with `any`, an arbitrary flight.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, any: Flight) {
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_ring_preserves_flights_of_any_number() {
-        // Three in, two out: the ring grows with its head at any place.
+        // In each round, three flights are added and two removed, so the ring grows with its head at different places.
         let mut far_end = FarEnd::new(false);
         let mut taken = 0;
         for n in 0..3000 {

@@ -1,4 +1,4 @@
-//! Impairments between the transmitter and the far end: jitter, reordering, duplication.
+//! Impairments between the transmitter and the far end: jitter, reordering, and duplication.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ pub enum JitterOrder {
     /// A packet arrives no earlier than the previous one.
     #[default]
     Preserved,
-    /// A packet with less extra delay overtakes others.
+    /// A packet with less extra delay may overtake others.
     Overtaking,
 }
 
@@ -115,8 +115,8 @@ impl Impairments {
         }
     }
 
-    /// Returns the arrival time of a packet that an ideal wire would deliver at `ideal`, and of its second copy, if
-    /// there is one.
+    /// Returns the arrival time of a packet and of its second copy, if there is one. `ideal` is the arrival time on a
+    /// wire without impairments.
     pub(super) fn pass(&mut self, ideal: Instant) -> (Instant, Option<Instant>) {
         let mut arrival = ideal;
         if let Some(jitter) = self.config.jitter {
@@ -127,7 +127,7 @@ impl Impairments {
             }
         }
         if let Some(reordering) = self.config.reordering {
-            // Both are always drawn, so that the fate of one packet does not affect another's.
+            // Both numbers are always drawn, so that the fate of one packet does not affect that of another.
             let held_back = self.reordering.chance(reordering.probability);
             let delay = self
                 .reordering
@@ -215,7 +215,7 @@ mod tests {
             ..ImpairmentConfig::default()
         });
         let held_back = (0..).zip(&passages).filter(|(n, p)| p.0 > at(100 * n));
-        // Mean 1000 · 0.1, standard deviation √90 = 9.5.
+        // The mean is 1000 · 0.1 = 100 and the standard deviation √90 = 9.5.
         let count = held_back.clone().count();
         assert!((62..=138).contains(&count), "{count}");
         for (n, passage) in held_back {
@@ -235,7 +235,7 @@ mod tests {
         });
         let twice = passages.iter().filter_map(|p| Some((p, p.1?)));
         let count = twice.clone().count();
-        // Mean 500, standard deviation √250 = 16.
+        // The mean is 500 and the standard deviation √250 = 16.
         assert!((436..=564).contains(&count), "{count}");
         for (passage, second) in twice {
             assert_eq!(second.since(passage.0), Duration::from_micros(70));

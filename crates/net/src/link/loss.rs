@@ -1,7 +1,7 @@
-//! Loss models: losses for other reasons than a full queue.
+//! Loss models: losses with other reasons than a full queue.
 //!
-//! A link may have several models, each with its own random stream. Every model sees every packet that passes its
-//! filter and reaches its place, even if another model drops the packet.
+//! A link may have several models, each with its own random stream. Every model sees every packet that reaches the
+//! model's place on the link and passes its filter, even if another model at that place drops the packet.
 
 mod gilbert_elliott;
 mod script;
@@ -50,7 +50,7 @@ pub enum LossPlacement {
     /// Before the queue: a lost packet occupies neither buffer nor transmitter (the place of ns-2's `lossmodel`).
     #[default]
     BeforeQueue,
-    /// After the transmitter: a lost packet has waited and consumed its transmission time, and disappears at its
+    /// After the transmitter: a lost packet has waited in the queue and used its transmission time, and is lost at its
     /// arrival time (a wireless channel).
     AfterTransmission,
 }

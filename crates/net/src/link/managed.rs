@@ -12,7 +12,7 @@ use super::queue::{Fallout, Manage, Queue};
 use crate::event::InsertionNumber;
 use crate::packet::PacketHandle;
 
-/// The queue, and the time of its next transmission.
+/// The managed queue, the drops and marks that have not been fetched yet, and the time of the next transmission.
 #[derive(Clone, Debug)]
 pub(super) struct Managed {
     queue: Queue,
@@ -32,22 +32,22 @@ impl Managed {
 }
 
 impl Link {
-    /// Returns `true` if the link acts by itself, at [`next_transmission`](Self::next_transmission).
+    /// Returns `true` if the link also acts on its own, at the time of [`next_transmission`](Self::next_transmission).
     #[inline(always)]
     #[must_use]
     pub fn is_managed(&self) -> bool {
         self.managed().is_some()
     }
 
-    /// Returns the time at which a managed queue must be asked for its next packet; `None` for a FIFO, and if no packet
-    /// waits.
+    /// Returns the time at which the managed queue must be asked for its next packet. Returns `None` for a FIFO, and if
+    /// no packet waits.
     #[must_use]
     pub fn next_transmission(&self) -> Option<Instant> {
         self.managed()?.next
     }
 
     /// Transmits the next packet at the time that [`next_transmission`](Self::next_transmission) returned. The packet
-    /// arrives under `number`, as if it had been offered with it.
+    /// arrives with the insertion number `number`, as if it had been offered with this number.
     pub fn transmit(&mut self, now: Instant, number: InsertionNumber) {
         let Some(managed) = self.managed_mut() else {
             return;
@@ -72,8 +72,8 @@ impl Link {
         }
     }
 
-    /// Returns a packet that the managed queue has dropped after accepting it, and the cause. Call until it returns
-    /// `None`, after every offer and transmission.
+    /// Returns a packet that the managed queue has dropped after accepting it, and the cause. After every offer and
+    /// transmission, this must be called until it returns `None`.
     pub fn take_drop(&mut self) -> Option<(PacketHandle, DropCause)> {
         let (packet, cause) = self.managed_mut()?.fallout.dropped.pop_front()?;
         self.counters.drops.add(cause);
@@ -87,15 +87,15 @@ impl Link {
         managed.is_some_and(|managed| !managed.fallout.dropped.is_empty())
     }
 
-    /// Returns a packet whose ECN field must be set to CE. Call until it returns `None`, after every offer and
-    /// transmission.
+    /// Returns a packet whose ECN field must be set to CE. After every offer and transmission, this must be called
+    /// until it returns `None`.
     pub fn take_mark(&mut self) -> Option<PacketHandle> {
         let packet = self.managed_mut()?.fallout.marked.pop()?;
         self.counters.marked_packets += 1;
         Some(packet)
     }
 
-    /// As [`offer`](Self::offer), for a link with a managed queue.
+    /// Does the same as [`offer`](Self::offer), for a link with a managed queue.
     #[cold]
     #[inline(never)]
     pub(super) fn offer_managed(
@@ -121,7 +121,7 @@ impl Link {
         }
     }
 
-    /// Enqueues a packet, unless it is dropped before the queue or by it.
+    /// Enqueues a packet, unless it is dropped before or by the queue.
     fn admit(&mut self, now: Instant, packet: &Offer) -> Result<(), DropCause> {
         let idle_from = self.service.idle_from();
         let Some(extras) = &mut self.extras else {
@@ -143,7 +143,7 @@ impl Link {
         managed.queue.enqueue(now, waiting, &mut managed.fallout)
     }
 
-    /// Determines when the queue must be asked next.
+    /// Determines the time at which the queue must be asked for its next packet.
     fn plan_transmission(&mut self, now: Instant) {
         let ready = self.managed().and_then(|managed| managed.queue.ready(now));
         let next = ready.map(|ready| self.service.free_from(ready.max(now)));

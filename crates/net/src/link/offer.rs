@@ -14,7 +14,7 @@ use crate::route::Hop;
 pub struct Offer {
     /// Handle that the link returns at the far end.
     pub packet: PacketHandle,
-    /// Position on the packet's route, which the link returns at the far end.
+    /// Position on the packet's route. The link returns it at the far end.
     pub hop: Hop,
     /// Kind of packet, for filters and scripts.
     pub kind: PacketKind,
@@ -24,7 +24,7 @@ pub struct Offer {
     pub number: u64,
     /// Size on the wire in bytes.
     pub bytes: u32,
-    /// Acknowledged sequence number of a plain ACK, which has no SACK blocks and no echo of congestion; `None` for
+    /// Acknowledged sequence number of a plain ACK, which has no SACK blocks and does not echo congestion; `None` for
     /// other packets.
     pub acknowledges: Option<SeqNumber>,
     /// ECN field of the packet. RED with `ecn` marks ECN-capable packets instead of dropping them.
@@ -50,7 +50,7 @@ impl Default for Offer {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// The packet was accepted; take it at [`Link::next_arrival`](super::Link::next_arrival).
+    /// The packet was accepted and must be taken at [`Link::next_arrival`](super::Link::next_arrival).
     Accepted {
         /// Waiting time until its transmission begins.
         wait: Duration,

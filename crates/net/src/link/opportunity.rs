@@ -1,8 +1,8 @@
 //! Transmitter that follows a recorded trace.
 //!
-//! Each opportunity carries up to 1500 bytes. A packet may need several. The rest of an opportunity serves the packets
-//! queued behind, provided that they were waiting when the opportunity came. An opportunity without a waiting packet is
-//! wasted: a packet offered in the same millisecond comes too late (Mahimahi's `LinkQueue` behaves the same way).
+//! Each opportunity carries up to 1500 bytes, so a packet may need several. The remaining bytes of an opportunity carry
+//! the packets next in the queue, if these were waiting when the opportunity came. An opportunity without a waiting
+//! packet is wasted: a packet that is offered in the same millisecond comes too late (as in Mahimahi's `LinkQueue`).
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::transmission::Transmission;
 /// Position in a repeating trace.
 #[derive(Clone, Debug)]
 pub(super) struct OpportunityClock {
-    /// Opportunities of one period; the last is the length of the period.
+    /// Opportunities of one period; the last time is the length of the period.
     times_ms: Arc<[u32]>,
     /// The link's time zero, on the trace's clock.
     begin_ms: u32,
@@ -39,7 +39,7 @@ impl OpportunityClock {
         Self {
             begin_ms,
             lap_start_ms: 0,
-            // The last time equals the period and so exceeds `begin_ms`: the index is valid.
+            // The last time equals the period and therefore exceeds `begin_ms`, so the index is valid.
             next: times_ms.partition_point(|&time| time < begin_ms),
             current: Instant::ZERO,
             left_bytes: 0,
@@ -47,12 +47,12 @@ impl OpportunityClock {
         }
     }
 
-    /// Returns the last opportunity that is booked.
+    /// Returns the time of the last opportunity that has been booked.
     pub(super) const fn idle_from(&self) -> Instant {
         self.current
     }
 
-    /// Books the delivery of `bytes`, offered at `now`.
+    /// Books the delivery of a packet of `bytes` that was offered at `now`.
     pub(super) fn book(&mut self, now: Instant, bytes: u32) -> Transmission {
         if now >= self.current {
             self.skip_to_after(now);
@@ -95,7 +95,7 @@ impl OpportunityClock {
 
     /// Skips all opportunities up to and including `now`.
     fn skip_to_after(&mut self, now: Instant) {
-        // An opportunity at t ms is after `now` if and only if t exceeds its whole milliseconds.
+        // An opportunity at t ms is after `now` if and only if t exceeds the whole milliseconds of `now`.
         let now_ms = u64::from(self.begin_ms) + now.as_nanos() / NANOS_PER_MS;
         for _ in 0..STEPS_BEFORE_SEARCH {
             if self.next_ms() > now_ms {
@@ -112,7 +112,7 @@ impl OpportunityClock {
         let period = self.period_ms();
         let offset = now_ms % period;
         self.lap_start_ms = now_ms - offset;
-        // The last time equals the period and so exceeds any offset: the index is valid.
+        // The last time equals the period and therefore exceeds any offset, so the index is valid.
         self.next = self
             .times_ms
             .partition_point(|&time| u64::from(time) <= offset);
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn full_packets_take_one_opportunity_each_and_the_trace_repeats() {
-        // Period 10 ms: 2, 5, 5, 10, then 12, 15, 15, 20, …
+        // The period is 10 ms. Opportunities are at 2, 5, 5, 10, then at 12, 15, 15, 20, … ms.
         let mut clock = clock(&[2, 5, 5, 10]);
         let times = [(); 7].map(|()| book_ms(&mut clock, ms(0), 1500).1);
         assert_eq!(times, [2, 5, 5, 10, 12, 15, 15]);
@@ -155,14 +155,15 @@ mod tests {
             let trace = DeliveryTrace::new(vec![2, 5, 5, 10]).unwrap();
             OpportunityClock::new(trace.beginning_at(begin_ms))
         };
-        // From 5 ms on: 10, 12, 15, 15, 20, … minus 5. The opportunities at 5 ms have passed.
+        // The trace begins at 5 ms, so the opportunities are at 10, 12, 15, 15, 20, … minus 5 ms. Those at 5 ms have
+        // passed.
         let times =
             |mut clock: OpportunityClock| [(); 5].map(|()| book_ms(&mut clock, ms(0), 1500).1);
         assert_eq!(times(begun(5)), [5, 7, 10, 10, 15]);
-        // A whole period later the trace is the same.
+        // If the trace begins a whole period later, it is the same.
         assert_eq!(times(begun(15)), times(begun(5)));
         assert_eq!(times(begun(10)), times(begun(0)));
-        // A later packet finds the same opportunities, however many were skipped.
+        // A later packet finds the same opportunities, regardless of the number of skipped opportunities.
         for now in 0..100 {
             let mut clock = begun(4);
             let expected = (0..20_u64)
@@ -180,12 +181,12 @@ mod tests {
     #[test]
     fn small_packets_share_an_opportunity_if_they_were_waiting() {
         let mut clock = clock(&[2, 5, 10]);
-        // 600 + 600 of the 1500 bytes at 2 ms; 300 bytes of the third packet fit, the other 300 are sent at 5 ms, where
-        // 1200 bytes remain.
+        // The opportunity at 2 ms carries 600 + 600 of its 1500 bytes. 300 bytes of the third packet fit as well. Its
+        // other 300 bytes are sent at 5 ms, where 1200 bytes remain.
         assert_eq!(book_ms(&mut clock, ms(0), 600), (2, 2));
         assert_eq!(book_ms(&mut clock, ms(0), 600), (2, 2));
         assert_eq!(book_ms(&mut clock, ms(1), 600), (2, 5));
-        // Offered at 3 ms, before the opportunity at 5 ms: shares this opportunity.
+        // This packet is offered at 3 ms, before the opportunity at 5 ms, so it shares this opportunity.
         assert_eq!(book_ms(&mut clock, ms(3), 1200), (5, 5));
         assert_eq!(book_ms(&mut clock, ms(3), 1), (10, 10));
     }
@@ -194,7 +195,7 @@ mod tests {
     fn the_rest_of_a_past_opportunity_is_lost() {
         let mut clock = clock(&[2, 5, 10]);
         assert_eq!(book_ms(&mut clock, ms(0), 100), (2, 2));
-        // At 2 ms the opportunity of 2 ms has passed, although 1400 bytes of it were unused.
+        // At 2 ms, the opportunity of 2 ms has passed, although 1400 of its bytes were unused.
         assert_eq!(book_ms(&mut clock, ms(2), 100), (5, 5));
     }
 
@@ -202,7 +203,7 @@ mod tests {
     fn a_packet_larger_than_an_opportunity_takes_several() {
         let mut clock = clock(&[1, 2, 3, 4]);
         assert_eq!(book_ms(&mut clock, ms(0), 4000), (1, 3));
-        // 500 bytes of the opportunity at 3 ms are left.
+        // 500 bytes of the opportunity at 3 ms remain.
         assert_eq!(book_ms(&mut clock, ms(0), 500), (3, 3));
         assert_eq!(book_ms(&mut clock, ms(0), 1), (4, 4));
     }
@@ -226,7 +227,7 @@ mod tests {
     #[test]
     fn a_time_of_zero_coincides_with_the_end_of_the_period() {
         let mut clock = clock(&[0, 4]);
-        // At 0 ms the opportunity of 0 ms has passed.
+        // At 0 ms, the opportunity of 0 ms has passed.
         let times = [(); 5].map(|()| book_ms(&mut clock, ms(0), 1500).1);
         assert_eq!(times, [4, 4, 8, 8, 12]);
     }

@@ -1,4 +1,4 @@
-//! Link outages: packets offered during an outage are dropped; packets in transit arrive.
+//! Link outages: packets that are offered during an outage are dropped, but packets in transit arrive.
 
 use dupack_tcp::time::Instant;
 
@@ -19,10 +19,10 @@ impl TimeWindow {
     }
 }
 
-/// Outages of one link, and the number that are over.
+/// Outages of one link, and the number of outages at the front that are over.
 #[derive(Clone, Debug)]
 pub(super) struct Outages {
-    /// Sorted by start; those at the front that are over are skipped.
+    /// Outages, sorted by their start. Those at the front that are over are skipped.
     windows: Vec<TimeWindow>,
     over: usize,
 }
@@ -42,7 +42,7 @@ impl Outages {
             }
             self.over += 1;
         }
-        // A long window may precede short ones that are over.
+        // A long outage may come before short ones that are already over.
         self.windows[self.over..]
             .iter()
             .take_while(|window| window.from <= now)

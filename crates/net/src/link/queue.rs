@@ -1,8 +1,8 @@
 //! Managed queues: queue disciplines that also decide when a packet leaves.
 //!
-//! In a FIFO the complete schedule of a packet is known when it is accepted. In a managed queue a packet may be dropped
-//! at the head (CoDel), overtaken by packets of other flows (FQ-CoDel, CAKE, DualPI2), or held back by a shaper. So the
-//! link asks the queue for the next packet when its transmitter becomes free:
+//! In a FIFO, the complete schedule of a packet is known when it is accepted. In a managed queue, a packet may be
+//! dropped at the head (CoDel), overtaken by packets of other flows (FQ-CoDel, CAKE, DualPI2), or held back by a
+//! shaper. So the link asks the queue for the next packet when its transmitter becomes free:
 //!
 //! ```text
 //!            tail drop, PIE, policer     CoDel, PI2, schedulers
@@ -12,10 +12,11 @@
 //! ```
 //!
 //! A discipline is sans-I/O, like the link. Periodic updates need no event (PIE and PI2 update their probability every
-//! few milliseconds): an update reads only the queue and the time, and the queue changes only when a packet arrives or
-//! leaves, so overdue updates are applied before the queue changes, each with its own due time.
+//! few milliseconds). An update reads only the queue and the time, and the queue changes only when a packet arrives or
+//! leaves. Overdue updates are therefore applied before the queue changes, each with its own due time.
 //!
-//! Drops and marks of packets other than the one that is offered or sent are collected in [`Fallout`].
+//! If a packet is dropped or marked that is neither the offered packet nor the one being sent, this is recorded in
+//! [`Fallout`].
 
 pub(super) mod ack_filter;
 pub(super) mod cake;
@@ -57,15 +58,15 @@ pub(super) trait Manage {
         fallout: &mut Fallout,
     ) -> Result<(), DropCause>;
 
-    /// Returns the packet to send at `now`, if one waits and may leave.
+    /// Returns the packet to send at `now`, if a packet waits and may leave.
     fn dequeue(&mut self, now: Instant, fallout: &mut Fallout) -> Option<Waiting>;
 
-    /// Returns the time at which a packet may leave if none arrives before: `now`, unless a shaper delays it; `None` if
-    /// no packet waits.
+    /// Returns the time at which the next packet may leave, assuming that no packet arrives before: this is `now`,
+    /// unless a shaper delays the packet. Returns `None` if no packet waits.
     fn ready(&self, now: Instant) -> Option<Instant>;
 
-    /// Notes that the transmitter has been idle since `since` and no packet waited. Called when the next packet
-    /// arrives, before it is enqueued; nothing else happens in between.
+    /// Tells the queue that the transmitter has been idle since `since` and no packet waited. Called when the next
+    /// packet arrives, before it is enqueued; nothing else happens in between.
     fn rest(&mut self, _since: Instant) {}
 
     /// Returns the waiting packets.
@@ -76,7 +77,7 @@ pub(super) trait Manage {
 #[derive(Clone, Debug)]
 pub(super) enum Queue {
     CoDel(CoDelQueue),
-    // Boxed because they are much larger than the others.
+    // These variants are boxed because they are much larger than the others.
     FqCoDel(Box<FqCoDelQueue>),
     Pie(Box<PieQueue>),
     DualPi2(Box<DualPi2Queue>),
@@ -85,7 +86,7 @@ pub(super) enum Queue {
     AckFilter(AckFilter),
 }
 
-/// Calls a method of the discipline inside.
+/// Calls a method of the discipline in the enum.
 macro_rules! inside {
     ($queue:expr, $inner:ident => $call:expr) => {
         match $queue {
@@ -169,12 +170,12 @@ pub(super) struct Fallout {
 }
 
 impl Fallout {
-    /// Drops a packet that was in the queue.
+    /// Records the drop of a packet that was in the queue.
     pub(super) fn drop(&mut self, packet: &Waiting, cause: DropCause) {
         self.dropped.push_back((packet.offer.packet, cause));
     }
 
-    /// Marks a packet, which must be ECN-capable.
+    /// Marks a packet, which must be ECN-capable, and records the mark.
     pub(super) fn mark(&mut self, packet: &mut Waiting) {
         debug_assert!(packet.is_capable());
         packet.offer.ecn = Codepoint::Ce;

@@ -1,7 +1,8 @@
 //! Transmitter of constant rate, exact to a fraction of a nanosecond.
 //!
-//! `8·10⁹·size/rate` is rarely whole (a 1000-byte packet takes 2666666.67 ns at 3 Mbit/s). The remainder is carried
-//! from one packet to the next of a busy period, so that a saturated link carries exactly its rate over any duration.
+//! `8·10⁹·size/rate` is rarely an integer (a 1000-byte packet takes 2666666.67 ns at 3 Mbit/s). The remainder is
+//! carried from one packet to the next within a busy period, so a saturated link carries exactly its rate over any
+//! duration.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -12,11 +13,11 @@ use crate::units::BitRate;
 #[derive(Clone, Debug)]
 pub(crate) struct RateClock {
     rate: u64,
-    /// Time from which the transmitter is idle: whole nanoseconds.
+    /// Time from which the transmitter is idle, in whole nanoseconds.
     idle_from: Instant,
     /// Fraction of a nanosecond that belongs to `idle_from`, in units of 1/rate ns.
     carry: u64,
-    /// Transmission time of the last packet size; saves a division per packet.
+    /// Transmission time of the last packet size. This saves a division per packet.
     cached: TransmissionTime,
 }
 
@@ -46,7 +47,7 @@ impl RateClock {
         self.idle_from
     }
 
-    /// Books the next transmission of `bytes`, offered at `now`.
+    /// Books the next transmission, of a packet of `bytes` that was offered at `now`.
     #[inline]
     pub(crate) fn book(&mut self, now: Instant, bytes: u32) -> Transmission {
         if now > self.idle_from {
@@ -57,7 +58,7 @@ impl RateClock {
             self.cached = TransmissionTime::of(bytes, self.rate);
         }
         let start = self.idle_from;
-        // Both are below the rate, so their sum is below twice the rate.
+        // Both remainders are below the rate, so their sum is below twice the rate.
         let missing = self.rate - self.cached.remainder;
         let whole = u64::from(self.carry >= missing);
         self.carry = if whole == 1 {
@@ -78,7 +79,8 @@ impl TransmissionTime {
         let work = u128::from(bytes) * 8_000_000_000;
         Self {
             bytes,
-            // At most 2³² · 8·10⁹ < 2⁶⁵ ns at 1 bit/s; such a packet takes 584 years instead.
+            // The maximum is 2³² · 8·10⁹ < 2⁶⁵ ns at 1 bit/s. A longer time than 2⁶⁴ ns (584 years) is replaced by 2⁶⁴
+            // ns.
             nanos: u64::try_from(work / u128::from(rate)).unwrap_or(u64::MAX - 1),
             remainder: (work % u128::from(rate)) as u64,
         }
@@ -95,7 +97,8 @@ mod tests {
 
     #[test]
     fn fractions_of_a_nanosecond_accumulate() {
-        // 1000 B at 3 Mbit/s take 2666666 2/3 ns: the transmissions end at 2666666.67, 5333333.33 and 8000000 ns.
+        // 1000 bytes at 3 Mbit/s take 2666666 2/3 ns, so the transmissions end at 2666666.67, 5333333.33 and 8000000
+        // ns.
         let mut clock = RateClock::new(BitRate::from_mbps(3));
         let ends = [(); 3].map(|()| clock.book(at(0), 1000).end.as_nanos());
         assert_eq!(ends, [2_666_666, 5_333_333, 8_000_000]);
@@ -116,7 +119,7 @@ mod tests {
     fn an_idle_transmitter_starts_at_once_and_forgets_its_fraction() {
         let mut clock = RateClock::new(BitRate::from_mbps(3));
         clock.book(at(0), 1000);
-        // Idle from 2666666.67 ns on: still busy at 2666666 ns, idle at 2666667 ns.
+        // The transmitter is idle from 2666666.67 ns on: it is still busy at 2666666 ns and idle at 2666667 ns.
         let booked = clock.clone().book(at(2_666_666), 1000);
         assert_eq!((booked.start, booked.end), (at(2_666_666), at(5_333_333)));
         let booked = clock.book(at(2_666_667), 1000);

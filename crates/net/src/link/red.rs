@@ -1,9 +1,10 @@
-//! Random early detection (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993), dropping or marking.
+//! Random early detection (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993), which drops or marks packets.
 //!
-//! On each arrival the average queue is updated, `avg ← (1 − w)·avg + w·q`. If the link was idle, the average is aged
-//! as if `m` small packets had arrived at an empty queue: `avg ← (1 − w)^m·avg` (§4). Between the thresholds a packet
-//! is dropped with `p_a = p_b / (1 − count·p_b)`, which spreads drops evenly (§7, method 2); above them it is always
-//! dropped. In the gentle variant (Floyd, 2000) `p_b` rises from `max_p` to 1 between `max_threshold` and twice that.
+//! On each arrival, the average queue is updated: `avg ← (1 − w)·avg + w·q`. If the link was idle, the average is aged
+//! as if `m` small packets had arrived at an empty queue: `avg ← (1 − w)^m·avg` (§4). Between the thresholds, a packet
+//! is dropped with probability `p_a = p_b / (1 − count·p_b)`, which spreads drops evenly (§7, method 2). Above the
+//! maximum threshold, it is always dropped. In the gentle variant (Floyd, 2000), `p_b` rises from `max_p` to 1 between
+//! `max_threshold` and twice that value.
 //!
 //! With ECN, ECN-capable packets are marked instead of dropped (RFC 3168 §7), except where the average forces a drop.
 //!
@@ -47,8 +48,9 @@ pub enum RedLike {
     /// The paper of 1993.
     #[default]
     Paper,
-    /// ns-2, like ns-3: a packet that finds at most one other packet waiting passes, whatever the average is, and so
-    /// does the next one that finds more; and a packet that arrives after an idle time ages the average once more.
+    /// ns-2 and ns-3: a packet that finds at most one other packet waiting passes, regardless of the average, and so
+    /// does the next packet that finds more packets. A packet that arrives after an idle period ages the average once
+    /// more.
     Ns2,
 }
 
@@ -62,14 +64,14 @@ pub enum Capable {
     Mark,
 }
 
-/// Unit in which RED counts.
+/// Unit in which RED measures the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RedUnit {
-    /// Packets; all are dropped with the same probability.
+    /// Packets: all packets are dropped with the same probability.
     #[default]
     Packets,
-    /// Bytes; large packets are dropped with proportionally higher probability.
+    /// Bytes: larger packets are dropped with proportionally higher probability.
     Bytes,
 }
 
@@ -77,7 +79,7 @@ pub enum RedUnit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RedAbove {
-    /// Drops all packets, as in 1993.
+    /// Drops all packets, as in the paper of 1993.
     DropAll,
     /// Raises the probability to 1 at twice the threshold ("gentle").
     #[default]
@@ -119,7 +121,7 @@ impl RedConfig {
 #[derive(Clone, Debug)]
 pub(super) struct Red {
     config: RedConfig,
-    /// Transmission time of a packet of the mean size: one ageing step while idle.
+    /// Transmission time of a packet of the mean size: the duration of one ageing step while the link is idle.
     step: Duration,
     average: f64,
     /// Packets accepted since the last drop while the average is between the thresholds; −1 below them.
@@ -143,7 +145,7 @@ impl Red {
         self.average
     }
 
-    /// Decides on a packet of `bytes`. `idle_since` is the time at which the link became idle, if it is.
+    /// Decides about a packet of `bytes`. `idle_since` is the time at which the link became idle, if the link is idle.
     pub(super) fn decide(
         &mut self,
         now: Instant,
@@ -187,7 +189,7 @@ impl Red {
         cause == DropCause::RedEarly && ecn.is_capable() && self.config.capable == Capable::Mark
     }
 
-    /// Notes that a packet that RED accepted was dropped because the buffer was full.
+    /// Updates the state after a packet that RED accepted was dropped because the buffer was full.
     pub(super) const fn overflowed(&mut self) {
         self.count = 0;
     }
@@ -262,14 +264,14 @@ mod tests {
             weight: 0.5,
             ..RedConfig::packets(100.0, 200.0)
         });
-        // 0 → 0.5·8 = 4 → 2 + 4 = 6 → 3 + 0 = 3.
+        // The average is 0 → 0.5·8 = 4 → 2 + 4 = 6 → 3 + 0 = 3.
         red.decide(at(0), None, &backlog(8), 1000);
         assert!((red.average() - 4.0).abs() < 1e-12);
         red.decide(at(0), None, &backlog(8), 1000);
         assert!((red.average() - 6.0).abs() < 1e-12);
         red.decide(at(0), None, &backlog(0), 1000);
         assert!((red.average() - 3.0).abs() < 1e-12);
-        // Idle for 450 µs: four whole steps of 100 µs give 3/16.
+        // The link was idle for 450 µs: four whole steps of 100 µs give 3/16.
         red.decide(at(1450), Some(at(1000)), &backlog(0), 1000);
         assert!((red.average() - 0.1875).abs() < 1e-12);
     }
@@ -282,7 +284,7 @@ mod tests {
             red.marking_probability()
         };
         assert!(at_average(4.9).abs() < 1e-12);
-        // Half way: 0.1 · 5/10.
+        // Half way between the thresholds: 0.1 · 5/10.
         assert!((at_average(10.0) - 0.05).abs() < 1e-12);
         assert!((at_average(15.0) - 0.1).abs() < 1e-12);
         // Half way up the gentle slope: 0.1 + 0.9/2.
@@ -299,22 +301,23 @@ mod tests {
             weight: 0.5,
             ..RedConfig::packets(1.0, 2.0)
         });
-        // Far above twice 2: 0.5·16 = 8.
+        // The average is 0.5·16 = 8, far above twice the threshold of 2.
         let decided = red.decide(at(0), None, &backlog(16), 1000);
         assert_eq!(decided, Some(DropCause::RedForced));
-        // 4 + 0.5, still far above, but only one packet waits.
+        // The average is 4 + 0.5, still far above, but only one packet waits.
         assert_eq!(red.decide(at(0), None, &backlog(1), 1000), None);
-        // 2.25 + 1, on the gentle slope: the first packet after that passes, whatever is drawn.
+        // The average is 2.25 + 1, on the gentle slope. The first packet after that passes, regardless of the random
+        // number.
         assert_eq!(red.decide(at(0), None, &backlog(2), 1000), None);
-        // Idle for 450 µs: four steps and its own give 1/32 of 3.25.
+        // The link was idle for 450 µs: four steps and the additional step of ns-2 give 1/32 of 3.25.
         red.decide(at(1450), Some(at(1000)), &backlog(0), 1000);
         assert!((red.average() - 3.25 / 32.0).abs() < 1e-12);
     }
 
     #[test]
     fn gaps_between_drops_are_uniform() {
-        // With p_b held at 0.1 a gap is uniform on 1…10 (§7, method 2): mean 5.5, maximum
-        // 10. But the first packet after a drop has count 1, so gaps are 1…9, with mean 5.
+        // With p_b constant at 0.1, a gap is uniform on 1…10 (§7, method 2), with mean 5.5 and maximum 10. But the
+        // first packet after a drop has count 1, so gaps are 1…9, with mean 5.
         let mut red = red(RedConfig {
             weight: 1.0,
             max_probability: 0.2,
@@ -353,7 +356,7 @@ mod tests {
                 .count()
         };
         let (large, small) = (drops(1000), drops(40));
-        // Mean gaps about (1/p_b)/2: 10 and 250 packets.
+        // The mean gaps are about (1/p_b)/2: 10 and 250 packets.
         assert!((9_000..11_500).contains(&large), "{large}");
         assert!((350..450).contains(&small), "{small}");
     }

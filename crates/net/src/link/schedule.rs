@@ -1,7 +1,7 @@
 //! Links that change during a run: steps of rate and delay, gaps, and a duty cycle.
 //!
-//! A [`Step`] sets its time, its repetition, and the new values. During a gap no packet leaves: packets wait for its
-//! end. This covers three properties of current paths:
+//! A [`Step`] consists of its time, its repetition, and the new values. During a gap, no packet leaves: packets wait
+//! for the end of the gap. This covers three properties of current paths:
 //!
 //! * a sudden change of the path, as RFC 9743 requires: a step of rate or delay;
 //! * a handover: a step with a gap, which may lose waiting packets. Repeated, with a new random delay
@@ -10,8 +10,8 @@
 //! * a duty cycle: a gap in every period.
 //!
 //! All changes of a link are known in advance, so the departure of a packet is still known when it is accepted, and the
-//! link needs no event of its own. A packet that is in transmission when the rate changes continues at the new rate.
-//! Its propagation delay is the delay at the moment when its last bit leaves. Times are exact: fractions of a
+//! link needs no events. A packet that is in transmission when the rate changes continues at the new rate. Its
+//! propagation delay is the delay of the link at the time when its last bit leaves. Times are exact: fractions of a
 //! nanosecond are carried to the next packet.
 
 use dupack_tcp::time::{Duration, Instant};
@@ -27,7 +27,7 @@ use crate::units::BitRate;
 pub struct ScheduleConfig {
     /// Steps. Steps at the same time happen in the order of this list.
     pub steps: Vec<Step>,
-    /// Order of packets after a step to a shorter delay: they arrive in order or overtake.
+    /// Order of packets after a step to a shorter delay: they arrive in order, or later packets overtake.
     pub order: JitterOrder,
     /// Seed of the steps' random values. Both directions of a wire have the same seed, so that they change in the same
     /// way.
@@ -48,7 +48,7 @@ pub struct Step {
     pub delay: Option<Span<Duration>>,
     /// Duration in which no packet leaves.
     pub gap: Duration,
-    /// Fate of packets that have not left.
+    /// Fate of packets that have not left the link.
     pub queued: Queued,
 }
 
@@ -118,8 +118,7 @@ impl ScheduleConfig {
         }
     }
 
-    /// Returns `true` if the schedule is possible: repeated steps need a minimum interval, and must leave time to
-    /// transmit.
+    /// Returns `true` if the schedule is valid: repeated steps have a minimum interval and leave time to transmit.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let repeated = || self.steps.iter().filter_map(|s| Some((s, s.every?)));
@@ -137,7 +136,7 @@ impl ScheduleConfig {
 /// Minimum interval after which a step may repeat, because steps are processed one by one.
 const SHORTEST_PERIOD: Duration = Duration::from_micros(10);
 
-/// Work of one byte: a rate of 1 bit/s does one unit of work per nanosecond, so that one bit takes 10⁹ units.
+/// Work of one byte: with a rate of 1 bit/s, one unit of work is done per nanosecond, so one bit takes 10⁹ units.
 const WORK_PER_BYTE: u128 = 8_000_000_000;
 
 /// Transmitter with a variable rate, and the delay behind it.
@@ -147,11 +146,11 @@ pub(super) struct ScheduledClock {
     /// Initial state, for computing the capacity of the link.
     start: Walk,
     order: JitterOrder,
-    /// Time from which the transmitter is idle: whole nanoseconds.
+    /// Time from which the transmitter is idle, in whole nanoseconds.
     idle_from: Instant,
-    /// Remaining work of a fraction of a nanosecond.
+    /// Work that is carried over to the next packet, less than the work of one nanosecond.
     rest: u128,
-    /// Last step that loses packets that have not left by then, among those that packets have waited for.
+    /// Time of the last step that loses packets, among the steps that booked packets have reached.
     cleared: Instant,
     last_arrival: Instant,
 }
@@ -302,8 +301,7 @@ struct Walk {
 struct Pending {
     step: Step,
     next: Instant,
-    /// Separate streams for rate and delay: a direction that does not use one of them draws the same values of the
-    /// other.
+    /// Rates and delays have separate streams: a direction that uses only one of them draws the same values for it.
     rates: Stream,
     delays: Stream,
 }
@@ -324,7 +322,7 @@ impl Walk {
         }
     }
 
-    /// Applies all steps up to `now`. Returns the time of the first of them that loses waiting packets.
+    /// Applies all steps up to `now`. Returns the time of the first of these steps that loses waiting packets.
     fn go_to(&mut self, now: Instant) -> Option<Instant> {
         let mut cleared = None;
         while let Some(n) = self.first_due(now) {

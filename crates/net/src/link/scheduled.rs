@@ -11,8 +11,8 @@ use super::transmission::Transmission;
 use crate::event::InsertionNumber;
 
 impl Link {
-    /// As [`offer`](Self::offer), for a link with a variable rate. Packets that a step removes from the queue are
-    /// reported at the far end, like all losses on the wire.
+    /// Does the same as [`offer`](Self::offer), for a link with a variable rate. Packets that a step removes from the
+    /// queue are reported at the far end, like all losses on the wire.
     #[inline(never)]
     pub(super) fn offer_scheduled(
         &mut self,

@@ -9,7 +9,7 @@ use super::rate::RateClock;
 use super::schedule::ScheduledClock;
 use super::transmission::Transmission;
 
-/// The transmitter. All kinds are first-in first-out, so a packet's times are known when it is accepted.
+/// The transmitter. All kinds are first-in first-out, so the times of a packet are known when it is accepted.
 #[derive(Clone, Debug)]
 pub(super) enum Service {
     Unlimited,
@@ -59,7 +59,7 @@ impl Service {
         }
     }
 
-    /// Returns the time from which the transmitter is idle, as far as is known.
+    /// Returns the time from which the transmitter is idle, as far as it is known.
     #[inline(always)]
     pub(super) fn idle_from(&self) -> Instant {
         match self {
@@ -80,8 +80,8 @@ impl Service {
         }
     }
 
-    /// As [`book`](Self::book), for a packet that already waits at `now`, a time that [`free_from`](Self::free_from)
-    /// returned.
+    /// Does the same as [`book`](Self::book), for a packet that already waits at `now`. `now` must be a time that
+    /// [`free_from`](Self::free_from) returned.
     pub(super) fn book_waiting(&mut self, now: Instant, bytes: u32) -> Transmission {
         match self {
             Self::Trace(clock) => clock.book(moment_before(now), bytes),

@@ -8,7 +8,7 @@ use crate::packet::PacketHandle;
 use crate::route::Hop;
 use crate::units::{BitRate, Probability};
 
-/// 8 Mbit/s: 1 byte per microsecond.
+/// 8 Mbit/s is 1 byte per microsecond.
 const BYTE_PER_MICROSECOND: BitRate = BitRate::from_mbps(8);
 
 fn at(micros: u64) -> Instant {
@@ -59,7 +59,7 @@ const FULL: Admission = Admission::Dropped(DropCause::QueueFull);
 #[test]
 fn a_packet_arrives_after_transmission_and_delay() {
     let mut link = Link::new(&slow_link(), 1, "link");
-    // 1000 µs to transmit, 500 µs to propagate; the second packet waits 600 µs for the first.
+    // Each 1000 bytes take 1000 µs to transmit, and 500 µs to propagate. The second packet waits 600 µs for the first.
     let verdicts = offer_all(&mut link, &[(0, 1000), (400, 100), (5000, 1)]);
     assert_eq!(verdicts, [waits(0), waits(600), waits(0)]);
     assert_eq!(
@@ -96,7 +96,7 @@ fn a_limit_excludes_the_packet_in_transmission() {
             (1000, 1000),
         ],
     );
-    // At 1000 µs the transmission of the second packet begins, and it no longer waits.
+    // At 1000 µs, the transmission of the second packet begins, so it no longer waits.
     assert_eq!(
         verdicts,
         [waits(0), waits(1000), waits(2000), FULL, FULL, waits(2000)]
@@ -114,7 +114,7 @@ fn a_limit_in_bytes_applies_to_bytes() {
         &mut link,
         &[(0, 9000), (0, 1000), (0, 501), (0, 500), (0, 1)],
     );
-    // The first packet goes directly to the transmitter, whatever its size.
+    // The first packet goes directly to the transmitter, regardless of its size.
     assert_eq!(verdicts, [waits(0), waits(9000), FULL, waits(10_000), FULL]);
     assert_eq!(link.backlog_bytes(at(0)), 1500);
 }
@@ -172,7 +172,7 @@ fn a_filter_hides_packets_from_a_model() {
 
 #[test]
 fn losses_do_not_depend_on_queueing() {
-    // Common random numbers: the same packets are lost with a short and a long queue.
+    // Common random numbers: the same packets are lost with a short and with a long queue.
     let lost = |limit| {
         let config = slow_link()
             .with_queue(limit)
@@ -186,7 +186,7 @@ fn losses_do_not_depend_on_queueing() {
             .collect::<Vec<_>>()
     };
     let long = lost(QueueLimit::Unlimited);
-    // Mean 1000 · 0.1, standard deviation 9.5.
+    // The mean is 1000 · 0.1 = 100 and the standard deviation 9.5.
     assert!((62..=138).contains(&long.len()), "{}", long.len());
     assert_eq!(long, lost(QueueLimit::Packets(1)));
 }
@@ -246,7 +246,7 @@ fn the_first_of_two_copies_leaves_the_packet_in_place() {
 fn waits_of_data_packets_are_recorded() {
     let config = slow_link().recording_waits(WaitRecording::Data);
     let mut link = Link::new(&config, 1, "link");
-    // Waits of 0, 1000, …, 9000 µs.
+    // The packets wait 0, 1000, …, 9000 µs.
     let _ = offer_all(&mut link, &[(0, 1000); 10]);
     let ack = Offer {
         kind: PacketKind::Ack,
@@ -266,7 +266,7 @@ fn only_waits_of_the_configured_flow_are_recorded() {
     let config = slow_link().recording_waits(WaitRecording::DataOf(FlowId(1)));
     let mut link = Link::new(&config, 1, "link");
     assert!(link.tells_packets_apart());
-    // Waits of 0, 1000, 2000 and 3000 µs; the second and fourth packets are of flow 1.
+    // The packets wait 0, 1000, 2000 and 3000 µs. The second and fourth packets belong to flow 1.
     for number in 0..4 {
         let offer = Offer {
             flow: FlowId(number as u32 % 2),
@@ -285,7 +285,7 @@ fn a_trace_link_delivers_at_its_opportunities() {
     let config = LinkConfig::new(ServiceConfig::Trace(trace), Duration::from_millis(10))
         .with_queue(QueueLimit::Packets(2));
     let mut link = Link::new(&config, 1, "link");
-    // All three packets wait at 0; the limit is two. They leave at 1 ms, 2 ms, then 4 and 5 ms.
+    // Three packets are offered at 0 ms, but only two may wait. The accepted packets leave at 1, 2, 4 and 5 ms.
     let verdicts = offer_all(
         &mut link,
         &[(0, 1500), (0, 1500), (0, 1500), (1000, 1500), (2000, 1500)],
@@ -310,11 +310,11 @@ fn red_prevents_a_long_queue() {
             ..RedConfig::packets(5.0, 15.0)
         });
     let mut link = Link::new(&config, 1, "link");
-    // Twice the link's rate for two seconds.
+    // The packets arrive at twice the link's rate for two seconds.
     let packets: Vec<_> = (0..4000).map(|n| (n * 500, 1000)).collect();
     let _ = offer_all(&mut link, &packets);
     // Half of the offered packets must be dropped. p_b = 0.5 corresponds to an average of 15 + 15 · 0.4/0.9 ≈ 22
-    // packets; less is enough, since drops are spread evenly (p_a = 0.5 needs p_b = 1/3).
+    // packets. A lower average is enough, because drops are spread evenly (p_a = 0.5 needs p_b = 1/3).
     let average = link.red_average().unwrap();
     assert!((10.0..25.0).contains(&average), "{average}");
     let drops = link.counters().drops;
@@ -343,7 +343,7 @@ fn red_marks_ecn_capable_packets_and_drops_others() {
             ecn,
             ..data(n, 1000)
         };
-        // 20 % more than the link carries.
+        // The load is 20 % more than the link can carry.
         match link.offer(at(n * 833), InsertionNumber(n), &packet) {
             Admission::Accepted { .. } => {}
             Admission::Marked { .. } => {

@@ -1,15 +1,16 @@
-//! ACK thinning: ACKs that a link drops on purpose, so that a narrow reverse path carries fewer of them.
+//! ACK thinning: a link drops ACKs on purpose, so that a narrow reverse path carries fewer of them.
 //!
 //! Two methods are common on asymmetric links (RFC 3449 names both: thinning by a router on the path, and filtering in
 //! the queue of the link):
 //!
 //! * one of every n ACKs of a flow passes, independently of the queue ([`Thinning`], in this file);
-//! * a waiting ACK is dropped when a later one of its flow arrives
+//! * a waiting ACK is dropped when a later ACK of the same flow arrives
 //!   ([`AckFilter`](super::queue::ack_filter::AckFilter), in the queue).
 //!
-//! Both pass ACKs that carry more information than the acknowledged data ([`Offer::acknowledges`]): SACK blocks, an
-//! echo of congestion, or a repetition of the previous ACK, since a sender counts duplicate ACKs. A link does not wait
-//! for a possible later ACK: the last ACKs of a burst may be dropped, and then the sender's timer fires.
+//! Both methods pass ACKs that carry more information than the acknowledged data ([`Offer::acknowledges`]): SACK
+//! blocks, an echo of congestion, or a repetition of the previous ACK, because senders count duplicate ACKs. A link
+//! does not wait for a possible later ACK. It may therefore drop the last ACKs of a burst, and then the sender's timer
+//! fires.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +30,7 @@ pub(super) struct Thinning {
 struct Flow {
     /// Sequence number that the last ACK acknowledged.
     last: SeqNumber,
-    /// Number of ACKs since the last one that passed, including it.
+    /// Number of ACKs since the last ACK that passed, including that ACK.
     since: u32,
 }
 
@@ -41,7 +42,7 @@ impl Thinning {
         }
     }
 
-    /// Returns `true` if the packet is an ACK to be dropped.
+    /// Returns `true` if the packet is an ACK that must be dropped.
     pub(super) fn drops(&mut self, packet: &Offer) -> bool {
         let Some(acknowledges) = packet.acknowledges else {
             return false;
@@ -64,7 +65,7 @@ impl Thinning {
     }
 }
 
-/// Returns `true` if an ACK of `later` contains all information of an ACK of `earlier`, and more.
+/// Returns `true` if an ACK of `later` contains all information of an ACK of `earlier`, and acknowledges more.
 pub(super) const fn supersedes(later: SeqNumber, earlier: SeqNumber) -> bool {
     (later.0.wrapping_sub(earlier.0) as i32) > 0
 }

@@ -5,8 +5,8 @@ use dupack_tcp::time::Instant;
 /// Interval in which a packet is on the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transmission {
-    /// Time at which its first bit leaves.
+    /// Time at which the first bit of the packet leaves.
     pub(crate) start: Instant,
-    /// Time at which its last bit has left.
+    /// Time at which the last bit of the packet has left.
     pub(crate) end: Instant,
 }

@@ -10,7 +10,7 @@ use dupack_tcp::time::{Duration, Instant};
 use super::no_earlier_than_next;
 use crate::flow::{Application, When, Write};
 
-/// Practically endless, and far from overflow.
+/// Number of bytes that is practically unlimited, and far from an overflow.
 const GREEDY_BYTES: u64 = 1 << 62;
 
 /// Sending application of one flow; sans-I/O.
@@ -79,7 +79,8 @@ impl WriterState {
         true
     }
 
-    /// A write that waits for ACKs is scheduled [when they have arrived](Self::wait_by_script).
+    /// Makes the next write of the script. A write that waits for ACKs is scheduled [when they have
+    /// arrived](Self::wait_by_script).
     fn write_by_script(&mut self, now: Instant, start: Instant, sender: &mut Sender) -> bool {
         self.next_write = None;
         let Some(script) = &mut self.script else {
@@ -98,7 +99,7 @@ impl WriterState {
         true
     }
 
-    /// Schedules a write that waits for ACKs, if `sender` has all of them.
+    /// Schedules a write that waits for ACKs, if `sender` has received all of them.
     #[inline(never)]
     pub(super) fn wait_by_script(&mut self, now: Instant, sender: &Sender) {
         let Some(script) = &self.script else {

@@ -17,8 +17,8 @@ pub(super) struct MediumPlan {
 }
 
 impl Topology {
-    /// Adds a shared radio channel without stations. It is named `medium 0`, `medium 1`, …; this name and the names of
-    /// the nodes determine its random numbers.
+    /// Adds a shared radio channel without stations. Channels are named `medium 0`, `medium 1`, …. This name and the
+    /// names of the nodes determine the random numbers of the channel.
     pub fn medium(&mut self, config: RadioConfig) -> MediumId {
         let id = MediumId(self.media.len() as u32);
         self.media.push(MediumPlan {
@@ -36,8 +36,8 @@ impl Topology {
         StationId(stations.len() as u32 - 1)
     }
 
-    /// Adds a link in one direction between two stations of `medium`. The network cannot be built if they are out of
-    /// each other's reception range.
+    /// Adds a link in one direction between two stations of `medium`. The network cannot be built if the stations are
+    /// out of each other's reception range.
     pub fn radio(&mut self, medium: MediumId, from: StationId, to: StationId) -> LinkId {
         let setup = LinkSetup::Radio {
             medium,

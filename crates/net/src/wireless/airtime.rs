@@ -14,12 +14,12 @@ pub struct Airtime {
     header_bytes: u32,
     /// Slot time.
     pub slot: Duration,
-    /// Short interframe space, between the frames of an exchange.
+    /// Short interframe space: the space between the frames of an exchange.
     pub sifs: Duration,
-    /// DCF interframe space: SIFS and two slots.
+    /// DCF interframe space: SIFS plus two slots.
     pub difs: Duration,
-    /// Extended interframe space, after a frame in error: DIFS plus the time for an ACK that its receiver may be
-    /// sending, at the lowest basic rate.
+    /// Extended interframe space, after a frame in error: DIFS plus the time for an ACK that the receiver of the frame
+    /// may be sending, at the lowest basic rate.
     pub eifs: Duration,
     /// Duration of an ACK frame.
     pub ack: Duration,
@@ -28,7 +28,7 @@ pub struct Airtime {
     /// Duration of a CTS frame.
     pub cts: Duration,
     /// Time that a sender waits after its frame for the beginning of an ACK or CTS: SIFS, a slot, and the time that the
-    /// receiver's PHY needs to detect a frame, its preamble and PLCP header.
+    /// PHY needs to detect a frame, which is the duration of preamble and PLCP header.
     pub answer_timeout: Duration,
 }
 
@@ -74,8 +74,8 @@ impl Airtime {
     }
 }
 
-/// Returns the duration of a frame. Its bits after the preamble take whole microseconds, rounded up, as in the LENGTH
-/// field of the PLCP.
+/// Returns the duration of a frame. The bits after the preamble take a whole number of microseconds, rounded up, as in
+/// the LENGTH field of the PLCP.
 fn frame(plcp: Duration, rate: BitRate, bytes: u32) -> Duration {
     let bits = u128::from(bytes) * 8;
     let micros = (bits * 1_000_000).div_ceil(u128::from(rate.as_bps()));
@@ -91,11 +91,11 @@ mod tests {
         let times = Airtime::new(&RadioConfig::DSSS_11_MBPS);
         let micros = |span: Duration| span.as_nanos() as f64 / 1000.0;
         assert_eq!(micros(times.difs), 50.0);
-        // 14 B at 1 Mbit/s: 112 µs plus 192 µs of preamble; 20 B: 160 µs plus 192 µs.
+        // 14 bytes at 1 Mbit/s take 112 µs plus 192 µs of preamble; 20 bytes take 160 µs plus 192 µs.
         assert_eq!(micros(times.ack), 304.0);
         assert_eq!((micros(times.rts), micros(times.cts)), (352.0, 304.0));
         assert_eq!(micros(times.eifs), 10.0 + 50.0 + 304.0);
-        // 1028 + 36 B at 11 Mbit/s: 773.8 µs, rounded to 774 µs, plus 192 µs.
+        // 1028 + 36 bytes at 11 Mbit/s take 773.8 µs, rounded up to 774 µs, plus 192 µs of preamble.
         assert_eq!(micros(times.data(1028)), 966.0);
         assert_eq!(micros(times.answer_timeout), 222.0);
     }

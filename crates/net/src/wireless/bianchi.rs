@@ -1,37 +1,37 @@
 //! Saturation throughput of DCF in closed form: G. Bianchi, "Performance analysis of the IEEE 802.11 distributed
 //! coordination function", IEEE JSAC 18(3), 2000.
 //!
-//! *n* stations always have a packet and all sense each other. Each transmits in a slot with probability τ and then
-//! collides with probability p:
+//! *n* stations always have a packet to send, and all sense each other. Each station transmits in a slot with
+//! probability τ, and the transmission then collides with probability p:
 //!
 //! ```text
 //! p = 1 − (1 − τ)^(n−1)                          at least one other station transmits
 //! τ = Σ pⁱ / Σ pⁱ · (Wᵢ + 1)/2                   attempts per slot, Wᵢ = min(2ⁱ·W, W_max)
 //! ```
 //!
-//! The sums are over the attempts at a packet, i = 0, 1, …. Infinite sums give Bianchi's equation (7); sums up to the
-//! retry limit give the finite-retry variant (Wu et al., INFOCOM 2002). Throughput is the payload of a slot over its
-//! mean length (equation 13):
+//! The sums are over the attempts for a packet, i = 0, 1, …. Infinite sums give Bianchi's equation (7); sums up to the
+//! retry limit give the finite-retry variant (Wu et al., INFOCOM 2002). The throughput is the payload per slot divided
+//! by the mean length of a slot (equation 13):
 //!
 //! ```text
 //! S = Ps·Ptr·L / ((1 − Ptr)·σ + Ptr·Ps·Ts + Ptr·(1 − Ps)·Tc)
 //! ```
 //!
-//! A collision keeps the channel busy until EIFS after the frame, because the stations that heard it wait this long. In
-//! the model a station also counts a slot while others transmit; in the standard it does not. With a window of 32 or
-//! more the difference is small.
+//! A collision keeps the channel busy until EIFS after the frame, because the stations that heard the frame wait this
+//! long. In the model, a station also counts a slot while others transmit; in the standard, it does not. With a window
+//! of 32 or more, the difference is small.
 
 use dupack_tcp::time::Duration;
 
 use super::airtime::Airtime;
 use super::config::{RadioConfig, RtsThreshold};
 
-/// Limit on the attempts at a packet.
+/// Limit on the attempts for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempts {
-    /// Until success.
+    /// Attempts continue until success.
     Unlimited,
-    /// At most this many.
+    /// At most this many attempts are made.
     AtMost(u32),
 }
 
@@ -57,7 +57,7 @@ pub fn saturation(
 ) -> Saturation {
     let others = f64::from(stations.max(1) - 1);
     let collides = |tau: f64| 1.0 - libm::pow(1.0 - tau, others);
-    // τ(p(τ)) decreases with τ: the fixed point is where it crosses the diagonal.
+    // τ(p(τ)) decreases with τ, so the fixed point is where it crosses the diagonal.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..BISECTIONS {
         let middle = 0.5 * (low + high);
@@ -81,9 +81,9 @@ pub fn saturation(
     }
 }
 
-/// Bisections of the unit interval, down to the last bit of a double.
+/// Number of bisections of the unit interval, down to the last bit of a double.
 const BISECTIONS: u32 = 60;
-/// Number of attempts after which an infinite tail of attempts is summed in closed form, because the window no longer
+/// Number of attempts after which the infinite sum over attempts continues in closed form, because the window no longer
 /// grows.
 const DOUBLINGS: u32 = 32;
 
@@ -104,7 +104,7 @@ fn attempt_rate(config: &RadioConfig, p: f64, attempts: Attempts) -> f64 {
         share *= p;
     }
     if attempts == Attempts::Unlimited {
-        // At p = 1 only the tail remains, with its largest window.
+        // At p = 1, only the closed-form part remains, with the largest window.
         let tail = share / (1.0 - p).max(f64::MIN_POSITIVE);
         tries += tail;
         slots += tail * 0.5 * (window(DOUBLINGS) + 1.0);
@@ -112,7 +112,7 @@ fn attempt_rate(config: &RadioConfig, p: f64, attempts: Attempts) -> f64 {
     tries / slots
 }
 
-/// Busy time of the channel for a success and for a collision, including the space after it.
+/// Time for which the channel is busy with a success and with a collision, including the following interframe space.
 struct SlotLengths {
     success: Duration,
     collision: Duration,
@@ -150,7 +150,7 @@ mod tests {
     fn the_sums_agree_with_bianchis_equation() {
         let config = RadioConfig::DSSS_11_MBPS;
         for p in [0.0, 0.1, 0.3, 0.45, 0.7] {
-            // W = 32 and five doublings to 1024.
+            // The window is W = 32, with five doublings to 1024.
             let ours = attempt_rate(&config, p, Attempts::Unlimited);
             assert!((ours / equation_7(p, 32.0, 5) - 1.0).abs() < 1e-9, "{p}");
         }

@@ -5,7 +5,7 @@ use dupack_tcp::time::Duration;
 use crate::link::QueueLimit;
 use crate::units::{BitRate, Probability};
 
-/// Maximum number of stations of a medium: the number of bits in a word.
+/// Maximum number of stations of a medium: the number of bits in a 64-bit word.
 pub const MAX_STATIONS: usize = 64;
 
 /// Configuration of a radio channel and of the MAC of all its stations.
@@ -20,11 +20,11 @@ pub struct RadioConfig {
     pub lowest_basic_rate: BitRate,
     /// Slot time (IEEE 802.11-2007 table 18-5).
     pub slot: Duration,
-    /// Short interframe space (same table). DIFS is SIFS and two slots.
+    /// Short interframe space (same table). DIFS is SIFS plus two slots.
     pub sifs: Duration,
     /// Preamble and PLCP header in front of every frame (IEEE 802.11-2007 §18.2.2.1).
     pub plcp: Duration,
-    /// Initial contention window: backoffs are drawn from 0 to this, in slots.
+    /// Initial contention window: a backoff is drawn from 0 to this number of slots.
     pub cw_min: u32,
     /// Maximum contention window.
     pub cw_max: u32,
@@ -56,9 +56,10 @@ pub struct RadioConfig {
     pub answering: Answering,
     /// Interface queue of each station, without the packet that the MAC works on.
     pub queue: QueueLimit,
-    /// Probability that a packet is lost on a hop although the MAC succeeded: it is acknowledged and not retried.
+    /// Probability that a packet is lost on a hop although the MAC succeeded. Such a packet is acknowledged and not
+    /// retried.
     pub packet_error: Probability,
-    /// Probability that a data frame is corrupted: it is retried.
+    /// Probability that a data frame is corrupted. A corrupted frame is retried.
     pub frame_error: Probability,
 }
 
@@ -66,9 +67,9 @@ pub struct RadioConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RtsThreshold {
-    /// No frames: basic access.
+    /// No RTS: basic access for all frames.
     Off,
-    /// Frames of more bytes than this, including MAC header and FCS (`dot11RTSThreshold`).
+    /// Frames that are larger than this number of bytes, including MAC header and FCS (`dot11RTSThreshold`).
     Above(u32),
 }
 
@@ -78,36 +79,37 @@ pub enum RtsThreshold {
 pub enum Interference {
     /// No capture: any sensed transmission at the receiver destroys the frame.
     AnyOverlap,
-    /// Capture: the frame on which the receiver is locked survives if it is stronger than each other frame by a
-    /// threshold (not than their sum). Power decreases with distance to the exponent.
+    /// Capture: the frame that the receiver is locked on survives if it is stronger by a threshold than each other
+    /// frame (not than their sum). Received power is proportional to the distance to the power of minus the exponent.
     Capture {
         /// Path loss exponent; 4 for two-ray ground reflection.
         path_loss_exponent: f64,
-        /// Minimum ratio of powers with which the frame survives, in dB.
+        /// Minimum ratio of received powers with which the frame survives, in dB.
         threshold_db: f64,
     },
 }
 
-/// Treatment of frames that a station senses but cannot receive: because their sender is too far away, because they
-/// began while the station was transmitting, or because others drowned their beginning.
+/// Treatment of frames that a station senses but cannot receive. The sender may be too far away, the frame may have
+/// begun while the station was transmitting, or other frames may have drowned its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SensedFrames {
-    /// As a frame in error, followed by EIFS, like ns-2.
+    /// The frame is treated as a frame in error, followed by EIFS, as in ns-2.
     Eifs,
-    /// As noise without a preamble, followed by DIFS, like ns-3. A frame that is drowned only after its beginning is
-    /// still a frame in error.
+    /// The frame is treated as noise without a preamble, followed by DIFS, as in ns-3. A frame that is drowned only
+    /// after its beginning is still a frame in error.
     Difs,
 }
 
 /// State of the channel for a station that is about to send an ACK or CTS and gets a packet at that moment. This is
-/// common: data that has just arrived is relayed, or TCP acknowledges it.
+/// common, because data that has just arrived is relayed, or acknowledged by TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answering {
-    /// Busy: the packet needs a backoff, because the channel will not stay idle for DIFS (IEEE 802.11-2007 §9.2.5.1).
+    /// The channel is busy: the packet needs a backoff, because the channel will not stay idle for DIFS (IEEE
+    /// 802.11-2007 §9.2.5.1).
     Busy,
-    /// Idle: the packet is sent without backoff, DIFS after the answer, like ns-3.
+    /// The channel is idle: the packet is sent without backoff, DIFS after the answer, as in ns-3.
     Idle,
 }
 
@@ -121,7 +123,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Returns the position on a line at `x_m` from its origin.
+    /// Returns the position on a line, at distance `x_m` from the origin.
     #[must_use]
     pub const fn on_line(x_m: f64) -> Self {
         Self { x_m, y_m: 0.0 }
@@ -135,8 +137,8 @@ impl Position {
 }
 
 impl RadioConfig {
-    /// 802.11b at 11 Mbit/s with the long preamble, control frames at 1 Mbit/s, and basic access; ranges and capture of
-    /// ns-2 (250 m, 550 m, 10 dB), and a queue of 50 packets.
+    /// 802.11b at 11 Mbit/s with the long preamble, control frames at 1 Mbit/s, and basic access. The ranges and the
+    /// capture model are those of ns-2 (250 m, 550 m, 10 dB), and the queue holds 50 packets.
     pub const DSSS_11_MBPS: Self = Self {
         data_rate: BitRate::from_mbps(11),
         control_rate: BitRate::from_mbps(1),
@@ -167,8 +169,8 @@ impl RadioConfig {
         frame_error: Probability::NEVER,
     };
 
-    /// The same with ns-3.37's interpretation of the standard: with these two rules the throughput of the medium equals
-    /// that of ns-3 (`tests/ns3_agreement.rs`).
+    /// The same configuration, with ns-3.37's interpretation of the standard. With these two rules, the throughput of
+    /// the medium equals that of ns-3 (`tests/ns3_agreement.rs`).
     pub const DSSS_11_MBPS_AS_NS3: Self = Self {
         sensed_frames: SensedFrames::Difs,
         answering: Answering::Idle,
@@ -214,7 +216,7 @@ impl Default for RadioConfig {
     }
 }
 
-/// Maximum contention window: a larger backoff would take most of a second. The standard's maximum is 1023.
+/// Maximum contention window. A larger backoff would take most of a second. The maximum of the standard is 1023.
 const MAX_CONTENTION_WINDOW: u32 = 32_767;
 
 /// Reason why a medium cannot be built.

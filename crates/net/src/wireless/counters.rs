@@ -12,20 +12,20 @@ pub struct StationCounters {
     pub rts_frames: u64,
     /// Data frames that were acknowledged.
     pub acknowledged: u64,
-    /// Attempts that failed because of other transmissions: the frame or its answer overlapped with another one, or the
-    /// receiver was not listening.
+    /// Attempts that failed because of other transmissions: the frame or its answer overlapped with another frame, or
+    /// the receiver was not listening.
     pub collisions: u64,
     /// Attempts that failed because the data frame was corrupted.
     pub frame_errors: u64,
-    /// Packets dropped at the retry limit that had not arrived.
+    /// Packets that were dropped at the retry limit and had not arrived.
     pub retry_drops: u64,
-    /// Data frames that arrived again because their ACK was lost; they are not passed on.
+    /// Data frames that arrived once more because their ACK was lost. They are not passed on.
     pub duplicates: u64,
     /// Packets that the interface queue dropped.
     pub queue_drops: u64,
-    /// Transmission time, including answers.
+    /// Total time of transmissions, including answers.
     pub transmitting: Duration,
-    /// Time in which the station transmitted or sensed a carrier.
+    /// Total time in which the station transmitted or sensed a carrier.
     pub busy: Duration,
 }
 

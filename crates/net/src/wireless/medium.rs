@@ -1,9 +1,10 @@
 //! The channel and its frame exchanges: DCF (IEEE 802.11-2007 §9.2) for all stations together.
 //!
-//! Each station has at most one instant at which it acts next, in `due`: the end of its frame, the SIFS before its
-//! answer, the end of its wait for an answer, or its access to the channel. Backoff slots are not events. While the
-//! channel is idle, the access time is known: idle since + DIFS or EIFS + slots. When a carrier appears, the whole
-//! slots that have passed are subtracted. Stations whose access is at the same instant all transmit, and collide.
+//! Each station has at most one instant at which it acts next, in `due`: the end of its frame, the end of the SIFS
+//! before its answer, the end of its wait for an answer, or its access to the channel. Backoff slots are not events.
+//! While the channel is idle, the access time is known: the time since which it is idle, plus DIFS or EIFS, plus the
+//! slots. When a carrier appears, the whole slots that have passed are subtracted. Stations that access the channel at
+//! the same instant all transmit, and collide.
 
 use std::collections::VecDeque;
 
@@ -23,16 +24,16 @@ use crate::link::{Admission, DropCause, Fate, Offer};
 /// Two ends of a radio link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RadioPort {
-    /// Station whose queue packets enter.
+    /// Station in whose queue packets enter the link.
     pub from: StationId,
-    /// Next station.
+    /// Station that receives the packets.
     pub to: StationId,
 }
 
 /// A packet whose transmission on a medium has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmitted {
-    /// Radio link to which it was offered.
+    /// Radio link on which the packet was offered.
     pub link: LinkId,
     /// The packet as it was offered.
     pub packet: Offer,
@@ -49,9 +50,9 @@ pub struct Medium {
     stations: Vec<Station>,
     /// Time of each station's next action.
     due: Vec<Instant>,
-    /// Earliest of these times.
+    /// Earliest time in `due`.
     next: Instant,
-    /// Stations that transmit.
+    /// Stations that are transmitting.
     on_air: Stations,
     outcomes: VecDeque<Transmitted>,
 }
@@ -60,8 +61,8 @@ pub struct Medium {
 const NEVER: Instant = Instant::FAR_FUTURE;
 
 impl Medium {
-    /// Creates a medium with stations, each with its name and position, in the run with `seed`. The seed and the names
-    /// determine all random numbers. The topology builder validates the configuration.
+    /// Creates a medium with the given stations, each with its name and position, in the run with `seed`. The seed and
+    /// the names determine all random numbers. The topology builder has validated the configuration.
     #[must_use]
     pub fn new(config: &RadioConfig, stations: &[(String, Position)], seed: u64) -> Self {
         let places: Vec<_> = stations.iter().map(|(_, place)| *place).collect();
@@ -80,7 +81,7 @@ impl Medium {
         }
     }
 
-    /// Offers `link`'s packet to the station at its beginning. Calls must be in the order of time.
+    /// Offers a packet of `link` to the station where the link begins. Calls must be in the order of time.
     pub fn offer(
         &mut self,
         now: Instant,
@@ -110,7 +111,7 @@ impl Medium {
         }
     }
 
-    /// Returns the time of the next event if no packet is offered before.
+    /// Returns the time of the next event, assuming that no packet is offered before.
     #[must_use]
     pub fn next_event(&self) -> Option<Instant> {
         (self.next != NEVER).then_some(self.next)
@@ -138,14 +139,14 @@ impl Medium {
         for s in members(started) {
             self.start(s, now);
         }
-        // Receivers lock on frames only when all frames that begin at this instant are known.
+        // A receiver can lock on a frame only when all frames that begin at this instant are known.
         for s in members(started) {
             self.spread(s, now);
         }
         self.plan();
     }
 
-    /// Returns the next packet whose transmission has ended, in the order of time.
+    /// Returns the next packet whose transmission has ended. Packets are returned in the order of time.
     pub fn take_outcome(&mut self) -> Option<Transmitted> {
         self.outcomes.pop_front()
     }
@@ -168,7 +169,7 @@ impl Medium {
         self.stations.len()
     }
 
-    /// Returns the durations on the channel.
+    /// Returns the durations of frames and exchanges on the channel.
     #[must_use]
     pub const fn times(&self) -> &Airtime {
         &self.times
@@ -200,7 +201,7 @@ impl Medium {
         let answering = station.phase != Phase::Free && self.config.answering == Answering::Busy;
         let idle = station.idle_since != NEVER && station.nav <= now && !answering;
         match station.backoff {
-            // The backoff after the last packet is over.
+            // The backoff after the last packet has expired.
             Backoff::Slots(_) if idle && station.access(&self.times) <= now => {
                 station.backoff = Backoff::None;
             }
@@ -251,7 +252,7 @@ impl Medium {
     }
 
     fn plan(&mut self) {
-        // A loop with a branch that is rarely taken is faster than the iterator's minimum.
+        // This loop has a branch that is rarely taken, and is faster than the iterator's minimum.
         let mut next = NEVER;
         for &due in &self.due {
             if due < next {
@@ -266,7 +267,7 @@ impl Medium {
         self.on_air & (self.reach.senses(s) | only(s)) == 0
     }
 
-    /// Notes that the channel is busy for `s`.
+    /// Updates the state of `s` because the channel is busy for it.
     fn pause(&mut self, s: usize, now: Instant) {
         let station = &mut self.stations[s];
         if station.idle_since == NEVER {
@@ -277,7 +278,7 @@ impl Medium {
         self.schedule(s, now);
     }
 
-    /// Notes that the channel may have become idle for `s`.
+    /// Updates the state of `s` if the channel has become idle for it.
     fn resume(&mut self, s: usize, now: Instant) {
         if !self.is_idle(s) {
             return;
@@ -348,7 +349,7 @@ impl Medium {
             if self.reach.disturbers(r, sender) & only(x) != 0 {
                 lock.state = Reception::Destroyed;
             }
-            // Of frames that begin together, the strongest is received.
+            // Of several frames that begin at the same time, the strongest is received.
             let stronger = self.reach.nearer(r, sender) & only(x) != 0;
             if !(receivable && stronger && lock.since == now) {
                 return;
@@ -358,7 +359,7 @@ impl Medium {
         }
         let disturbed = self.on_air & self.reach.disturbers(r, x) != 0;
         if disturbed && self.config.sensed_frames == SensedFrames::Difs {
-            // The preamble was drowned: there is only noise, no frame.
+            // The preamble was drowned, so the station senses only noise and no frame.
             return;
         }
         self.stations[r].lock = Some(Lock {
@@ -370,14 +371,14 @@ impl Medium {
                 Reception::Intact
             },
         });
-        // A station that waits for an answer waits until this frame shows whether it is the answer.
+        // A station that waits for an answer now waits for the end of this frame, which may be the answer.
         if matches!(self.stations[r].phase, Phase::Awaiting(_)) {
             self.due[r] = NEVER;
         }
     }
 
-    /// Ends the transmission of the frame of `x`. `ended` contains all stations whose frames end at this instant: they
-    /// could not receive each other.
+    /// Ends the transmission of the frame of `x`. `ended` contains all stations whose frames end at this instant; these
+    /// stations could not receive each other.
     fn end(&mut self, x: usize, ended: Stations, now: Instant) {
         let Phase::Sending(frame) = self.stations[x].phase else {
             debug_assert!(false, "no frame to end");
@@ -412,7 +413,7 @@ impl Medium {
         }
     }
 
-    /// Returns the result of the reception of a frame; the addressee of data may find it corrupted.
+    /// Returns the result of the reception of a frame. The addressee of a data frame may find it corrupted.
     fn reception(&mut self, r: usize, x: usize, frame: Frame, state: Reception) -> Reception {
         let may_err = state == Reception::Intact
             && frame.kind == FrameKind::Data
@@ -436,7 +437,7 @@ impl Medium {
             (FrameKind::Cts, Phase::Awaiting(Answer::Cts)) if ours => {
                 return self.send_data(r, now);
             }
-            // Any other frame in place of the answer means that there is no answer.
+            // Any other frame in place of the answer means that the answer is missing.
             (_, Phase::Awaiting(_)) => self.fail(r, now),
             _ => {}
         }
@@ -464,7 +465,7 @@ impl Medium {
         }
     }
 
-    /// Lets `r` accept the packet of `x`, unless it already has it.
+    /// Delivers the packet of `x` to `r`, unless `r` already has it.
     fn accept(&mut self, r: usize, x: usize) {
         let sender = &mut self.stations[x];
         let Some(head) = &mut sender.head else {
@@ -489,7 +490,7 @@ impl Medium {
         });
     }
 
-    /// Handles the loss of a frame on which `r` was locked.
+    /// Handles the loss of a frame that `r` was locked on.
     fn garbled(&mut self, r: usize, now: Instant) {
         self.stations[r].eifs_until = now + self.times.eifs;
         if matches!(self.stations[r].phase, Phase::Awaiting(_)) {
@@ -506,7 +507,7 @@ impl Medium {
         }
     }
 
-    /// Handles a CTS: the data frame follows.
+    /// Handles a CTS by sending the data frame.
     fn send_data(&mut self, s: usize, now: Instant) {
         let station = &mut self.stations[s];
         if let Some(head) = &mut station.head {
@@ -517,7 +518,7 @@ impl Medium {
     }
 
     /// Handles an ACK. The backoff that follows prevents a station from sending two packets in a row without
-    /// contending. It starts when the channel becomes idle, which happens now.
+    /// contending. The backoff starts when the channel becomes idle, which happens now.
     fn succeed(&mut self, s: usize) {
         let station = &mut self.stations[s];
         station.counters.acknowledged += 1;
@@ -528,7 +529,7 @@ impl Medium {
         self.take_next(s);
     }
 
-    /// Handles a missing answer: a longer backoff and another attempt, or the end of the packet.
+    /// Handles a missing answer: draws a longer backoff for another attempt, or drops the packet at the retry limit.
     fn fail(&mut self, s: usize, now: Instant) {
         let station = &mut self.stations[s];
         let awaited = station.phase;
@@ -566,7 +567,7 @@ impl Medium {
         self.resume(s, now);
     }
 
-    /// Drops a packet at the retry limit. The cause is that of most failed attempts.
+    /// Drops a packet at the retry limit. The reported cause is that of most of the failed attempts.
     fn give_up(&mut self, s: usize) {
         let station = &mut self.stations[s];
         if let Some(head) = station.head

@@ -1,4 +1,4 @@
-//! Reception, carrier sense and interference between stations: computed once, as bit sets.
+//! Reception, carrier sense and interference between stations, computed once and stored as bit sets.
 
 use super::config::{Interference, Position, RadioConfig};
 
@@ -26,7 +26,8 @@ pub(super) fn members(mut set: Stations) -> impl Iterator<Item = usize> {
 #[derive(Clone, Debug)]
 pub(super) struct Reach {
     stations: usize,
-    /// Stations that a station senses, and those whose frames it can receive. Both relations are symmetric.
+    /// Stations that a station senses. `receives` contains those whose frames it can receive. Both relations are
+    /// symmetric.
     senses: Vec<Stations>,
     receives: Vec<Stations>,
     /// Stations that a station's transmission affects in any way.
@@ -41,7 +42,7 @@ impl Reach {
     pub(super) fn new(config: &RadioConfig, places: &[Position]) -> Self {
         let stations = places.len();
         let distance = |a: usize, b: usize| places[a].distance_m(places[b]);
-        // Set of those x ≠ a for which the condition on (a, x) holds.
+        // Returns the set of those x ≠ a for which `holds(x)`, or a condition on (a, x), is true.
         let set = |a: usize, holds: &dyn Fn(usize) -> bool| -> Stations {
             let others = (0..stations).filter(|&x| x != a && holds(x));
             others.fold(0, |set, x| set | only(x))
@@ -138,8 +139,8 @@ mod tests {
         let reach = chain(200.0, &RadioConfig::DSSS_11_MBPS);
         assert_eq!(reach.receives(2), 0b00_1010);
         assert_eq!(reach.senses(2), 0b01_1011);
-        // At station 1, a frame from station 0 at 200 m is destroyed from a distance below 200·10^(1/4) = 355.7 m: by
-        // station 2, but not by station 3 at 400 m.
+        // At station 1, a frame from station 0 at 200 m is destroyed by transmissions from less than 200·10^(1/4) =
+        // 355.7 m: by station 2, but not by station 3 at 400 m.
         assert_eq!(reach.disturbers(1, 0), 0b00_0100);
         assert_eq!(reach.nearer(1, 3), 0b00_0101);
     }
@@ -159,7 +160,7 @@ mod tests {
             carrier_sense_range_m: 250.0,
             ..RadioConfig::DSSS_11_MBPS
         };
-        // 249 · 1.78 = 443 m: the station after the next one disturbs without being sensed.
+        // 249 · 1.78 = 443 m: the station after the next one interferes, although it is not sensed.
         let reach = chain(220.0, &config);
         assert_eq!(reach.senses(3), 0b01_0100);
         assert_eq!(reach.affects(3), 0b01_0100);
@@ -170,7 +171,7 @@ mod tests {
             },
             ..config
         };
-        // 220 · √10 = 696 m.
+        // The range of interference is 220 · √10 = 696 m.
         assert_eq!(chain(220.0, &config).affects(3), 0b11_0111);
     }
 }

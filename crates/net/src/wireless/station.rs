@@ -24,13 +24,13 @@ pub(super) struct Head {
     pub(super) queued: Queued,
     pub(super) airtime: Duration,
     pub(super) protection: Protection,
-    /// State of the arrival; once a copy has arrived, further ones are only acknowledged.
+    /// State of the arrival. Once a copy has arrived, further copies are only acknowledged.
     pub(super) arrival: Arrival,
-    /// Failed attempts with a short frame or an RTS since the last CTS: the short retry count.
+    /// Short retry count: failed attempts with a short frame or an RTS since the last CTS.
     pub(super) short_retries: u32,
-    /// Failed attempts with a long frame: the long retry count.
+    /// Long retry count: failed attempts with a long frame.
     pub(super) long_retries: u32,
-    /// All failed attempts, and those among them with a corrupted data frame.
+    /// Number of all failed attempts. `corrupted` is the number of those with a corrupted data frame.
     pub(super) failures: u32,
     pub(super) corrupted: u32,
     /// State of the current attempt.
@@ -46,7 +46,7 @@ pub(super) enum Protection {
     Rts,
 }
 
-/// Arrival of a packet at the next station.
+/// Progress of a packet to the next station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     NotYet,
@@ -78,7 +78,7 @@ pub(super) enum Phase {
 pub(super) struct Frame {
     pub(super) kind: FrameKind,
     pub(super) to: u8,
-    /// Duration of the rest of the exchange after this frame, which other stations put into their NAV.
+    /// Duration of the remaining exchange after this frame. Other stations put it into their NAV.
     pub(super) reserves: Duration,
 }
 
@@ -101,7 +101,7 @@ pub(super) enum Answer {
 /// Backoff (IEEE 802.11-2007 §9.2.5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Backoff {
-    /// No backoff: a packet is sent as soon as the channel has been idle for long enough.
+    /// No backoff: a packet is sent as soon as the channel has been idle for DIFS or EIFS.
     None,
     /// Number of idle slots that still have to pass.
     Slots(u32),
@@ -129,7 +129,8 @@ pub(super) struct Station {
     pub(super) backoff: Backoff,
     /// Contention window.
     pub(super) cw: u32,
-    /// Time since which no carrier is sensed and the station itself is silent; far in the future otherwise.
+    /// Time since which the station has sensed no carrier and has not transmitted; far in the future if it senses a
+    /// carrier or transmits.
     pub(super) idle_since: Instant,
     /// End of EIFS after a frame in error; a received frame ends it early.
     pub(super) eifs_until: Instant,
@@ -206,7 +207,7 @@ impl Station {
         }
     }
 
-    /// Returns `true` if the queue has room for a packet of `bytes` bytes.
+    /// Returns `true` if another packet of `bytes` bytes fits into the queue.
     pub(super) fn has_room(&self, limit: QueueLimit, bytes: u32) -> bool {
         match limit {
             QueueLimit::Unlimited => true,
@@ -247,7 +248,7 @@ impl Station {
         self.backoff = Backoff::Slots(slots as u32);
     }
 
-    /// Subtracts the slots that have passed until `now` from the backoff, because the channel becomes busy.
+    /// Subtracts the slots that have passed by `now` from the backoff, because the channel becomes busy.
     pub(super) fn freeze(&mut self, now: Instant, times: &Airtime) {
         if self.idle_since == Instant::FAR_FUTURE {
             return;
@@ -261,7 +262,7 @@ impl Station {
                     _ => Backoff::Slots(left as u32),
                 };
             }
-            // It was about to send without backoff, but the channel is no longer idle.
+            // The station was about to send without backoff, but the channel is no longer idle.
             Backoff::None if self.head.is_some() && self.phase == Phase::Free => {
                 self.draw_backoff();
             }

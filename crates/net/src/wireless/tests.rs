@@ -1,8 +1,8 @@
-//! Tests of timelines: start and sender of each frame, to the microsecond.
+//! Tests of timelines: start and sender of each frame, accurate to the microsecond.
 //!
-//! A data frame with a packet of 1028 B takes 966 µs, ACK and CTS 304 µs, RTS 352 µs; SIFS is 10 µs, DIFS 50 µs, EIFS
-//! 364 µs, and the wait for an answer 222 µs. Most tests have contention windows of zero, so that they do not depend on
-//! random numbers.
+//! A data frame with a packet of 1028 bytes takes 966 µs, ACK and CTS take 304 µs, and RTS takes 352 µs. SIFS is 10 µs,
+//! DIFS 50 µs, EIFS 364 µs, and the wait for an answer 222 µs. Most tests have contention windows of zero, so that they
+//! do not depend on random numbers.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ fn short_sighted() -> RadioConfig {
     }
 }
 
-/// A frame: start, sender, kind.
+/// A frame: start time, sender, kind.
 type Sighting = (u64, usize, FrameKind);
 /// The end of a packet: time, number, cause of loss.
 type End = (u64, u32, Option<DropCause>);
@@ -46,7 +46,7 @@ struct Scene {
     medium: Medium,
     frames: Vec<Sighting>,
     ends: Vec<End>,
-    /// Offered packets: time, number, from, to.
+    /// Offered packets: time, number, sender, receiver.
     offers: Vec<(u64, u32, u32, u32)>,
 }
 
@@ -70,7 +70,7 @@ impl Scene {
         self
     }
 
-    /// Runs until nothing more happens.
+    /// Runs until no more events are pending.
     fn play(mut self) -> Self {
         self.offers.sort_unstable();
         let mut offers = core::mem::take(&mut self.offers).into_iter().peekable();
@@ -130,7 +130,7 @@ fn data_sifs_ack_difs() {
     let expected = [
         (1000, 0, Data),
         (1976, 1, Ack),
-        // 1976 + 304 + 50.
+        // 1976 + 304 + 50 µs.
         (2330, 0, Data),
         (3306, 1, Ack),
     ];
@@ -140,10 +140,10 @@ fn data_sifs_ack_difs() {
 
 #[test]
 fn a_station_accesses_an_idle_channel_after_difs() {
-    // The channel is idle from 0 on: access is not possible before DIFS.
+    // The channel has been idle since 0 µs, but access is not possible before DIFS.
     let early = Scene::new(&certain(), &[0.0, 200.0]).packet(20, 0, 0, 1);
     assert_eq!(early.play().frames[0], (50, 0, Data));
-    // The backoff after the first packet has long expired: access is immediate.
+    // The backoff after the first packet expired long ago, so access is immediate.
     let later = Scene::new(&RadioConfig::DSSS_11_MBPS, &[0.0, 200.0])
         .packet(1000, 0, 0, 1)
         .packet(900_000, 1, 0, 1)
@@ -170,7 +170,7 @@ fn consecutive_packets_are_whole_slots_apart() {
         assert_eq!(backoff % 20, 0);
         slots.push(backoff / 20);
     }
-    // 39 draws from 0 to 31.
+    // There are 39 draws from 0 to 31.
     assert!(slots.iter().all(|&slots| slots <= 31));
     assert!(slots.iter().any(|&slots| slots > 25) && slots.iter().any(|&slots| slots < 6));
 }
@@ -178,7 +178,7 @@ fn consecutive_packets_are_whole_slots_apart() {
 #[test]
 fn rts_cts_data_ack() {
     let config = RadioConfig {
-        // The packet's frame has 1028 + 36 B.
+        // The frame of the packet has 1028 + 36 bytes.
         rts_threshold: RtsThreshold::Above(1063),
         ..certain()
     };
@@ -212,7 +212,7 @@ fn a_cts_silences_stations_that_do_not_sense_the_sender() {
         .packet(1000, 0, 0, 1)
         .packet(1400, 1, 2, 1)
         .play();
-    // The CTS ends at 1666 and reserves SIFS, data, SIFS, ACK: until 2956. DIFS follows.
+    // The CTS ends at 1666 µs and reserves SIFS, data, SIFS and ACK, until 2956 µs. DIFS follows.
     assert_eq!(seen.frames[1], (1362, 1, Cts));
     assert_eq!(seen.frames[4], (3006, 2, Rts));
     assert_eq!(seen.ends.len(), 2);
@@ -224,7 +224,7 @@ fn hidden_stations_collide_up_to_the_retry_limit() {
         .packet(1000, 0, 0, 1)
         .packet(1500, 1, 2, 1)
         .play();
-    // Seven attempts of each station, 966 + 222 + 50 µs apart.
+    // Each station makes seven attempts, 966 + 222 + 50 µs apart.
     for (station, first) in [(0, 1000), (2, 1500)] {
         let starts: Vec<u64> = seen
             .frames
@@ -269,7 +269,7 @@ fn the_nearer_station_is_captured() {
             short_retry_limit: 1,
             ..short_sighted()
         };
-        // Station 2 is at 100 m from station 1, station 0 at 200 m: 12 dB weaker.
+        // Station 2 is at 100 m from station 1, and station 0 at 200 m, so its signal is 12 dB weaker.
         let seen = Scene::new(&config, &[0.0, 200.0, 300.0])
             .packet(1000, 0, 0, 1)
             .packet(1000, 1, 2, 1)
@@ -302,10 +302,10 @@ fn eifs_after_a_frame_that_could_not_be_received() {
             .play();
         seen.frames[1]
     };
-    // The frame ends at 1966, and no ACK follows. Station 2 at 400 m only senses it.
+    // The frame ends at 1966 µs, and no ACK follows. Station 2 at 400 m only senses the frame.
     assert_eq!(second_start(SensedFrames::Eifs, 400.0), (2330, 2, Data));
     assert_eq!(second_start(SensedFrames::Difs, 400.0), (2016, 2, Data));
-    // At 100 m it receives the frame and respects the reservation for the ACK: 1966 + 314 + 50.
+    // At 100 m, station 2 receives the frame and respects the reservation for the ACK: 1966 + 314 + 50 µs.
     assert_eq!(second_start(SensedFrames::Difs, 100.0), (2330, 2, Data));
 }
 
@@ -341,7 +341,7 @@ fn corrupted_frames_are_retried_up_to_the_limit() {
     let gone = Some(DropCause::FrameError);
     assert_eq!(seen.ends, [(1000 + 6 * 1238 + 966 + 222, 0, gone)]);
     assert_eq!(seen.medium.counters(StationId(0)).frame_errors, 7);
-    // An RTS succeeds each time: then the long retry limit counts.
+    // The RTS succeeds each time, so the long retry limit applies.
     let config = RadioConfig {
         rts_threshold: RtsThreshold::Above(0),
         ..config
@@ -355,14 +355,14 @@ fn corrupted_frames_are_retried_up_to_the_limit() {
 
 #[test]
 fn a_lost_ack_causes_a_retry_but_no_second_delivery() {
-    // Station 2, 300 m behind station 0, neither senses it nor is sensed, but it drowns the ACK from 200 m: its frame
-    // is on the air from 1500 to 2466, the ACK from 1976 to 2280.
+    // Station 2, 300 m behind station 0, does not sense it and is not sensed by it, but drowns the ACK that comes from
+    // 200 m. Its frame is on the air from 1500 to 2466 µs, the ACK from 1976 to 2280 µs.
     let seen = Scene::new(&short_sighted(), &[0.0, 200.0, -300.0, -400.0])
         .packet(1000, 0, 0, 1)
         .packet(1500, 1, 2, 3)
         .play();
     assert_eq!(seen.ends, [(1966, 0, None), (2466, 1, None)]);
-    // EIFS after the garbled ACK: 2280 + 364.
+    // EIFS follows the garbled ACK: 2280 + 364 µs.
     assert!(seen.frames.contains(&(2644, 0, Data)));
     assert!(seen.frames.contains(&(3620, 1, Ack)));
     assert_eq!(seen.medium.counters(StationId(1)).duplicates, 1);
@@ -379,7 +379,7 @@ fn a_packet_that_arrives_before_the_ack_may_need_a_backoff() {
             cw_max: 31,
             ..certain()
         };
-        // Station 1 gets a packet at 1970, between the data that ends at 1966 and its ACK, which ends at 2280.
+        // Station 1 gets a packet at 1970 µs, between the data that ends at 1966 µs and its ACK, which ends at 2280 µs.
         let seen = Scene::new(&config, &[0.0, 200.0])
             .packet(1000, 0, 0, 1)
             .packet(1970, 1, 1, 0)

@@ -1,4 +1,4 @@
-//! Tests of determinism: the same network and seed give the same packets, however the run is driven.
+//! Tests of determinism: the same network and seed give the same packets, regardless of how the run is driven.
 
 use crate::common::{MSS, at_ms, single};
 use dupack_net::flow::Application;

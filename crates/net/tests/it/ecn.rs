@@ -1,4 +1,4 @@
-//! Tests of congestion marks from the queue to the sender: reported marks against the truth.
+//! Tests of congestion marks from the queue to the sender. The reported marks are compared with the truth.
 
 use crate::common::{MSS, at_ms, single};
 use dupack_algorithms::catalog::dialect::{receiver_config, sender_config};
@@ -13,7 +13,7 @@ use dupack_tcp::options::Ecn;
 use dupack_tcp::receiver::AckPolicy;
 use dupack_tcp::time::Duration;
 
-/// Runs a transfer in dialect `rfc` through a queue that marks, with delayed ACKs. Calls `judge` at the end.
+/// Runs a transfer in dialect `rfc` through a queue that marks packets, with delayed ACKs. Calls `judge` at the end.
 fn transfer(stack: &str, ecn: Ecn, judge: impl FnOnce(&TcpFlow)) {
     let spec = StackSpec::parse(stack, &Catalog::builtin()).expect("a stack");
     let change = |config: &mut TcpFlowConfig| {
@@ -36,7 +36,7 @@ fn transfer(stack: &str, ecn: Ecn, judge: impl FnOnce(&TcpFlow)) {
     let mut run = single(there, back, change, 10, application, 1);
     run.run_until(at_ms(600_000), &mut Unobserved);
     assert!(run.all_finished(), "{stack}");
-    // All data is acknowledged soon after its arrival.
+    // Within this time, all data is acknowledged.
     run.run_until(at_ms(601_000), &mut Unobserved);
     judge(run.tcp(FlowId(0)).expect("the only flow"));
 }
@@ -49,7 +49,7 @@ fn accurate_ecn_reports_every_mark() {
             assert!(marked >= 20, "{stack}: {marked}");
             assert_eq!(flow.receiver().marked_packets(), marked, "{stack}");
             assert_eq!(flow.sender().marks_reported(), marked, "{stack}");
-            // At most once per window.
+            // The sender responds at most once per window.
             let answered = flow.sender().stats().marks_answered;
             assert!((5..=marked).contains(&answered), "{stack}: {answered}");
         });

@@ -37,7 +37,7 @@ fn every_transfer_ends_with_consistent_counters() {
     every_transfer_ends(0..300, |_, _| {});
 }
 
-/// Links whose rate and delay change, with gaps that lose waiting packets, and with ACK thinning.
+/// Tests links whose rate and delay change, with gaps that lose waiting packets, and with ACK thinning.
 #[test]
 fn transfers_end_on_links_that_change() {
     every_transfer_ends(300..600, |seed, path| {
@@ -83,7 +83,7 @@ fn draw_step(stream: &mut Stream) -> Step {
             max: min + millis(stream, 100),
         });
     }
-    // Four steps leave more than half of the time for transmissions.
+    // Even with four steps, more than half of the time remains for transmissions.
     step.gap = millis(stream, 60);
     if stream.below(2) == 0 {
         step.queued = Queued::Lost;

@@ -1,4 +1,4 @@
-//! Integration tests of this crate, in one program.
+//! Integration tests of this crate, in one binary.
 
 mod common;
 

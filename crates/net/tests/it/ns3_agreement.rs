@@ -1,5 +1,5 @@
-//! Comparison of the radio channel with ns-3.37: throughput of chains and cells under ns-3's rules, against the runs
-//! recorded in `validation/peers/ns3/results.csv`.
+//! Comparison of the radio channel with ns-3.37: the throughput of chains and cells under ns-3's rules is compared with
+//! the runs recorded in `validation/peers/ns3/results.csv`.
 
 use std::collections::BTreeMap;
 use std::path::Path as File;
@@ -38,7 +38,7 @@ fn recorded() -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// Payload of a datagram, and its size with UDP and IP headers.
+/// Payload of a datagram in bytes. The constant after it is the size with UDP and IP headers.
 const PAYLOAD: f64 = 1000.0;
 const PACKET_BYTES: u32 = 1028;
 const SEEDS: u64 = 5;
@@ -69,7 +69,7 @@ fn udp_chain(radio: &RadioConfig, hops: u32) -> Network {
     network
 }
 
-/// The window is so small that nothing is lost, so congestion control has no effect.
+/// Returns a chain with a TCP flow. The window is so small that nothing is lost, so congestion control has no effect.
 fn tcp_chain(radio: &RadioConfig, hops: u32) -> Network {
     let (mut network, from, to) = chain(radio, hops);
     let flow = transfer(from, to, 4, Application::Greedy);

@@ -1,4 +1,4 @@
-//! Tests of the radio channel under whole flows: saturation against Bianchi's model, chains, determinism.
+//! Tests of the radio channel with whole flows: saturation compared with Bianchi's model, chains, determinism.
 
 use crate::common::transfer;
 use dupack_net::flow::{Application, Path, UdpFlowConfig};
@@ -34,7 +34,7 @@ fn after(secs: u64) -> Instant {
     Instant::ZERO + Duration::from_secs(secs)
 }
 
-/// Runs a saturated cell of `stations` stations, and measures for `secs` seconds.
+/// Runs a saturated cell of `stations` stations, and measures it for `secs` seconds.
 fn cell(radio: &RadioConfig, stations: u32, secs: u64) -> Simulation {
     let mut map = Topology::new();
     let shape = RadioCell {
@@ -140,7 +140,7 @@ fn tcp_shares_the_channel_among_its_hops() {
         goodputs.push(run.report().tcp[0].goodput_bps / 1e6);
     }
     println!("TCP, window 4, 1 to 5 hops of 200 m, Mbit/s: {goodputs:.3?}");
-    // Up to three hops all stations share the channel: 1, 1/2, 1/3.
+    // With up to three hops, all stations share the channel, so the throughput is 1, 1/2, 1/3.
     for (hops, share) in [(2, 1.0 / 2.0), (3, 1.0 / 3.0)] {
         let ratio = goodputs[hops - 1] / goodputs[0];
         assert!((ratio / share - 1.0).abs() < 0.15, "{hops} hops: {ratio}");
@@ -149,8 +149,8 @@ fn tcp_shares_the_channel_among_its_hops() {
     assert!(goodputs[4] > 0.1 * goodputs[0]);
 }
 
-/// Two stations out of each other's carrier sense saturate the station between them. Returns the received Mbit/s and
-/// the fraction of data frames that were not acknowledged.
+/// Runs two stations out of each other's carrier sense range that saturate the station between them. Returns the
+/// received Mbit/s and the fraction of data frames that were not acknowledged.
 fn hidden(data_rate: BitRate, rts_threshold: RtsThreshold) -> (f64, f64) {
     let mut radio = RadioConfig::DSSS_11_MBPS;
     radio.data_rate = data_rate;
@@ -183,7 +183,7 @@ fn rts_and_cts_protect_data_from_hidden_stations() {
     };
     let [(_, wasted), (_, wasted_with_rts)] = of(11);
     assert!(wasted > 0.3 && wasted_with_rts < 0.01);
-    // At 2 Mbit/s frames take longer, so that RTS and CTS pay off.
+    // At 2 Mbit/s, frames take longer, so RTS and CTS increase the throughput.
     let [(basic, _), (with_rts, _)] = of(2);
     assert!(with_rts > basic);
 }
@@ -195,7 +195,7 @@ fn packet_errors_have_the_configured_probability() {
     let run = cell(&radio, 2, 100);
     let counters = run.link_counters(dupack_net::ids::LinkId(0));
     let share = counters.drops.of(DropCause::Random) as f64 / counters.carried_packets as f64;
-    // 33000 packets: standard deviation 0.001.
+    // With 33000 packets, the standard deviation is 0.001.
     assert!((share - 0.03).abs() < 0.003, "{share}");
 }
 
@@ -222,8 +222,8 @@ fn a_radio_run_repeats_itself_in_any_pieces() {
     assert_ne!(whole, digest(run(2), Duration::from_secs(10)));
 }
 
-/// Stations at random positions, with sources that start and stop, and random settings: every packet is delivered once,
-/// dropped once, or still in transit, and the channel never becomes idle while packets wait.
+/// Tests stations at random positions, with sources that start and stop, and random settings. Every packet is delivered
+/// once, dropped once, or still in transit, and the channel never becomes idle while packets wait.
 #[test]
 fn every_packet_is_accounted_for() {
     for seed in 0..60 {
@@ -235,7 +235,7 @@ fn every_packet_is_accounted_for() {
             let (from, to) = (node(), node());
             let mut flow = udp(from, to, 400_000 + random.below(4_000_000));
             flow.source.stop = after(5);
-            // Some pairs are the same node, or out of reach.
+            // Some pairs consist of the same node twice, or are out of range.
             let _ = network.udp(flow);
             if random.below(2) == 0 {
                 let _ = network.tcp(transfer(from, to, 8, Application::Finite(200_000)));
@@ -269,7 +269,7 @@ fn every_packet_is_accounted_for() {
     }
 }
 
-/// Returns up to 12 stations within a square of 800 m, with links wherever they are in range.
+/// Returns up to 12 stations within a square of 800 m, with links between all stations that are in range.
 fn scene(random: &mut Stream) -> Topology {
     let mut map = Topology::new();
     let mut radio = RadioConfig::DSSS_11_MBPS;

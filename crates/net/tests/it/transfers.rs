@@ -1,4 +1,4 @@
-//! Tests of TCP transfers over the network: timing, truth, measures.
+//! Tests of TCP transfers over the network: timing, truth, and measures.
 
 use crate::common::{MSS, at_ms, single, transfer};
 use dupack_net::flow::UdpFlowConfig;
@@ -20,7 +20,7 @@ use dupack_net::udp::{UdpConfig, UdpPattern};
 use dupack_net::units::{BitRate, Probability};
 use dupack_tcp::time::Duration;
 
-/// 8 Mbit/s, which is 1 byte per microsecond, and a delay of 10 ms.
+/// Returns a link with 8 Mbit/s, which is 1 byte per microsecond, and a delay of 10 ms.
 fn link() -> LinkConfig {
     LinkConfig::rate(BitRate::from_mbps(8), Duration::from_millis(10))
 }
@@ -37,15 +37,15 @@ fn a_transfer_ends_when_the_last_byte_arrives() {
     };
     let mut run = single(link(), link(), free_headers, 4, segments(6), 1);
     run.run_until(at_ms(1000), &mut Unobserved);
-    // Four segments of 1 ms each, sent from 5 ms on, arrive at 16, 17, 18 and 19 ms. The first ACK (40 µs) is back at
-    // 26.04 ms, so the fifth segment arrives at 37.04 ms and the sixth 1 ms later.
+    // The four segments of 1 ms each are sent from 5 ms on and arrive at 16, 17, 18 and 19 ms. The first ACK (40 µs)
+    // arrives at 26.04 ms, so the fifth segment arrives at 37.04 ms and the sixth 1 ms later.
     let flow = run.tcp(FlowId(0)).unwrap();
     let end = at_ms(38) + Duration::from_micros(40);
     assert_eq!(flow.progress(), Progress::Finished(end));
     assert!(flow.sender().is_done());
     assert!(run.all_finished());
     assert_eq!(run.fabric().packets().live(), 0);
-    // 6000 B in 33.04 ms.
+    // 6000 bytes are delivered in 33.04 ms.
     let goodput = run.report().tcp[0].goodput_bps;
     assert!((goodput - 48_000.0 / 33.04e-3).abs() < 1.0, "{goodput}");
 }
@@ -62,7 +62,7 @@ fn the_truth_agrees_with_the_sender_on_a_clean_path() {
         truth.counters().data_packets,
         flow.sender().stats().segments_sent
     );
-    // The sender's bytes in flight include data that has arrived but is not yet acknowledged.
+    // The bytes that the sender counts as in flight include data that has arrived but is not yet acknowledged.
     assert!(truth.in_flight_bytes() <= flow.sender().in_flight(run.now()));
 }
 
@@ -94,7 +94,7 @@ fn every_loss_is_accounted_for() {
             counters.data_drops.of(DropCause::Random)
         );
         assert_eq!(link.offered_packets, counters.data_packets);
-        // Every loss that left a gap is followed by a retransmission, and these are the needed ones.
+        // Every loss that left a gap is followed by a retransmission, and only these retransmissions are needed.
         assert_eq!(counters.needed_retransmissions, diary.gaps);
         assert!(diary.gaps > 0);
         assert_eq!(
@@ -105,13 +105,13 @@ fn every_loss_is_accounted_for() {
     }
 }
 
-/// Records dropped packets, and retransmissions with their kinds.
+/// Observer that records dropped packets, and retransmissions with their kinds.
 #[derive(Default)]
 struct Diary {
     dropped: Vec<u64>,
     repeated: Vec<(u64, Copy)>,
     dropped_acks: Vec<u64>,
-    /// Number of drops, without spurious retransmissions.
+    /// Number of drops, without those of spurious retransmissions.
     gaps: u64,
 }
 
@@ -187,14 +187,14 @@ fn measures_begin_after_the_warm_up() {
     run.run_until(at_ms(12_000), &mut Unobserved);
     let report = run.report();
     assert_eq!((report.from, report.to), (at_ms(2_000), at_ms(12_000)));
-    // The link is saturated: 1000 of every 1040 bytes are payload.
+    // The link is saturated, and 1000 of every 1040 bytes are payload.
     let goodput = report.tcp[0].goodput_bps;
     assert!((goodput - 8e6 * 1000.0 / 1040.0).abs() < 1e4, "{goodput}");
     let link = &report.links[0];
     assert_eq!(link.name, "node 0->node 1");
     assert!((link.utilisation.unwrap() - 1.0).abs() < 1e-3);
-    // The queueing delay is a window of 100 · 1.04 ms less a round-trip time of 20 ms + 1.04 ms + 0.04 ms: 82.92 ms. It
-    // may differ by the packet in transmission.
+    // The queueing delay is the duration of a window, 100 · 1.04 ms, minus a round-trip time of 20 ms + 1.04 ms + 0.04
+    // ms: 82.92 ms. It may differ by the packet in transmission.
     let waits = link.waits.unwrap();
     assert!(waits.count >= 9_600);
     let median = waits.median.as_secs_f64() * 1e3;
@@ -312,7 +312,7 @@ fn an_application_may_write_by_a_script() {
     };
     let at = |ms| write(When::At(Duration::from_millis(ms)));
     let after = write(When::After(Duration::from_millis(500)));
-    // The fourth write follows directly after the third, which is later than its own time.
+    // The fourth write follows directly after the third, because the third is later than the fourth's own time.
     let writes = vec![at(100), at(900), after, at(400), after];
     let application = scripted(&writes);
     let change = |config: &mut TcpFlowConfig| config.writes = writes;

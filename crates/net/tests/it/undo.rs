@@ -1,4 +1,4 @@
-//! Tests of undo: a spurious reduction is undone, a justified one is not. The sender's belief is compared with the
+//! Tests of undo: a spurious reduction is undone, and a justified one is not. The sender's belief is compared with the
 //! truth.
 
 use crate::common::{MSS, at_ms, single};
@@ -38,7 +38,7 @@ fn stats(run: &Simulation) -> SenderStats {
     run.tcp(FlowId(0)).expect("the only flow").sender().stats()
 }
 
-/// 10 Mbit/s and 20 ms, with an unlimited queue.
+/// Returns a link with 10 Mbit/s and 20 ms, with an unlimited queue.
 fn link() -> LinkConfig {
     LinkConfig::rate(BitRate::from_mbps(10), Duration::from_millis(20))
 }
@@ -62,7 +62,7 @@ fn reductions_caused_by_reordering_are_undone() {
             events += stats.loss_events + stats.timeouts;
             undone += stats.undone();
         }
-        // Momentary may detect a second loss event before the first is over, and does not undo that one.
+        // Momentary may detect a second loss event before the first is over, and does not undo the second one.
         let least = if recovery == "momentary" { 0.5 } else { 1.0 };
         assert!(
             undone as f64 >= least * events as f64,
@@ -74,7 +74,7 @@ fn reductions_caused_by_reordering_are_undone() {
 
 #[test]
 fn reductions_caused_by_a_delay_spike_are_undone() {
-    // One packet per millisecond for 600 ms, then none for a second.
+    // The link delivers one packet per millisecond for 600 ms, and then none for a second.
     let trace = DeliveryTrace::new((1..=600).chain([1600]).collect()).expect("a trace");
     let service = ServiceConfig::Trace(trace);
     let spikes = LinkConfig::new(service, Duration::from_millis(20));
@@ -83,13 +83,13 @@ fn reductions_caused_by_a_delay_spike_are_undone() {
             let run = transfer(&format!("{recovery}/{control}"), &spikes, 1);
             let stats = stats(&run);
             assert!(stats.timeouts > 0, "{recovery}/{control}: {stats:?}");
-            // Once in each of the two pauses, however often the timer expires in it.
+            // There is one undo in each of the two pauses, regardless of how often the timer expires in the pause.
             assert_eq!(
                 (stats.undone(), stats.loss_events),
                 (stats.timeouts.min(2), 0),
                 "{recovery}/{control}"
             );
-            // Each time the first segment is retransmitted, possibly after a probe, and nothing else.
+            // In each pause, only the first segment is retransmitted, possibly after a probe.
             assert!(stats.retransmissions <= stats.timeouts + 2, "{stats:?}");
         }
     }
@@ -97,7 +97,7 @@ fn reductions_caused_by_a_delay_spike_are_undone() {
 
 #[test]
 fn reductions_caused_by_a_loss_are_kept() {
-    // No segment is late, so no timestamp is old, and no DSACK reports all retransmissions. F-RTO is a heuristic: it
+    // No segment is delayed, so no timestamp is old, and no DSACK reports all retransmissions. F-RTO is a heuristic: it
     // may misinterpret segments that arrive while a retransmission is lost.
     for recovery in RECOVERIES {
         for seed in 0..20 {

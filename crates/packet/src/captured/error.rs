@@ -5,23 +5,23 @@ use std::io;
 
 use thiserror::Error;
 
-/// Number of a file's first bytes that are examined and shown.
+/// Number of first bytes of a file that are examined and shown.
 const SHOWN_BYTES: usize = 16;
 
-/// Error of reading a capture.
+/// Error when reading a capture.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The file, or another source, cannot be read.
     #[error("cannot read the capture")]
     Io(#[source] io::Error),
-    /// The file has no bytes.
+    /// The file is empty.
     #[error("the capture is empty")]
     Empty,
-    /// The file begins like a capture and ends within the header.
+    /// The file begins like a capture, but ends within the header.
     #[error("the capture ends within the file header: {first}")]
     HeaderCut {
-        /// Bytes of the file.
+        /// First bytes of the file.
         first: FirstBytes,
     },
     /// The file has another format.
@@ -30,7 +30,7 @@ pub enum ReadError {
          {remedy} (the file begins with {first})"
     )]
     OtherKind {
-        /// Format recognised from the first bytes.
+        /// Format that was recognised from the first bytes.
         kind: &'static str,
         /// Remedy for the user.
         remedy: &'static str,
@@ -45,10 +45,10 @@ pub enum ReadError {
         /// First bytes of the file.
         first: FirstBytes,
     },
-    /// The file is compressed with gzip and cannot be decompressed from its start.
+    /// The file is compressed with gzip, but cannot be decompressed even at its start.
     #[error("the capture is compressed with gzip and damaged at its start: {what}")]
     Packed {
-        /// Error of the decompressor.
+        /// Error from the decompressor.
         what: String,
     },
 }
@@ -70,7 +70,7 @@ impl FirstBytes {
         Self { bytes, len }
     }
 
-    /// Returns the bytes.
+    /// Returns the first bytes as a slice.
     #[must_use]
     pub fn as_slice(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
@@ -83,7 +83,7 @@ impl fmt::Display for FirstBytes {
             let gap = if place == 0 { "" } else { " " };
             write!(f, "{gap}{byte:02x}")?;
         }
-        // A text is more informative than its bytes.
+        // If the bytes are text, the text is more informative than their values.
         let text = self.as_slice().escape_ascii();
         if self.as_slice().iter().any(u8::is_ascii_graphic) {
             write!(f, ", \"{text}\"")?;
@@ -95,7 +95,7 @@ impl fmt::Display for FirstBytes {
 const UNPACK: &str = "decompress it first";
 const CONVERT: &str = "convert it with Wireshark's editcap";
 
-/// Formats sometimes mistaken for captures, by their first bytes.
+/// Formats that are sometimes mistaken for captures: first bytes, description, and remedy.
 const OTHER_KINDS: [(&[u8], &str, &str); 11] = [
     (&[0x28, 0xb5, 0x2f, 0xfd], "compressed with zstd", UNPACK),
     (
@@ -114,8 +114,8 @@ const OTHER_KINDS: [(&[u8], &str, &str); 11] = [
     (b"TRSNIFF data", "a Sniffer capture", CONVERT),
 ];
 
-/// Returns the error for a file that begins with `first` and has no supported format; `failure` is the error of
-/// decompressing it.
+/// Returns the error for a file that begins with `first` and has no supported format. `failure` is the error of the
+/// decompressor, if there is one.
 pub(super) fn unknown(first: FirstBytes, failure: Option<&str>) -> ReadError {
     let bytes = first.as_slice();
     if let Some(what) = failure {

@@ -1,4 +1,4 @@
-//! Bytes of a capture, decompressed, in large pieces: a window on the file that moves forward.
+//! Bytes of a capture, decompressed and in large pieces: a window on the file that moves forward.
 
 use std::io::{self, Chain, Cursor, ErrorKind, Read};
 
@@ -8,8 +8,8 @@ use super::unpack::Unpacker;
 /// First bytes of a gzip file (RFC 1952 §2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Bytes requested at a time. Our choice: large enough for the cost of a system call to be negligible, small enough for
-/// a processor cache.
+/// Number of bytes requested at a time. This is our choice: large enough that the cost of a system call is negligible,
+/// small enough for a processor cache.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// Compression of the file.
@@ -34,7 +34,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// The reader, preceded by its bytes that were examined.
+/// The whole input: the examined first bytes, followed by the reader.
 type Whole<R> = Chain<Cursor<Vec<u8>>, Counted<R>>;
 
 enum Source<R> {
@@ -58,23 +58,23 @@ impl<R: Read> Source<R> {
     }
 }
 
-/// Window on the file: bytes from the current position are examined, then [consumed](Self::consume).
+/// Window on the file. Bytes from the current position are first examined, and then [consumed](Self::consume).
 pub(super) struct Input<R> {
     source: Source<R>,
     buffer: Vec<u8>,
-    /// Part of the buffer that is read and not consumed.
+    /// Start of the part of the buffer that has been read and not consumed. `end` is the end of this part.
     start: usize,
     end: usize,
     /// Position of the buffer's start in the file.
     base: u64,
     /// `true` if the source has no more bytes.
     exhausted: bool,
-    /// Error of decompression, if it ended the file.
+    /// Error from the decompressor, if it ended the file.
     failure: Option<String>,
 }
 
 impl<R: Read> Input<R> {
-    /// Examines the first bytes to detect compression.
+    /// Creates the window, and examines the first bytes of `reader` to detect compression.
     pub(super) fn new(reader: R) -> io::Result<Self> {
         let mut reader = Counted { reader, bytes: 0 };
         let mut first = [0; GZIP_MAGIC.len()];
@@ -109,7 +109,7 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Returns the number of bytes read from the reader, before decompression.
+    /// Returns the number of bytes read from the underlying reader, before decompression.
     pub(super) fn bytes_taken(&self) -> u64 {
         self.source.whole().get_ref().1.bytes
     }
@@ -129,13 +129,13 @@ impl<R: Read> Input<R> {
         self.start
     }
 
-    /// Returns the bytes that are read and not consumed.
+    /// Returns the bytes that have been read and not consumed.
     fn rest(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
     /// Returns the next bytes, at least `least` of them, or `None` if the file ends before. The caller must bound
-    /// `least`, because up to four times that amount of memory is needed.
+    /// `least`, because the function needs up to four times that amount of memory.
     #[inline]
     pub(super) fn need(&mut self, least: usize) -> Result<Option<&[u8]>, ReadError> {
         if self.end - self.start < least && !self.fill(least)? {
@@ -144,36 +144,36 @@ impl<R: Read> Input<R> {
         Ok(Some(self.rest()))
     }
 
-    /// Returns the first bytes of a file, possibly few.
+    /// Returns the first bytes of a file, which may be fewer than requested.
     pub(super) fn some(&mut self) -> Result<&[u8], ReadError> {
         self.fill(PIECE_LEAST)?;
         Ok(self.rest())
     }
 
-    /// Returns the number of remaining bytes of a file that ends before the needed bytes.
+    /// Returns the number of remaining bytes of a file that ends before the requested bytes.
     pub(super) const fn left(&self) -> usize {
         self.end - self.start
     }
 
-    /// Returns `len` bytes from `start` in the buffer; valid until more bytes are requested.
+    /// Returns `len` bytes from `start` in the buffer. They are valid until more bytes are requested.
     #[inline]
     pub(super) fn bytes(&self, start: usize, len: usize) -> &[u8] {
         let rest = self.buffer.get(start..).unwrap_or_default();
         rest.get(..len).unwrap_or_default()
     }
 
-    /// Advances by `len` bytes, or to the end of the bytes read.
+    /// Advances by `len` bytes, but not beyond the bytes that have been read.
     #[inline]
     pub(super) fn consume(&mut self, len: usize) {
         self.start = self.start.saturating_add(len).min(self.end);
     }
 
-    /// Advances by `len` bytes without keeping them. Returns the number of bytes missing at the end of the file.
+    /// Advances by `len` bytes without storing them. Returns the number of bytes that the file is too short.
     pub(super) fn skip(&mut self, len: u64) -> Result<u64, ReadError> {
         let mut rest = len;
         loop {
             let here = rest.min(self.left() as u64);
-            // At most the length of the buffer.
+            // The value is at most the length of the buffer.
             self.consume(here as usize);
             rest -= here;
             if rest == 0 || !self.fill(1)? {
@@ -182,7 +182,7 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Reads until there are `least` bytes; returns `false` if the file ends before.
+    /// Reads until at least `least` bytes are available. Returns `false` if the file ends before.
     #[cold]
     fn fill(&mut self, least: usize) -> Result<bool, ReadError> {
         while self.end - self.start < least {
@@ -213,7 +213,7 @@ impl<R: Read> Input<R> {
         Ok(true)
     }
 
-    /// `true` if the error is in the compressed data, not in reading it.
+    /// Returns `true` if the error is in the compressed data and not in reading it.
     fn is_of_packing(&self, error: &io::Error) -> bool {
         let wrong = [
             ErrorKind::UnexpectedEof,
@@ -223,8 +223,9 @@ impl<R: Read> Input<R> {
         self.packing() == Packing::Gzip && wrong.contains(&error.kind())
     }
 
-    /// Makes room behind the bytes read. It moves them to the front if at least as many bytes were consumed, and
-    /// enlarges the buffer otherwise. Every byte is thus moved a bounded number of times.
+    /// Makes space after the bytes that have been read. If at least half of the buffer was consumed, the remaining
+    /// bytes are moved to its front; otherwise the buffer is enlarged. Every byte is thus moved a bounded number of
+    /// times.
     fn make_room(&mut self) {
         if self.start == self.end {
             self.base += self.start as u64;
@@ -248,7 +249,7 @@ impl<R: Read> Input<R> {
 /// Number of bytes that identify a file.
 const PIECE_LEAST: usize = 24;
 
-/// Repeats a call that a signal interrupted.
+/// Repeats a call that was interrupted by a signal.
 fn retried(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match read() {

@@ -1,7 +1,7 @@
-//! From a frame to the IP packet in it.
+//! From a frame to the IP packet in the frame.
 //!
 //! Link types have the numbers of tcpdump.org's registry; protocols have those of Ethernet (IEEE 802.3 §3.2.6). Lengths
-//! in link headers are ignored, because IP has its own.
+//! in link headers are ignored, because the IP header contains a length.
 
 use std::fmt;
 
@@ -16,38 +16,38 @@ impl LinkType {
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
-    /// PPP, with or without the two bytes of HDLC.
+    /// PPP, with or without the two bytes of an HDLC header.
     pub const PPP: Self = Self(9);
     /// FDDI.
     pub const FDDI: Self = Self(10);
-    /// PPP with the two bytes of HDLC, or Cisco's HDLC.
+    /// PPP with the two bytes of an HDLC header, or Cisco's HDLC.
     pub const PPP_HDLC: Self = Self(50);
     /// PPPoE without its Ethernet header.
     pub const PPP_ETHER: Self = Self(51);
-    /// IP.
+    /// Raw IP, either version.
     pub const RAW: Self = Self(101);
     /// Cisco's HDLC.
     pub const CISCO_HDLC: Self = Self(104);
-    /// OpenBSD's loopback: the address family in network order.
+    /// OpenBSD's loopback: the address family in network byte order.
     pub const LOOP: Self = Self(108);
     /// Linux "cooked", version 1.
     pub const LINUX_SLL: Self = Self(113);
-    /// PPP as pppd on Linux shows it: a byte for the direction in place of HDLC's first.
+    /// PPP as captured by pppd on Linux: the first byte of the HDLC header is replaced by a byte for the direction.
     pub const PPP_PPPD: Self = Self(166);
     /// PPP after a byte for the direction.
     pub const PPP_WITH_DIRECTION: Self = Self(204);
-    /// IPv4.
+    /// Raw IPv4.
     pub const IPV4: Self = Self(228);
-    /// IPv6.
+    /// Raw IPv6.
     pub const IPV6: Self = Self(229);
-    /// Linux netfilter log: an address family, then attributes, one of which is the packet.
+    /// Linux netfilter log: an address family, then attributes, one of which contains the packet.
     pub const NFLOG: Self = Self(239);
     /// Linux "cooked", version 2.
     pub const LINUX_SLL2: Self = Self(276);
-    /// Type of a packet on an interface that the file does not describe. It is not in the registry.
+    /// Type of a packet on an interface that the file does not describe. This number is not in the registry.
     pub const UNDESCRIBED: Self = Self(u32::MAX);
 
-    /// Other numbers of raw IP: BSD/OS and others, and OpenBSD.
+    /// Other numbers for raw IP, on BSD/OS and others, and on OpenBSD.
     const RAW_OTHERS: [Self; 2] = [Self(12), Self(14)];
 
     /// Returns the name of a common type.
@@ -99,7 +99,7 @@ impl fmt::Display for LinkType {
     }
 }
 
-/// Position of a problem in a packet.
+/// Location of a problem in a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Layer {
     /// Before the IP header.
@@ -124,13 +124,13 @@ impl fmt::Display for Layer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum NotIp {
-    /// Protocol with Ethernet's number.
+    /// Protocol with this Ethernet number.
     EtherType(u16),
-    /// Protocol with PPP's number.
+    /// Protocol with this PPP number.
     Ppp(u16),
-    /// Address family of a loopback header.
+    /// Address family in a loopback header.
     Family(u32),
-    /// Logical link control: spanning trees, and others.
+    /// Logical link control: spanning trees and other protocols.
     Llc,
     /// Control frame of the link layer.
     Control,
@@ -167,7 +167,7 @@ impl fmt::Display for NotIp {
 pub(super) enum Without {
     UnknownLink,
     NotIp(NotIp),
-    /// The frame is truncated before it.
+    /// The frame is truncated before the IP packet.
     Cut,
     /// A header is invalid.
     Damaged,
@@ -177,7 +177,7 @@ pub(super) enum Without {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ip<'a> {
     pub(super) bytes: &'a [u8],
-    /// Direction and interface of the frame, if the link layer tells.
+    /// Direction of the frame, if the link header contains it. `interface` is the interface in the same header.
     pub(super) heading: Heading,
     pub(super) interface: Option<u32>,
 }
@@ -248,11 +248,11 @@ mod ether {
     /// Tags of virtual networks: 802.1Q, 802.1ad, and their predecessors in switches.
     pub(super) const TAGS: [u16; 5] = [0x8100, 0x88a8, 0x9100, 0x9200, 0x9300];
 
-    /// Smaller numbers are lengths, followed by LLC.
+    /// Minimum EtherType. Smaller numbers are lengths, followed by LLC.
     pub(super) const LEAST: u16 = 0x0600;
 }
 
-/// Returns the IP packet after a protocol number.
+/// Returns the IP packet after the protocol number `kind`.
 #[inline]
 pub(super) fn ethernet_payload(kind: u16, bytes: &[u8]) -> Result<&[u8], Without> {
     match kind {
@@ -276,16 +276,18 @@ fn other_payload(mut kind: u16, mut bytes: &[u8]) -> Result<&[u8], Without> {
     }
 }
 
-/// Logical link control (IEEE 802.2): IP by the protocol number of a SNAP header (RFC 1042), or by its own number.
+/// Parses logical link control (IEEE 802.2): IP with the protocol number of a SNAP header (RFC 1042), or with LLC's own
+/// number for IP.
 fn llc(bytes: &[u8]) -> Result<&[u8], Without> {
     let (&llc, rest) = split::<3>(bytes)?;
     match llc {
         [0xaa, 0xaa, 0x03] => {
             let (&[a, b, c, d, e], rest) = split::<5>(rest)?;
             let kind = u16::from_be_bytes([d, e]);
-            // Only the null organisation (Ethernet's numbers) and that of bridges use Ethernet's protocol numbers.
+            // Only the null organisation (which uses Ethernet's numbers) and the organisation of bridges use Ethernet's
+            // protocol numbers.
             match [a, b, c] {
-                // A length cannot follow: it would lead here again.
+                // A length cannot follow, because it would lead to this function again.
                 [0, 0, 0] | [0, 0, 0xf8] if kind >= ether::LEAST => other_payload(kind, rest),
                 _ => Err(Without::NotIp(NotIp::Llc)),
             }
@@ -295,7 +297,7 @@ fn llc(bytes: &[u8]) -> Result<&[u8], Without> {
     }
 }
 
-/// Labels (RFC 3032), then IP, identified by its first four bits.
+/// Skips labels (RFC 3032). The IP packet after them is identified by its first four bits.
 fn mpls(mut bytes: &[u8]) -> Result<&[u8], Without> {
     loop {
         let (label, rest) = split::<4>(bytes)?;
@@ -311,13 +313,13 @@ fn mpls(mut bytes: &[u8]) -> Result<&[u8], Without> {
     }
 }
 
-/// Session frame (RFC 2516 §4), then PPP.
+/// Skips the header of a session frame (RFC 2516 §4), which is followed by PPP.
 fn pppoe(bytes: &[u8]) -> Result<&[u8], Without> {
     let (_, rest) = split::<6>(bytes)?;
     ppp(rest)
 }
 
-/// PPP's protocol number (RFC 1661 §2), which may be shortened to one byte.
+/// Parses PPP's protocol number (RFC 1661 §2), which may be shortened to one byte.
 fn ppp(bytes: &[u8]) -> Result<&[u8], Without> {
     let (&[first], rest) = split::<1>(bytes)?;
     let (kind, rest) = match first & 1 {
@@ -334,7 +336,7 @@ fn ppp(bytes: &[u8]) -> Result<&[u8], Without> {
     }
 }
 
-/// Address and control of HDLC (RFC 1662 §3.1), which may be omitted, then PPP.
+/// Skips the address and control bytes of HDLC (RFC 1662 §3.1), which may be omitted. PPP follows.
 fn ppp_framed(bytes: &[u8]) -> Result<&[u8], Without> {
     match bytes {
         [0xff, 0x03, rest @ ..] => ppp(rest),
@@ -343,7 +345,7 @@ fn ppp_framed(bytes: &[u8]) -> Result<&[u8], Without> {
     }
 }
 
-/// PPP or Cisco's HDLC, depending on the first byte (RFC 1547 §4.3.1).
+/// Parses PPP or Cisco's HDLC, depending on the first byte (RFC 1547 §4.3.1).
 fn serial(bytes: &[u8]) -> Result<&[u8], Without> {
     match bytes.first() {
         Some(0x0f | 0x8f) => cisco(bytes),
@@ -356,8 +358,8 @@ fn cisco(bytes: &[u8]) -> Result<&[u8], Without> {
     ethernet_payload(u16_at(header, 2), rest)
 }
 
-/// A byte that is 1 if the host sent the packet, and 0 if not. With pppd it replaces the first byte of HDLC, so that
-/// one more follows.
+/// Parses a byte that is 1 if the host sent the packet, and 0 if not. With pppd, this byte replaces the first byte of
+/// HDLC, so HDLC's second byte may follow.
 fn ppp_with_direction(link: LinkType, bytes: &[u8]) -> Result<Ip<'_>, Without> {
     let (&[direction], rest) = split::<1>(bytes)?;
     let ip = match (link, rest) {
@@ -376,9 +378,9 @@ fn ppp_with_direction(link: LinkType, bytes: &[u8]) -> Result<Ip<'_>, Without> {
     })
 }
 
-/// Four bytes of address family, in either byte order.
+/// Skips the four bytes of an address family, in either byte order.
 fn loopback(bytes: &[u8]) -> Result<&[u8], Without> {
-    /// IPv4; IPv6 on Linux, NetBSD and OpenBSD, FreeBSD, Darwin.
+    /// IPv4; IPv6 on Linux, on NetBSD and OpenBSD, on FreeBSD, and on Darwin.
     const FAMILIES: [u32; 5] = [2, 10, 24, 28, 30];
     let (&family, rest) = split::<4>(bytes)?;
     let (big, little) = (u32::from_be_bytes(family), u32::from_le_bytes(family));
@@ -388,17 +390,18 @@ fn loopback(bytes: &[u8]) -> Result<&[u8], Without> {
     Err(Without::NotIp(NotIp::Family(big.min(little))))
 }
 
-/// Frame control, two addresses, then LLC (RFC 1188).
+/// Skips the frame control byte and two addresses. LLC follows (RFC 1188).
 fn fddi(bytes: &[u8]) -> Result<&[u8], Without> {
     let (header, rest) = split::<13>(bytes)?;
-    // Kind of frame: LLC with any length of addresses and any priority (ANSI X3.139).
+    // The kind of frame is LLC, with any length of addresses and any priority (ANSI X3.139).
     match header[0] & 0x70 {
         0x50 => llc(rest),
         _ => Err(Without::NotIp(NotIp::Control)),
     }
 }
 
-/// Protocol number in Linux's cooked headers, which may be one of the kernel's own (`if_ether.h`).
+/// Returns the IP packet after the protocol number in Linux's cooked headers, which may be one of the kernel's own
+/// numbers (`if_ether.h`).
 fn cooked_payload(kind: u16, bytes: &[u8]) -> Result<&[u8], Without> {
     const WITH_LLC: u16 = 0x0004;
     match kind {
@@ -408,8 +411,8 @@ fn cooked_payload(kind: u16, bytes: &[u8]) -> Result<&[u8], Without> {
     }
 }
 
-/// Packet type in Linux's cooked headers: 0 to 3 are received (for this host, broadcast, multicast, for others), 4 is
-/// sent.
+/// Returns the direction for a packet type in Linux's cooked headers: 0 to 3 are received packets (for this host,
+/// broadcast, multicast, for others), and 4 is a sent packet.
 const fn cooked_heading(kind: u16) -> Heading {
     match kind {
         0..=3 => Heading::Incoming,
@@ -418,7 +421,7 @@ const fn cooked_heading(kind: u16) -> Heading {
     }
 }
 
-/// Packet type, device type, address length, address, protocol.
+/// Parses a cooked header: packet type, device type, address length, address, protocol.
 fn cooked(bytes: &[u8]) -> Result<Ip<'_>, Without> {
     let (header, rest) = split::<16>(bytes)?;
     Ok(Ip {
@@ -427,7 +430,7 @@ fn cooked(bytes: &[u8]) -> Result<Ip<'_>, Without> {
     })
 }
 
-/// Protocol, interface, device type, packet type, address length, address.
+/// Parses a cooked header of version 2: protocol, interface, device type, packet type, address length, address.
 fn cooked_2(bytes: &[u8]) -> Result<Ip<'_>, Without> {
     let (header, rest) = split::<20>(bytes)?;
     let &[_, _, _, _, a, b, c, d, _, _, kind, ..] = header;
@@ -438,14 +441,15 @@ fn cooked_2(bytes: &[u8]) -> Result<Ip<'_>, Without> {
     })
 }
 
-/// Family, version, resource, then netfilter's attributes (`nfnetlink_log.h`): length including these four bytes, type,
-/// value, and padding to four bytes. Numbers are in the byte order of the capturing host.
+/// Parses a netfilter log: family, version, resource, then netfilter's attributes (`nfnetlink_log.h`). An attribute
+/// consists of length (including the four bytes of length and type), type, value, and padding to four bytes. Numbers
+/// are in the byte order of the capturing host.
 ///
-/// Types are between 1 and 255, so the first one reveals the byte order. The byte order of the file may differ:
+/// Types are between 1 and 255, so the first type shows the byte order. The byte order of the file may differ, because
 /// programs that convert files may leave packets unchanged.
 fn nflog(bytes: &[u8]) -> Result<&[u8], Without> {
     const VERSION: u8 = 0;
-    /// IPv4 and IPv6, with Linux's numbers.
+    /// IPv4 and IPv6, as numbered by Linux.
     const FAMILIES: [u8; 2] = [2, 10];
     const PAYLOAD: u16 = 9;
     /// The upper two bits are flags (`netlink.h`).

@@ -1,4 +1,4 @@
-//! Problems of a capture, for users.
+//! Problems of a capture, in words for users.
 
 use std::fmt;
 
@@ -7,17 +7,18 @@ use dupack_tcp::time::Duration;
 use super::input::Packing;
 use crate::capture::CaptureTime;
 
-/// Number of damages reported individually; the others are counted. Our choice: a screen has about fifty lines.
+/// Number of damages that are reported individually; further damages are counted. This is our choice: a screen has
+/// about fifty lines.
 const DAMAGES_TOLD: usize = 8;
 
 /// Part of a file that is not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Position of its start in the decompressed file, in bytes.
+    /// Position in the decompressed file at which the damage starts, in bytes.
     pub at: u64,
     /// Bytes that were skipped.
     pub skipped: u64,
-    /// `true` if records follow it, `false` if it extends to the end.
+    /// `true` if records follow the damage, `false` if it extends to the end of the file.
     pub found_next: bool,
 }
 
@@ -25,14 +26,14 @@ pub struct Damage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Note {
-    /// The file ends within a record, which is not read.
+    /// The file ends within a record. This record is not read.
     CutShort {
-        /// Position of the record's start in the decompressed file, in bytes.
+        /// Position in the decompressed file at which the record starts, in bytes.
         at: u64,
-        /// Number of its bytes in the file.
+        /// Number of the record's bytes that the file contains.
         left: u64,
     },
-    /// The file cannot be decompressed to its end.
+    /// The file cannot be decompressed up to its end.
     PackingEnds {
         /// Error of the decompressor.
         what: String,
@@ -41,34 +42,34 @@ pub enum Note {
     Damaged(Damage),
     /// More parts of the file are not records.
     MoreDamaged {
-        /// Their number.
+        /// Number of these parts.
         count: u64,
-        /// Bytes that were skipped in them.
+        /// Bytes that were skipped in these parts.
         skipped: u64,
     },
-    /// Times go backwards.
+    /// Times decrease from one packet to the next.
     Backwards {
         /// Number of occurrences.
         count: u64,
-        /// First packet that is earlier than the packet before it.
+        /// Number of the first packet that is earlier than the previous packet.
         first: u64,
-        /// Greatest difference.
+        /// Maximum difference between the times of two consecutive packets.
         most: Duration,
     },
-    /// Packets without a time, which get the time of the packet before.
+    /// Packets without a time. They get the time of the previous packet.
     Timeless {
-        /// Their number.
+        /// Number of these packets.
         count: u64,
     },
-    /// Packets on interfaces that the file does not describe, or that exceed the kept number: the type of their first
-    /// header is unknown.
+    /// Packets on interfaces that the file does not describe, or that exceed the number of interfaces kept. The type of
+    /// their first header is unknown.
     Undescribed {
-        /// Their number.
+        /// Number of these packets.
         count: u64,
     },
     /// Packets that the system dropped during the capture, according to the file.
     Dropped {
-        /// Their number.
+        /// Number of these packets.
         count: u64,
     },
 }
@@ -119,15 +120,15 @@ impl fmt::Display for Note {
     }
 }
 
-/// Notes being collected.
+/// Notes, collected while the file is read.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub(super) packing: Packing,
-    /// Packets without a time.
+    /// Number of packets without a time.
     pub(super) timeless: u64,
-    /// Packets on unknown interfaces.
+    /// Number of packets on unknown interfaces.
     pub(super) undescribed: u64,
-    /// Last record of the file, if it is truncated.
+    /// Last record of the file, if it is truncated: its position, and the number of its bytes in the file.
     cut_short: Option<(u64, u64)>,
     packing_ends: Option<String>,
     damages: Vec<Damage>,
@@ -172,7 +173,7 @@ impl Notes {
         }
     }
 
-    /// Records the end of the file, and the decompressor's error if that is the reason.
+    /// Records the end of the file, and the decompressor's error if this error ended the file.
     #[cold]
     pub(super) fn ended(&mut self, failure: Option<&str>) {
         self.packing_ends = failure.map(str::to_owned);

@@ -1,8 +1,9 @@
 //! From an IP packet to its TCP header, with any number of bytes kept.
 //!
 //! The strict parser ([`parse`](crate::parse())) accepts complete packets, as a host does. This parser takes lengths
-//! from the headers, because the payload may be truncated. It ignores checksums, because an interface may compute them
-//! later. A segment may be longer than any packet on a wire, because an interface may segment it later.
+//! from the headers, because the payload may be truncated. It ignores checksums, because the interface may compute them
+//! after the capture point. A segment may be longer than any packet on a wire, because the interface may segment it
+//! after the capture point.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -26,7 +27,7 @@ const TCP_HEADER_BYTES: usize = 20;
 /// TCP segment in a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpPacket {
-    /// Its number in the file, from 1.
+    /// Number of the packet in the file, counted from 1.
     pub number: u64,
     /// Time of capture.
     pub at: CaptureTime,
@@ -34,51 +35,54 @@ pub struct TcpPacket {
     pub source: SocketAddr,
     /// Destination address and port.
     pub destination: SocketAddr,
-    /// TCP header. `len` is the length on the link, regardless of the bytes kept. See [`Cut`] for other missing parts.
+    /// TCP header. `len` is the length on the link, regardless of the number of bytes kept. [`Cut`] describes other
+    /// missing parts.
     pub segment: Segment,
-    /// Identification field; IPv6 has none. Two copies of a packet have the same value, two transmissions mostly have
-    /// different values.
+    /// Identification field; IPv6 has none. Two copies of a packet have the same value, and two transmissions usually
+    /// have different values.
     pub ip_id: Option<u16>,
-    /// Time to live, or hop limit: a copy captured behind a router has one less.
+    /// Time to live, or hop limit. A copy that was captured behind a router has a value that is one lower.
     pub hop_limit: u8,
-    /// Interface on which it was captured: the capture's number or, if the packet contains it (Linux cooked, version
-    /// 2), the system's.
+    /// Interface on which the packet was captured: the capture's number or, if the packet contains it (Linux cooked,
+    /// version 2), the system's number.
     pub interface: u32,
-    /// Direction at that interface, if the capture tells.
+    /// Direction of the packet at this interface, if the capture contains it.
     pub heading: Heading,
-    /// Part of it that was kept.
+    /// Position at which the packet was truncated.
     pub cut: Cut,
     /// Portion of the segment in this packet.
     pub portion: Portion,
-    /// Innermost tunnel that it was captured in. The addresses, `ip_id`, `hop_limit` and `segment` are the inner packet's.
+    /// Innermost tunnel in which the segment was captured. The addresses, `ip_id`, `hop_limit` and `segment` are those
+    /// of the inner packet.
     ///
-    /// A capture may hold two copies of a packet: one inside a tunnel and one outside, or each in another tunnel. They differ
-    /// in this field, but not in `ip_id` and in the TCP header. The identifier may also differ between the two directions
-    /// of a connection, as in GTP-U and in routed VXLANs. Do not compare this field to recognise copies or
-    /// connections.
+    /// A capture may contain two copies of a packet: one inside a tunnel and one outside, or each in another tunnel.
+    /// They differ in this field, but not in `ip_id` and in the TCP header. The identifier may also differ between the
+    /// two directions of a connection, as in GTP-U and in routed VXLANs. This field must therefore not be compared to
+    /// recognise copies or connections.
     pub tunnel: Option<Tunnel>,
 }
 
 /// Position at which the capture truncated a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cut {
-    /// Not truncated.
+    /// The packet is not truncated.
     Whole,
-    /// In the payload, or in a part of the header that is not parsed: nothing is missing.
+    /// The packet is truncated in the payload, or in a part of the header that is not parsed: no parsed field is
+    /// missing.
     Payload,
-    /// Before or in the options: the options from there on are missing.
+    /// The packet is truncated before or in the options: the options from this position on are missing.
     Options,
-    /// Before the window. The window is then 65,535: an unknown window must not limit the sender, as zero would. This
-    /// happens with IPv6 if 68 bytes of each frame were kept.
+    /// The packet is truncated before the window. The window is then set to 65,535, because an unknown window must not
+    /// limit the sender, as zero would. This happens with IPv6 if 68 bytes of each frame were kept.
     Window,
 }
 
-/// Portion of a segment in a packet.
+/// Portion of a segment that a packet contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Portion {
     /// The whole segment.
     Whole,
-    /// The first fragment: `len` counts its bytes. The other fragments have no TCP header.
+    /// The first fragment: `len` counts only the bytes of this fragment. The other fragments have no TCP header.
     FirstFragment,
 }
 
@@ -89,16 +93,16 @@ pub enum NotTcp {
     /// The link type is not supported.
     #[error("unsupported link type: {0}")]
     UnknownLink(LinkType),
-    /// It contains no IP packet.
+    /// The frame contains no IP packet.
     #[error("expected IP, found {0}")]
     NotIp(NotIp),
-    /// It has another protocol.
+    /// The packet has another protocol than TCP.
     #[error("expected TCP, found protocol {0}")]
     Protocol(u8),
-    /// It is a later fragment of a TCP segment or of a tunnel's packet.
+    /// The packet is a later fragment of a TCP segment or of a tunnel's packet.
     #[error("the packet is a fragment without a TCP header")]
     Fragment,
-    /// Too few bytes were kept to identify or parse it.
+    /// Too few bytes were kept to identify or parse the packet.
     #[error("the packet was truncated {0}")]
     Cut(Layer),
     /// A header is invalid.
@@ -107,11 +111,11 @@ pub enum NotTcp {
 }
 
 impl Captured<'_> {
-    /// Returns its TCP header, or that of the packet in its tunnel.
+    /// Returns the packet's TCP header. If the packet is a tunnel's, the header is that of the inner packet.
     ///
     /// # Errors
     ///
-    /// If it has none, or too few bytes were kept.
+    /// Returns an error if there is no TCP header, or if too few bytes were kept.
     #[inline]
     pub fn tcp(&self) -> Result<TcpPacket, NotTcp> {
         let ip = link::ip(self.link, self.bytes).map_err(|without| match without {
@@ -148,7 +152,7 @@ impl Captured<'_> {
 }
 
 impl<'a> Captured<'a> {
-    /// Returns the kept part of its TCP data; empty if it has none.
+    /// Returns the kept part of the packet's TCP data, which is empty if there is none.
     #[must_use]
     pub fn tcp_data(&self) -> &'a [u8] {
         self.data().unwrap_or_default()
@@ -168,7 +172,7 @@ impl<'a> Captured<'a> {
     }
 }
 
-/// IP payload with the facts of the IP header.
+/// IP payload, with the contents of the IP header.
 #[derive(Debug, PartialEq)]
 pub(super) struct Transport<'a> {
     pub(super) source: IpAddr,
@@ -177,11 +181,11 @@ pub(super) struct Transport<'a> {
     hop_limit: u8,
     traffic_class: u8,
     portion: Portion,
-    /// Innermost tunnel around it.
+    /// Innermost tunnel around the packet.
     pub(super) tunnel: Option<Tunnel>,
     /// Bytes that were kept.
     pub(super) bytes: &'a [u8],
-    /// Length on the link.
+    /// Length on the link, in bytes.
     pub(super) len: usize,
 }
 
@@ -202,7 +206,7 @@ impl Fragment {
         }
     }
 
-    /// Returns the portion of a TCP segment in it.
+    /// Returns the portion of a TCP segment in a packet with this fragmentation.
     const fn portion(self) -> Result<Portion, NotTcp> {
         match self {
             Self::None => Ok(Portion::Whole),
@@ -221,7 +225,7 @@ pub(super) struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    /// Returns a TCP segment in `tunnel`, or the first fragment of one.
+    /// Returns the payload as a TCP segment in `tunnel`, or as the first fragment of one.
     pub(super) fn tcp(self, tunnel: Option<Tunnel>) -> Result<Transport<'a>, NotTcp> {
         let portion = self.fragment.portion()?;
         Ok(Transport {
@@ -243,8 +247,8 @@ fn other_transport(ip: &[u8], frame_len: usize) -> Result<Transport<'_>, NotTcp>
     }
 }
 
-/// Parses TCP directly after an IPv4 header without options (RFC 791 §3.1) that is not a fragment: most packets. Other
-/// packets are for [`any_payload`], which gives the same result for these.
+/// Parses TCP directly after an IPv4 header without options (RFC 791 §3.1) in a packet that is not a fragment. Most
+/// packets are of this kind. [`any_payload`] parses all other packets, and gives the same result for these.
 #[inline]
 fn plain_ipv4(ip: &[u8]) -> Option<Payload<'_>> {
     let (header, rest) = ip.split_first_chunk()?;
@@ -274,7 +278,7 @@ fn plain_ipv4(ip: &[u8]) -> Option<Payload<'_>> {
         return None;
     };
     let len = usize::from(u16::from_be_bytes([t, u])).checked_sub(header.len())?;
-    // Neither an offset nor more fragments.
+    // The packet is not a fragment: the offset is zero, and no more fragments follow.
     if f & 0x3f != 0 {
         return None;
     }
@@ -295,7 +299,7 @@ fn plain_ipv4(ip: &[u8]) -> Option<Payload<'_>> {
     })
 }
 
-/// Parses plain IPv6 as [`plain_ipv4`] does IPv4 (RFC 8200 §3).
+/// Parses plain IPv6 (RFC 8200 §3) in the same way as [`plain_ipv4`] parses IPv4.
 #[inline]
 fn plain_ipv6(ip: &[u8]) -> Option<Payload<'_>> {
     let (header, rest) = ip.split_first_chunk::<40>()?;
@@ -346,7 +350,7 @@ fn wrong((error, _): (HeaderSliceError, etherparse::err::Layer)) -> NotTcp {
     }
 }
 
-/// Returns the payload of an IPv4 packet. `wrong` is the reason if an extension header is unreadable.
+/// Returns the payload of an IPv4 packet. `wrong` is the reason for failure if an extension header is unreadable.
 #[inline]
 fn ipv4<'a>(
     v4: &LaxIpv4Slice<'a>,
@@ -360,7 +364,7 @@ fn ipv4<'a>(
     }
     let authentication = v4.extensions().auth.map_or(0, |auth| auth.slice().len());
     let headers = header.slice().len() + authentication;
-    // The kernel lets the interface write the length of each piece.
+    // The length is zero if the kernel lets the interface write the length of each piece.
     let len = match usize::from(header.total_len()) {
         0 => frame_len,
         total => total,
@@ -382,7 +386,7 @@ fn ipv4<'a>(
     })
 }
 
-/// Returns the payload of an IPv6 packet, as [`ipv4`] does.
+/// Returns the payload of an IPv6 packet, in the same way as [`ipv4`].
 #[inline]
 fn ipv6<'a>(
     v6: &LaxIpv6Slice<'a>,
@@ -394,13 +398,14 @@ fn ipv6<'a>(
         false => Fragment::None,
         true => ipv6_fragment(v6),
     };
-    // No header follows in a later fragment.
+    // A later fragment contains no further header.
     if let Some(wrong) = wrong.filter(|_| fragment != Fragment::Later) {
         return Err(wrong);
     }
     let extensions = v6.extensions().slice().len();
     let fixed = header.slice().len();
-    // As with IPv4, or it is a jumbogram (RFC 2675), which is as long as its frame.
+    // The length is zero for the same reason as with IPv4, or the packet is a jumbogram (RFC 2675), which is as long as
+    // its frame.
     let len = match usize::from(header.payload_length()) {
         0 => frame_len.saturating_sub(fixed),
         len => len,
@@ -424,8 +429,8 @@ fn ipv6<'a>(
     })
 }
 
-/// Returns the contents of the last fragment header. The headers are walked here, because etherparse's iterator expects
-/// complete headers, which a damaged packet may not have.
+/// Returns the contents of the last fragment header. The loop here walks over the headers itself, because etherparse's
+/// iterator expects complete headers, which a damaged packet may not have.
 #[cold]
 fn ipv6_fragment(v6: &LaxIpv6Slice<'_>) -> Fragment {
     let mut rest = v6.extensions().slice();
@@ -451,7 +456,7 @@ fn ipv6_fragment(v6: &LaxIpv6Slice<'_>) -> Fragment {
 }
 
 impl Transport<'_> {
-    /// Parses the TCP header: the segment and its ports.
+    /// Parses the TCP header: returns the segment and its two ports.
     #[inline]
     fn segment(&self) -> Result<(Segment, u16, u16), NotTcp> {
         let Some(&[a, b, c, d, e, f, g, h, i, j, k, l, offset, flags]) = self.bytes.first_chunk()
@@ -491,7 +496,7 @@ impl Transport<'_> {
         ))
     }
 
-    /// Returns the position of the truncation, once there is a header.
+    /// Returns the position of the truncation, if the packet has a TCP header.
     #[inline]
     fn cut(&self) -> Cut {
         let header = self.bytes.get(12).map_or(0, |&offset| header_bytes(offset));
@@ -504,7 +509,7 @@ impl Transport<'_> {
     }
 }
 
-/// Returns the header's length from the upper half of its 13th byte, which counts words.
+/// Returns the length of the header from the upper half of its 13th byte, which counts 32-bit words.
 const fn header_bytes(offset: u8) -> usize {
     (offset >> 4) as usize * 4
 }

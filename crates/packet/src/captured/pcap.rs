@@ -1,7 +1,7 @@
-//! Classic pcap (draft-ietf-opsawg-pcap): a header of 24 bytes, then records, each a header and a packet.
+//! Classic pcap (draft-ietf-opsawg-pcap): a header of 24 bytes, then records, each of which is a header and a packet.
 //!
-//! Nothing marks the start of a record. After damage, reading resumes where two consecutive headers are plausible, the
-//! second at the position that the first implies.
+//! There is no mark at the start of a record. After damage, reading resumes where two consecutive headers are
+//! plausible, the second at the position that the first implies.
 
 use std::io::Read;
 
@@ -12,31 +12,32 @@ use super::note::{Damage, Notes};
 use super::{Heading, Order, Record};
 use crate::capture::CaptureTime;
 
-/// Greatest number of bytes kept of a packet: twice the largest segments of Linux's offload (`GSO_MAX_SIZE`, slightly
+/// Maximum number of bytes kept of a packet: twice the largest segment of Linux's offload (`GSO_MAX_SIZE`, slightly
 /// less than 512 KiB), and four times libpcap's own bound (`MAXIMUM_SNAPLEN`).
 pub const PACKET_BYTES_MAX: u32 = 1 << 20;
 
-/// Length of the file's header.
+/// Length of the file's header in bytes.
 const FILE_HEADER_BYTES: usize = 24;
 
-/// Length of a record's header: seconds, fraction, kept length, length on the link.
+/// Length of a record's header in bytes: seconds, fraction, kept length, length on the link.
 const RECORD_HEADER_BYTES: usize = 16;
 
-/// The same in Kuznetzov's format, as written by patched Linux systems: interface, protocol and direction follow.
+/// Length of a record's header in Kuznetzov's format, which patched Linux systems write: interface, protocol and
+/// direction follow.
 const PATCHED_RECORD_HEADER_BYTES: usize = 24;
 
-/// Bits of the header's link type field that contain the link type; the higher bits describe the frame check sequence.
+/// Bits of the header's link type field that contain the link type. The higher bits describe the frame check sequence.
 const LINK_TYPE_BITS: u32 = 0x03ff_ffff;
 
-/// Greatest time between two packets in a search for records: a day, our choice. A misplaced header gives a random time
-/// within 136 years.
+/// Maximum time between two consecutive packets in a search for records. One day is our choice: a misplaced header
+/// gives a random time within 136 years.
 const NEIGHBOURS_SECS: u32 = 86_400;
 
-/// Least number of bytes in a record found by a search. Text or zeros may look like packets of length zero, and the
-/// shortest frame with an IP packet is longer. Our choice.
+/// Minimum number of bytes in a record that a search finds. Text or zeros may look like packets of length zero, and the
+/// shortest frame with an IP packet is longer than this. This is our choice.
 const FOUND_BYTES_MIN: u32 = 20;
 
-/// Variant of the format, by its magic number.
+/// Variant of the format, determined by its magic number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form {
     order: Order,
@@ -87,7 +88,7 @@ impl Form {
     }
 }
 
-/// Order of a record's two lengths: old versions wrote them in reverse.
+/// Order of the two lengths in a record. Old versions wrote them in reverse order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lengths {
     KeptFirst,
@@ -97,7 +98,8 @@ enum Lengths {
 }
 
 impl Lengths {
-    /// Follows libpcap (`sf-pcap.c`): reversed before version 2.3, and by some programs in 2.3; DG/UX wrote 543.
+    /// Returns the order, as in libpcap (`sf-pcap.c`): it is reversed before version 2.3, and by some programs in 2.3.
+    /// DG/UX wrote version 543.
     const fn of_version(minor: u16) -> Self {
         match minor {
             0..=2 | 543 => Self::KeptLast,
@@ -116,15 +118,15 @@ struct Header {
     original: u32,
 }
 
-/// File in this format.
+/// Open file in this format.
 #[derive(Debug)]
 pub(super) struct Pcap {
     form: Form,
     lengths: Lengths,
-    /// Snapshot length in the file's header; 0 means none.
+    /// Snapshot length in the file's header; 0 means that there is none.
     snap: u32,
     link: LinkType,
-    /// Time of the last packet, for a search after damage.
+    /// Time of the last packet in seconds, for a search after damage.
     last_secs: Option<u32>,
 }
 
@@ -155,7 +157,7 @@ impl Pcap {
         }
     }
 
-    /// Returns the next packet's record.
+    /// Returns the record of the next packet.
     #[inline]
     pub(super) fn next<R: Read>(
         &mut self,
@@ -174,7 +176,7 @@ impl Pcap {
                 }
                 return Ok(None);
             }
-            // At most `PACKET_BYTES_MAX`.
+            // The length is at most `PACKET_BYTES_MAX`.
             let len = header.kept as usize;
             let whole = self.form.header + len;
             if input.need(whole)?.is_none() {
@@ -219,15 +221,15 @@ impl Pcap {
 
     #[inline]
     fn time(&self, header: Header) -> CaptureTime {
-        // Less than 2⁶³.
+        // The product is less than 2⁶³.
         let secs = u64::from(header.secs) * 1_000_000_000;
         let fraction = u64::from(header.fraction) * self.form.ticks.nanos();
         CaptureTime::from_unix_nanos(secs + fraction)
     }
 
-    /// `true` if no record begins with this header. A fraction of more than a second is accepted, because some files
-    /// contain it, but not one that is too large in any unit. A frame of zero bytes is rejected: a full disk leaves
-    /// zeros.
+    /// Returns `true` if no record can begin with this header. A fraction of more than a second is accepted, because
+    /// some files contain it, but a fraction that is too large in any unit is not. A frame of zero bytes is rejected,
+    /// because a full disk leaves zeros.
     #[inline]
     const fn is_impossible(&self, header: Header) -> bool {
         header.kept > PACKET_BYTES_MAX
@@ -235,7 +237,7 @@ impl Pcap {
             || header.kept | header.original == 0
     }
 
-    /// `true` if a record found by a search may begin with this header.
+    /// Returns `true` if a record that a search finds may begin with this header.
     fn is_plausible(&self, header: Header, near: Option<u32>) -> bool {
         let longest = match self.snap {
             0 => PACKET_BYTES_MAX,
@@ -247,7 +249,7 @@ impl Pcap {
             && near.is_none_or(|near| near.abs_diff(header.secs) <= NEIGHBOURS_SECS)
     }
 
-    /// Skips to the next plausible record, if there is one.
+    /// Skips to the next plausible record. Returns `false` if there is none.
     #[cold]
     fn find_next<R: Read>(
         &self,
@@ -278,7 +280,7 @@ impl Pcap {
         }
     }
 
-    /// `true` if another record, or the end of the file, is at the position that `header` implies.
+    /// Returns `true` if another record, or the end of the file, is at the position that `header` implies.
     fn is_followed<R: Read>(
         &self,
         header: Header,

@@ -1,6 +1,6 @@
 //! pcapng (draft-ietf-opsawg-pcapng): blocks that begin and end with their length.
 //!
-//! After damage, reading resumes at the next block of a known kind whose two lengths agree.
+//! After damage, reading resumes at the next block of a known kind whose two lengths are equal.
 
 mod interface;
 mod options;
@@ -18,27 +18,27 @@ use crate::capture::CaptureTime;
 pub use interface::Interface;
 use options::Options;
 
-/// Greatest length of a block that is accepted: a packet, and the same amount of options. Blocks of names and of keys
-/// may be longer, and are skipped.
+/// Maximum length of a block that is accepted: a packet, and the same amount of options. Blocks with names and with
+/// keys may be longer, and are skipped.
 pub const BLOCK_BYTES_MAX: u32 = 2 * PACKET_BYTES_MAX;
 
-/// Greatest length of a block that is skipped, as in Wireshark (`MAX_BLOCK_SIZE`).
+/// Maximum length of a block that is skipped, as in Wireshark (`MAX_BLOCK_SIZE`).
 const SKIPPED_BYTES_MAX: u32 = 16 << 20;
 
-/// Greatest number of interfaces kept per section, so that memory is bounded. Our choice: twice as many containers as
-/// observed on any machine.
+/// Maximum number of interfaces kept per section, so that memory is bounded. This is our choice: twice the largest
+/// observed number of containers on a machine.
 pub const INTERFACES_MAX: usize = 4096;
 
-/// Length of the shortest block: kind, length, and length again.
+/// Length of the shortest block in bytes: kind, length, and the length again.
 const FRAMING_BYTES: usize = 12;
 
-/// Length of kind and length, before the body.
+/// Length in bytes of kind and length, before the body of a block.
 const BEFORE_BODY: usize = 8;
 
-/// Kind of a section header block: the same in either byte order.
+/// Kind of a section header block, which is the same in both byte orders.
 const SECTION_MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// Number that reveals the byte order of a section.
+/// Number that shows the byte order of a section.
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
 /// Kinds of blocks (draft-ietf-opsawg-pcapng §11.1).
@@ -55,10 +55,10 @@ mod kind {
     pub(super) const CUSTOM: u32 = 0x0000_0bad;
     pub(super) const CUSTOM_NOT_COPIED: u32 = 0x4000_0bad;
 
-    /// Kinds without information about packets that may be long.
+    /// Kinds of blocks without information about packets, which may be long.
     pub(super) const BULKY: [u32; 5] = [NAMES, JOURNAL, SECRETS, CUSTOM, CUSTOM_NOT_COPIED];
 
-    /// Kinds that a search after damage accepts.
+    /// Kinds of blocks that a search after damage accepts.
     pub(super) const KNOWN: [u32; 11] = [
         PACKET,
         SECTION,
@@ -74,7 +74,7 @@ mod kind {
     ];
 }
 
-/// `true` if a file that begins with these bytes is pcapng.
+/// Returns `true` if a file that begins with these bytes is pcapng.
 pub(super) fn begins(file: &[u8]) -> bool {
     file.starts_with(&SECTION_MAGIC) && section_order(file).is_some()
 }
@@ -97,8 +97,8 @@ struct Head {
 }
 
 impl Head {
-    /// Returns the head of the block at the start of `bytes`, in a section with this byte order; `None` if no block
-    /// begins there.
+    /// Returns the head of the block at the start of `bytes`, in a section with this byte order; `None` if there is no
+    /// valid head.
     #[inline]
     fn of(bytes: &[u8], order: Order) -> Option<Self> {
         let order = match bytes.starts_with(&SECTION_MAGIC) {
@@ -122,31 +122,31 @@ impl Head {
         kind::BULKY.contains(&self.kind)
     }
 
-    /// `true` if the block must be skipped without being kept.
+    /// Returns `true` if the block must be skipped without being stored.
     fn is_skipped(self) -> bool {
         self.len > BLOCK_BYTES_MAX
     }
 }
 
-/// File in this format.
+/// Open file in this format.
 #[derive(Debug)]
 pub(super) struct Pcapng {
     order: Order,
-    /// Interfaces of the section.
+    /// Interfaces of the current section.
     interfaces: Vec<Interface>,
-    /// Number of interfaces of previous sections.
+    /// Number of interfaces in previous sections.
     interfaces_before: u32,
-    /// Number of interfaces of the section that were not kept.
+    /// Number of interfaces of the current section that were not kept.
     interfaces_left_out: u32,
-    /// Packets dropped in previous sections.
+    /// Number of packets dropped in previous sections.
     dropped_before: u64,
 }
 
 /// Contents of a packet block.
 struct Packet {
-    /// Number of the interface in the section.
+    /// Number of the interface within the section.
     interface: u32,
-    /// Time in the interface's ticks; `None` if the block has none.
+    /// Time in the interface's ticks; `None` if the block has no time.
     ticks: Option<u64>,
     kept: u32,
     original: u32,
@@ -169,7 +169,7 @@ impl Pcapng {
         &self.interfaces
     }
 
-    /// Returns the problem that the blocks report, if any.
+    /// Returns a note on the dropped packets that the blocks report, if there are any.
     pub(super) fn notes(&self) -> Option<Note> {
         let count = self.dropped();
         (count > 0).then_some(Note::Dropped { count })
@@ -180,7 +180,7 @@ impl Pcapng {
         here.fold(self.dropped_before, u64::saturating_add)
     }
 
-    /// Returns the next packet's record.
+    /// Returns the record of the next packet.
     #[inline]
     pub(super) fn next<R: Read>(
         &mut self,
@@ -206,7 +206,7 @@ impl Pcapng {
                 }
                 continue;
             }
-            // At most `BLOCK_BYTES_MAX`.
+            // The length is at most `BLOCK_BYTES_MAX`.
             let len = head.len as usize;
             let Some(bytes) = input.need(len)? else {
                 notes.cut_short(input.position(), input.left() as u64);
@@ -228,7 +228,7 @@ impl Pcapng {
         }
     }
 
-    /// Handles one block. The start of a packet's record is relative to the block.
+    /// Handles one block. The start in the returned record is relative to the block.
     #[inline]
     fn block(&mut self, head: Head, body: &[u8], notes: &mut Notes) -> Option<Record> {
         let order = self.order;
@@ -284,7 +284,7 @@ impl Pcapng {
     #[inline]
     fn record(&self, packet: Packet, body: &[u8], notes: &mut Notes) -> Record {
         let data = body.get(packet.data_at..).unwrap_or_default();
-        // At most the length of the block.
+        // The length is at most that of the block.
         let len = data.len().min(packet.kept as usize);
         let described = self.interfaces.get(packet.interface as usize);
         let at = match (packet.ticks, described) {
@@ -308,7 +308,7 @@ impl Pcapng {
             link: described.map_or(LinkType::UNDESCRIBED, |interface| interface.link),
             interface: self.interfaces_before.saturating_add(packet.interface),
             heading,
-            // At most the length of the block.
+            // The length is at most that of the block.
             original_len: packet.original.max(len as u32),
             start: BEFORE_BODY + packet.data_at,
             len,
@@ -333,7 +333,7 @@ impl Pcapng {
         }
     }
 
-    /// Handles the statistics of an interface: their counts include all its packets so far.
+    /// Handles the statistics of an interface. Their counts include all packets of the interface so far.
     fn count_dropped(&mut self, body: &[u8]) {
         let number = self.order.u32_at(body, 0) as usize;
         if let Some(interface) = self.interfaces.get_mut(number) {
@@ -342,7 +342,7 @@ impl Pcapng {
         }
     }
 
-    /// Skips to the next block, if there is one.
+    /// Skips to the next block. Returns `false` if there is none.
     #[cold]
     fn find_next<R: Read>(
         &self,
@@ -378,19 +378,19 @@ impl Pcapng {
 }
 
 impl Head {
-    /// `true` if a search after damage accepts it.
+    /// Returns `true` if a search after damage accepts a block with this head.
     fn is_wanted(self) -> bool {
         kind::KNOWN.contains(&self.kind) && !self.is_skipped()
     }
 }
 
-/// Returns the time of a packet block: the high half comes first, in either byte order.
+/// Returns the time in a packet block. The high half comes first in both byte orders.
 #[inline]
 fn ticks(order: Order, body: &[u8]) -> u64 {
     u64::from(order.u32_at(body, 4)) << 32 | u64::from(order.u32_at(body, 8))
 }
 
-/// Returns the body of a block if the lengths at its start and end are equal.
+/// Returns the body of a block, if the lengths at its start and end are equal.
 #[inline]
 fn body(bytes: &[u8], head: Head) -> Option<&[u8]> {
     let len = head.len as usize;
@@ -399,7 +399,7 @@ fn body(bytes: &[u8], head: Head) -> Option<&[u8]> {
     (head.order.u32_at(bytes, after) == head.len).then_some(body)
 }
 
-/// Returns the direction of a packet from its flags (§4.3, option `epb_flags`).
+/// Returns the direction of a packet according to its flags (§4.3, option `epb_flags`).
 fn heading(options: Options<'_>) -> Heading {
     const FLAGS: u16 = 2;
     let order = options.order();

@@ -1,4 +1,4 @@
-//! Contents of a capture, counted for users.
+//! Counts of the contents of a capture, for users.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use super::link::{Layer, LinkType, NotIp};
 use super::packet::{Cut, NotTcp, Portion, TcpPacket};
 use super::tunnel::TunnelKind;
 
-/// Number of kinds counted individually; further kinds are counted together, so that a hostile file needs no memory.
-/// Kinds of TCP are always counted individually. Our choice.
+/// Number of kinds that are counted individually. Further kinds are counted together, so that memory is bounded with a
+/// hostile file. Kinds with TCP are always counted individually. This number is our choice.
 const KINDS_MAX: usize = 64;
 
 /// Kind of a packet for counting.
@@ -19,11 +19,11 @@ const KINDS_MAX: usize = 64;
 pub enum Kind {
     /// A TCP segment.
     Tcp,
-    /// A TCP segment truncated before the end of its options.
+    /// A TCP segment that is truncated before the end of its options.
     TcpCut,
     /// A TCP segment in a tunnel.
     TcpIn(TunnelKind),
-    /// A TCP segment in a tunnel, truncated before the end of its options.
+    /// A TCP segment in a tunnel that is truncated before the end of its options.
     TcpCutIn(TunnelKind),
     /// The first fragment of a TCP segment.
     TcpFirstFragment,
@@ -35,11 +35,11 @@ pub enum Kind {
     NotIp(NotIp),
     /// A frame of an unsupported link type.
     Link(LinkType),
-    /// Too few bytes were kept to parse it.
+    /// Too few bytes were kept to parse the packet.
     Cut(Layer),
-    /// It is invalid.
+    /// The packet is invalid.
     Damaged(Layer),
-    /// One of many further kinds.
+    /// One of the kinds that are counted together.
     Others,
 }
 
@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// `true` if it has a TCP header.
+    /// Returns `true` if packets of this kind have a TCP header.
     const fn has_tcp(self) -> bool {
         matches!(
             self,
@@ -96,13 +96,13 @@ impl fmt::Display for Kind {
 /// Number of packets of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Packets.
+    /// Number of all packets.
     pub packets: u64,
-    /// Total of their lengths on the link, in bytes.
+    /// Total length of the packets on the link, in bytes.
     pub bytes: u64,
-    /// Total of the bytes kept.
+    /// Total number of bytes kept.
     pub kept_bytes: u64,
-    /// Plain TCP segments, usually almost all packets.
+    /// Number of plain TCP segments; usually almost all packets are of this kind.
     tcp: u64,
     others: Vec<(Kind, u64)>,
 }
@@ -126,7 +126,7 @@ impl Tally {
         } else if self.others.len() < KINDS_MAX || kind.has_tcp() {
             self.others.push((kind, 1));
         } else {
-            // The last entry that is not TCP counts all kinds without an entry.
+            // If there are too many kinds, the last entry without TCP counts all kinds that have no entry.
             let mut places = self.others.iter_mut().rev();
             if let Some(last) = places.find(|(known, _)| !known.has_tcp()) {
                 *last = (Kind::Others, last.1 + 1);
@@ -150,7 +150,7 @@ impl Tally {
         with.map(|(_, count)| count).sum()
     }
 
-    /// Returns the kinds that occur, the most frequent first.
+    /// Returns the kinds that occur and their numbers of packets, starting with the most frequent kind.
     #[must_use]
     pub fn by_kind(&self) -> Vec<(Kind, u64)> {
         let tcp = (self.tcp > 0).then_some((Kind::Tcp, self.tcp));
@@ -161,7 +161,7 @@ impl Tally {
 }
 
 impl fmt::Display for Tally {
-    /// Writes, for example, "1000 packets: 980 TCP in VXLAN, 10 TCP, 10 UDP".
+    /// Writes a text such as "1000 packets: 980 TCP in VXLAN, 10 TCP, 10 UDP".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} packets", self.packets)?;
         for (place, (kind, count)) in self.by_kind().into_iter().enumerate() {

@@ -9,9 +9,9 @@
 //! | GENEVE | UDP to port 6081 | RFC 8926 |
 //! | GTP-U | UDP to port 2152 | 3GPP TS 29.281 |
 //!
-//! **A UDP port is no proof.** Any host may use these ports for something else. A UDP packet counts as a tunnel's
-//! packet only if the reserved bits of the tunnel's header are zero and the IP header behind it has a length that fits.
-//! Otherwise it counts as UDP, and so does a later fragment, which has no port.
+//! **A UDP port proves nothing.** Any host may use these ports for other purposes. A UDP packet counts as a packet of a
+//! tunnel only if the reserved bits of the tunnel's header are zero and the length in the following IP header fits.
+//! Otherwise it counts as UDP. A later fragment also counts as UDP, because it has no port.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -21,13 +21,13 @@ use etherparse::IpNumber;
 use super::link::{self, Layer, Without};
 use super::packet::{Fragment, NotTcp, Payload, Transport, any_payload};
 
-/// Largest number of nested tunnels. Ours: a tunnel in a tunnel.
+/// Maximum number of nested tunnels. Two is our choice: a tunnel in a tunnel.
 const TUNNELS_MAX: usize = 2;
 
-/// Generic Routing Encapsulation, by IANA's number.
+/// Generic Routing Encapsulation, with IANA's number.
 const GRE: IpNumber = IpNumber(47);
 
-/// A tunnel around a packet, and its identifier.
+/// A tunnel around a packet, with the tunnel's identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Tunnel {
@@ -35,12 +35,12 @@ pub enum Tunnel {
     IpInIp,
     /// Virtual Extensible LAN.
     Vxlan {
-        /// VXLAN network identifier: 24 bits.
+        /// VXLAN network identifier, of 24 bits.
         vni: u32,
     },
     /// Generic Network Virtualization Encapsulation.
     Geneve {
-        /// Virtual network identifier: 24 bits.
+        /// Virtual network identifier, of 24 bits.
         vni: u32,
     },
     /// Generic Routing Encapsulation.
@@ -48,20 +48,20 @@ pub enum Tunnel {
         /// Key, if the header has one.
         key: Option<u32>,
     },
-    /// Encapsulated Remote SPAN: copies of frames made by a switch.
+    /// Encapsulated Remote SPAN: copies of frames that a switch makes.
     Erspan {
-        /// Session: 10 bits. Type I has none.
+        /// Session, of 10 bits. Type I has no session.
         session: Option<u16>,
     },
     /// User plane of the GPRS Tunnelling Protocol.
     GtpU {
-        /// Tunnel endpoint identifier. The two directions of a connection have different ones.
+        /// Tunnel endpoint identifier. The two directions of a connection have different identifiers.
         teid: u32,
     },
 }
 
 impl Tunnel {
-    /// Kind of the tunnel.
+    /// Returns the kind of the tunnel.
     #[must_use]
     pub const fn kind(self) -> TunnelKind {
         match self {
@@ -74,7 +74,7 @@ impl Tunnel {
         }
     }
 
-    /// VNI, key, session or TEID; `None` if the header has none.
+    /// Returns the VNI, key, session or TEID; `None` if the header has no identifier.
     #[must_use]
     pub fn id(self) -> Option<u32> {
         match self {
@@ -88,7 +88,7 @@ impl Tunnel {
 }
 
 impl fmt::Display for Tunnel {
-    /// Writes the name without the identifier: "VXLAN".
+    /// Writes the name without the identifier, such as "VXLAN".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind().fmt(f)
     }
@@ -113,7 +113,7 @@ pub enum TunnelKind {
 }
 
 impl TunnelKind {
-    /// Usual name.
+    /// Returns the usual name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -133,8 +133,8 @@ impl fmt::Display for TunnelKind {
     }
 }
 
-/// Finds TCP in the tunnels that begin with the payload of `outer`. From the header of that IP packet to the end of the
-/// frame, there are `frame_len` bytes on the link.
+/// Finds TCP in the tunnels that begin with the payload of `outer`. `frame_len` is the number of bytes on the link from
+/// the header of that IP packet to the end of the frame.
 pub(super) fn follow(outer: Payload<'_>, frame_len: usize) -> Result<Transport<'_>, NotTcp> {
     let (mut outer, mut frame_len) = (outer, frame_len);
     for _ in 0..TUNNELS_MAX {
@@ -144,7 +144,7 @@ pub(super) fn follow(outer: Payload<'_>, frame_len: usize) -> Result<Transport<'
             Stop::Unknown => NotTcp::Protocol(outer.protocol.0),
         })?;
         let payload = any_payload(inner.bytes, inner.len).map_err(|error| match error {
-            // The port was a coincidence.
+            // The header after the UDP header is invalid, so the UDP port was a coincidence.
             NotTcp::Damaged(_) if outer.protocol == IpNumber::UDP => {
                 NotTcp::Protocol(outer.protocol.0)
             }
@@ -161,11 +161,11 @@ pub(super) fn follow(outer: Payload<'_>, frame_len: usize) -> Result<Transport<'
 
 /// Reason why a payload does not lead to an inner IP packet.
 enum Stop {
-    /// The kept bytes end before it.
+    /// The kept bytes end before the inner packet.
     Cut,
     /// The payload is a later fragment of a tunnel's packet.
     Fragment,
-    /// It is no tunnel, or one that does not carry IP.
+    /// The payload is not a tunnel, or is a tunnel that does not carry IP.
     Unknown,
 }
 
@@ -178,14 +178,14 @@ impl From<Without> for Stop {
     }
 }
 
-/// Bytes of a packet from some header on.
+/// Bytes of a packet from some header to the end.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
     /// Bytes that were kept.
     bytes: &'a [u8],
-    /// Length on the link, as stated by the headers before.
+    /// Length on the link, as stated by the preceding headers.
     len: usize,
-    /// Largest length that an inner packet can have: `len`, or the rest of the frame if that is more. A mirror that
+    /// Maximum length of an inner packet: `len`, or the length of the remaining frame if that is larger. A mirror that
     /// truncates packets may write outer headers with the truncated length.
     room: usize,
 }
@@ -211,13 +211,14 @@ impl<'a> Rest<'a> {
         rest.ether_type(u16::from_be_bytes([a, b]))
     }
 
-    /// Returns the IP packet after an EtherType, or after the tags, labels and sessions that it stands for.
+    /// Returns the IP packet after an EtherType. If the EtherType announces tags, labels or sessions, these are
+    /// skipped.
     fn ether_type(self, kind: u16) -> Result<Self, Stop> {
         let inner = link::ethernet_payload(kind, self.bytes)?;
         self.skip(self.bytes.len() - inner.len())
     }
 
-    /// Succeeds if this may be an IP packet: version and lengths are possible.
+    /// Succeeds if this may be an IP packet, because its version and lengths are possible.
     fn is_ip(self) -> Result<(), Stop> {
         let (&[first], _) = self.split::<1>()?;
         let u16_at = |at: usize| {
@@ -228,7 +229,7 @@ impl<'a> Rest<'a> {
             4 => usize::from(first & 0x0f) * 4,
             _ => IPV6_HEADER_BYTES,
         };
-        // Zero if the interface writes it later, or for a jumbogram.
+        // The length is zero if the interface writes it later, or if the packet is a jumbogram.
         let total = match first >> 4 {
             4 if header < IPV4_HEADER_BYTES => return Err(Stop::Unknown),
             4 => u16_at(2).filter(|total| *total != 0),
@@ -243,9 +244,9 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// Length of the smallest IPv4 header (RFC 791 §3.1).
+/// Length of the smallest IPv4 header in bytes (RFC 791 §3.1).
 const IPV4_HEADER_BYTES: usize = 20;
-/// Length of an IPv6 header without extensions (RFC 8200 §3).
+/// Length of an IPv6 header without extensions, in bytes (RFC 8200 §3).
 const IPV6_HEADER_BYTES: usize = 40;
 
 /// Finds the tunnel in the payload of `outer`, and the IP packet in the tunnel.
@@ -268,12 +269,13 @@ fn enter<'a>(outer: &Payload<'a>, frame_len: usize) -> Result<(Tunnel, Rest<'a>)
     }
 }
 
-/// GRE: flags, version, protocol, then checksum, key and sequence number, each if its flag is set.
+/// Parses GRE: flags, version, protocol, then checksum, key and sequence number, each if its flag is set.
 fn gre(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     const CHECKSUM: u8 = 0x80;
     const KEY: u8 = 0x20;
     const SEQUENCE: u8 = 0x10;
-    /// Routing, strict source route and recursion of RFC 1701, with which packets are discarded (RFC 2784 §2.3).
+    /// Flags for routing, strict source route and recursion of RFC 1701. Packets with one of them are discarded (RFC
+    /// 2784 §2.3).
     const REFUSED: u8 = 0x4c;
     const VERSION: u8 = 0x07;
     let (&[flags, version, a, b], mut rest) = rest.split::<4>()?;
@@ -292,7 +294,7 @@ fn gre(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     if flags & SEQUENCE != 0 {
         rest = rest.skip(4)?;
     }
-    /// Smaller numbers are no EtherTypes.
+    /// Minimum EtherType. Smaller numbers are not EtherTypes.
     const ETHER_TYPE_MIN: u16 = 0x0600;
     match u16::from_be_bytes([a, b]) {
         ERSPAN_2 if flags & SEQUENCE == 0 => {
@@ -308,12 +310,12 @@ fn gre(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
 
 /// EtherType of transparent Ethernet bridging.
 const ETHERNET: u16 = 0x6558;
-/// EtherType of ERSPAN, types I and II: without and with a sequence number in GRE's header.
+/// EtherType of ERSPAN, types I and II: GRE's header has no sequence number for type I and has one for type II.
 const ERSPAN_2: u16 = 0x88be;
 /// EtherType of ERSPAN, type III.
 const ERSPAN_3: u16 = 0x22eb;
 
-/// Version and VLAN, class, flags and session, index.
+/// Parses ERSPAN type II: version and VLAN, class, flags and session, index.
 fn erspan_2(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     const VERSION: u8 = 1;
     let (&[version, _, a, b, _, _, _, _], rest) = rest.split::<8>()?;
@@ -323,11 +325,12 @@ fn erspan_2(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     }
 }
 
-/// As type II, then a timestamp, a security tag, and flags that announce eight more bytes.
+/// Parses ERSPAN type III: the same fields as type II, then a timestamp, a security tag, and flags that announce eight
+/// more bytes.
 fn erspan_3(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     const VERSION: u8 = 2;
     const SUBHEADER: u8 = 0x01;
-    /// Frame type: IP without a link layer.
+    /// Frame type of IP without a link layer.
     const IP: u8 = 2;
     let (&[version, _, a, b, _, _, _, _, _, _, frame, flags], mut rest) = rest.split::<12>()?;
     if version >> 4 != VERSION {
@@ -343,20 +346,20 @@ fn erspan_3(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     Ok((erspan(a, b), inner))
 }
 
-/// The session is the lower ten bits.
+/// Returns the tunnel. The session is in the lower ten bits.
 const fn erspan(high: u8, low: u8) -> Tunnel {
     let session = Some(u16::from_be_bytes([high, low]) & 0x03ff);
     Tunnel::Erspan { session }
 }
 
-/// UDP (RFC 768), then the tunnel of its destination port. The source port is arbitrary, because routers use it for
-/// load balancing.
+/// Parses UDP (RFC 768), then the tunnel of its destination port. The source port is arbitrary, because routers use it
+/// for load balancing.
 fn udp(rest: Rest<'_>, fragment: Fragment) -> Result<(Tunnel, Rest<'_>), Stop> {
     let Some(&[_, _, a, b]) = rest.bytes.first_chunk() else {
         return Err(Stop::Unknown);
     };
     let tunnel = match u16::from_be_bytes([a, b]) {
-        // IANA's port, and Linux's port before that was assigned.
+        // 4789 is IANA's port; Linux used 8472 before that port was assigned.
         4789 | 8472 => vxlan,
         6081 => geneve,
         2152 => gtp_u,
@@ -364,11 +367,11 @@ fn udp(rest: Rest<'_>, fragment: Fragment) -> Result<(Tunnel, Rest<'_>), Stop> {
     };
     let (&[_, _, _, _, a, b, _, _], mut rest) = rest.split::<8>()?;
     match (usize::from(u16::from_be_bytes([a, b])), fragment) {
-        // Zero: the length of the IP header applies.
+        // With a length of zero, the length in the IP header applies.
         (0, _) => {}
         (1..8, _) => return Err(Stop::Unknown),
         (stated, Fragment::None) if stated - 8 > rest.room => return Err(Stop::Unknown),
-        // Length of all fragments together.
+        // This is the length of all fragments together.
         (stated, _) => {
             rest.len = stated - 8;
             rest.room = rest.room.max(rest.len);
@@ -379,9 +382,9 @@ fn udp(rest: Rest<'_>, fragment: Fragment) -> Result<(Tunnel, Rest<'_>), Stop> {
     Ok((tunnel, inner))
 }
 
-/// Flags, network identifier.
+/// Parses VXLAN: flags, network identifier.
 fn vxlan(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
-    /// The identifier is valid. All other bits are reserved.
+    /// Flag for a valid identifier. All other bits are reserved.
     const VALID: u8 = 0x08;
     match rest.split::<8>()? {
         (&[VALID, 0, 0, 0, a, b, c, 0], rest) => {
@@ -392,10 +395,10 @@ fn vxlan(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     }
 }
 
-/// Version and length of the options, flags, protocol, network identifier, options.
+/// Parses GENEVE: version and length of the options, flags, protocol, network identifier, options.
 fn geneve(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     const VERSION: u8 = 0xc0;
-    /// Critical options are present. All other flags are reserved or belong to control messages, which carry no packet.
+    /// Flag for critical options. All other flags are reserved or belong to control messages, which carry no packet.
     const CRITICAL: u8 = 0x40;
     let (&[first, flags, d, e, a, b, c, reserved], rest) = rest.split::<8>()?;
     if first & VERSION != 0 || flags & !CRITICAL != 0 || reserved != 0 {
@@ -411,14 +414,15 @@ fn geneve(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
     Ok((Tunnel::Geneve { vni }, inner))
 }
 
-/// Flags, message type, length, endpoint identifier, then optional fields and extension headers.
+/// Parses GTP-U: flags, message type, length, endpoint identifier, then optional fields and extension headers.
 fn gtp_u(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
-    /// Version, protocol type and a reserved bit: version 1 of GTP.
+    /// Bits for version, protocol type and a reserved bit. Their value must be that of version 1 of GTP.
     const VERSION_MASK: u8 = 0xf8;
     const VERSION_1: u8 = 0x30;
-    /// Message type: a user's packet.
+    /// Message type of a user's packet.
     const G_PDU: u8 = 255;
-    /// Any of the flags for extension headers, a sequence number and an N-PDU number: the fields of all three follow.
+    /// Flags for extension headers, a sequence number and an N-PDU number. If any of them is set, the fields of all
+    /// three follow.
     const OPTIONAL: u8 = 0x07;
     const EXTENSION: u8 = 0x04;
     let (&[flags, message, high, low, a, b, c, d], mut rest) = rest.split::<8>()?;
@@ -431,7 +435,7 @@ fn gtp_u(rest: Rest<'_>) -> Result<(Tunnel, Rest<'_>), Stop> {
         rest = after;
         let mut next = if flags & EXTENSION != 0 { next } else { 0 };
         while next != 0 {
-            // In words of 4 bytes; the last byte is the type of the next header.
+            // The length is in words of 4 bytes; the last byte is the type of the next header.
             let (&[words], _) = rest.split::<1>()?;
             let last = (usize::from(words) * 4).checked_sub(1);
             let (&[following], after) = rest.skip(last.ok_or(Stop::Unknown)?)?.split::<1>()?;

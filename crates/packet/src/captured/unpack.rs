@@ -1,17 +1,17 @@
-//! Decompressed bytes, up to the first damage. The result does not depend on the pieces in which the file arrives.
+//! Bytes decompressed up to the first damage. The result does not depend on the pieces in which the file arrives.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use flate2::write::MultiGzDecoder;
 
-/// Compressed bytes requested at a time.
+/// Number of compressed bytes requested at a time.
 const ASKED_BYTES: usize = 64 << 10;
 
-/// Compressed bytes decompressed at a time. Our choice: they expand by a factor of at most a thousand, which must fit
-/// into memory.
+/// Number of compressed bytes that are decompressed at a time. This is our choice: they expand by a factor of at most a
+/// thousand, and the result must fit into memory.
 const PIECE_BYTES: usize = 4 << 10;
 
-/// Reader of the decompressed contents of `packed` (RFC 1952), of one file or several concatenated ones.
+/// Reader of the decompressed contents of `packed` (RFC 1952), which may be one file or several concatenated files.
 pub(super) struct Unpacker<R> {
     packed: BufReader<R>,
     decoder: MultiGzDecoder<Vec<u8>>,
@@ -23,7 +23,7 @@ pub(super) struct Unpacker<R> {
 /// State of the decompression.
 enum Course {
     GoesOn,
-    /// The data ended, or is damaged: reported when everything before has been returned.
+    /// The data has ended or is damaged. This is reported after everything before has been returned.
     Ended(io::Result<()>),
 }
 
@@ -41,7 +41,7 @@ impl<R: Read> Unpacker<R> {
         self.packed.get_ref()
     }
 
-    /// Decompresses one more piece.
+    /// Decompresses the next piece.
     fn advance(&mut self) -> io::Result<()> {
         let packed = self.packed.fill_buf()?;
         let piece = packed.get(..PIECE_BYTES).unwrap_or(packed);
@@ -54,7 +54,7 @@ impl<R: Read> Unpacker<R> {
                     Course::GoesOn
                 }
                 Err(damage) => {
-                    // Releases the output before the damage; the damage itself is already known.
+                    // This call releases the output before the damage. The damage itself is already known.
                     let _ = self.decoder.try_finish();
                     Course::Ended(Err(damage))
                 }

@@ -1,4 +1,4 @@
-//! The integration tests of this crate, in one program.
+//! Integration tests of this crate, in one binary.
 
 mod captured;
 mod common;

@@ -1,4 +1,4 @@
-//! Packets: the parser returns what was written, rejects damaged packets, and survives any bytes.
+//! Tests of packets: the parser returns what was written, rejects damaged packets, and does not panic on any bytes.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -13,7 +13,7 @@ use etherparse::{NetSlice, PacketBuilder, SlicedPacket, TransportSlice};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Bytes for options in a TCP header.
+/// Maximum number of option bytes in a TCP header.
 const OPTION_BYTES: usize = 40;
 
 fn endpoints() -> impl Strategy<Value = (SocketAddr, SocketAddr)> {
@@ -104,7 +104,7 @@ fn envelope(source: SocketAddr, destination: SocketAddr) -> Envelope {
     }
 }
 
-/// Returns the bytes of the option field used by everything except SACK blocks.
+/// Returns the number of option bytes that everything except SACK blocks uses.
 fn fixed_option_bytes(options: &Options, order: Option<Order>) -> usize {
     let alone = options.sack_permitted.is_on() && options.timestamps.is_none();
     4 * usize::from(options.mss.is_some())
@@ -140,8 +140,8 @@ fn write(
     buffer
 }
 
-/// Always the same cases: a flipped bit in IPv6's length truncates the packet, and the rest has the correct sum once in
-/// 2¹⁶. No test may depend on luck.
+/// Returns a configuration with the same cases in every run. A flipped bit in IPv6's length truncates the packet, and
+/// the remaining bytes have a correct sum in one of 2¹⁶ cases, so that random cases would sometimes fail.
 fn cases() -> ProptestConfig {
     ProptestConfig {
         rng_seed: RngSeed::Fixed(1),
@@ -163,7 +163,7 @@ proptest! {
         prop_assert_eq!((parsed.source, parsed.destination), ends);
         prop_assert_eq!(parsed.payload, &payload[..]);
         prop_assert_eq!(parsed.order, order);
-        // SACK blocks use the remaining room: four bytes, and eight for each.
+        // SACK blocks use the remaining space: four bytes, and eight for each block.
         let left = OPTION_BYTES - fixed_option_bytes(&segment.options, order);
         let fitting = left.saturating_sub(4) / 8;
         segment.options.sacks = first_blocks(&segment.options.sacks, fitting);
@@ -209,7 +209,7 @@ proptest! {
         packet[bit / 8] ^= 1 << (bit % 8);
         match parse(&packet, Verify::Checksums) {
             Err(_) => {}
-            // No checksum covers IPv6's traffic class, flow label and hop limit.
+            // No checksum covers the traffic class, flow label and hop limit of IPv6.
             Ok(parsed) => {
                 prop_assert!(ends.0.is_ipv6());
                 let traffic_class = (0..4).contains(&bit) || (12..16).contains(&bit);
@@ -308,20 +308,20 @@ fn extension_headers_are_skipped_and_fragments_rejected() {
         packet.extend(&tcp);
         packet
     };
-    // Hop-by-hop options and destination options: next header, length, a PadN of six.
+    // Hop-by-hop options and destination options consist of next header, length, and a PadN of six bytes.
     let plain = [6, 0, 1, 4, 0, 0, 0, 0];
     for next in [0, 60] {
         let whole = packet(next, &plain);
         let parsed = parse(&whole, Verify::Checksums).expect("it is skipped");
         assert_eq!(parsed.payload, b"abc");
     }
-    // A fragment header: reserved, offset 0 with more to come, identification.
+    // The fragment header has a reserved byte, offset 0 with more fragments to come, and an identification.
     let fragment = packet(44, &[6, 0, 0, 1, 0, 0, 0, 1]);
     assert_eq!(
         parse(&fragment, Verify::Checksums),
         Err(ParseError::Fragment)
     );
-    // An extension whose stated length exceeds the packet.
+    // The stated length of this extension exceeds the packet.
     let long = packet(0, &[6, 255, 1, 4, 0, 0, 0, 0]);
     assert_eq!(parse(&long, Verify::Checksums), Err(ParseError::Ip));
 }
@@ -337,7 +337,7 @@ fn other_protocols_and_ipv4_fragments_are_rejected_by_kind() {
     assert_eq!(parse(&udp, Verify::Checksums), Err(not_tcp));
     let local = SocketAddr::from((V4.0, 1));
     let mut fragment = write((local, local), &Segment::new(SeqNumber(1)), None, b"");
-    // More fragments, in place of "don't fragment".
+    // The flag "more fragments" replaces the flag "don't fragment".
     fragment[6] = 0x20;
     assert_eq!(parse(&fragment, Verify::Nothing), Err(ParseError::Fragment));
     assert_eq!(
@@ -377,7 +377,7 @@ fn oversized_segments_and_short_buffers_are_errors() {
         emit(&mut buffer, &envelope(v4, v4), &long, |_| {}),
         Err(too_long)
     );
-    // IPv6 does not count its own header.
+    // The length in an IPv6 header does not include this header.
     assert!(emit(&mut buffer, &envelope(v6, v6), &long, |_| {}).is_ok());
     let short = EmitError::BufferTooShort {
         needed: 40,

@@ -1,4 +1,5 @@
-//! Files are read back by pcap-file, and their packets by etherparse, with every field and both checksums.
+//! Tests that read files back with pcap-file, and their packets with etherparse, and check every field and both
+//! checksums.
 
 use std::net::SocketAddr;
 
@@ -78,7 +79,7 @@ impl Read {
     }
 }
 
-/// Splits off the order, which comes first in flows without timestamps.
+/// Splits off the order, which is the first option in flows without timestamps.
 fn split_order(options: &[u8]) -> (Option<(u16, u32)>, &[u8]) {
     match *options {
         [253, 8, e0, e1, o0, o1, o2, o3, ..] => (

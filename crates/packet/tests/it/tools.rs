@@ -1,4 +1,5 @@
-//! Analysers read our captures without complaint and find their contents. A tool that is not installed is skipped.
+//! Tests that analysers read our captures without complaints and find their contents. A tool that is not installed is
+//! skipped.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ fn tshark_reports_no_errors() {
             return;
         };
         assert_eq!(found, packets());
-        // Nothing is reported except the events of the connection.
+        // No problem is reported except for the events of the connection.
         let bad = "_ws.malformed || _ws.expert.severity == error || tcp.analysis.ack_lost_segment \
                    || tcp.options.timestamp.tsecr.invalid || tcp.option.len.invalid";
         let path = path.to_str().expect("the path is UTF-8");
@@ -36,7 +37,7 @@ fn tshark_reports_no_errors() {
     }
 }
 
-/// Returns the number of packets: handshakes, data, ACKs, and the FIN exchange.
+/// Returns the number of packets: those of handshakes, data, ACKs, and the FIN exchange.
 fn packets() -> usize {
     let flow = |config, script| 3 + common::run(config, script).len();
     flow(&common::timestamps_flow(), common::TIMESTAMPS_SCRIPT)
@@ -70,8 +71,8 @@ fn tshark_recognises_recovery() {
             .count()
     };
     for (stream, retransmissions) in [("0", 3), ("1", 4)] {
-        // Exactly these are retransmissions. tshark distinguishes them from segments out of order by the time since the
-        // last new segment, and may be wrong.
+        // Exactly these segments are retransmissions. tshark distinguishes retransmissions from out-of-order segments
+        // by the time since the last new segment, and may be wrong.
         let recognised = |row: &[String]| !row[2].is_empty() || !row[11].is_empty();
         let commented = |row: &[String]| row[1].starts_with("retransmission");
         let both = |row: &[String]| commented(row) && recognised(row);
@@ -86,7 +87,7 @@ fn tshark_recognises_recovery() {
         count("1", &|row| row[1] == "no room for 1 more SACK block") > 0,
         "cut SACKs"
     );
-    // Later versions write booleans as words.
+    // Later versions of tshark write booleans as words.
     let is_pure_ack = |row: &&Vec<String>| {
         ["0", "False"].contains(&row[8].as_str()) && row[7] == "0" && !row[4].is_empty()
     };
@@ -133,5 +134,5 @@ fn tcptrace_recognises_recovery() {
     }
 }
 
-/// `common::BUFFER` is a multiple of 1 << 4, so scaling loses nothing.
+/// Advertised window. `common::BUFFER` is a multiple of 1 << 4, so scaling does not change it.
 const BUFFER_SCALED: &str = "1000000";

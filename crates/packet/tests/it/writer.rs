@@ -1,4 +1,4 @@
-//! Capture writer: order of time, rejected packets, failures.
+//! Tests of the capture writer: order of time, rejected packets, failures.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -120,7 +120,8 @@ fn over_ipv6() -> Endpoints {
 
 #[test]
 fn a_segment_larger_than_a_packet_is_rejected() {
-    // 65,535 bytes minus TCP's header of 20 and timestamps of 12; IPv4 also counts its own 20.
+    // The maximum is 65,535 bytes minus the TCP header of 20 bytes and timestamps of 12 bytes. With IPv4, its own
+    // header of 20 bytes also counts.
     for (endpoints, most) in [(Endpoints::of_flow(0), 65_483), (over_ipv6(), 65_503)] {
         let mut flow = flow(endpoints);
         let mut capture = CaptureWriter::new(Vec::new(), Snap::Headers).unwrap();
@@ -176,7 +177,7 @@ fn a_flow_is_the_same_over_ipv6_and_ipv4() {
         write_everything(&mut flow(endpoints), &mut capture).expect("it is written");
         data_of(&capture.finish().unwrap())
     });
-    // Handshake, data, ACK, and two FINs with the last ACK.
+    // The packets are the handshake, data, an ACK, and two FINs with the last ACK.
     assert_eq!(packets[0].len(), 8);
     assert_eq!(packets[1].len(), 8);
     for (v4, v6) in packets[0].iter().zip(&packets[1]) {
@@ -186,7 +187,7 @@ fn a_flow_is_the_same_over_ipv6_and_ipv4() {
     }
 }
 
-/// Returns the ECN field and flags of the packets of a flow whose sender has reduced its window and whose receiver
+/// Returns the ECN field and the flags of each packet of a flow whose sender has reduced its window and whose receiver
 /// echoes a mark as `echo`.
 fn congested(ecn: Ecn, echo: EcnEcho) -> Vec<(Codepoint, Flags)> {
     let mut config = FlowConfig::new(Endpoints::of_flow(0), 1000);
@@ -285,7 +286,7 @@ fn times_keep_their_nanoseconds_and_saturate() {
     assert_eq!(at(1).before(Duration::MAX), at(0));
 }
 
-/// Disk that is full after this number of bytes.
+/// Disk that is full after this number of bytes has been written.
 struct Full(usize);
 
 impl Write for Full {

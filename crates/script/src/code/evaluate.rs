@@ -12,9 +12,9 @@ use crate::parse::DEEPEST;
 /// Reasons why an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Error {
-    /// An error in Python, too.
+    /// The expression is an error in Python, too.
     Wrong(String),
-    /// Valid in Python but not supported here.
+    /// The expression is valid in Python but not supported here.
     Beyond(String),
 }
 
@@ -40,7 +40,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// Executes a statement and returns the assignment, if it is one.
+    /// Executes a statement. Returns the variable and the value if it is an assignment.
     pub(super) fn execute(&self, statement: &Statement) -> Result<Option<(String, Value)>, Error> {
         match statement {
             Statement::Assign(name, value) => Ok(Some((name.clone(), self.value(value)?))),
@@ -235,7 +235,7 @@ fn whole(left: i64, sign: &str, right: i64) -> Evaluated {
         "+" => left.checked_add(right),
         "-" => left.checked_sub(right),
         "*" => left.checked_mul(right),
-        // Python rounds down, and the remainder has the sign of the divisor.
+        // Python rounds the quotient down, and the remainder has the sign of the divisor.
         "//" => left.checked_div_euclid(right).map(|quotient| {
             if right < 0 && left.rem_euclid(right) != 0 {
                 quotient - 1
@@ -250,7 +250,7 @@ fn whole(left: i64, sign: &str, right: i64) -> Evaluated {
                 rest
             }
         }),
-        // In Python the result is a real number then.
+        // With a negative exponent, the result is a real number in Python.
         "**" if right < 0 => return power(left as f64, right as f64),
         "**" => left.checked_pow(shift()?),
         "<<" => match shift()? {
@@ -313,7 +313,8 @@ fn read_float(text: &str) -> Evaluated {
     read.map_err(|_| Error::Wrong(format!("`float('{text}')` is not a number")))
 }
 
-/// Limits the size of a value: repeating `x = x, x` would fill any memory, and nested values are walked recursively.
+/// Limits the size of a value, because repeating `x = x, x` would fill any memory, and nested values are walked
+/// recursively.
 fn bounded(value: Value) -> Evaluated {
     let (parts, depth) = value.extent();
     match parts <= MOST_PARTS && depth <= DEEPEST {

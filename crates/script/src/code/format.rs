@@ -3,7 +3,7 @@
 use super::evaluate::Error;
 use super::value::{Number, Value};
 
-/// Formats values as Python's `%` operator does, as far as scripts use it.
+/// Formats values like Python's `%` operator, for the conversions that scripts use.
 pub(super) fn format(text: &str, values: &Value) -> Result<String, Error> {
     let wrong = |message: &str| Error::Wrong(message.to_owned());
     let mut values = match values {
@@ -48,7 +48,7 @@ fn converted(width: &str, conversion: char, value: &Value) -> Result<String, Err
             .ok_or_else(|| Error::Wrong(format!("the format `%{conversion}` needs a number")))
     };
     let places = match width.split_once('.') {
-        // A precision that does not fit is larger than any text can have.
+        // A precision above 65,535 is rejected, because Rust's formatter does not support it.
         Some((_, places)) => places
             .parse::<u16>()
             .map_err(|_| beyond(width, conversion))?,

@@ -16,17 +16,18 @@ pub(super) enum Token {
     Text(String),
     Word(String),
     Sign(&'static str),
-    /// The end of a statement.
+    /// End of a statement.
     End,
 }
 
-/// Signs; a longer one precedes its prefixes.
+/// Signs. A longer sign comes before its prefixes.
 const SIGNS: [&str; 28] = [
     "**=", "//=", "**", "//", "==", "!=", "<=", ">=", "<<", ">>", "+=", "-=", "*=", "/=", "<", ">",
     "+", "-", "*", "/", "%", "&", "|", "^", "~", "(", ")", ",",
 ];
 
-/// Returns the tokens of `text`, each with the number of lines above it; or the error and its line.
+/// Returns the tokens of `text`, each with the number of lines above it, or the error with the number of lines above
+/// it.
 pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, (usize, Error)> {
     let mut rest = text;
     let mut line = 0;
@@ -65,7 +66,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, (usize, Error)> 
     }
 }
 
-/// Returns the error for `rest`, which starts with no valid token and follows `before`.
+/// Returns the error for `rest`, which does not start with a valid token and follows `before`.
 fn unread(before: &str, rest: &str) -> Error {
     let start: String = rest.chars().take_while(|&c| c != '\n').take(20).collect();
     match rest.chars().next() {

@@ -19,13 +19,13 @@ pub(crate) use value::Value;
 /// Reasons why code stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// An assertion failed, or Python would have stopped too.
+    /// An assertion failed, or the code has an error with which Python would have stopped, too.
     Failed(Complaint),
-    /// The code uses something unsupported.
+    /// The code uses an unsupported feature.
     Beyond(String),
 }
 
-/// An error in code and its place.
+/// An error in the code, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Complaint {
     /// Number of lines after the first line of the code.
@@ -56,7 +56,7 @@ pub(crate) struct Interpreter {
 }
 
 impl Interpreter {
-    /// Creates an interpreter; `print` is called with each printed line.
+    /// Creates an interpreter, which calls `print` with each printed line.
     pub(crate) const fn new(print: fn(&str)) -> Self {
         Self {
             variables: BTreeMap::new(),
@@ -64,7 +64,7 @@ impl Interpreter {
         }
     }
 
-    /// Runs `text`; `state` looks up names of the endpoint's state.
+    /// Runs `text`. `state` looks up names of the endpoint's state.
     pub(crate) fn run(&mut self, text: &str, state: &dyn Fn(&str) -> Lookup) -> Result<(), Stop> {
         for (line, statement) in parse::statements(text).map_err(unread)? {
             let evaluation = Evaluation::new(&self.variables, state, self.print);
@@ -106,7 +106,7 @@ impl Interpreter {
     }
 }
 
-/// Converts the error of code that cannot be parsed.
+/// Converts the error for code that cannot be parsed.
 fn unread((line, error): (usize, evaluate::Error)) -> Stop {
     match error {
         evaluate::Error::Beyond(reason) => Stop::Beyond(reason),

@@ -8,7 +8,7 @@ use crate::parse::{DEEPEST, too_deep};
 pub(super) enum Statement {
     Assert(Expression, Option<Expression>),
     Assign(String, Expression),
-    /// `print` and expression statements; the value is discarded.
+    /// `print` and expression statements. The value is discarded.
     Evaluate(Expression),
 }
 
@@ -22,7 +22,7 @@ pub(super) enum Expression {
     Not(Box<Expression>),
     /// A unary operator: `-` or `~`.
     Sign(char, Box<Expression>),
-    /// `a + b - c`, from the left; a list, so that a long expression is not a deep one.
+    /// `a + b - c`, evaluated from the left. The operands are a list, so that a long expression is not deeply nested.
     Arithmetic(Box<Expression>, Vec<(&'static str, Expression)>),
     And(Vec<Expression>),
     Or(Vec<Expression>),
@@ -62,7 +62,8 @@ impl Expression {
     }
 }
 
-/// Returns the statements of `text`, each with the number of lines above it; or the error and its line.
+/// Returns the statements of `text`, each with the number of lines above it, or the error with the number of lines
+/// above it.
 pub(super) fn statements(text: &str) -> Result<Vec<(usize, Statement)>, (usize, Error)> {
     let tokens = tokens(text)?;
     let mut statements = Vec::new();
@@ -76,7 +77,7 @@ pub(super) fn statements(text: &str) -> Result<Vec<(usize, Statement)>, (usize, 
     Ok(statements)
 }
 
-/// Binding levels of arithmetic, from the loosest.
+/// Binding levels of arithmetic operators, starting with the weakest.
 const LEVELS: [&[&str]; 6] = [
     &["|"],
     &["^"],
@@ -409,8 +410,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Creates the error for a token after an expression that does not belong to it: unsupported if Python accepts it,
-    /// otherwise wrong.
+    /// Creates the error for a token after an expression that does not belong to the expression. The error is
+    /// "unsupported" if Python accepts the token, and "wrong" otherwise.
     fn surplus(&self) -> Error {
         match (self.before(), self.peek()) {
             (_, Some(Token::Word(word))) if KEYWORDS.contains(&&**word) => self.beyond(),
@@ -438,7 +439,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Returns a token as messages name it.
+/// Returns a token in the form in which messages name it.
 fn named(token: Option<&Token>) -> String {
     match token {
         None => "the end of a line".to_owned(),

@@ -1,4 +1,4 @@
-//! Values of code.
+//! Values in code.
 
 use std::cmp::Ordering;
 
@@ -37,7 +37,7 @@ impl Number {
 }
 
 impl Value {
-    /// Returns `true` if the value counts as true.
+    /// Returns `true` if the value counts as true in a condition.
     pub(super) fn is_true(&self) -> bool {
         match self {
             Self::None => false,
@@ -49,7 +49,7 @@ impl Value {
         }
     }
 
-    /// Returns the value as a number; truth values are 0 and 1.
+    /// Returns the value as a number. `True` and `False` are 1 and 0.
     pub(super) fn number(&self) -> Option<Number> {
         match self {
             Self::Bool(bool) => Some(Number::Int(i64::from(*bool))),
@@ -59,7 +59,7 @@ impl Value {
         }
     }
 
-    /// Returns the order of two values; `None` if they have none.
+    /// Returns the order of two values; `None` if they cannot be ordered.
     pub(super) fn order(&self, other: &Self) -> Option<Ordering> {
         if let (Some(one), Some(two)) = (self.number(), other.number()) {
             return match (one, two) {
@@ -97,7 +97,7 @@ impl Value {
         }
     }
 
-    /// Returns the text that `str` gives.
+    /// Returns the text that Python's `str` gives.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -105,7 +105,7 @@ impl Value {
         }
     }
 
-    /// Returns the text that `repr` gives.
+    /// Returns the text that Python's `repr` gives.
     pub(super) fn represented(&self) -> String {
         match self {
             Self::None => "None".to_owned(),

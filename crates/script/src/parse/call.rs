@@ -42,8 +42,8 @@ pub(super) fn call(cursor: &mut Cursor<'_, '_>) -> Parsed<Call> {
     })
 }
 
-/// Calls and their arguments, as packetdrill counts them, plus `accept4`, which packetdrill lacks. Arguments in square
-/// brackets are optional.
+/// Calls and their arguments, as packetdrill counts them, and `accept4`, which packetdrill does not have. Arguments in
+/// square brackets are optional.
 const CALLS: [(&str, &[&str]); 24] = [
     ("socket", &["domain", "type", "protocol"]),
     ("bind", &["descriptor", "address", "length"]),
@@ -97,7 +97,7 @@ const CALLS: [(&str, &[&str]); 24] = [
     ("poll", &["descriptors", "count", "timeout"]),
 ];
 
-/// Returns the error for a call that does not take `count` arguments. Unknown calls take any number.
+/// Returns the error for a call that does not take `count` arguments. Unknown calls may have any number of arguments.
 fn miscounted(name: &str, count: usize) -> Option<String> {
     let (_, arguments) = CALLS.iter().find(|(known, _)| *known == name)?;
     let most = arguments.len();
@@ -116,7 +116,7 @@ fn miscounted(name: &str, count: usize) -> Option<String> {
     ))
 }
 
-/// Skips the text in parentheses after an error, which is for readers only.
+/// Skips the text in parentheses after an error, which is only for human readers.
 fn note(cursor: &mut Cursor<'_, '_>) -> Parsed<()> {
     if !cursor.take_sign('(') {
         return Ok(());
@@ -130,7 +130,7 @@ fn note(cursor: &mut Cursor<'_, '_>) -> Parsed<()> {
     Err(cursor.expected("`)`: the end of a note"))
 }
 
-/// Parses expressions up to `closing`, which is taken.
+/// Parses expressions up to and including `closing`.
 fn list(cursor: &mut Cursor<'_, '_>, closing: char) -> Parsed<Vec<Expression>> {
     let mut items = Vec::new();
     if cursor.take_sign(closing) {
@@ -185,7 +185,7 @@ fn operand(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
     Ok(simple)
 }
 
-/// Parses a text; adjacent texts are joined.
+/// Parses a text. Adjacent texts are joined.
 fn text(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
     let mut whole = String::new();
     while let Some(Kind::Text(part)) = cursor.peek() {
@@ -201,7 +201,7 @@ fn text(cursor: &mut Cursor<'_, '_>) -> Parsed<Expression> {
 /// Parses a name, or an expression that starts with a name: `htons(80)`, `type=3`.
 fn word(cursor: &mut Cursor<'_, '_>, name: &str) -> Parsed<Expression> {
     cursor.advance();
-    // A note may follow a result, so only an adjacent parenthesis starts arguments.
+    // A note may follow a result, so a parenthesis starts arguments only if it is adjacent to the name.
     if cursor.peek() == Some(Kind::Sign('(')) && cursor.is_close() {
         cursor.advance();
         let arguments = list(cursor, ')')?;
@@ -234,7 +234,7 @@ fn member(cursor: &mut Cursor<'_, '_>) -> Parsed<Member> {
             cursor.advance();
             Some(name.to_owned())
         }
-        // `msg_iov(2)=[…]`: the list itself gives the count.
+        // In `msg_iov(2)=[…]`, the count is skipped, because the list itself has it.
         (Some(Kind::Word(name)), Some(Kind::Sign('('))) if name.starts_with("msg_") => {
             cursor.advance();
             cursor.advance();

@@ -16,8 +16,8 @@ pub(super) struct Cursor<'s, 't> {
     depth: usize,
 }
 
-/// Maximum nesting of brackets, in calls and in code. Real scripts have three or four levels; recursive parsing needs a
-/// bound well within a thread's stack.
+/// Maximum nesting of brackets, in calls and in code. Real scripts have three or four levels. Recursive parsing needs a
+/// bound that is well within a thread's stack.
 pub(crate) const DEEPEST: usize = 50;
 
 impl<'s, 't> Cursor<'s, 't> {
@@ -38,7 +38,7 @@ impl<'s, 't> Cursor<'s, 't> {
         self.tokens.get(self.next).map(|token| token.kind)
     }
 
-    /// Returns the token after the next.
+    /// Returns the token after the next token.
     pub(super) fn peek_second(&self) -> Option<Kind<'s>> {
         self.tokens.get(self.next + 1).map(|token| token.kind)
     }
@@ -47,7 +47,7 @@ impl<'s, 't> Cursor<'s, 't> {
         self.next += 1;
     }
 
-    /// Parses one nesting level deeper.
+    /// Parses with `read`, one nesting level deeper.
     pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == DEEPEST {
             return Err(self.wrong(&too_deep()));
@@ -69,7 +69,7 @@ impl<'s, 't> Cursor<'s, 't> {
         self.tokens.get(self.next).map_or(self.last_line, line)
     }
 
-    /// Returns `true` if the next token directly follows the last one.
+    /// Returns `true` if the next token directly follows the previous one.
     pub(super) fn is_close(&self) -> bool {
         let before = self.next.checked_sub(1).map(|at| self.span(at).end);
         before == Some(self.span(self.next).start)
@@ -80,21 +80,21 @@ impl<'s, 't> Cursor<'s, 't> {
         token.map_or(self.end..self.end, |token| token.span.clone())
     }
 
-    /// Takes `sign` if it is next, and returns `true` if so.
+    /// Takes `sign` if it is next. Returns `true` if it was taken.
     pub(super) fn take_sign(&mut self, sign: char) -> bool {
         let there = self.peek() == Some(Kind::Sign(sign));
         self.next += usize::from(there);
         there
     }
 
-    /// Takes `word` if it is next, and returns `true` if so.
+    /// Takes `word` if it is next. Returns `true` if it was taken.
     pub(super) fn take_word(&mut self, word: &str) -> bool {
         let there = self.peek() == Some(Kind::Word(word));
         self.next += usize::from(there);
         there
     }
 
-    /// Takes `sign`; otherwise returns an error that names what was expected.
+    /// Takes `sign`. If it is not next, returns an error that names what was expected.
     pub(super) fn sign(&mut self, sign: char, meant: &str) -> Parsed<()> {
         match self.take_sign(sign) {
             true => Ok(()),
@@ -102,7 +102,7 @@ impl<'s, 't> Cursor<'s, 't> {
         }
     }
 
-    /// Takes a number that fits a `T`.
+    /// Takes a number that fits into a `T`.
     pub(super) fn number<T: TryFrom<i64>>(&mut self, meant: &str) -> Parsed<T> {
         let (Some(Kind::Number(number)) | Some(Kind::Hex(number))) = self.peek() else {
             return Err(self.expected(meant));

@@ -1,4 +1,4 @@
-//! Errors in scripts, with their places.
+//! Errors in scripts, with their locations.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,13 +6,13 @@ use std::ops::Range;
 /// An error in a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// The error message, with what was expected.
+    /// The error message, which names what was expected.
     pub message: String,
-    /// Line, from 1.
+    /// Line, counted from 1.
     pub line: usize,
-    /// Column, from 1, in characters.
+    /// Column in characters, counted from 1.
     pub column: usize,
-    /// Width of the place, in characters.
+    /// Width of the erroneous text, in characters.
     pub width: usize,
     /// Origin of the error.
     pub fault: Fault,
@@ -23,7 +23,7 @@ pub struct ParseError {
 pub enum Fault {
     /// The script is invalid: packetdrill would reject it too.
     Script,
-    /// The script is valid but needs something unsupported here.
+    /// The script is valid but needs a feature that is unsupported here.
     Missing,
 }
 
@@ -36,7 +36,7 @@ impl ParseError {
         Self::new(source, span, message, Fault::Missing)
     }
 
-    /// Creates an error about a whole line.
+    /// Creates an error that concerns a whole line.
     pub(super) fn at_line(source: &str, line: usize, message: &str) -> Self {
         let start: usize = source
             .split_inclusive('\n')

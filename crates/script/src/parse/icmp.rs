@@ -30,7 +30,7 @@ const CODES: &[(&str, Unreachable)] = &[
     ("address_unreachable", Unreachable::Host),
 ];
 
-/// The code of the ICMPv4 message that corresponds to ICMPv6's `packet_too_big`.
+/// Name of the ICMPv4 code that corresponds to ICMPv6's message `packet_too_big`.
 const FRAGMENTATION_NEEDED: &str = "frag_needed";
 
 /// Parses an ICMP error after the word `icmp`: type, code, MTU, and the quoted packet.
@@ -82,7 +82,7 @@ fn report(cursor: &mut Cursor<'_, '_>) -> Parsed<IcmpReport> {
         _ => return Err(cursor.expected(TYPES)),
     };
     cursor.advance();
-    // Its codes make no difference.
+    // The codes of this type make no difference.
     if let Some(Kind::Word(_)) = cursor.peek() {
         cursor.advance();
     }

@@ -13,7 +13,7 @@ use super::error::ParseError;
 type Input<'s> = LocatingSlice<&'s str>;
 type Lexed<T> = Result<T, ErrMode<ContextError>>;
 
-/// A token with its place in bytes and its line, from 1.
+/// A token with its position in bytes and its line, counted from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token<'s> {
     pub(super) kind: Kind<'s>,
@@ -51,7 +51,8 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, ParseError> {
     let mut tokens = Vec::new();
     let (mut line, mut counted) = (1, 0);
     loop {
-        // Neither can fail: the first takes as much as there is, and the second accepts any character.
+        // Neither of the two can fail: the first takes as many characters as match, and the second accepts any
+        // character.
         let _: Lexed<()> = repeat(0.., alt((white, line_comment, comment))).parse_next(&mut input);
         let start = input.current_token_start();
         if start == source.len() {
@@ -71,7 +72,7 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, ParseError> {
     }
 }
 
-/// Creates the error for replacement characters. The caller replaces bytes that are not UTF-8; their meaning is
+/// Creates the error for replacement characters. The caller replaces bytes that are not UTF-8. Their meaning is
 /// unknown, so they are allowed only in comments.
 fn foreign(source: &str, at: usize) -> ParseError {
     let end = at + char::REPLACEMENT_CHARACTER.len_utf8();
@@ -82,7 +83,7 @@ fn foreign(source: &str, at: usize) -> ParseError {
     )
 }
 
-/// Creates the error for a token without an end.
+/// Creates the error for a token whose end is missing.
 fn unfinished(source: &str, at: usize) -> ParseError {
     let message = match source[at..].chars().next() {
         Some('`') => "unclosed shell commands: add a back quote",
@@ -123,7 +124,7 @@ fn token<'s>(input: &mut Input<'s>) -> Lexed<Kind<'s>> {
     .parse_next(input)
 }
 
-/// Parses the text between two `quote` characters, keeping backslashes.
+/// Parses the text between two `quote` characters. Backslashes are kept.
 fn quoted<'s>(quote: char) -> impl FnMut(&mut Input<'s>) -> Lexed<&'s str> {
     move |input| {
         let escaped = ('\\', any).void();
@@ -143,7 +144,7 @@ fn decimal<'s>(input: &mut Input<'s>) -> Lexed<&'s str> {
         .parse_next(input)
 }
 
-/// Parses words, and numbers, which look like words.
+/// Parses words and numbers, because numbers look like words.
 fn word<'s>(input: &mut Input<'s>) -> Lexed<Kind<'s>> {
     let letters = take_while(1.., |c: char| c.is_ascii_alphanumeric() || c == '_');
     let negative = (

@@ -22,8 +22,8 @@ use lex::Kind;
 /// Parses a script.
 ///
 /// # Errors
-/// Returns an error with the place and what was expected if the script is invalid, or [`Fault::Missing`] if it needs
-/// something unsupported.
+/// Returns an error that names the location and what was expected if the script is invalid, or an error with
+/// [`Fault::Missing`] if the script needs an unsupported feature.
 pub fn parse(source: &str) -> Result<Script, ParseError> {
     let tokens = lex::tokens(source)?;
     let mut cursor = Cursor::new(source, &tokens);
@@ -35,7 +35,7 @@ pub fn parse(source: &str) -> Result<Script, ParseError> {
     }
     script.preparation = shell(&mut cursor);
     while cursor.peek().is_some() {
-        // Commands after the last event clean up a kernel.
+        // Commands after the last event only clean up a kernel, so they are skipped.
         if !script.events.is_empty() && shell(&mut cursor).is_some() {
             if cursor.peek().is_some() {
                 return Err(cursor.wrong(
@@ -139,7 +139,7 @@ fn time(cursor: &mut Cursor<'_, '_>) -> Parsed<Duration> {
         Some(Kind::Decimal(text)) => text.parse().map_err(|_| cursor.expected(MEANT))?,
         _ => return Err(cursor.expected(MEANT)),
     };
-    // Exact: far below 2^53 nanoseconds, and written in microseconds.
+    // The result is exact: the number is far below 2^53 nanoseconds, and scripts give times in microseconds.
     let nanos = (seconds * 1e9).round();
     if nanos > MOST_NANOS {
         return Err(cursor.wrong("the time is too large: a script takes less than a hundred days"));

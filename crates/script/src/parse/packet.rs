@@ -13,7 +13,7 @@ pub(super) enum Direction {
     Outbound,
 }
 
-/// Parses a packet after its direction.
+/// Parses a packet, after its direction has been parsed.
 pub(super) fn packet(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Packet> {
     let ecn = ip_fields(cursor, direction)?;
     other_protocols(cursor)?;
@@ -147,7 +147,7 @@ fn flags(cursor: &mut Cursor<'_, '_>) -> Parsed<u16> {
     if flags & Packet::ACE != 0 {
         return Err(cursor.wrong("the ACE field is given twice, by letters and by a number"));
     }
-    // An octal digit.
+    // The number is an octal digit.
     Ok(flags | Flags::of_ace(ace as u8).bits())
 }
 
@@ -215,7 +215,7 @@ fn options(cursor: &mut Cursor<'_, '_>, direction: Direction) -> Parsed<Option<V
     }
 }
 
-/// Room for options in a header, in bytes (RFC 9293 §3.1).
+/// Space for options in a header, in bytes (RFC 9293 §3.1).
 const OPTION_ROOM: usize = 40;
 
 /// Unit of a header's length, in bytes (RFC 9293 §3.1). packetdrill also rejects options that do not fill whole words.
@@ -292,7 +292,7 @@ fn timestamps(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
     Ok(TcpOption::Timestamps { value, echo })
 }
 
-/// Parses `e0b 1 ceb 0 e1b 1`, in either order; trailing counters are optional.
+/// Parses `e0b 1 ceb 0 e1b 1`, in either order. Trailing counters are optional.
 fn counters(cursor: &mut Cursor<'_, '_>) -> Parsed<TcpOption> {
     const MEANT: &str = "a counter of 24 bits";
     let order = match cursor.peek() {

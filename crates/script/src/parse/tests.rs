@@ -296,7 +296,7 @@ fn deep_nesting_is_an_error() {
             deep(open, "", levels).expect_err("no script");
         }
     }
-    // A long list is not deep.
+    // A long list is not deeply nested.
     let long = format!("0 poll(a{}, 1, 0) = 0", "|a".repeat(20_000));
     parse(&long).expect("a script");
 }

@@ -1,26 +1,27 @@
 //! `tc qdisc`: the effect of a queue of this host on the packets of one flow.
 //!
-//! The wire of a script accepts every packet at once, so a queue before it is always empty. It makes no difference
-//! unless it refuses packets, paces them, marks them or drops some. [`HostQueue`] has the supported effects; all others
-//! are a reason to skip.
+//! The wire of a script accepts every packet at once, so a queue before it is always empty. Such a queue makes no
+//! difference unless it refuses, paces, marks or drops packets. [`HostQueue`] has the supported effects; a script with
+//! any other effect is skipped.
 
-/// Effect on a packet that is to leave.
+/// Effect of the queue on a packet that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HostQueue {
     /// The packet leaves at once.
     Passes,
     /// The packet is refused (`limit 0`).
     Refuses,
-    /// The packet leaves at the endpoint's pace (`fq`).
+    /// The packet leaves at the endpoint's pacing rate (`fq`).
     Paces,
 }
 
-/// Returns the queue after `tc qdisc` with these words, or `None` if it does not change; or the unsupported feature.
+/// Returns the queue after `tc qdisc` with these words, or `None` if the queue does not change. Returns an error that
+/// names the feature if it is unsupported.
 pub(super) fn queue(words: &[&str]) -> Result<Option<HostQueue>, String> {
     let (action, rest) = words.split_first().unwrap_or((&"show", &[]));
     match *action {
         "show" | "list" | "ls" => Ok(None),
-        // The device's own queue replaces it, which accepts everything.
+        // The queue is replaced by the device's own queue, which accepts all packets.
         "del" | "delete" => Ok(Some(HostQueue::Passes)),
         "add" | "replace" | "change" => discipline(rest).map(Some),
         other => Err(format!("the command `tc qdisc {other}`")),
@@ -44,14 +45,14 @@ fn of_kind(kind: &str, options: &[&str]) -> Result<HostQueue, String> {
         Err(format!("a host queue (`tc qdisc … {}`)", option.trim_end()))
     };
     let mut queue = match kind {
-        // Without a bottleneck these queues stay empty, so CoDel neither marks nor drops.
+        // Without a bottleneck, these queues stay empty, so CoDel neither marks nor drops packets.
         "pfifo" | "bfifo" | "pfifo_fast" | "noqueue" | "codel" | "fq_codel" => HostQueue::Passes,
         "fq" => HostQueue::Paces,
         _ => return beyond(""),
     };
     let mut rest = options;
     while let Some((name, after)) = rest.split_first() {
-        // Options about sharing between flows, and the option of `fq` to pace, which is the default.
+        // These options concern sharing between flows. The option `pacing` of `fq` is the default.
         if (kind, *name) == ("fq", "pacing") {
             rest = after;
             continue;
@@ -70,8 +71,8 @@ fn of_kind(kind: &str, options: &[&str]) -> Result<HostQueue, String> {
     Ok(queue)
 }
 
-/// Returns `true` if a limit is at least the discipline's default, which no script reaches: 500 packets for a TUN
-/// device (Linux, `TUN_READQ_SIZE`); 10 000 in all and 100 per flow for `fq` (`fq_init`).
+/// Returns `true` if a limit is at least the default of the discipline, which no script reaches: 500 packets for a TUN
+/// device (Linux, `TUN_READQ_SIZE`), and for `fq` 10 000 in total and 100 per flow (`fq_init`).
 fn is_roomy(kind: &str, name: &str, value: &str) -> bool {
     let usual = match (kind, name) {
         ("pfifo", "limit") => 500,

@@ -1,7 +1,7 @@
-//! Shell commands, as far as they set something.
+//! Shell commands that set something.
 
-/// Returns the commands of `text` as words without quotes. `>` and `2>` are words of their own; discarded output is
-/// left out.
+/// Returns the commands of `text` as words without quotes. `>` and `2>` are separate words. Redirections that discard
+/// output are left out.
 pub(super) fn commands(text: &str) -> Vec<Vec<String>> {
     let mut words = Words::default();
     let mut characters = text.chars().peekable();
@@ -19,7 +19,7 @@ pub(super) fn commands(text: &str) -> Vec<Vec<String>> {
             '\n' | ';' | '|' => words.end_command(),
             '&' if characters.next_if_eq(&'&').is_some() => words.end_command(),
             '>' => {
-                // Appending and forced overwriting have the same effect on these files.
+                // Appending and forced overwriting have the same effect on these files as `>`.
                 let _ = characters.next_if(|&c| matches!(c, '>' | '|'));
                 words.redirect();
             }
@@ -59,8 +59,8 @@ impl Words {
         self.word.get_or_insert_default()
     }
 
-    /// Handles `>`. An unquoted number directly before it is the redirected descriptor (POSIX shell, 2.7); `&` stands
-    /// for all output.
+    /// Handles `>`. An unquoted number directly before it is the redirected descriptor (POSIX shell, 2.7); `&` means
+    /// all output.
     fn redirect(&mut self) {
         let is_descriptor = |word: &String| {
             !self.quoted && (word == "&" || word.bytes().all(|byte| byte.is_ascii_digit()))
@@ -74,7 +74,7 @@ impl Words {
     }
 }
 
-/// Removes `2>&1`, `> /dev/null` and `&> /dev/null`.
+/// Removes redirections of descriptor 2 (such as `2>&1`), `> /dev/null` and `&> /dev/null`.
 fn without_silence(words: Vec<String>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     let mut words = words.into_iter().peekable();
@@ -96,7 +96,7 @@ fn without_silence(words: Vec<String>) -> Vec<String> {
     kept
 }
 
-/// Returns the numbers of a sysctl's value; evaluates `$((15*1024*1024))`.
+/// Returns the numbers in a sysctl's value. Expressions such as `$((15*1024*1024))` are evaluated.
 pub(super) fn numbers(value: &str) -> Option<Vec<u64>> {
     value
         .split_whitespace()

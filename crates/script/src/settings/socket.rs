@@ -30,10 +30,10 @@ pub(crate) fn is_harmless(name: &str) -> bool {
     HARMLESS.iter().any(|(harmless, _)| *harmless == name)
 }
 
-/// Options and the numbers that Linux accepts for them; it answers any other with EINVAL (`do_tcp_setsockopt`;
-/// `MAX_TCP_SYNCNT` and others in `include/net/tcp.h`).
+/// Options, and the ranges of numbers that Linux accepts for them. Linux answers other numbers with EINVAL
+/// (`do_tcp_setsockopt`; `MAX_TCP_SYNCNT` and others in `include/net/tcp.h`).
 const RANGES: [(&str, std::ops::RangeInclusive<i64>); 7] = [
-    // `TCP_MIN_MSS` to `MAX_TCP_WINDOW`; 0 resets the option.
+    // The range is from `TCP_MIN_MSS` to `MAX_TCP_WINDOW`; 0 resets the option.
     ("TCP_MAXSEG", 88..=32_767),
     ("TCP_SYNCNT", 1..=127),
     ("TCP_KEEPIDLE", 1..=32_767),
@@ -50,18 +50,18 @@ pub(crate) fn is_out_of_range(name: &str, value: i64) -> bool {
     range.is_some_and(|(_, range)| !range.contains(&value)) && !taken_back
 }
 
-/// Returns the default user timeout of a connection, which does not depend on its segments.
+/// Returns the default user timeout of a connection. It does not depend on the segment size.
 pub(crate) fn system_user_timeout() -> Duration {
     const ANY_MSS: u16 = 536;
     Config::new(ANY_MSS).user_timeout
 }
 
-/// Returns the timeout set by `TCP_USER_TIMEOUT`; 0 resets it to the system's (tcp(7)).
+/// Returns the timeout that `TCP_USER_TIMEOUT` sets; 0 resets it to the system's timeout (tcp(7)).
 pub(crate) fn user_timeout(millis: u64) -> Option<Duration> {
     (millis > 0).then(|| Duration::from_millis(millis))
 }
 
-/// Congestion controls that a kernel may have: present and former ones of Linux, and those of versions built
+/// Congestion controls that a kernel may have: current and former ones of Linux, and versions that are built
 /// separately.
 const LINUX_CONTROLS: [&str; 21] = [
     "bbr",
@@ -87,13 +87,13 @@ const LINUX_CONTROLS: [&str; 21] = [
     "yeah",
 ];
 
-/// Returns `true` if neither a kernel nor this crate has a congestion control of this name: Linux answers ENOENT
+/// Returns `true` if neither a kernel nor this crate has a congestion control of this name. Linux then answers ENOENT
 /// (`tcp_set_congestion_control`).
 pub(crate) fn is_no_control(name: &str) -> bool {
     !LINUX_CONTROLS.contains(&name) && known_control(name).is_err()
 }
 
-/// Settings of a socket; connections of a listener inherit them.
+/// Settings of a socket. The connections of a listener inherit them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SocketSettings {
     pub(super) mss: Option<u16>,
@@ -152,7 +152,7 @@ impl SocketSettings {
         self.mss
     }
 
-    /// Sets an option to a number, or returns the unsupported feature.
+    /// Sets an option to a number. Returns an error that names the option if it is unsupported.
     pub(crate) fn set(
         &mut self,
         name: &str,
@@ -164,7 +164,7 @@ impl SocketSettings {
         match name {
             "TCP_MAXSEG" => self.mss = u16::try_from(value).ok().filter(|&mss| mss > 0),
             "TCP_SYNCNT" => self.syn_retries = Some(unsigned),
-            // Linux doubles the requested size and uses half of it for the window.
+            // Linux doubles the requested size and uses half of the result for the window.
             "SO_RCVBUF" => self.receive_buffer = Some(unsigned),
             "SO_SNDBUF" => self.send_buffer = Some(unsigned),
             "TCP_NOTSENT_LOWAT" => self.unsent = Some(unsigned),

@@ -105,7 +105,7 @@ impl Settings {
             ("tcp_rmem", [_, _, most]) => {
                 self.receive_buffer = u32::try_from(*most).unwrap_or(u32::MAX);
             }
-            // The stack behaves like this anyway.
+            // The stack always behaves in this way.
             ("tcp_recovery", [1]) | ("tcp_reordering", [3]) => {}
             ("tcp_ecn", [0]) => self.ecn = Some(EcnOffer::Off),
             ("tcp_ecn", [1]) => self.ecn = Some(EcnOffer::Offered),
@@ -141,7 +141,7 @@ fn short(bytes: u64) -> u16 {
     u16::try_from(bytes).unwrap_or(u16::MAX)
 }
 
-/// Returns this many seconds, but at most a year: nothing lasts longer in a script.
+/// Returns this number of seconds, but at most a year, because nothing in a script lasts longer.
 fn lasting(seconds: u64) -> Duration {
     Duration::from_secs(seconds.min(366 * 86_400))
 }

@@ -2,7 +2,7 @@
 
 use crate::syntax::{Expression, Member};
 
-/// Returns a number, or the number in a list of one.
+/// Returns the number, or the only element of a list if that is a number.
 pub(super) fn number(expression: &Expression) -> Option<i64> {
     match expression {
         Expression::Number(number) => Some(*number),
@@ -28,7 +28,7 @@ pub(super) fn flag(expression: &Expression, name: &str) -> bool {
     words(expression).contains(&name)
 }
 
-/// Returns the value of a struct's member.
+/// Returns the value of the member called `name` in a struct.
 pub(super) fn member<'e>(members: &'e [Member], name: &str) -> Option<&'e Expression> {
     let found = members.iter().find(|m| m.name.as_deref() == Some(name));
     found.map(|member| &member.value)

@@ -18,7 +18,7 @@ struct Transfer<'c> {
     flags: Option<&'c Expression>,
     /// `true` if the buffer is `NULL`.
     nowhere: bool,
-    /// Expected value of `TCP_CM_INQ`: bytes still unread.
+    /// Expected value of `TCP_CM_INQ`: the number of bytes that are still unread.
     left: Option<i64>,
 }
 
@@ -29,7 +29,7 @@ enum Direction {
 }
 
 impl Stage {
-    /// Makes a call that transfers data, or reports an unsupported call.
+    /// Makes a call that transfers data, or returns an error if the call is unsupported.
     pub(super) fn transfer(&mut self, name: &str, call: &Call) -> Attempted {
         let transfer = read_transfer(name, &call.arguments)?;
         let flagged = |name| transfer.flags.is_some_and(|flags| flag(flags, name));
@@ -157,7 +157,7 @@ fn bytes_left(control: &Expression) -> Option<i64> {
 }
 
 impl Line {
-    /// Returns the value of `TCP_CM_INQ`: unread bytes, plus one for a FIN.
+    /// Returns the value of `TCP_CM_INQ`: the number of unread bytes, plus one for a FIN.
     fn left(&self) -> i64 {
         self.unread() as i64 + i64::from(self.peer_finished)
     }
@@ -182,7 +182,8 @@ impl Line {
                 Blocking::Yes => Ok(Attempt::Waits),
             };
         }
-        // Linux sizes a buffer itself unless the script does, so a blocked or partial write would not be comparable.
+        // Unless the script sets the size of the send buffer, Linux determines it, so a blocked or partial write would
+        // not be comparable.
         let limited = self.buffer.is_bounded();
         let cut = number(&call.result).is_some_and(|expected| (0..bytes).contains(&expected));
         if !limited && (call.error.as_deref() == Some("EAGAIN") || cut || call.until.is_some()) {
@@ -191,7 +192,7 @@ impl Line {
         let Ok(length) = u64::try_from(bytes) else {
             return error("EINVAL");
         };
-        // Writes nothing, but tells whether the connection accepts more.
+        // A write of zero bytes shows if the connection accepts more data.
         if self.connection.write(0).is_err() {
             return error("EPIPE");
         }

@@ -1,4 +1,4 @@
-//! The error queue of a socket, which holds the timestamps of `SO_TIMESTAMPING`.
+//! The error queue of a socket, which contains the timestamps of `SO_TIMESTAMPING`.
 
 use super::arguments::{flag, member, number};
 use super::tune::differs;
@@ -9,7 +9,7 @@ use crate::syntax::{Expression, Member};
 
 /// An expected timestamp.
 struct Expected<'e> {
-    /// Nanoseconds after the start.
+    /// Time after the start of the script, in nanoseconds.
     after: u64,
     kind: Option<&'e Expression>,
     key: Option<i64>,

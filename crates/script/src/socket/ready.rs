@@ -1,4 +1,4 @@
-//! `poll`.
+//! The call `poll`.
 
 use super::arguments::{member, number, words};
 use super::tune::differs;

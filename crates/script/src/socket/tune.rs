@@ -127,7 +127,7 @@ impl Stage {
             return compare("the option's value", number(got), limit as i64);
         }
         if flag(name, "TCP_MAXSEG") {
-            // Linux's value does not include options.
+            // Linux's value does not include the length of options.
             let came = line
                 .connection
                 .sender()
@@ -169,7 +169,7 @@ impl Stage {
     }
 }
 
-/// Returns the error with which Linux rejects this value of an option, if it does.
+/// Returns the error with which Linux rejects this value of an option, or `None` if Linux accepts it.
 fn refusal(name: &str, set: &Expression) -> Option<&'static str> {
     match (name, set) {
         ("TCP_CONGESTION", Expression::Text(control)) => is_no_control(control).then_some("ENOENT"),
@@ -179,7 +179,7 @@ fn refusal(name: &str, set: &Expression) -> Option<&'static str> {
     }
 }
 
-/// Linux's numbers of the errors that a connection can end with.
+/// Linux's numbers for the errors with which a connection can end.
 const NUMBERS: [(&str, i64); 3] = [
     ("ECONNRESET", 104),
     ("ETIMEDOUT", 110),
@@ -210,7 +210,7 @@ fn compare_error(expected: &Expression, came: Option<&'static str>) -> Attempted
     )
 }
 
-/// Compares a value with the script's; passes if the script gives none.
+/// Compares a value with the script's value. If the script gives none, any value is accepted.
 fn compare(what: &'static str, expected: Option<i64>, came: i64) -> Attempted {
     match expected {
         Some(expected) if expected != came => {

@@ -13,7 +13,7 @@ use crate::line::Crossing;
 use crate::stage::BEGINNING;
 
 impl Trace {
-    /// Returns the time–sequence figure with a title, as SVG. Packets count from the first byte of data, in full
+    /// Returns the time–sequence figure with a title, as SVG. Packets are counted from the first byte of data, in full
     /// segments.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ fn show_ack(figure: &mut TimeSequence, scale: &Scale, time: f64, segment: &Segme
     let Some(ack) = segment.ack.filter(|_| !segment.is(Flags::SYN)) else {
         return;
     };
-    // A number below the first byte belongs to no packet.
+    // A number below the first byte of data belongs to no packet.
     let at = scale.packet(ack);
     if at < f64::from(u32::MAX) / 2.0 / scale.smss {
         figure.acks.push((time, at));
@@ -90,7 +90,7 @@ fn show_ack(figure: &mut TimeSequence, scale: &Scale, time: f64, segment: &Segme
     }
 }
 
-/// Returns a time in the script's clock, in seconds.
+/// Returns a time on the script's clock, in seconds.
 fn seconds(at: Instant) -> f64 {
     at.since(BEGINNING.min(at)).as_secs_f64()
 }

@@ -1,4 +1,4 @@
-//! Our conformance scripts, each written from a clause of an RFC: all must pass.
+//! Tests that all of our conformance scripts pass. Each script is written from a clause of an RFC.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Playing a damaged script ends and does not panic.
+//! Tests that playing a damaged script ends and does not panic.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Scripts with very many events take time proportional to their length.
+//! Tests that scripts with very many events take a time proportional to their length.
 #![cfg(target_os = "linux")]
 
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ const SHAKE: &str = "+.001 < S 0:0(0) win 65535 <mss 1000,nop,nop,sackOK>\n\
     +0 > S. 0:0(0) ack 1 <...>\n\
     +.001 < . 1:1(0) ack 1 win 65535\n";
 
-/// One connection with `times` exchanges.
+/// Returns a script with one connection and `times` exchanges.
 fn talk(times: usize) -> String {
     let mut script = format!("{LISTENER}{SHAKE}+0 accept(3, ..., ...) = 4\n");
     for start in (1..).step_by(100).take(times) {
@@ -29,7 +29,7 @@ fn talk(times: usize) -> String {
     script
 }
 
-/// `times` connections one after another, all of which stay open.
+/// Returns a script with `times` connections one after another, all of which remain open.
 fn come(times: usize) -> String {
     let mut script = LISTENER.to_owned();
     for fd in 4..4 + times {
@@ -44,7 +44,7 @@ fn come(times: usize) -> String {
     script
 }
 
-/// `times` unacknowledged writes with requested timestamps.
+/// Returns a script with `times` unacknowledged writes with requested timestamps.
 fn stamp(times: usize) -> String {
     let mut script = format!("{LISTENER}{SHAKE}+0 accept(3, ..., ...) = 4\n");
     script += "+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = 0\n\
@@ -52,7 +52,7 @@ fn stamp(times: usize) -> String {
     script + &"+0 write(4, ..., 1) = 1\n".repeat(times)
 }
 
-/// Returns the CPU time of a script in nanoseconds.
+/// Returns the CPU time in nanoseconds that playing a script takes.
 fn takes(script: &str) -> u64 {
     let begin = worked();
     let outcome = run(script, Path::new("."), &Options::default());
@@ -60,7 +60,7 @@ fn takes(script: &str) -> u64 {
     worked() - begin
 }
 
-/// Returns the CPU time of this thread in nanoseconds; wall-clock time would include other processes.
+/// Returns the CPU time of this thread in nanoseconds. Wall-clock time would include other processes.
 fn worked() -> u64 {
     let line = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux has it");
     let first = line.split(' ').next().expect("three numbers");

@@ -1,4 +1,4 @@
-//! Socket options with values that Linux rejects (`do_tcp_setsockopt`).
+//! Tests of socket options with values that Linux rejects (`do_tcp_setsockopt`).
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ fn values_that_linux_accepts_are_accepted() {
     }
 }
 
-/// A kernel may have the control, but this crate does not know its behaviour.
+/// A kernel may have this control, but this crate does not know its behaviour.
 #[test]
 fn an_unsupported_control_of_linux_is_skipped() {
     let call = "+0 setsockopt(3, SOL_TCP, TCP_CONGESTION, \"dctcp-reno\", 10) = 0";
@@ -89,7 +89,7 @@ fn a_segment_size_of_zero_resets_the_option() {
     assert_eq!(offered("1000 0"), ScriptOutcome::Passed);
 }
 
-/// Scripts can observe memory shared with the kernel, and there is none here.
+/// Scripts can observe memory that is shared with the kernel, and there is no such memory here.
 #[test]
 fn zero_copy_is_skipped() {
     let call = "+0 setsockopt(3, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0";
@@ -98,7 +98,7 @@ fn zero_copy_is_skipped() {
     assert!(matches!(outcome(call), ScriptOutcome::Skipped(_)));
 }
 
-/// The script's settings apply to a given stack unless the stack's text sets the parameter.
+/// The script's settings apply to a given stack, unless the text of the stack sets the parameter.
 #[test]
 fn settings_of_the_script_apply_to_a_given_stack() {
     let source = "`sysctl -q net.ipv4.tcp_early_retrans=0`\n\

@@ -1,4 +1,4 @@
-//! The output for a failed script, and failures of each kind of event.
+//! Tests of the output for a failed script, and of failures of each kind of event.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ fn a_script_that_cannot_be_parsed_shows_the_place() {
     );
 }
 
-/// Returns the failed line on the screen and the line below it.
+/// Returns the failed line on the screen and the line after it.
 fn marked(screen: &str) -> (&str, &str) {
     let mut lines = screen.lines().skip_while(|line| !line.starts_with('>'));
     let pair = (lines.next(), lines.next());
@@ -134,7 +134,7 @@ fn control_characters_are_escaped() {
             "{screen:?}"
         );
     }
-    // The mark is where the character is shown.
+    // The mark is at the position at which the character is shown.
     let screen = failure("\t\u{1b}+0 > X. 1:1(0)").to_string();
     let (line, below) = marked(&screen);
     let at = below.find('^').expect("carets");
@@ -149,7 +149,7 @@ fn a_byte_order_mark_is_ignored() {
     assert_eq!(outcome, ScriptOutcome::Passed);
 }
 
-/// Each entry has an event, the line that fails, counted from the first line after the handshake, and words of the
+/// Each entry has an event, the line that fails (counted from the first line after the handshake), and words of the
 /// message.
 #[test]
 fn each_kind_of_event_can_fail() {
@@ -280,7 +280,7 @@ fn a_trace_is_a_figure_and_a_capture() {
     #[cfg(feature = "figures")]
     assert!(trace.svg("title", "").expect("a figure").contains("<svg"));
     let capture = trace.pcapng().expect("a capture");
-    // The block type of a section header, and the payload of five packets.
+    // The file begins with the block type of a section header, and contains the payload of five packets.
     assert_eq!(capture[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
     assert!(capture.len() > 2000, "{}", capture.len());
 }

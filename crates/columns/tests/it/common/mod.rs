@@ -1,4 +1,4 @@
-//! Results to build tables from, and table cells as text.
+//! Results from which the tests build tables, and table cells as text.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
@@ -10,7 +10,7 @@ use dupack_lab::experiment::load::Source;
 use dupack_lab::results::Results;
 use dupack_lab::run::{Interrupt, Plan};
 
-/// Results of two stacks over a short path.
+/// Returns the results of two stacks over a short path.
 pub fn results(head: &str, path: &str, tail: &str) -> Results {
     let text = format!(
         "title = \"A test\"\nstacks = [\"newreno/reno\", \"rack/cubic\"]\nduration = \"3s\"\n{head}[path]\n\
@@ -19,7 +19,7 @@ pub fn results(head: &str, path: &str, tail: &str) -> Results {
     results_of(&text)
 }
 
-/// Results of the experiment with this text.
+/// Returns the results of the experiment with this text.
 pub fn results_of(text: &str) -> Results {
     let source = Source::new("test.toml", text);
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
@@ -49,14 +49,14 @@ impl Csv {
     }
 }
 
-/// Returns a column of a table as the CSV files write it.
+/// Returns a column of a table in the form in which the CSV files have it.
 pub fn column(batch: &RecordBatch, name: &str) -> Vec<String> {
     let column = batch.column_by_name(name);
     let column = column.unwrap_or_else(|| panic!("no column {name}"));
     (0..batch.num_rows()).map(|row| cell(column, row)).collect()
 }
 
-/// Returns a cell as the CSV files write it; a null is empty.
+/// Returns a cell in the form in which the CSV files have it. A null is empty.
 pub fn cell(column: &ArrayRef, row: usize) -> String {
     if column.is_null(row) {
         return String::new();

@@ -8,8 +8,8 @@ use crate::units::Probability;
 
 /// Chain that may change its state after each packet. It starts in the good state.
 ///
-/// The stationary share of the bad state is `good_to_bad / (good_to_bad + bad_to_good)`; a visit to it lasts `1 /
-/// bad_to_good` packets on average.
+/// The stationary probability of the bad state is `good_to_bad / (good_to_bad + bad_to_good)`. The chain stays in the
+/// bad state for `1 / bad_to_good` packets on average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GilbertElliott {
     /// Probability of changing to the bad state after a packet in the good state.
@@ -84,7 +84,8 @@ impl PacketChain {
         }
     }
 
-    /// Returns `true` if the next packet is lost. Draws twice: the loss in the current state, then the change of state.
+    /// Returns `true` if the next packet is lost. Two numbers are drawn: first for the loss in the current state, then
+    /// for the change of state.
     pub(super) fn loses(&mut self) -> bool {
         let (loss, leave, other) = match self.channel {
             Channel::Good => (
@@ -118,7 +119,7 @@ pub(super) struct TimeChain {
     losses: Stream,
 }
 
-/// Minimum duration of a period, so that catching up with the time always ends.
+/// Minimum duration of a period, so that the loop that advances to the current time always ends.
 const SHORTEST_PERIOD: Duration = Duration::from_micros(1);
 
 impl TimeChain {
@@ -173,20 +174,21 @@ mod tests {
 
     #[test]
     fn the_chain_has_the_configured_rate_and_burst_length() {
-        // 2 % in bursts of 4: bad → good 0.25, good → bad 0.25 · 0.02/0.98 = 0.0051.
+        // 2 % loss in bursts of 4 packets: bad → good 0.25, good → bad 0.25 · 0.02/0.98 = 0.0051.
         let model = GilbertElliott::from_loss_rate_and_burst(0.02, 4.0).unwrap();
         assert!((model.good_to_bad.as_f64() - 0.005_102).abs() < 1e-6);
         let mut chain = PacketChain::new(model, Stream::derive(5, "chain"));
         let losses: Vec<bool> = (0..2_000_000).map(|_| chain.loses()).collect();
         let (rate, burst) = rate_and_burst(&losses);
-        // About 10000 bursts with standard deviation √12 = 3.5: standard error 0.035 packets.
+        // There are about 10000 bursts with a standard deviation of √12 = 3.5, so the standard error is 0.035 packets.
         assert!((burst - 4.0).abs() < 0.14, "{burst}");
         assert!((rate - 0.02).abs() < 0.001, "{rate}");
     }
 
     #[test]
     fn with_loss_in_both_states_the_rate_is_the_weighted_mean() {
-        // Share of the bad state 0.1/(0.1 + 0.3) = 1/4: 0.75 · 0.01 + 0.25 · 0.5 = 0.1325.
+        // The fraction of the bad state is 0.1/(0.1 + 0.3) = 1/4, so the loss rate is 0.75 · 0.01 + 0.25 · 0.5 =
+        // 0.1325.
         let model = GilbertElliott {
             good_to_bad: Probability::clamped(0.1),
             bad_to_good: Probability::clamped(0.3),
@@ -211,7 +213,8 @@ mod tests {
 
     #[test]
     fn the_timed_chain_has_the_configured_state_durations() {
-        // Good 90 ms, bad 10 ms on average; probed every 100 µs for 1000 s: 10 % are lost.
+        // Good periods last 90 ms and bad periods 10 ms on average. A packet every 100 µs probes the state for 1000 s:
+        // 10 % are lost.
         let model = GilbertElliottTimed {
             mean_good: Duration::from_millis(90),
             mean_bad: Duration::from_millis(10),
@@ -223,9 +226,9 @@ mod tests {
             .map(|n| chain.loses(Instant::ZERO + Duration::from_micros(100 * n)))
             .collect();
         let (rate, burst) = rate_and_burst(&losses);
-        // 10000 cycles: standard error of the bad share about 0.1 · √(2/10000) · 0.9 = 0.0013.
+        // With 10000 cycles, the standard error of the bad fraction is about 0.1 · √(2/10000) · 0.9 = 0.0013.
         assert!((rate - 0.1).abs() < 0.005, "{rate}");
-        // A bad period that is observed at all covers 100 probes (10 ms) on average.
+        // A bad period that contains a probe contains 100 probes (10 ms) on average.
         assert!((burst - 100.0).abs() < 5.0, "{burst}");
     }
 }

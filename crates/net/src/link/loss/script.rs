@@ -1,9 +1,9 @@
 //! Loss script: loses exactly the listed packets, so that an example in a text can be replayed.
 //!
-//! Data packets of a flow are identified by packet number, which a retransmission shares with its original; ACKs and
-//! datagrams by their count. All numbers are per flow and start at 0; transmissions start at 1. A transmission is
-//! counted when it reaches the script's link: the second copy of packet 26 that arrives there is its second
-//! transmission, even if an earlier link lost a copy in between.
+//! Data packets of a flow are identified by packet number, which a retransmission shares with its original. ACKs and
+//! datagrams are identified by their count. All numbers are per flow and start at 0; transmissions start at 1. A
+//! transmission is counted when it reaches the script's link. The second copy of packet 26 that arrives there is
+//! therefore its second transmission, even if an earlier link lost a copy in between.
 
 use core::fmt;
 use core::ops::RangeInclusive;
@@ -53,7 +53,7 @@ pub enum ScriptRule {
         /// Range of counts, from 0.
         RangeInclusive<u64>,
     ),
-    /// All packets that are offered to the link in this interval and pass the model's filter.
+    /// All packets that are offered to the link in this time window and pass the model's filter.
     During(TimeWindow),
 }
 
@@ -68,7 +68,7 @@ pub enum Transmissions {
     Every,
 }
 
-/// Maximum number of data packets of a rule that counts their transmissions.
+/// Maximum number of data packets in a rule that counts their transmissions.
 pub const MAX_SCRIPTED_PACKETS: u64 = 1_000_000;
 
 /// Error in a script.
@@ -84,7 +84,7 @@ pub enum ScriptError {
     TooManyPackets {
         /// Index of the rule in the script, from 0.
         rule: usize,
-        /// Number of packets in its range.
+        /// Number of packets in the rule's range.
         packets: u64,
     },
     /// A rule names transmission 0; transmissions are counted from 1.
@@ -187,7 +187,7 @@ pub(super) struct ScriptState {
 #[derive(Clone, Debug)]
 struct RuleState {
     rule: ScriptRule,
-    /// Number of transmissions of each packet of a counting rule.
+    /// Number of transmissions of each packet in the range of a rule that counts transmissions.
     seen: Vec<u32>,
 }
 
@@ -203,7 +203,7 @@ impl ScriptState {
         self.count += 1;
         let mut taken = false;
         for state in &mut self.rules {
-            // No short circuit, because every rule counts every packet.
+            // The operator does not short-circuit, because every rule must count every packet.
             taken |= state.names(now, place, packet);
         }
         taken

@@ -1,8 +1,8 @@
-//! FIFO with ACK filtering (RFC 3449): an ACK removes the earlier ACKs of its flow that still wait, if it contains all
-//! their information. CAKE does the same, with more exceptions.
+//! FIFO with ACK filtering (RFC 3449): an ACK removes earlier ACKs of the same flow from the queue if it contains all
+//! of their information. CAKE does the same, with more exceptions.
 //!
-//! The later ACK is appended at the end of the queue, so that it overtakes no packet. At most one plain ACK of a flow
-//! waits at a time, at any data rate: the reverse path needs at most one ACK per packet that it sends.
+//! The later ACK is appended at the end of the queue, so it overtakes no packet. Of the plain ACKs of a flow, only
+//! those for the highest acknowledged sequence number wait, regardless of the data rate; duplicate ACKs are kept.
 
 use dupack_tcp::time::Instant;
 
@@ -96,7 +96,8 @@ mod tests {
         let mut put = |n, flow, acknowledges| {
             filter.enqueue(Instant::ZERO, waiting(n, flow, acknowledges), &mut fallout)
         };
-        // Two flows; packet 2 has SACK blocks, 4 repeats 3, and 6 takes the place of 4.
+        // There are three flows. Packet 2 has SACK blocks, packet 4 is a duplicate of packet 3, packet 5 finds the
+        // buffer full, and packet 6 replaces packets 3 and 4.
         for (n, flow, acknowledges) in [
             (0, 0, Some(100)),
             (1, 1, Some(100)),

@@ -33,11 +33,11 @@ use crate::units::BitRate;
 pub struct CakeConfig {
     /// Rate of the shaper; `None` leaves only the rate of the link.
     pub rate: Option<BitRate>,
-    /// Bytes that the shaper adds to each packet for the overhead of a slower link behind it; default 0.
+    /// Bytes that the shaper adds to each packet for the header overhead of a slower link behind it; default 0.
     pub overhead_bytes: u32,
     /// Parameters of each flow queue's AQM.
     pub cobalt: CobaltConfig,
-    /// Fairness; default among hosts, then among their flows.
+    /// Fairness; by default among hosts, and then among the flows of a host.
     pub isolation: Isolation,
     /// Bytes that a queue may send in its turn; default 1514.
     pub quantum_bytes: u32,
@@ -45,12 +45,12 @@ pub struct CakeConfig {
     pub lines: u32,
     /// Number of queues in a set; default 8.
     pub ways: u32,
-    /// Maximum size of a packet in bytes; default 1500. At a low rate the time for a few such packets is never too long
-    /// a wait.
+    /// Maximum size of a packet in bytes; default 1500. With a shaper, a wait is never too long if it is at most the
+    /// transmission time of four such packets, or of two per active queue if that is more.
     pub mtu_bytes: u32,
 }
 
-/// Fairness of CAKE.
+/// Kind of fairness of CAKE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
     /// Fair among hosts, and among the flows of a host (CAKE's `triple-isolate`).
@@ -61,7 +61,7 @@ pub enum Isolation {
 }
 
 impl CakeConfig {
-    /// The paper's defaults, without a shaper.
+    /// The defaults of the paper, without a shaper.
     pub const PAPER: Self = Self {
         rate: None,
         overhead_bytes: 0,
@@ -76,8 +76,8 @@ impl CakeConfig {
     /// Maximum number of flow queues.
     pub const LINES_MAX: u32 = 65_536;
 
-    /// Returns `true` if the parameters are valid: COBALT's are, the quantum is above zero, and the queues form
-    /// complete sets.
+    /// Returns `true` if the parameters are valid: COBALT's parameters are valid, the quantum is above zero, and the
+    /// queues form complete sets.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.cobalt.is_valid()
@@ -126,7 +126,7 @@ pub(in crate::link) struct CakeQueue {
 struct FlowLine {
     line: Line,
     law: Cobalt,
-    /// In parts of a byte, because quanta are divided.
+    /// Bytes that the queue may still send, in units of 1/[`PARTS`] byte, because quanta are divided.
     credit: i64,
     place: Place,
     /// Flow that the queue belongs to.
@@ -153,7 +153,7 @@ struct Turns {
     last: Option<u32>,
 }
 
-/// Parts of a byte in which credits are counted.
+/// Number of parts of a byte. Credits are counted in these parts.
 const PARTS: i64 = 1 << 16;
 
 impl CakeQueue {
@@ -183,7 +183,8 @@ impl CakeQueue {
         self.to = self.from.clone();
     }
 
-    /// Returns the queue of a flow: its own, a free one of its set, or else the one that the hash selects.
+    /// Returns the queue of a flow: the queue that belongs to it, otherwise a free queue of its set, otherwise the
+    /// queue that the hash selects.
     fn line_of(&mut self, flow: FlowId) -> u32 {
         let hash = xxh3_64_with_seed(&flow.0.to_le_bytes(), self.salt);
         let home = (hash % u64::from(self.config.lines)) as u32;
@@ -206,7 +207,7 @@ impl CakeQueue {
         })
     }
 
-    /// Adds a queue that was empty to the new ones.
+    /// Adds a queue that was empty to the list of new queues.
     fn begin(&mut self, at: u32, ends: Option<(u32, u32)>) {
         let line = &mut self.lines[at as usize];
         (line.place, line.hosts) = (Place::New, ends);
@@ -241,7 +242,7 @@ impl CakeQueue {
     /// Drops packets from the longest queue until the buffer is no longer over its limit.
     fn shed(&mut self, now: Instant, fallout: &mut Fallout) {
         while self.store.is_over() {
-            // The first of equally long ones.
+            // Of equally long queues, the first is chosen.
             let lines = self.lines.iter_mut().rev();
             let Some(longest) = lines.max_by_key(|line| line.line.bytes()) else {
                 return;
@@ -285,7 +286,7 @@ impl CakeQueue {
         self.count(ends, -1);
     }
 
-    /// Returns the first packet of a queue that is not dropped.
+    /// Removes packets from the front of a queue until one is not dropped, and returns that packet.
     fn head(&mut self, at: u32, now: Instant, fallout: &mut Fallout) -> Option<Waiting> {
         let patience = self.patience();
         loop {
@@ -309,8 +310,8 @@ impl CakeQueue {
         }
     }
 
-    /// Returns the wait that is never too long on a shaped link: the time for four packets, or for two of each active
-    /// queue.
+    /// Returns the wait that is never too long on a shaped link: the transmission time of four packets, or of two
+    /// packets for each active queue if that is more.
     fn patience(&self) -> Duration {
         let Some(rate) = self.config.rate else {
             return Duration::ZERO;
@@ -319,7 +320,7 @@ impl CakeQueue {
         rate.transmission_time(packets * u64::from(self.config.mtu_bytes))
     }
 
-    /// Delays the next packet by the transmission time of this one.
+    /// Delays the next packet by the transmission time of a packet of `bytes` bytes.
     fn charge(&mut self, now: Instant, bytes: u64) {
         if let Some(rate) = self.config.rate {
             let bytes = bytes + u64::from(self.config.overhead_bytes);
@@ -372,7 +373,7 @@ impl Manage for CakeQueue {
                     self.charge(now, packet.bytes());
                     return Some(packet);
                 }
-                // All old queues have their turn before this one can be new again.
+                // All old queues have their turn before this queue can be new again.
                 None if self.lines[at as usize].place == Place::New => self.make_old(at),
                 None => self.end(at),
             }

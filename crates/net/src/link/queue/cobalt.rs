@@ -1,17 +1,17 @@
 //! COBALT: CoDel for responsive flows, BLUE for unresponsive ones (Høiland-Jørgensen, Täht, Morton, "Piece of CAKE",
 //! LANMAN 2018, §III-C; Palmei et al., LANMAN 2019).
 //!
-//! Its CoDel differs from [RFC 8289](super::codel) in two ways. It signals as soon as packets have waited too long for
-//! an interval, at most one signal at a time. And when the wait is short again, `count` is not reset, but decreases by
-//! the same law by which it increased:
+//! Its CoDel differs from [RFC 8289](super::codel) in two ways. First, it signals as soon as packets have waited too
+//! long for an interval, with at most one signal at a time. Second, when the wait is short again, `count` is not reset,
+//! but decreases by the same law by which it increased:
 //!
 //! ```text
 //! wait > target    a signal at drop_next, count ← count + 1, drop_next ← drop_next + interval/√count
 //! wait ≤ target    no signal,             count ← count − 1, drop_next ← drop_next + interval/√count
 //! ```
 //!
-//! BLUE (Feng et al., 1999) drops packets at random, with and without ECN. Its probability rises by 1/256 when the
-//! buffer overflows and falls by 1/4096 when the queue is found empty, each at most once per `target`.
+//! BLUE (Feng et al., 1999) drops packets at random, including ECN-capable packets. Its probability rises by 1/256 when
+//! the buffer overflows and falls by 1/4096 when the queue is found empty, each at most once per `target`.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ pub struct CobaltConfig {
 }
 
 impl CobaltConfig {
-    /// The paper's defaults.
+    /// The defaults of the paper.
     pub const PAPER: Self = Self {
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),
@@ -46,7 +46,7 @@ impl CobaltConfig {
     }
 }
 
-/// Unit of BLUE's probability: it falls by one part of 4096 and rises by sixteen.
+/// Unit of BLUE's probability: the probability decreases by one part of 4096 and increases by sixteen parts.
 const BLUE_PARTS: u32 = 4096;
 const BLUE_RISE: u32 = 16;
 
@@ -79,7 +79,8 @@ pub(super) enum Fate {
 }
 
 impl Cobalt {
-    /// Returns the fate of a packet at the head of its queue. A wait is too long only if it also exceeds `patience`.
+    /// Returns the fate of a packet at the head of its queue. A wait is too long only if it exceeds both the target and
+    /// `patience`.
     pub(super) fn judge(
         &mut self,
         config: &CobaltConfig,
@@ -111,13 +112,13 @@ impl Cobalt {
             fate = Fate::Drop;
         }
         if fate != Fate::Drop && self.count > 0 && now > self.drop_next {
-            // Missed signals are not made up for.
+            // Overdue signals are not made up for.
             self.drop_next = now;
         }
         fate
     }
 
-    /// Notes that the buffer was full and this queue has dropped a packet.
+    /// Updates the state after the buffer was full and this queue has dropped a packet.
     pub(super) fn overflowed(&mut self, config: &CobaltConfig, now: Instant) {
         if now.since(self.blue_changed) > config.target {
             self.blue = (self.blue + BLUE_RISE).min(BLUE_PARTS);
@@ -128,7 +129,7 @@ impl Cobalt {
         self.count = self.count.max(1);
     }
 
-    /// Notes that the queue was found empty.
+    /// Updates the state after the queue was found empty.
     pub(super) fn found_empty(&mut self, config: &CobaltConfig, now: Instant) {
         if self.blue > 0 && now.since(self.blue_changed) > config.target {
             self.blue -= 1;
@@ -141,7 +142,7 @@ impl Cobalt {
         }
     }
 
-    /// Decreases `count` as often as is due.
+    /// Decreases `count` once for each time that is due.
     fn relax(&mut self, config: &CobaltConfig, now: Instant) {
         while self.is_due(now) {
             self.count -= 1;

@@ -1,8 +1,8 @@
-//! CoDel, controlled delay (RFC 8289): drops at the head once packets have waited too long.
+//! CoDel, controlled delay (RFC 8289): drops packets at the head once they have waited too long.
 //!
-//! The controlled quantity is the wait of each packet when it leaves. If it has stayed above `target` for a whole
-//! `interval`, a packet is dropped. While it stays above, another packet is dropped after `interval/√count`, so that
-//! drops increase in frequency as Reno's throughput law requires:
+//! The controlled quantity is the wait of each packet when it leaves. If the wait has stayed above `target` for a whole
+//! `interval`, a packet is dropped. While the wait stays above `target`, another packet is dropped after
+//! `interval/√count`, so that drops become more frequent as Reno's throughput law requires:
 //!
 //! ```text
 //! drop_next ← drop_next + interval/√count        (§5.6, control_law)
@@ -11,12 +11,12 @@
 //! If the dropping state is entered again soon after it was left, it continues with the last effective count (§5.5, the
 //! Linux version, which the RFC prints). Nothing is dropped while at most `mtu` bytes wait.
 //!
-//! Unlike [RED](super::super::RedConfig), CoDel needs no average and no packet counts, and unlike [PIE](super::pie), no
-//! random numbers; but every packet carries its arrival time.
+//! Unlike [RED](super::super::RedConfig), CoDel needs no average and no packet counts. Unlike [PIE](super::pie), it
+//! needs no random numbers. However, every packet must carry its arrival time.
 //!
-//! With ECN, ECN-capable packets are marked instead, one at each time at which another would be dropped, as in Linux;
-//! the RFC does not specify marks. With `l4s_threshold`, each packet with ECT(1) that has waited longer is marked as
-//! well: the `ce_threshold` of RFC 8290 §5.2.7, for L4S only.
+//! With ECN, ECN-capable packets are marked instead of dropped. One packet is marked at each time at which the next
+//! drop would be due, as in Linux; the RFC does not specify marks. With `l4s_threshold`, each packet with ECT(1) that
+//! has waited longer than this is marked as well: the `ce_threshold` of RFC 8290 §5.2.7, for L4S only.
 
 use dupack_tcp::segment::Codepoint;
 use dupack_tcp::time::{Duration, Instant};
@@ -41,24 +41,24 @@ pub struct CoDelConfig {
     pub capable: Capable,
     /// Wait above which all packets with ECT(1) are marked; default off.
     pub l4s_threshold: Option<Duration>,
-    /// Implementation to follow in the arithmetic; default the RFC.
+    /// Implementation to follow in the arithmetic; default: the RFC.
     pub like: CoDelLike,
 }
 
 /// Implementation that CoDel follows exactly in its arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CoDelLike {
-    /// RFC 8289: `1/√count` is exact, and the time to the next mark starts when the current mark was due.
+    /// RFC 8289: `1/√count` is exact, and the interval to the next mark starts at the due time of the current mark.
     #[default]
     Rfc,
     /// ns-3.37: `1/√count` is approximated by one step of Newton's method, in 16 bits, each time `count` changes, as in
-    /// Linux. So the first steps of an episode are too short (0.5 instead of 0.71 for a count of 2). The time to the
-    /// next mark starts when the current mark is made.
+    /// Linux. So the first intervals of an episode are too short (a factor of 0.5 instead of 0.71 for a count of 2).
+    /// The interval to the next mark starts at the time at which the current mark is made.
     Ns3,
 }
 
 impl CoDelConfig {
-    /// The RFC's constants, without ECN.
+    /// The constants of the RFC, without ECN.
     pub const RFC: Self = Self {
         target: Duration::from_millis(5),
         interval: Duration::from_millis(100),
@@ -90,7 +90,7 @@ pub(super) struct CoDel {
     count: u32,
     last_count: u32,
     state: State,
-    /// Newton's approximation of `1/√count`, in parts of 65536.
+    /// Newton's approximation of `1/√count`, in units of 1/65536.
     inverse_root: u16,
 }
 
@@ -102,7 +102,7 @@ enum State {
     Dropping,
 }
 
-/// Packet from the head, with the verdict whether it may be dropped (`dodequeue_result`).
+/// Packet from the head, and the verdict: `OkToDrop` if it may be dropped (`dodequeue_result`).
 #[derive(Clone, Copy, Debug)]
 struct Head {
     packet: Option<Waiting>,
@@ -115,7 +115,7 @@ enum HeadVerdict {
     OkToDrop,
 }
 
-/// Number of intervals after the last drop within which the control law continues where it was (§5.5).
+/// Number of intervals after the last drop within which a new episode continues with the last count (§5.5).
 const RECENT_INTERVALS: u64 = 16;
 
 impl CoDel {
@@ -251,7 +251,7 @@ impl CoDel {
     }
 }
 
-/// Returns the next approximation `x ← x·(3 − count·x²)/2` of `1/√count`, in parts of 65536.
+/// Returns the next approximation `x ← x·(3 − count·x²)/2` of `1/√count`, in units of 1/65536.
 fn newton_step(x: u16, count: u32) -> u16 {
     let x = i128::from(x);
     let rest = (3 << 32) - i128::from(count) * x * x;
@@ -264,7 +264,7 @@ impl CoDelConfig {
     }
 }
 
-/// A queue under CoDel. It drops at the tail when the buffer is full.
+/// A queue with CoDel. It drops at the tail when the buffer is full.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct CoDelQueue {
     config: CoDelConfig,
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn newtons_first_steps_are_too_short_and_then_converge() {
-        // Parts of 65536: 1, then (3 − 2)/2 = 0.5 for √½ = 0.707, then 0.5·(3 − 3/4)/2 = 0.5625.
+        // In units of 1/65536: 1, then (3 − 2)/2 = 0.5 for √½ = 0.707, then 0.5·(3 − 3/4)/2 = 0.5625.
         let steps = [2, 3, 4].iter().scan(u16::MAX, |x, &count| {
             *x = newton_step(*x, count);
             Some(f64::from(*x) / 65_536.0)

@@ -1,6 +1,6 @@
-//! DualPI2 (RFC 9332, Appendix A): an L4S queue and a classic queue under a coupled controller.
+//! DualPI2 (RFC 9332, Appendix A): an L4S queue and a classic queue with a coupled controller.
 //!
-//! Packets with ECT(1) or CE enter the L queue, all others the C queue. Every `update` a PI controller compares the
+//! Packets with ECT(1) or CE enter the L queue, all others the C queue. Every `update`, a PI controller compares the
 //! longer of the two waits with its target (Figure 8):
 //!
 //! ```text
@@ -9,16 +9,17 @@
 //! p_CL = k·p'      coupled: minimum probability of a mark in the L queue
 //! ```
 //!
-//! The window of a classic sender is proportional to 1/√p_C, that of an L4S sender to 1/p_CL, so the square gives both
-//! the same rate. The L queue also has an AQM of its own: a ramp from no marks at a wait of `min_th` to all marks at
-//! `min_th + range` (Figure 5), or a step if `range` is zero. Signals are not random but counted (`recur`, Figure 4),
-//! so there are no random numbers here.
+//! The window of a classic sender is proportional to 1/√p_C and that of an L4S sender to 1/p_CL, so the square gives
+//! both senders the same rate. The L queue also has its own AQM: a ramp from no marks at a wait of `min_th` to all
+//! marks at `min_th + range` (Figure 5), or a step if `range` is zero. Signals are not random: they are counted
+//! (`recur`, Figure 4), so this queue needs no random numbers.
 //!
-//! Once `p_CL` reaches 1, so that `p_C` is 1/k², the queues are overloaded: both drop with probability `p_C`, with and
-//! without ECN (Figure 7).
+//! Once `p_CL` reaches 1, so that `p_C` is 1/k², the queues are overloaded: both queues then drop packets with
+//! probability `p_C`, even if they are ECN-capable (Figure 7).
 //!
 //! The scheduler is a weighted round robin, which changes its credit only while both queues are backlogged, or a
-//! time-shifted FIFO. Unlike [PIE](super::pie), DualPI2 decides when a packet leaves and needs no scaled steps.
+//! time-shifted FIFO. Unlike [PIE](super::pie), DualPI2 makes its decision when a packet leaves, and needs no scaled
+//! steps.
 //!
 //! Where the text leaves a choice: "more than `th_len` packets" includes the packet that leaves, and the ramp uses the
 //! wait of this packet.
@@ -39,17 +40,17 @@ pub struct DualPi2Config {
     pub target: Duration,
     /// `RTT_max`: maximum expected round-trip time, which determines the gains; default 100 ms.
     pub rtt_max: Duration,
-    /// `Tupdate`: interval between updates; default 15 ms, the lesser of `target` and `rtt_max`/3.
+    /// `Tupdate`: interval between updates; default 15 ms, the smaller of `target` and `rtt_max`/3.
     pub update: Duration,
     /// `k`: coupling factor; default 2.
     pub coupling: f64,
-    /// `minTh`: wait above which the L queue is marked; default 800 µs.
+    /// `minTh`: wait above which packets in the L queue are marked; default 800 µs.
     pub min_th: Duration,
-    /// `range`: additional wait at which all packets are marked; default 400 µs. Zero makes the ramp a step.
+    /// `range`: additional wait at which all packets are marked; default 400 µs. With zero, the ramp becomes a step.
     pub range: Duration,
     /// `Th_len`: the ramp marks nothing in an L queue of at most this many packets; default 1.
     pub th_len_packets: u32,
-    /// `MTU`: room that the buffer must have for any packet; default 1500 bytes.
+    /// `MTU`: free space that the buffer must have for a packet of any size; default 1500 bytes.
     pub mtu_bytes: u32,
     /// Scheduler of the two queues; default weighted round robin with a share of 1/16 for the C queue (A.2).
     pub scheduler: DualScheduler,
@@ -59,7 +60,7 @@ pub struct DualPi2Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DualScheduler {
-    /// Weighted round robin: while both are backlogged, the C queue sends a fixed share of the bytes.
+    /// Weighted round robin: while both queues are backlogged, the C queue sends a fixed share of the bytes.
     Weighted {
         /// Reciprocal of the C queue's share; default 16.
         one_in: u32,
@@ -72,7 +73,7 @@ pub enum DualScheduler {
 }
 
 impl DualPi2Config {
-    /// The RFC's defaults.
+    /// The defaults of the RFC.
     pub const RFC: Self = Self {
         target: Duration::from_millis(15),
         rtt_max: Duration::from_millis(100),
@@ -85,8 +86,8 @@ impl DualPi2Config {
         scheduler: DualScheduler::Weighted { one_in: 16 },
     };
 
-    /// Returns `true` if the parameters are valid: times other than thresholds are above zero, `k` is at least 1, and
-    /// the classic share is at most a half.
+    /// Returns `true` if the parameters are valid: all times other than thresholds are above zero, `k` is at least 1,
+    /// and the share of the C queue is at most one half.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         let share = match self.scheduler {
@@ -101,7 +102,7 @@ impl DualPi2Config {
             && share
     }
 
-    /// Returns `alpha`: change of probability per update, per second of wait (Figure 2, line 13).
+    /// Returns `alpha`: the change of the probability per update and per second of wait (Figure 2, line 13).
     fn alpha_hz(&self) -> f64 {
         let rtt_max = self.rtt_max.as_secs_f64();
         0.1 * self.update.as_secs_f64() / (rtt_max * rtt_max)
@@ -156,7 +157,7 @@ impl Controller {
     }
 }
 
-/// Deterministic signals (`recur`): one whenever the sum of likelihoods has increased by one.
+/// Deterministic signals (`recur`): one signal each time the sum of probabilities has increased by one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Recurrence(f64);
 
@@ -171,7 +172,7 @@ impl Recurrence {
     }
 }
 
-/// Two queues under DualPI2 with one buffer.
+/// Two queues with one buffer, controlled by DualPI2.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct DualPi2Queue {
     config: DualPi2Config,
@@ -182,7 +183,8 @@ pub(in crate::link) struct DualPi2Queue {
     updates: Updates,
     l_signals: Recurrence,
     c_signals: Recurrence,
-    /// Bytes that the C queue is entitled to: it sends while this is above zero.
+    /// Bytes that the C queue is entitled to send. If both queues are backlogged, the C queue sends next if this is
+    /// above zero.
     c_credit: i64,
 }
 
@@ -276,7 +278,7 @@ impl DualPi2Queue {
             }
             return Signal::mark_if(self.l_signals.strikes(coupled));
         }
-        // The packet itself has already left the queue.
+        // The packet itself has already been removed from the queue.
         let own = if self.l.packets() + 1 > self.config.th_len_packets {
             self.config.ramp(packet.sojourn(now))
         } else {
@@ -322,7 +324,7 @@ impl DualPi2Config {
         }
     }
 
-    /// Returns the credit of an idle link: a whole round in favour of the L queue.
+    /// Returns the credit after an idle period: a whole round in favour of the L queue.
     fn first_credit(&self) -> i64 {
         match self.scheduler {
             DualScheduler::Weighted { one_in } => {

@@ -1,7 +1,7 @@
 //! FQ-CoDel (RFC 8290): a queue for each flow, served in turn, with CoDel in each.
 //!
-//! The hash of its flow selects a packet's queue. Queues are served by deficit round robin: the first queue of a list
-//! sends while it has credit; then it gets a quantum and moves to the end. There are two lists (§4.2):
+//! A hash of the flow selects the queue of a packet. Queues are served by deficit round robin: the first queue of a
+//! list sends while it has credit; then it gets a quantum and moves to the end. There are two lists (§4.2):
 //!
 //! ```text
 //! empty ──packet──▶ new ──credit used up, or empty──▶ old ──empty──▶ empty
@@ -11,8 +11,8 @@
 //! New queues are served first, so that a flow that sends less than its share never waits for the others. When the
 //! buffer is full, the queue with the most bytes drops packets at its head: half of them, at most `drop_batch` (§4.1).
 //!
-//! Unlike with [CoDel](super::codel) alone, a flow cannot harm others, except that flows whose hashes collide share a
-//! queue.
+//! Unlike with [CoDel](super::codel) alone, a flow cannot harm other flows, unless their hashes collide and they share
+//! a queue.
 
 use dupack_tcp::time::Instant;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -41,7 +41,7 @@ pub struct FqCoDelConfig {
 }
 
 impl FqCoDelConfig {
-    /// The RFC's constants, with ECN.
+    /// The constants of the RFC, with ECN.
     pub const RFC: Self = Self {
         codel: CoDelConfig {
             capable: Capable::Mark,
@@ -55,8 +55,8 @@ impl FqCoDelConfig {
     /// Maximum number of queues.
     pub const FLOWS_MAX: u32 = 65_536;
 
-    /// Returns `true` if the parameters are valid: CoDel's are, nothing else is zero, and there are at most
-    /// [`FLOWS_MAX`](Self::FLOWS_MAX) queues.
+    /// Returns `true` if the parameters are valid: CoDel's parameters are valid, nothing else is zero, and there are at
+    /// most [`FLOWS_MAX`](Self::FLOWS_MAX) queues.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.codel.is_valid()
@@ -149,7 +149,7 @@ impl FqCoDelQueue {
     /// Drops packets from the largest queue until the buffer is no longer over its limit.
     fn shed(&mut self, fallout: &mut Fallout) {
         while self.store.is_over() {
-            // The first of equally large ones.
+            // Of equally large queues, the first is chosen.
             let fattest = self.flows.iter_mut().rev();
             let Some(flow) = fattest.max_by_key(|flow| flow.line.bytes()) else {
                 return;
@@ -168,7 +168,7 @@ impl FqCoDelQueue {
         self.new.first.or(self.old.first)
     }
 
-    /// Moves the current flow to the end of the old ones.
+    /// Moves the current flow to the end of the list of old flows.
     fn make_old(&mut self, flow: u32) {
         self.leave(flow);
         self.flows[flow as usize].place = Place::Old;
@@ -221,7 +221,7 @@ impl Manage for FqCoDelQueue {
                     flow.credit_bytes -= i64::from(packet.offer.bytes);
                     return Some(packet);
                 }
-                // All old flows have their turn before this one can be new again.
+                // All old flows have their turn before this flow can be new again.
                 None if flow.place == Place::New => self.make_old(id),
                 None => self.leave(id),
             }
@@ -229,7 +229,7 @@ impl Manage for FqCoDelQueue {
     }
 
     fn rest(&mut self, _: Instant) {
-        // All queues are empty, so each moves from the new list to the old one and then leaves it.
+        // All queues are empty, so each of them moves from the new list to the old list and then leaves it.
         while let Some(flow) = self.turn() {
             self.leave(flow);
         }

@@ -1,22 +1,23 @@
-//! PIE, proportional integral controller enhanced (RFC 8033): drops at the tail, at random, with a probability that
-//! follows the waiting time.
+//! PIE, proportional integral controller enhanced (RFC 8033): drops packets at the tail, at random, with a probability
+//! that follows the waiting time.
 //!
-//! Every `update` the controller compares the wait with its target and with the previous wait (§4.2):
+//! Every `update`, the controller compares the wait with its target and with the previous wait (§4.2):
 //!
 //! ```text
 //! p ← p + scale(p) · (alpha·(delay − target) + beta·(delay − delay_old))
 //! ```
 //!
-//! where `scale` decreases with `p` (from 1 to 1/2048). While `delay` and `delay_old` are zero, `p` decays by 2 % per
-//! update. Nothing is dropped for `max_burst` after the queue was quiet (§4.4), nor while the queue is short.
+//! The factor `scale` is between 1 and 1/2048 and is smaller for smaller `p`. While `delay` and `delay_old` are zero,
+//! `p` decays by 2 % per update. Nothing is dropped for `max_burst` after a period in which the queue was quiet (§4.4),
+//! nor while the queue is short.
 //!
-//! The wait is either that of the last packet that left, or the backlog over the measured departure rate (§5.2). If the
-//! last packet left the queue empty, its wait counts as zero; in the appendix it would remain until another packet
-//! arrives, and the probability would never decay. With `derandomised`, drops are spread evenly (§5.4), and `cap`
-//! bounds the steps of a high probability (§5.5). Not implemented is §5.3, which enables PIE only when a third of the
-//! buffer is full.
+//! The wait is either that of the last packet that left, or the backlog divided by the measured departure rate (§5.2).
+//! If the last packet left the queue empty, its wait counts as zero. In the appendix, the wait would remain until
+//! another packet arrives, and the probability would never decay. With `derandomised`, drops are spread evenly (§5.4),
+//! and `cap` bounds the steps of a high probability (§5.5). §5.3, which enables PIE only when a third of the buffer is
+//! full, is not implemented.
 //!
-//! Unlike [CoDel](super::codel), PIE decides when a packet arrives, so a dropped packet has never waited.
+//! Unlike [CoDel](super::codel), PIE makes its decision when a packet arrives, so a dropped packet has never waited.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -40,9 +41,9 @@ pub struct PieConfig {
     pub alpha_hz: f64,
     /// `beta`: weight of the growth of the wait, per second; default 5/4 (§4.2).
     pub beta_hz: f64,
-    /// `MAX_BURST`: time for which nothing is dropped after the queue was quiet; default 150 ms (§4.4).
+    /// `MAX_BURST`: duration in which nothing is dropped after the queue was quiet; default 150 ms (§4.4).
     pub max_burst: Duration,
-    /// `MEAN_PKTSIZE`: nothing is dropped while at most two such packets wait; default 1500 bytes.
+    /// `MEAN_PKTSIZE`: nothing is dropped while at most two packets of this size wait; default 1500 bytes.
     pub mean_packet_bytes: u32,
     /// Treatment of ECN-capable packets; default: they are dropped.
     pub capable: Capable,
@@ -52,7 +53,7 @@ pub struct PieConfig {
     pub delay: PieDelay,
     /// Spacing of drops; default random (§4.1).
     pub spread: PieSpread,
-    /// Maximum step of a probability above 0.1, 0.02 in §5.5; default unbounded.
+    /// Maximum step of a probability above 0.1; §5.5 uses 0.02; default: unbounded.
     pub cap: Option<f64>,
 }
 
@@ -64,7 +65,7 @@ pub enum PieDelay {
     Timestamp,
     /// Backlog over the departure rate, which is measured over a number of bytes (§5.2, Appendix B).
     DepartureRate {
-        /// `DQ_THRESHOLD`: number of bytes of a measurement; 16384 in the RFC.
+        /// `DQ_THRESHOLD`: number of bytes in a measurement; 16384 in the RFC.
         threshold_bytes: u32,
     },
 }
@@ -120,18 +121,18 @@ impl Default for PieConfig {
     }
 }
 
-/// Sum of probabilities below which nothing is dropped, with derandomised drops (§5.4).
+/// Sum of probabilities below which nothing is dropped if drops are derandomised (§5.4).
 const ACCUMULATED_MIN: f64 = 0.85;
-/// Sum of probabilities from which a packet is always dropped, with derandomised drops (§5.4).
+/// Sum of probabilities from which a packet is always dropped if drops are derandomised (§5.4).
 const ACCUMULATED_MAX: f64 = 8.5;
-/// Factor by which a quiet update reduces `p` (§4.2).
+/// Factor by which each update of a quiet queue reduces `p` (§4.2).
 const DECAY: f64 = 0.98;
 /// Probability from which steps are bounded by `cap` (§5.5).
 const CAPPED_FROM: f64 = 0.1;
 /// Probability below which nothing is dropped while the wait is short (§4.1).
 const SAFE_PROBABILITY: f64 = 0.2;
 
-/// Controller: all of PIE without the queue.
+/// The controller: all of PIE except for the queue.
 #[derive(Clone, Debug)]
 struct Controller {
     config: PieConfig,
@@ -151,7 +152,7 @@ struct Controller {
 /// Measurement of the departure rate (§5.2).
 #[derive(Clone, Copy, Debug, Default)]
 struct Meter {
-    /// Start of the current measurement, and the bytes that have departed since.
+    /// Start of the current measurement, and the number of bytes that have departed since then.
     under_way: Option<(Instant, u64)>,
     /// `avg_dq_time_`: seconds that `DQ_THRESHOLD` bytes take; zero before the first measurement.
     seconds: f64,
@@ -238,10 +239,10 @@ impl Controller {
             && self.probability < self.config.mark_below
     }
 
-    /// Notes that a packet leaves and `backlog_bytes` remain.
+    /// Updates the estimate when a packet leaves and `backlog_bytes` remain.
     fn departs(&mut self, packet: &Waiting, now: Instant, backlog_bytes: u64) {
         match self.config.delay {
-            // A packet that leaves the queue empty leaves no wait.
+            // A packet that leaves the queue empty counts as a wait of zero.
             PieDelay::Timestamp if backlog_bytes == 0 => self.delay = 0.0,
             PieDelay::Timestamp => self.delay = packet.sojourn(now).as_secs_f64(),
             PieDelay::DepartureRate { threshold_bytes } => {
@@ -273,7 +274,7 @@ impl Meter {
     }
 }
 
-/// A queue under PIE. It also drops when the buffer is full.
+/// A queue with PIE. It also drops packets when the buffer is full.
 #[derive(Clone, Debug)]
 pub(in crate::link) struct PieQueue {
     store: Store,

@@ -1,7 +1,7 @@
 //! Packets that wait in a managed queue, in one or several lines.
 //!
-//! All lines of a queue share one table of places, and free places are reused: once a queue has reached its maximum
-//! length, nothing more is allocated.
+//! All lines of a queue share one table of places, and free places are reused. Once a queue has reached its maximum
+//! length, no more memory is allocated.
 
 use dupack_tcp::segment::Codepoint;
 use dupack_tcp::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::link::offer::Offer;
 /// A waiting packet.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::link) struct Waiting {
-    /// The packet as it was offered; its ECN field is CE once it is marked.
+    /// The packet as it was offered. Its ECN field becomes CE when the packet is marked.
     pub(in crate::link) offer: Offer,
     /// Arrival time.
     pub(in crate::link) arrived: Instant,
@@ -34,7 +34,7 @@ impl Waiting {
         self.offer.ecn.is_capable()
     }
 
-    /// Returns `true` if the packet belongs into the L4S queue: ECT(1) or CE (RFC 9331 §5.1).
+    /// Returns `true` if the packet belongs in the L4S queue: ECT(1) or CE (RFC 9331 §5.1).
     pub(super) const fn is_l4s(&self) -> bool {
         matches!(self.offer.ecn, Codepoint::Ect1 | Codepoint::Ce)
     }
@@ -117,7 +117,7 @@ impl Store {
         self.bytes
     }
 
-    /// Returns `true` if the buffer has room for another packet of `bytes` bytes. An empty buffer takes any packet.
+    /// Returns `true` if another packet of `bytes` bytes fits into the buffer. An empty buffer takes any packet.
     pub(super) const fn has_room(&self, bytes: u64) -> bool {
         self.packets == 0 || self.holds(self.packets + 1, self.bytes + bytes)
     }

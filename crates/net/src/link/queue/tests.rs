@@ -1,7 +1,8 @@
 //! Tests of managed queues: comparison with literal transcriptions of their pseudo-code, and common invariants.
 //!
-//! Both sides get the same arrivals at a link of 8 Mbit/s, which is 1 byte per microsecond. The transcriptions use
-//! timers where the queues apply overdue updates, and `VecDeque`s where the queues have lines in a store.
+//! Both implementations get the same arrivals at a link of 8 Mbit/s, which is 1 byte per microsecond. The
+//! transcriptions use timers where the queues apply overdue updates, and `VecDeque`s where the queues have lines in a
+//! store.
 
 mod cake;
 mod codel;
@@ -35,9 +36,9 @@ struct Arrival {
 /// Fate of all packets.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Fates {
-    /// End of the transmission in nanoseconds, packet, ECN field.
+    /// End of the transmission in nanoseconds, packet number, and ECN field of each packet.
     sent: Vec<(u64, u32, Codepoint)>,
-    /// Dropped packets in order.
+    /// Dropped packets, in the order of the drops.
     dropped: Vec<(u32, DropCause)>,
 }
 
@@ -45,8 +46,8 @@ const NANOS_PER_BYTE: u64 = 1_000;
 const SEED: u64 = 7;
 const NAME: &str = "link";
 
-/// Generates a load of `packets` packets: bursts of one flow with pauses, all sizes and codepoints. The load is `load`
-/// times the link's capacity on average, alternately above and below it.
+/// Generates a load of `packets` packets: bursts of one flow each, with pauses, and with all sizes and codepoints. On
+/// average, the load is `load` times the link's capacity; it is alternately above and below this average.
 fn arrivals(seed: u64, packets: usize, load: f64) -> Vec<Arrival> {
     let mut stream = Stream::derive(seed, "arrivals");
     let mut at = 0;
@@ -72,7 +73,7 @@ fn arrivals(seed: u64, packets: usize, load: f64) -> Vec<Arrival> {
             });
             at += stream.below(20_000);
         }
-        // For a third of the time the load is halved, so that queues also drain.
+        // The load is halved for a third of the time, so that queues also drain.
         let now_load = if at / 700_000_000 % 3 == 2 {
             load / 2.0
         } else {
@@ -91,7 +92,7 @@ fn config(discipline: Discipline, limit: QueueLimit) -> LinkConfig {
         .with_discipline(discipline)
 }
 
-/// Runs the link until all packets have left.
+/// Runs a link until all packets have left.
 struct Driver {
     link: Link,
     ecn: Vec<Codepoint>,
@@ -180,7 +181,7 @@ struct Packet {
     tstamp: u64,
 }
 
-/// All drops so far.
+/// Numbers and causes of all drops so far.
 type Drops = Vec<(u32, DropCause)>;
 
 /// Transcription of a pseudo-code; times are in nanoseconds.
@@ -189,17 +190,17 @@ trait Transcribed {
 
     fn dequeue(&mut self, now: u64, drops: &mut Drops) -> Option<Packet>;
 
-    /// Returns the interval of its timer; `None` if it has none.
+    /// Returns the interval of the discipline's timer; `None` if there is no timer.
     fn interval(&self) -> Option<u64> {
         None
     }
 
-    /// Handles an expiry of its timer.
+    /// Handles an expiry of the discipline's timer.
     fn tick(&mut self, _now: u64) {}
 }
 
-/// Runs a transcription behind the same link. At the same instant the timer comes first, then the transmitter, then
-/// arrivals.
+/// Runs a transcription in front of the same link. At the same instant, the timer comes first, then the transmitter,
+/// then arrivals.
 fn transcribed(mut queue: impl Transcribed, arrivals: &[Arrival]) -> Fates {
     let mut outcome = Fates::default();
     let mut next_tick = queue.interval().unwrap_or(u64::MAX);
@@ -243,8 +244,8 @@ fn transcribed(mut queue: impl Transcribed, arrivals: &[Arrival]) -> Fates {
     outcome
 }
 
-/// Asserts that both sides agree on every packet, and that the case is not trivial: at least `dropped` packets were
-/// dropped, and at least `marked` were marked.
+/// Asserts that both implementations agree on every packet, and that the case is not trivial: at least `dropped`
+/// packets were dropped, and at least `marked` were marked.
 fn assert_alike(ours: &Fates, theirs: &Fates, dropped: usize, marked: usize, case: &str) {
     let first = ours.sent.iter().zip(&theirs.sent).position(|(a, b)| a != b);
     assert_eq!(first, None, "{case}: index of the first difference");

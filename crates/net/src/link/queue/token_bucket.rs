@@ -1,12 +1,12 @@
 //! Token buckets: a policer, which drops non-conforming packets, and a shaper, which delays them.
 //!
-//! A bucket of `burst` bytes fills at `rate`; a packet takes as many bytes out as its size. The policer drops a packet
-//! if there are not enough, and delays nothing: conforming packets go on to the link's FIFO. The shaper (`tbf` in
-//! Linux) lets packets wait, in order, until there are enough, and drops at the tail when its buffer is full. A packet
-//! that is larger than the bucket is dropped, because it would wait forever.
+//! A bucket of `burst` bytes fills at `rate`. Each packet takes as many bytes out of the bucket as its size. The
+//! policer drops a packet if there are not enough bytes, and delays nothing: conforming packets go on to the link's
+//! FIFO. The shaper (`tbf` in Linux) lets packets wait, in order, until there are enough bytes, and drops at the tail
+//! when its buffer is full. A packet that is larger than the bucket is dropped, because it would wait forever.
 //!
-//! Both buckets are full at the start. `tbf`'s second bucket, for a peak rate, is not implemented. Neither marks
-//! packets: like those of Linux, they drop.
+//! Both buckets are full at the start. The second bucket of `tbf`, for a peak rate, is not implemented. Neither of the
+//! two marks packets; as in Linux, they drop them.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ impl TokenBucketConfig {
     }
 }
 
-/// Tokens of one byte. A token is a billionth of a bit: a rate of 1 bit/s adds one token per nanosecond.
+/// Number of tokens per byte. A token is a billionth of a bit: a rate of 1 bit/s adds one token per nanosecond.
 const TOKENS_PER_BYTE: u128 = 8_000_000_000;
 
 /// A bucket at run time, exact to a token.
@@ -63,7 +63,7 @@ impl Bucket {
         }
     }
 
-    /// Returns the tokens at `now`, which must not be before the last call.
+    /// Returns the number of tokens at `now`, which must not be before the time of the last call.
     fn tokens_at(&self, now: Instant) -> u128 {
         let elapsed = u128::from(now.since(self.filled).as_nanos());
         self.capacity.min(self.tokens + elapsed * self.rate)

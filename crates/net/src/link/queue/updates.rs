@@ -17,8 +17,8 @@ impl Updates {
         }
     }
 
-    /// Returns the time of the next update that is due by `now`. Call until it returns `None`, before the queue
-    /// changes: the queue is then in the state that it had at the update's time.
+    /// Returns the time of the next update that is due by `now`. Must be called until it returns `None`, before the
+    /// queue changes. The queue is then in the state that it had at the time of the update.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<Instant> {
         let due = self.next;
         if due > now {
@@ -28,8 +28,8 @@ impl Updates {
         Some(due)
     }
 
-    /// Skips all updates that are due by `now`. Call it if the last update changed nothing, since these would not,
-    /// either.
+    /// Skips all updates that are due by `now`. For use if the last update changed nothing, because the skipped updates
+    /// would not change anything either.
     pub(super) fn skip_to(&mut self, now: Instant) {
         if self.next <= now {
             let missed = now.since(self.next).as_nanos() / self.interval.as_nanos() + 1;

@@ -40,7 +40,7 @@ fn offer_all(link: &mut Link, packets: &[(u64, u32)]) -> Vec<Admission> {
     verdicts.collect()
 }
 
-/// Returns the arrival time in microseconds, the packet number, and `true` if the packet arrived.
+/// Returns the arrival time in microseconds, the packet number, and `true` if the packet arrived, for each packet.
 fn arrivals(link: &mut Link) -> Vec<(u64, u32, bool)> {
     core::iter::from_fn(|| {
         let (when, _) = link.next_arrival()?;
@@ -63,8 +63,8 @@ fn a_packet_in_transmission_continues_at_the_new_rate() {
         rate: Some(Span::of(BitRate::from_mbps(4))),
         ..Step::at(at(500))
     };
-    // Half of the first packet has left by 500 µs, the other half takes 1000 µs at half the rate; the second takes 2000
-    // µs.
+    // Half of the first packet has left by 500 µs. Its other half takes 1000 µs at half the rate, and the second packet
+    // takes 2000 µs.
     let sent = sent(&config(vec![step]), &[(0, 1000), (0, 1000)]);
     assert_eq!(sent, [(1600, 0, true), (3600, 1, true)]);
 }
@@ -100,13 +100,14 @@ fn packets_wait_during_a_gap() {
     };
     let config = config(vec![step]).with_queue(QueueLimit::Packets(1));
     let mut link = Link::new(&config, 1, "link");
-    // 500 bytes of the first packet have left when the gap begins; the second waits, the third finds no room.
+    // 500 bytes of the first packet have left when the gap begins. The second packet waits, and the third finds the
+    // buffer full.
     let verdicts = offer_all(&mut link, &[(0, 1000), (600, 100), (1400, 100)]);
     let waits = |us| Admission::Accepted { wait: micros(us) };
     let full = Admission::Dropped(DropCause::QueueFull);
     assert_eq!(verdicts, [waits(0), waits(1400), full]);
     assert_eq!(arrivals(&mut link), [(2100, 0, true), (2200, 1, true)]);
-    // An idle link does not transmit during a gap, either.
+    // An idle link does not transmit during a gap either.
     assert_eq!(sent(&config, &[(500, 100)]), [(1700, 0, true)]);
     assert_eq!(sent(&config, &[(1500, 100)]), [(1700, 0, true)]);
 }
@@ -120,8 +121,8 @@ fn a_handover_may_lose_packets_that_have_not_left() {
     };
     let config = config(vec![step]).with_queue(QueueLimit::Packets(2));
     let mut link = Link::new(&config, 1, "link");
-    // The first packet has left by 400 µs; the second is on the transmitter at 500 µs, the third and fourth wait, and
-    // the fifth finds no room. From 500 µs on the queue is empty, and new packets are kept.
+    // The first packet has left by 400 µs. At 500 µs, the second is on the transmitter, the third and fourth wait, and
+    // the fifth found the buffer full. From 500 µs on, the queue is empty, and new packets are kept.
     let packets = [
         (0, 400),
         (0, 400),
@@ -163,9 +164,9 @@ fn a_packet_that_ends_with_the_step_has_left() {
 fn a_duty_cycle_opens_at_the_start_of_every_period() {
     let duty = ScheduleConfig::duty(micros(1000), micros(250));
     let config = config(vec![duty]);
-    // 250 bytes per period: 1000 bytes take four periods.
+    // There are 250 bytes per period, so 1000 bytes take four periods.
     assert_eq!(sent(&config, &[(0, 1000)]), [(3350, 0, true)]);
-    // At 2100 µs the period is open for another 150 µs; at 7900 µs it is closed.
+    // At 2100 µs, the link transmits for another 150 µs; at 7900 µs, it is in a gap.
     let late = [(2100, 200), (7900, 100)];
     assert_eq!(sent(&config, &late), [(3150, 0, true), (8200, 1, true)]);
     let link = Link::new(&config, 1, "link");
@@ -225,7 +226,7 @@ fn without_steps_the_rate_is_constant_to_the_nanosecond() {
 
 #[test]
 fn a_saturated_link_carries_its_scheduled_capacity() {
-    // 5, 3 and 7 Mbit/s in turn, and a gap of 1 ms in 10 ms: the link carries as much as fits.
+    // The rate is 5, 3 and 7 Mbit/s in turn, with a gap of 1 ms in every 10 ms. The link carries as much as it can.
     let rate = |mbps, after_ms| Step {
         every: Some(Duration::from_millis(30)),
         rate: Some(Span::of(BitRate::from_mbps(mbps))),
@@ -244,7 +245,7 @@ fn a_saturated_link_carries_its_scheduled_capacity() {
     while clock.book(Instant::ZERO, 1001).transmission.end <= second {
         bits += 8 * 1001;
     }
-    // 5 Mbit/s on average for nine tenths of three seconds.
+    // The mean rate is 5 Mbit/s for nine tenths of three seconds.
     let able = clock.mean_rate_bps(Instant::ZERO, second) * 3.0;
     assert_eq!(able.round(), 13.5e6);
     assert!((0.0..8.0 * 1001.0).contains(&(able - f64::from(bits))));

@@ -1,5 +1,5 @@
 //! The simplest stack that completes a transfer: a fixed window, fast retransmit of the first hole, and go-back-N after
-//! a timeout. The tests of the network need nothing more.
+//! a timeout. The tests of the network need no more than this.
 
 use dupack_net::flow::{Application, Path, TcpFlowConfig};
 use dupack_net::ids::NodeId;
@@ -40,7 +40,7 @@ pub fn at_ms(millis: u64) -> Instant {
 #[derive(Debug, Default)]
 struct PlainRecovery {
     resend: Option<SegmentId>,
-    /// After a timeout: the next segment to retransmit, and the end of the retransmission.
+    /// After a timeout: the next segment to retransmit, and the end of the segments to retransmit.
     go_back: Option<(SegmentId, SegmentId)>,
     recovery_point: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Test cases with their names, `dialect:stack#seed`, and the cases of a run.
+//! Test cases with their names, `dialect:stack#seed`, and the list of cases of a run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use super::parameters;
 pub struct Case {
     pub dialect: Dialect,
     pub stack: StackSpec,
-    /// Seed of everything except the stack and the dialect.
+    /// Seed that determines everything except the stack and the dialect.
     pub seed: u64,
 }
 
@@ -43,8 +43,8 @@ impl FromStr for Case {
 }
 
 /// Returns the cases of the run with base seed `seed`: every pair of catalog entries in turn, in alternating dialects,
-/// and every other time with parameters that are not the defaults. From one round over the stacks to the next, dialect
-/// and parameters are shifted.
+/// and alternately with the default parameters and with other parameters. In each round over the stacks, dialects and
+/// parameters are shifted relative to the previous round.
 pub fn draw(seed: u64, count: u64) -> Vec<Case> {
     let catalog = Catalog::builtin();
     let stacks: Vec<StackSpec> = catalog.stacks_by_pairs().collect();
@@ -63,7 +63,7 @@ pub fn draw(seed: u64, count: u64) -> Vec<Case> {
                 } else {
                     stack.clone()
                 },
-                // Short enough to type.
+                // The seed is short enough to type.
                 seed: stream.below(1 << 32),
             }
         })

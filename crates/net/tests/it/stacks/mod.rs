@@ -1,9 +1,9 @@
 //! Invariants on any network, for every stack in the catalog.
 //!
-//! A case is a dialect, a stack, and a seed that determines everything else: the network, the receiver, the options of
-//! the connection, the application. The network loses, delays, reorders and duplicates packets in both directions, the
-//! window closes, and the receiver discards data that it has sacked. The case passes if [`monitor`] reports no
-//! violation and the transfer ends.
+//! A case consists of a dialect, a stack, and a seed that determines everything else: the network, the receiver, the
+//! options of the connection, and the application. The network loses, delays, reorders and duplicates packets in both
+//! directions, the window closes, and the receiver discards data that it has sacked. The case passes if [`monitor`]
+//! reports no violation and the transfer ends.
 //!
 //! A failing case prints the command that repeats it with a log of its last events:
 //!
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The cases are the same in every run. `DUPACK_HOSTILE_SEED` (another base seed) and `DUPACK_HOSTILE_CASES` (the
-//! number of cases) select others.
+//! number of cases) select other cases.
 
 mod case;
 mod log;
@@ -31,7 +31,7 @@ use run::{Failure, run};
 
 const CASES: u64 = 20_000;
 const SEED: u64 = 1;
-/// Maximum number of failures that are printed, one of each kind.
+/// Maximum number of failures that are printed. Only one failure of each kind is printed.
 const FAILURES_TOLD: usize = 12;
 
 #[test]
@@ -68,7 +68,7 @@ fn replay() {
     }
 }
 
-/// Checks that the cases are hostile: together they include all intended events.
+/// Checks that the cases are hostile: together, they include all intended events.
 #[test]
 fn the_cases_include_all_intended_events() {
     let cases = case::draw(SEED, 1_000);

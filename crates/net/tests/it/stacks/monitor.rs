@@ -6,18 +6,18 @@
 //! The sender, at each transmission:
 //! - *New data* continues the data sent before, is at most one segment, has been written, and
 //!   ends within the window last known to the sender, and within the window that the receiver offered.
-//! - *New data* fits into the congestion window by the recovery's own count of bytes in flight,
+//! - *New data* fits into the congestion window according to the recovery's own count of bytes in flight,
 //!   with the exceptions of [`Monitor::window_limit`].
-//! - *A retransmission* is of an outstanding segment that is not sacked (except in go-back-N of ns-2's
+//! - *A retransmission* is of an outstanding segment that is not sacked (except for go-back-N of ns-2's
 //!   SACK), and ends within a window that the receiver once offered.
-//! - *A window probe* is empty, and is sent only while data waits and none is outstanding.
+//! - *A window probe* is empty, and is sent only while data waits and no data is outstanding.
 //!
 //! The sender, after each event:
 //! - The retransmission timer runs if and only if data is outstanding, and is not set beyond its maximum.
-//! - The sender does not idle: if nothing is in flight and data is missing, it sends something, except as in
+//! - The sender does not idle: if nothing is in flight and data is missing, it sends a segment, except as in
 //!   [`Idling`], or while the control's pacing delays the next segment.
 //! - A timer runs while written data is not acknowledged.
-//! - One segment ≤ `cwnd` ≤ the maximum; bytes in flight are bounded by outstanding bytes.
+//! - One segment ≤ `cwnd` ≤ the maximum; the number of bytes in flight is bounded by the outstanding bytes.
 //! - Only data that the receiver has acknowledged counts as acknowledged.
 //!
 //! The receiver, at each ACK:
@@ -48,16 +48,16 @@ pub struct Monitor {
     rules: Rules,
     /// Data that the network has delivered to the receiver.
     delivered: Ranges,
-    /// In-order length of the delivered data before the last arrival.
+    /// Number of bytes that were delivered in order before the last arrival.
     before: u64,
-    /// The highest ACK that the receiver has sent, and the highest right edge.
+    /// The highest ACK that the receiver has sent. `offered`: the highest right edge of its window.
     acked: u64,
     offered: u64,
     /// SND.NXT before the current transmission.
     nxt: u64,
-    /// Maximum of bytes in flight since they last fitted into the window, including that moment.
+    /// Maximum number of bytes in flight since they last fitted into the window, including that moment.
     in_flight_before_excess: u64,
-    /// Number of timeouts, and SND.NXT at the last one unless it was undone.
+    /// Number of timeouts. `timeout_edge`: SND.NXT at the last timeout, unless it was undone.
     timeouts: u64,
     timeout_edge: u64,
     undone: u64,
@@ -68,7 +68,7 @@ pub struct Monitor {
     peak_flight: u64,
 }
 
-/// Progress of the transfer, and the events since the last progress.
+/// Progress of the transfer, and the numbers of transmissions and events since the last progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     una: u64,
@@ -80,7 +80,7 @@ pub struct Progress {
     events: u64,
 }
 
-/// Reports a violation: ends the run like a panic, but does not print the message.
+/// Reports a violation. This ends the run like a panic, but does not print the message.
 fn object(message: String) -> ! {
     panic::resume_unwind(Box::new(message))
 }
@@ -167,15 +167,15 @@ impl Monitor {
     ///
     /// - Limited transmit may exceed `cwnd` by one segment for every duplicate ACK below the
     ///   threshold (RFC 3042 §2).
-    /// - A tail loss probe is sent whatever the window is (RFC 8985 §7.3).
+    /// - A tail loss probe is sent regardless of the window (RFC 8985 §7.3).
     /// - PRR paces a reduction: while more bytes are in flight than the reduced window allows, it sends
     ///   a fraction of the bytes delivered since the recovery began (RFC 9937 §6), so that the bytes in flight
     ///   do not exceed their number at that time, except for rounding to a whole segment.
     fn window_limit(&self, why: SendReason, sender: &Sender) -> u64 {
         let smss = u64::from(self.rules.sender.smss);
         let cwnd = sender.window().whole_bytes();
-        // A reduction for a mark is paced as well, and segments sent on duplicate ACKs during it are labelled limited
-        // transmit.
+        // A reduction in response to a mark is paced as well. Segments that are sent on duplicate ACKs during this
+        // reduction have the reason limited transmit.
         let paced = match self.rules.prr {
             true => self.in_flight_before_excess + smss,
             false => 0,
@@ -232,7 +232,7 @@ impl Monitor {
         let Some(segment) = board.get(board.id_at(start)) else {
             object(format!("{start} is retransmitted but not outstanding"))
         };
-        // If an overtaken ACK has moved the edge left, only the part that fits is retransmitted.
+        // If an overtaken ACK has moved the edge left, only the part of the segment that fits is retransmitted.
         let fits = sender.peer_edge().saturating_sub(start);
         let resent = u64::from(transmit.segment.len);
         let is_cut = resent == fits && 0 < resent && resent < u64::from(segment.len);
@@ -288,8 +288,8 @@ impl Monitor {
         );
         let flight = board.flight_size();
         let in_flight = sender.in_flight(at);
-        // RFC 6675's pipe counts a segment and its retransmission; NewReno counts data covered by partial ACKs as in
-        // flight until the recovery ends (it deflates the window by this amount).
+        // RFC 6675's pipe counts both a segment and its retransmission. NewReno counts data covered by partial ACKs as
+        // in flight until the recovery ends (it deflates the window by this amount).
         demand!(
             in_flight <= 2 * self.peak_flight && board.sacked_bytes() <= flight,
             "{in_flight} in flight and {} sacked of {flight}",

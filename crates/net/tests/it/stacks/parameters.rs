@@ -3,14 +3,14 @@
 use dupack_algorithms::catalog::{Axis, Catalog, Kind, ParameterSpec, StackSpec};
 use dupack_net::random::Stream;
 
-/// Maximum of a random integer above its minimum: thresholds and windows beyond it would be larger than any transfer
-/// here.
+/// Maximum difference of a random integer from its minimum. Larger thresholds and windows would be larger than any
+/// transfer here.
 const INTEGER_SPAN: u64 = 40;
-/// Maximum of a random real number above its minimum.
+/// Maximum difference of a random real number from its minimum.
 const REAL_SPAN: f64 = 8.0;
 
-/// Returns the stack with some random parameters for each entry, or the unchanged stack if the values exclude each
-/// other.
+/// Returns the stack with some random parameters for each entry, or the unchanged stack if the random values exclude
+/// each other.
 pub fn vary(stack: &StackSpec, catalog: &Catalog, stream: &mut Stream) -> StackSpec {
     let entries = Axis::ALL.map(|axis| {
         let name = stack.name(axis);
@@ -29,7 +29,7 @@ pub fn vary(stack: &StackSpec, catalog: &Catalog, stream: &mut Stream) -> StackS
     StackSpec::parse(&entries.join("/"), catalog).unwrap_or_else(|_| stack.clone())
 }
 
-/// Returns `name=value`, for two parameters in five.
+/// Returns `name=value` for two parameters in five, and `None` for the others.
 fn value(spec: &ParameterSpec, stream: &mut Stream) -> Option<String> {
     let chosen = stream.below(5) < 2;
     let value = match &spec.kind {

@@ -1,4 +1,4 @@
-//! Ranges of a stream that a receiver has been given: the simplest model.
+//! Ranges of a stream that a receiver has received: the simplest possible model.
 
 /// Disjoint ranges in ascending order that do not touch each other.
 #[derive(Clone, Debug, Default)]

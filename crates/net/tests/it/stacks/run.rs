@@ -17,16 +17,17 @@ use super::log::{Log, Logging};
 use super::monitor::Monitor;
 use super::scene::Scene;
 
-/// Maximum number of consecutive timeouts without progress. A path loses at most about half of the packets in each
-/// direction, apart from bursts, and a timeout makes progress if its segment and its ACK get through: so this many
+/// Maximum number of consecutive timeouts without progress. Apart from bursts, a path loses at most about half of the
+/// packets in each direction. A timeout makes progress if its segment and the ACK of this segment arrive, so this many
 /// failures in a row are practically impossible.
 const TIMEOUTS_WITHOUT_PROGRESS: u32 = 400;
 /// Simulated time between two checks.
 const STRIDE: Duration = Duration::from_secs(5);
-/// Maximum size of a recovery's state in debug format at the end of a transfer: no state per segment is left.
+/// Maximum size of a recovery's state in debug format at the end of a transfer. A larger state would contain data for
+/// segments.
 const STATE_TEXT_BYTES: usize = 4_000;
 
-/// Rules that the monitor checks a transfer against.
+/// Rules with which the monitor checks a transfer.
 #[derive(Clone, Debug)]
 pub struct Rules {
     pub sender: SenderConfig,
@@ -42,24 +43,25 @@ pub struct Rules {
     pub sack: bool,
     /// `true` if the recovery paces a reduction by PRR.
     pub prr: bool,
-    /// `true` if the recovery retransmits regardless of SACKs: all recoveries that do not need them, and ns-2's SACK
+    /// `true` if the recovery retransmits regardless of SACKs: all recoveries that do not need SACKs, and ns-2's SACK
     /// after a timeout.
     pub resends_sacked: bool,
-    /// Situations in which the recovery may wait for the timer with nothing in flight.
+    /// Situations in which the recovery may wait for the retransmission timer with nothing in flight.
     pub idling: Idling,
 }
 
-/// Situations in which a recovery may wait for the timer although it counts nothing as in flight.
+/// Situations in which a recovery may wait for the retransmission timer although it counts nothing as in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idling {
-    /// Never: missing data is in flight until it is lost, and is then retransmitted (LE, RACK without PRR).
+    /// In no situation: missing data is in flight until it is lost, and is then retransmitted (LE, RACK without PRR).
     Never,
     /// Before a recovery is triggered. With FACK and Momentary, holes below the forward ACK are neither in flight nor
-    /// retransmitted yet. PRR's conservative bound may be less than a segment if a short one was delivered last. And in
-    /// RFC 6675 §5.1 no new recovery begins before all data that was outstanding at the last timeout is acknowledged.
-    /// Data outstanding at a timeout is retransmitted.
+    /// retransmitted yet. PRR's conservative bound may be less than a segment if a short segment was delivered last.
+    /// With RFC 6675 §5.1, no new recovery begins before all data that was outstanding at the last timeout is
+    /// acknowledged. Data that was outstanding at a timeout is retransmitted.
     BeforeTimeout,
-    /// Whenever duplicate ACKs have this effect, or once a lost retransmission is detected (ns-2's FACK).
+    /// In any situation, if duplicate ACKs reduce the count to zero, or once a lost retransmission is detected (ns-2's
+    /// FACK).
     Always,
 }
 
@@ -103,7 +105,7 @@ impl Rules {
     }
 
     /// Returns the maximum number of transmissions, and of events, without progress, if at most `segments` segments
-    /// were ever outstanding.
+    /// were outstanding at any time.
     pub fn most_without_progress(&self, segments: usize) -> u64 {
         u64::from(TIMEOUTS_WITHOUT_PROGRESS) * (segments as u64 + 50)
     }
@@ -128,7 +130,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Events of a case.
+/// Counts of the events of a case.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "read by eye after a replay")]
 pub struct Summary {
@@ -145,7 +147,7 @@ pub struct Summary {
     pub peak_segments: usize,
 }
 
-/// Runs `case`.
+/// Runs `case`. Returns its events, or its failure.
 pub fn run(case: &Case, logging: Logging) -> Result<Summary, Failure> {
     let mut log = Log::new(logging);
     let result = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -193,7 +195,7 @@ fn flow(run: &Simulation) -> &TcpFlow {
     run.tcp(FlowId(0)).expect("the only flow")
 }
 
-/// Returns `true` if all data is written, delivered and acknowledged, and no packet is in transit.
+/// Returns `true` if all data has been written, delivered and acknowledged, and no packet is in transit.
 fn is_over(run: &Simulation, scene: &Scene) -> bool {
     let board = flow(run).sender().scoreboard();
     board.una() == scene.total_bytes() && run.fabric().packets().live() == 0
@@ -211,7 +213,7 @@ fn bounded(flow: &TcpFlow, monitor: &Monitor) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that every byte has arrived, nothing is in flight, and no state is left.
+/// Checks that every byte has arrived, nothing is in flight, and no state remains.
 fn books_balance(flow: &TcpFlow, scene: &Scene) -> Result<(), String> {
     let (sender, truth) = (flow.sender(), flow.truth());
     let delivered = flow.receiver().in_order_bytes();
@@ -263,7 +265,7 @@ fn summary(run: &Simulation, monitor: &Monitor) -> Summary {
 }
 
 impl Failure {
-    /// Returns the message without its numbers: failures of one kind usually have one cause.
+    /// Returns the message without its numbers, because failures of one kind usually have one cause.
     pub fn kind(&self) -> String {
         let digit = |c: char| c.is_ascii_digit();
         self.message.replace(digit, "")

@@ -116,7 +116,7 @@ impl Scene {
         config
     }
 
-    /// Returns a description, for the analysis of a failure.
+    /// Returns a description of the scene, for the analysis of a failure.
     pub fn describe(&self) -> String {
         format!(
             "{:#?}\n{:#?}\n{:#?}\n{:?}",
@@ -142,7 +142,7 @@ fn draw_ack_policy(stream: &mut Stream) -> AckPolicy {
     }
 }
 
-/// From one segment to 300, in one write or several.
+/// Draws an application that sends from one byte to 300 segments, in one write or several.
 fn draw_application(stream: &mut Stream, smss: u32) -> Application {
     let most = [3, 60, 300, 300][stream.below(4) as usize];
     let bytes = 1 + stream.below(most * u64::from(smss));
@@ -158,7 +158,7 @@ fn draw_application(stream: &mut Stream, smss: u32) -> Application {
     }
 }
 
-/// The dialect's initial window without a maximum, or random values.
+/// Draws the windows of the sender: the dialect's initial window without a maximum, or random values.
 fn draw_windows(stream: &mut Stream, sender: &mut SenderConfig) {
     let smss = f64::from(sender.smss);
     if one_in(stream, 2) {
@@ -172,7 +172,7 @@ fn draw_windows(stream: &mut Stream, sender: &mut SenderConfig) {
     }
 }
 
-/// From one byte to 64 segments, or larger than any window.
+/// Draws the receive buffer: from one byte to 64 segments, or 1000 segments, which is larger than any window.
 fn draw_buffer(stream: &mut Stream, smss: u32) -> u32 {
     match stream.below(8) {
         0 => 1 + stream.below(u64::from(smss)) as u32,
@@ -182,7 +182,7 @@ fn draw_buffer(stream: &mut Stream, smss: u32) -> u32 {
     }
 }
 
-/// Window in the handshake: the buffer, or less.
+/// Draws the window in the handshake, which is at most the buffer.
 fn draw_first_window(stream: &mut Stream, buffer: u32) -> u32 {
     match stream.below(4) {
         0 => stream.below(u64::from(buffer) + 1) as u32,
@@ -190,7 +190,7 @@ fn draw_first_window(stream: &mut Stream, buffer: u32) -> u32 {
     }
 }
 
-/// A random number; half of the time such that the sequence numbers wrap during the transfer.
+/// Draws the initial sequence number. In half of the cases, the sequence numbers wrap during the transfer.
 fn draw_isn(stream: &mut Stream, application: Application) -> SeqNumber {
     let total = application.total_bytes().unwrap_or(0);
     if one_in(stream, 2) {
@@ -261,8 +261,8 @@ fn draw_timer(stream: &mut Stream, sender: &mut SenderConfig) {
     };
 }
 
-/// Gives every other flow ECN, classic or accurate, and a queue that may mark its packets. Draws from its own stream,
-/// so that all other draws remain the same.
+/// Gives every other flow ECN, classic or accurate, and a queue that may mark its packets. The values are drawn from a
+/// separate stream, so that all other draws remain the same.
 fn draw_marks(
     seed: u64,
     path: &mut HostilePath,
@@ -284,7 +284,7 @@ fn draw_marks(
     red.max_probability = 1.0;
     red.capable = Capable::Mark;
     let marking = path.there.clone().with_red(red);
-    // A link without a queue cannot mark.
+    // A link without a queue cannot mark packets.
     if marking.fault().is_none() {
         path.there = marking;
     }

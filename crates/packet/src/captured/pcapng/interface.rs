@@ -1,16 +1,16 @@
-//! Interface description of a pcapng file, in particular the unit of its times.
+//! Interface description of a pcapng file, including the unit of its times.
 
 use super::super::Order;
 use super::super::link::LinkType;
 use super::options::Options;
 use crate::capture::CaptureTime;
 
-/// Greatest number of bytes kept of a name: four times Linux's limit (`IFNAMSIZ`), because Windows has longer names.
+/// Maximum number of bytes kept of a name: four times Linux's limit (`IFNAMSIZ`), because Windows has longer names.
 const NAME_BYTES_MAX: usize = 64;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Value for an unknown count in Wireshark and possibly in other programs.
+/// Value for an unknown count, in Wireshark and possibly in other programs.
 const UNKNOWN_COUNT: u64 = u64::MAX;
 
 /// Options of an interface description (§4.2) and of statistics (§4.6).
@@ -26,29 +26,29 @@ mod code {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Interface {
-    /// Type of the first header of its packets.
+    /// Type of the first header of the interface's packets.
     pub link: LinkType,
     /// Name, if the file has one.
     pub name: Option<Box<str>>,
-    /// Greatest number of bytes kept of a packet; 0 if there is no limit.
+    /// Maximum number of bytes kept of a packet; 0 if there is no limit.
     pub snap: u32,
-    /// Packets dropped for lack of room, by the interface or the system.
+    /// Number of packets that the interface or the system dropped because a buffer was full.
     pub dropped: u64,
     resolution: Resolution,
-    /// Seconds to add to its times.
+    /// Seconds that are added to the interface's times.
     offset: i64,
 }
 
-/// Unit of an interface's times.
+/// Unit of the times of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resolution {
-    /// This number of nanoseconds.
+    /// A tick has this number of nanoseconds.
     Nanos(u64),
-    /// This number of ticks per nanosecond.
+    /// There is this number of ticks per nanosecond.
     PerNano(u64),
-    /// 2 to the power of this number of ticks per second.
+    /// There are 2 to the power of this number of ticks per second.
     Binary(u8),
-    /// So fine that no 64-bit time reaches a nanosecond.
+    /// The unit is so small that no 64-bit time reaches a nanosecond.
     Nothing,
 }
 
@@ -56,7 +56,7 @@ impl Resolution {
     /// Microseconds, the default.
     const DEFAULT: Self = Self::Nanos(1000);
 
-    /// Parses the option's value: the exponent, and above it a bit for base 2 or 10.
+    /// Parses the option's value. The highest bit selects base 2 or 10; the other bits are the exponent.
     fn of(value: u8) -> Self {
         let exponent = value & 0x7f;
         if value & 0x80 != 0 {
@@ -76,7 +76,7 @@ impl Resolution {
             Self::Nanos(nanos) => ticks.saturating_mul(nanos),
             Self::PerNano(per_nano) => ticks / per_nano,
             Self::Binary(exponent) => {
-                // Less than 2⁹⁴.
+                // The product is less than 2⁹⁴.
                 let nanos = u128::from(ticks) * u128::from(NANOS_PER_SECOND);
                 u64::try_from(nanos >> exponent).unwrap_or(u64::MAX)
             }
@@ -110,7 +110,7 @@ impl Interface {
         interface
     }
 
-    /// Converts a number of the interface's ticks to a time, not before 1970.
+    /// Converts a number of the interface's ticks to a time, which is not before 1970.
     #[inline]
     pub(super) fn time(&self, ticks: u64) -> CaptureTime {
         let nanos = self.resolution.nanos(ticks);
@@ -122,7 +122,7 @@ impl Interface {
         })
     }
 
-    /// Converts a number of ticks to a time for an unknown interface.
+    /// Converts a number of ticks of an unknown interface to a time, in the default unit.
     pub(super) fn time_by_default(ticks: u64) -> CaptureTime {
         CaptureTime::from_unix_nanos(Resolution::DEFAULT.nanos(ticks))
     }

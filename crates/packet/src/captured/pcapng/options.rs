@@ -5,7 +5,7 @@ use super::super::Order;
 /// Code that ends a list of options.
 const END: u16 = 0;
 
-/// Options of a block, in order. A damaged list ends at the damage.
+/// Options of a block, in order. A damaged list ends where the damage begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options<'a> {
     order: Order,
@@ -30,7 +30,7 @@ impl<'a> Iterator for Options<'a> {
         let (code, len) = (self.order.u16([a, b]), self.order.u16([c, d]));
         let len = usize::from(len);
         let value = rest.get(..len)?;
-        // The last option may lack its padding.
+        // The last option may have no padding.
         self.rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
         (code != END).then_some((code, value))
     }

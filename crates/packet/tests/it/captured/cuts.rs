@@ -1,4 +1,4 @@
-//! Correct fields from packets truncated at any length.
+//! Checks that fields are correct in packets truncated at any length.
 
 use dupack_packet::captured::{Captured, Cut, Layer, LinkType, NotTcp};
 use dupack_packet::{Verify, parse};
@@ -68,7 +68,7 @@ fn a_cut_packet_yields_the_fields_it_still_has() {
 
 #[test]
 fn cut_options_are_parsed_up_to_the_cut() {
-    // NOP, NOP, timestamps; NOP, NOP, SACK with a block.
+    // The options are NOP, NOP, timestamps; NOP, NOP, SACK with one block.
     let ip = packet(V4, &segment(9));
     let at = |kept: usize| {
         captured(LinkType::RAW, &ip[..20 + OPTIONS_AT + kept])
@@ -85,7 +85,7 @@ fn cut_options_are_parsed_up_to_the_cut() {
 
 #[test]
 fn sixty_eight_bytes_of_a_frame_are_enough() {
-    // tcpdump kept this many bytes of each frame for years, including Ethernet's 14 bytes.
+    // For years, tcpdump kept this many bytes of each frame, including Ethernet's 14 bytes.
     let [v4, v6] = [V4, V6].map(|ends| packet(ends, &segment(9)));
     let kept = |ip: &[u8]| captured(LinkType::RAW, &ip[..68 - 14]).tcp().unwrap();
     assert_eq!(

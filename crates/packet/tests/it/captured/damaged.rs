@@ -1,4 +1,4 @@
-//! Files that are truncated, damaged, hostile, or not captures.
+//! Tests of files that are truncated, damaged, hostile, or not captures.
 
 use std::io::{self, Read};
 
@@ -88,7 +88,7 @@ fn an_unknown_format_is_reported_with_its_first_bytes() {
     assert!(error(&[0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3]).contains("zstd"));
     assert!(error(b"snoop\0\0\0\0\0\0\x02").contains("editcap"));
     assert!(error(&pcap_header(Order::Big, MICROS, 1)[..20]).contains("within the file header"));
-    // A section without its byte order.
+    // This section has no valid byte order.
     assert!(error(&[0x0a, 0x0d, 0x0d, 0x0a, 0, 0, 0, 28, 9, 9, 9, 9]).contains("not a capture"));
 }
 
@@ -173,7 +173,8 @@ fn reading_resumes_at_the_first_record_after_damage() {
     for (file, first_at) in files(40).into_iter().zip([24, 48, 24, 48]) {
         let all = read(file.as_slice()).seqs();
         let record = (file.len() - first_at) / 40;
-        // A hole, as a disk leaves it, and missing bytes, both from within the 11th packet to within the 14th.
+        // One file has a hole, as a disk leaves it, and the other lacks these bytes. Both ranges are from within the
+        // 11th packet to within the 14th.
         let range = first_at + 10 * record + 30..first_at + 13 * record + 41;
         let mut holed = file.clone();
         holed[range.clone()].fill(0xee);

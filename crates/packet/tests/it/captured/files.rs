@@ -8,7 +8,7 @@ use dupack_tcp::connection::{Flags, Options, Segment, Timestamps};
 use dupack_tcp::segment::SackBlock;
 use dupack_tcp::seq::SeqNumber;
 
-/// Byte order of a file.
+/// Byte order of the numbers in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Big,
@@ -54,7 +54,7 @@ pub fn pcap_header(order: Order, magic: u32, link: u32) -> Vec<u8> {
     file
 }
 
-/// Returns a pcap record with the bytes `kept` of a packet of `original` bytes.
+/// Returns a pcap record with `kept`, the bytes kept of a packet of `original` bytes.
 pub fn pcap_record(
     order: Order,
     secs: u32,
@@ -130,7 +130,7 @@ pub fn packet_block(order: Order, on: u32, ticks: u64, packet: &[u8], options: &
     block(order, 6, &body)
 }
 
-/// Returns a pcapng file of complete packets, one second apart, on one interface with microseconds.
+/// Returns a pcapng file of complete packets, one second apart, on one interface with times in microseconds.
 pub fn pcapng(order: Order, link: u32, packets: &[Vec<u8>]) -> Vec<u8> {
     let mut file = section(order);
     file.extend(interface(order, link, &[]));
@@ -195,7 +195,7 @@ pub fn captured(link: LinkType, bytes: &[u8]) -> Captured<'_> {
     }
 }
 
-/// Contents of a file: the TCP packets, the number of packets, and the notes at its end.
+/// Contents of a file: the TCP packets, the total number of packets, and the notes at its end.
 #[derive(Debug, PartialEq)]
 pub struct Read {
     pub tcp: Vec<TcpPacket>,
@@ -214,7 +214,7 @@ impl Read {
     }
 }
 
-/// Reads a file; reading must not fail.
+/// Reads a file. Reading must not fail.
 pub fn read(file: impl std::io::Read) -> Read {
     let mut reader = CaptureReader::new(file).unwrap();
     let mut tcp = Vec::new();

@@ -1,4 +1,4 @@
-//! All formats of capture files, in either byte order.
+//! Tests of all formats of capture files, in both byte orders.
 
 use dupack_packet::captured::{CaptureReader, Heading, LinkType, Note};
 
@@ -70,7 +70,7 @@ fn old_versions_swap_the_two_lengths() {
 
 #[test]
 fn the_frame_check_bits_are_not_part_of_the_link_type() {
-    // Bit 26, and a length of four bytes.
+    // The link type field has bit 26 set, and a length of four bytes for the frame check sequence.
     let file = pcap(Order::Big, MICROS, 0x4400_0000 | RAW, &packets(1));
     assert_eq!(read(file.as_slice()).seqs(), [0]);
 }
@@ -95,7 +95,7 @@ fn timestamps_use_the_resolution_of_their_interface() {
         (9, 3, 3),
         (12, 3_999, 3),
         (127, u64::MAX, 0),
-        // 2⁻³² s, as NTP counts.
+        // The unit is 2⁻³² s, as in NTP.
         (0x80 | 32, 1 << 31, SECOND / 2),
         (0x80, 3, 3 * SECOND),
         (0x80 | 127, u64::MAX, 0),
@@ -180,7 +180,7 @@ fn all_three_kinds_of_packet_blocks_are_read() {
         file.extend(block(order, 2, &obsolete));
         let found = read(file.as_slice());
         assert_eq!(found.seqs(), [0, 0, 0], "{order:?}");
-        // A simple packet has no time and gets that of the packet before.
+        // A simple packet has no time and gets that of the previous packet.
         assert_eq!(found.times(), [7000, 7000, 8000]);
         assert_eq!(found.notes, [Note::Timeless { count: 1 }]);
     }

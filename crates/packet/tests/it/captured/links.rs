@@ -1,4 +1,4 @@
-//! All link layers lead to the same IP packet.
+//! Tests that all link layers lead to the same IP packet.
 
 use dupack_packet::captured::{CaptureReader, Heading, Layer, LinkType, NotIp, NotTcp, Tally};
 use dupack_packet::{Verify, parse};
@@ -27,7 +27,7 @@ fn cooked_2(kind: u8, protocol: [u8; 2]) -> Vec<u8> {
     ]
 }
 
-/// Name and link type, the bytes before an IPv4 and an IPv6 packet, and the direction.
+/// Name and link type, the bytes before an IPv4 packet and before an IPv6 packet, and the direction.
 type Before = (&'static str, LinkType, [Vec<u8>; 2], Heading);
 
 const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
@@ -257,7 +257,7 @@ fn other_protocols_are_counted_by_kind() {
             ethernet(&[0, 38, 0xaa, 0xaa, 3, 0, 0, 12, 1, 0]),
             NotIp::Llc,
         ),
-        // A length within LLC, which would lead there again.
+        // A length within LLC would lead to LLC again.
         (
             LinkType::ETHERNET,
             ethernet(&[0, 38, 0xaa, 0xaa, 3, 0, 0, 0, 0, 38]),

@@ -1,4 +1,4 @@
-//! Captures of any origin: every format, every link type, truncated packets and damaged files.
+//! Tests of captures of any origin: every format, every link type, truncated packets and damaged files.
 
 mod cuts;
 mod damaged;

@@ -1,4 +1,4 @@
-//! Captures compressed with gzip.
+//! Tests of captures that are compressed with gzip.
 
 use std::io::{self, Read, Write};
 
@@ -93,7 +93,7 @@ fn packets_before_damage_are_kept_for_any_size_of_reads() {
         file[at..].fill(0xff);
         let found = read(file.as_slice());
         assert_eq!(found, read(Dripping(&file)), "damaged from {at} on");
-        // Damage costs no more packets than the end of the file at that point.
+        // Damage loses no more packets than a file that ends at the same position.
         let cut = read(&whole[..at]);
         assert!(found.tcp.starts_with(&cut.tcp), "damaged from {at} on");
     }

@@ -1,4 +1,4 @@
-//! IP and TCP as produced by interfaces and networks: offload, fragments, extension headers, tunnels.
+//! Tests of IP and TCP as interfaces and networks produce them: offload, fragments, extension headers, tunnels.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ fn found(ip: &[u8]) -> Result<TcpPacket, NotTcp> {
     captured(LinkType::RAW, ip).tcp()
 }
 
-/// Inserts `headers` after a packet's fixed header; `next` is the number of the first of them.
+/// Inserts `headers` after a packet's fixed header. `next` is the number of the first of these headers.
 fn extend(ip: &mut Vec<u8>, next: u8, headers: &[u8]) {
     let (at, protocol, length) = if ip[0] >> 4 == 4 {
         (20, 9, 2)
@@ -28,7 +28,7 @@ fn extend(ip: &mut Vec<u8>, next: u8, headers: &[u8]) {
 #[test]
 fn a_zero_length_of_an_offloaded_packet_comes_from_the_frame() {
     for (ends, length) in [(V4, 2), (V6, 4)] {
-        // Longer than a 16-bit length, as large IPv6 segments are.
+        // The packet is longer than a 16-bit length permits, as large IPv6 segments are.
         let mut ip = packet(ends, &segment(9));
         ip[length..length + 2].fill(0);
         let headers = ip.len() - 100;
@@ -63,7 +63,7 @@ fn ipv4_options_are_skipped() {
     let said = ip.len() as u16;
     ip[2..4].copy_from_slice(&said.to_be_bytes());
     assert_eq!(found(&ip).unwrap().segment, segment(9));
-    // The header length is that of a header that is too short.
+    // The header length is smaller than the minimum.
     ip[0] = 0x44;
     assert_eq!(found(&ip), Err(NotTcp::Damaged(Layer::Ip)));
 }
@@ -118,7 +118,7 @@ fn malformed_extension_headers_are_reported() {
         &[0, 0, 1, 4, 0, 0, 0, 0, 6, 0, 1, 4, 0, 0, 0, 0],
     );
     assert_eq!(found(&ip), Err(NotTcp::Damaged(Layer::Ip)));
-    // Options behind a fragment header that are longer than the packet.
+    // The options after the fragment header are longer than the packet.
     let mut ip = packet(V6, &segment(9));
     extend(
         &mut ip,
@@ -126,7 +126,7 @@ fn malformed_extension_headers_are_reported() {
         &[60, 0, 0, 1, 0, 0, 0, 1, 6, 255, 1, 4, 0, 0, 0, 0],
     );
     assert!(found(&ip).is_err());
-    // An authentication header that is too short.
+    // The authentication header is too short.
     let mut ip = packet(V4, &segment(9));
     extend(&mut ip, 51, &[6, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
     assert_eq!(found(&ip), Err(NotTcp::Damaged(Layer::Ip)));
@@ -147,7 +147,7 @@ fn the_first_fragment_is_parsed_and_the_others_counted() {
     assert_eq!(found(&ip), Err(NotTcp::Fragment));
     ip[9] = 17;
     assert_eq!(found(&ip), Err(NotTcp::Protocol(17)));
-    // A packet with the don't-fragment flag is no fragment.
+    // A packet with the don't-fragment flag is not a fragment.
     ip[6..10].copy_from_slice(&[0x40, 0, 64, 6]);
     assert_eq!(found(&ip).unwrap().portion, Portion::Whole);
 
@@ -237,7 +237,7 @@ fn malformed_headers_are_reported() {
         ip[at] = byte;
         found(&ip)
     };
-    // TCP's header is too short, or longer than the packet.
+    // The TCP header is too short, or longer than the packet.
     assert_eq!(with(20 + 12, 0x40), Err(NotTcp::Damaged(Layer::Tcp)));
     let mut short = packet(
         V4,
@@ -248,9 +248,9 @@ fn malformed_headers_are_reported() {
     );
     short[20 + 12] = 0xf0;
     assert_eq!(found(&short), Err(NotTcp::Damaged(Layer::Tcp)));
-    // Not IP.
+    // The version is not that of IP.
     assert_eq!(with(0, 0x75), Err(NotTcp::Damaged(Layer::Ip)));
-    // The packet is shorter than its header, or than TCP's.
+    // The packet is shorter than its IP header, or than its TCP header.
     assert_eq!(with(3, 19), Err(NotTcp::Damaged(Layer::Ip)));
     let mut tiny = whole.clone();
     tiny[2..4].copy_from_slice(&[0, 30]);

@@ -1,4 +1,4 @@
-//! The reader reads what this project writes.
+//! Tests that the reader can read what this project writes.
 
 use dupack_packet::captured::{CaptureReader, Cut, Heading, LinkType, Portion};
 use dupack_packet::{Snap, Verify, parse};

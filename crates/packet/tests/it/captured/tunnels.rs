@@ -1,4 +1,5 @@
-//! TCP in tunnels: every tunnel, truncated anywhere, nested, and packets that only look like a tunnel's.
+//! Tests of TCP in tunnels: every tunnel, truncated anywhere, nested, and packets that only look like those of a
+//! tunnel.
 
 use dupack_net::random::Stream;
 use dupack_packet::captured::{
@@ -10,7 +11,7 @@ use super::files::{MICROS, ORDERS, Order, V4, V6, captured, packet, pcap, read, 
 const GRE: u8 = 47;
 const UDP: u8 = 17;
 
-/// Returns an IP packet between other hosts than those of the inner packet.
+/// Returns an IP packet between hosts that differ from those of the inner packet.
 fn outer(version: u8, protocol: u8, payload: &[u8]) -> Vec<u8> {
     let len = payload.len() as u16;
     let mut ip = match version {
@@ -54,7 +55,7 @@ fn ether_type(ip: &[u8]) -> [u8; 2] {
     }
 }
 
-/// Payload of a tunnel with its header: an IP protocol, and the bytes after the IP header.
+/// Payload of a tunnel with its header: the IP protocol, and the bytes after the IP header.
 struct Wrapped {
     protocol: u8,
     payload: Vec<u8>,
@@ -74,7 +75,7 @@ fn in_udp(port: u16, parts: &[&[u8]]) -> Wrapped {
     }
 }
 
-/// Returns GTP-U with `flags`, and `more` between its header and the packet.
+/// Returns a GTP-U packet with `flags`, and with `more` between its header and the inner packet.
 fn gtp(flags: u8, more: &[u8], ip: &[u8]) -> Wrapped {
     let [high, low] = ((more.len() + ip.len()) as u16).to_be_bytes();
     in_udp(2152, &[&[flags, 255, high, low, 0, 0, 1, 2], more, ip])
@@ -135,7 +136,7 @@ fn udp_forms() -> Vec<Form> {
         ("GTP-U, N-PDU", |ip| gtp(0x31, &[0, 7, 3, 5], ip), gtp_u),
         (
             "GTP-U, extension",
-            // The PDU session container of 5G.
+            // This is the PDU session container of 5G.
             |ip| gtp(0x34, &[0, 0, 0, 0x85, 1, 0x10, 9, 0], ip),
             gtp_u,
         ),
@@ -189,7 +190,7 @@ fn gre_forms() -> Vec<Form> {
     ]
 }
 
-/// Returns version 2, session 0x2a5, and the last two bytes of ERSPAN III before its subheader.
+/// Returns the header of ERSPAN III before its subheader, with version 2, session 0x2a5, and these last two bytes.
 fn erspan_3(last: [u8; 2]) -> Vec<u8> {
     let [a, b] = last;
     vec![
@@ -263,7 +264,7 @@ fn cut_at(ip: &[u8], kept: usize) -> Result<TcpPacket, NotTcp> {
     captured.tcp()
 }
 
-/// Returns every form, with every version of the outer and the inner packet: name, packet, inner packet, tunnel.
+/// Returns every form, with both versions of the outer and the inner packet: name, packet, inner packet, tunnel.
 fn all() -> Vec<(String, Vec<u8>, Vec<u8>, Tunnel)> {
     let mut all = Vec::new();
     for (name, wrap, tunnel) in forms() {
@@ -317,7 +318,7 @@ fn a_tunnel_packet_of_any_length_is_parsed_or_cut() {
             match cut_at(&whole, kept) {
                 Ok(packet) => {
                     has_been_found = true;
-                    // Everything else equals the inner packet, truncated at the same byte.
+                    // All other fields equal those of the inner packet, truncated at the same byte.
                     let plain = cut_at(&inner, kept - before).unwrap();
                     let expected = TcpPacket {
                         tunnel: Some(tunnel),
@@ -343,7 +344,7 @@ fn a_tunnel_packet_of_any_length_is_parsed_or_cut() {
                             other => panic!("{name} at {kept}: {other:?}"),
                         },
                     };
-                    // For an IP packet directly after a header, the first byte decides the version.
+                    // For an IP packet directly after a tunnel's header, the first byte determines the version.
                     let is_at_ip = inner_kept == Some(0) && layer == Layer::Ip;
                     let expected = [NotTcp::Cut(layer), NotTcp::Cut(Layer::Link)];
                     let expected = &expected[..=usize::from(is_at_ip)];
@@ -395,7 +396,7 @@ fn a_port_alone_does_not_make_a_tunnel() {
             let ip = outer(6, UDP, &udp(port, &vec![0; len]));
             assert_eq!(found(&ip), Err(NotTcp::Protocol(UDP)), "{port}: zeros");
         }
-        // A tunnel's packets go to the port, not from it.
+        // Packets of a tunnel are sent to the port, not from it.
         let mut ip = around(4, |ip| in_udp(4789, &[&VXLAN, &ethernet(ip)]), &inner);
         ip[20..24].copy_from_slice(&[[0, 53], port.to_be_bytes()].concat());
         ip[20..24].rotate_left(2);
@@ -419,7 +420,7 @@ fn a_header_with_reserved_bits_is_not_a_tunnel() {
         refused(vxlan, at, byte);
     }
     let geneve: Wrap = |ip| in_udp(6081, &[&[0, 0, 0x65, 0x58, 1, 2, 3, 0], &ethernet(ip)]);
-    // Version, control message, reserved bits, protocol, reserved byte, and options beyond the end.
+    // In turn: version, control message, reserved bits, protocol, reserved byte, and options beyond the end.
     for (at, byte) in [
         (28, 0x40),
         (29, 0x80),
@@ -431,14 +432,14 @@ fn a_header_with_reserved_bits_is_not_a_tunnel() {
         refused(geneve, at, byte);
     }
     let gtp_u: Wrap = |ip| gtp(0x30, &[], ip);
-    // Version 2, GTP', the reserved bit, another message, and a length beyond the end.
+    // In turn: version 2, GTP', the reserved bit, another message type, and a length beyond the end.
     for (at, byte) in [(28, 0x50), (28, 0x20), (28, 0x38), (29, 254), (30, 0xff)] {
         refused(gtp_u, at, byte);
     }
-    // An extension header of length zero.
+    // This extension header has length zero.
     refused(|ip| gtp(0x34, &[0, 0, 0, 0x85, 1, 0x10, 9, 0], ip), 40, 0);
     let gre: Wrap = |ip| in_gre(&[&[0, 0], &ether_type(ip), ip]);
-    // Routing, strict source route, recursion, version 1 of PPTP, protocols other than IP.
+    // In turn: routing, strict source route, recursion, version 1 of PPTP, and protocols other than IP.
     for (at, byte) in [
         (20, 0x40),
         (20, 0x08),
@@ -462,7 +463,8 @@ fn a_mismatched_inner_header_is_not_a_udp_tunnel() {
             let refused = |at: usize, bytes: &[u8]| {
                 let mut inner = inner.clone();
                 inner[at..at + bytes.len()].copy_from_slice(bytes);
-                // Forms that state the protocol use the version.
+                // The packet is wrapped before it is changed, because forms that state the protocol take it from the
+                // version.
                 let mut ip = around(4, wrap, &packet(ends, &segment(9)));
                 let before = ip.len() - inner.len();
                 ip[before..].copy_from_slice(&inner);
@@ -483,7 +485,7 @@ fn a_mismatched_inner_header_is_not_a_udp_tunnel() {
             }
         }
     }
-    // UDP is longer than IP, or shorter than its header.
+    // The UDP length is longer than the IP packet, or shorter than the UDP header.
     for len in [[0xff, 0xff], [0, 7]] {
         let inner = packet(V4, &segment(9));
         let mut ip = around(4, |ip| gtp(0x30, &[], ip), &inner);
@@ -500,7 +502,7 @@ fn an_inner_packet_of_another_protocol_is_reported() {
         let ip = around(4, wrap, &inner);
         assert_eq!(found(&ip), Err(NotTcp::Protocol(1)), "{name}");
     }
-    // ARP is not followed.
+    // ARP in a tunnel is not parsed.
     let arp = [&[2_u8; 12][..], &[8, 6, 0, 1, 8, 0]].concat();
     let ip = outer(4, UDP, &udp(4789, &[&VXLAN, &arp[..]].concat()));
     assert_eq!(found(&ip), Err(NotTcp::Protocol(UDP)));
@@ -513,7 +515,7 @@ fn tcp_is_never_mistaken_for_a_tunnel() {
     for (at, port) in [(0, 4789_u16), (2, 4789), (2, 8472), (2, 6081), (2, 2152)] {
         let mut ip = packet(V4, &segment(9));
         ip[20 + at..22 + at].copy_from_slice(&port.to_be_bytes());
-        // The payload looks like a tunnel's.
+        // The payload looks like the packet of a tunnel.
         let header = ip.len() - 100;
         ip[header..header + 8].copy_from_slice(&VXLAN);
         let packet = found(&ip).unwrap();
@@ -526,7 +528,7 @@ fn the_first_fragment_of_a_tunnel_has_the_inner_headers() {
     for (name, wrap, tunnel) in forms() {
         let whole = around(4, wrap, &packet(V4, &segment(9)));
         let before = whole.len() - packet(V4, &segment(9)).len();
-        // The inner headers, and 8 bytes of payload.
+        // The fragment has the inner headers, and 8 bytes of payload.
         let kept = (before + 20 + 44 + 8).next_multiple_of(8) + 4;
         let mut first = whole[..kept].to_vec();
         let said = (kept as u16).to_be_bytes();
@@ -554,7 +556,7 @@ fn the_first_fragment_of_a_tunnel_has_the_inner_headers() {
 
 #[test]
 fn lengths_come_from_the_inner_header_if_a_mirror_cuts_packets() {
-    // The outer headers state the length of the mirrored bytes, or leave it to the interface.
+    // The outer headers state the length of the mirrored bytes, or leave the length to the interface.
     let inner = packet(V4, &segment(9));
     for (name, wrap, _) in forms() {
         let ip = around(4, wrap, &inner[..inner.len() - 100]);
@@ -606,7 +608,7 @@ fn the_netfilter_log_is_read_in_either_byte_order() {
                 let expected = plain.unwrap_or(Err(NotTcp::Cut(Layer::Link)));
                 assert_eq!(captured.tcp(), expected, "{host:?} at {kept}");
             }
-            // The file may come from a host of the other byte order.
+            // The file may come from a host with the other byte order.
             for order in ORDERS {
                 let file = pcap(order, MICROS, 239, std::slice::from_ref(&frame));
                 let tcp = read(file.as_slice()).tcp;
@@ -628,7 +630,7 @@ fn a_malformed_netfilter_log_is_reported() {
     assert_eq!(with(0, &[7]), Err(NotTcp::NotIp(NotIp::Family(7))));
     assert_eq!(with(1, &[1]), Err(NotTcp::UnknownLink(LinkType::NFLOG)));
     let damaged = Err(NotTcp::Damaged(Layer::Link));
-    // Types that reveal no byte order, and lengths below the header's four bytes.
+    // These types do not show the byte order, and these lengths are below the header's four bytes.
     assert_eq!(with(6, &[0, 0]), damaged);
     assert_eq!(with(6, &[1, 1]), damaged);
     assert_eq!(with(4, &[3, 0]), damaged);
@@ -653,7 +655,7 @@ fn a_tally_names_tunnels() {
         count(&gre, gre.len());
     }
     count(&inner, inner.len());
-    // No options.
+    // This packet is truncated before its options.
     count(&vxlan, vxlan.len() - 124);
     assert_eq!(tally.with_tcp(), 7);
     let kind = Tunnel::Vxlan { vni: 1 }.kind();

@@ -1,5 +1,5 @@
-//! Two flows that together contain everything a capture can show: losses, limited transmit, retransmissions, SACK,
-//! DSACK, timestamps, an echoed order. The sender is scripted, the receiver is the real one.
+//! Two flows that together contain everything that a capture can show: losses, limited transmit, retransmissions, SACK,
+//! DSACK, timestamps, and an echoed order. The sender is scripted, and the receiver is the real one.
 
 use dupack_packet::{CaptureWriter, Endpoints, FlowCapture, FlowConfig, Marking, Snap};
 use dupack_tcp::options::{Dsack, OrderEcho, Sack};
@@ -9,7 +9,7 @@ use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::{Receiver, ReceiverConfig};
 
-/// Round-trip time of both flows; half of it each way.
+/// Round-trip time of both flows; each direction takes half of it.
 pub const RTT: Duration = Duration::from_millis(100);
 /// Receive buffer of both flows in bytes.
 pub const BUFFER: u32 = 1_000_000;
@@ -21,10 +21,10 @@ pub enum Fate {
     Dropped,
 }
 
-/// One transmission of the script: time (ms), segment, reason, and fate.
+/// One transmission of the script: time in ms, segment, reason, and fate.
 pub type Send = (u64, u64, &'static str, Fate);
 
-/// Packet that passes the sender.
+/// Packet that passes the capture point at the sender.
 #[derive(Clone, Copy)]
 pub enum Passing {
     Data(DataSegment, &'static str),
@@ -33,7 +33,7 @@ pub enum Passing {
 
 use Fate::{Arrives, Dropped};
 
-/// Segments 2 and 4 of 12 are lost; the loss is detected by three duplicate ACKs and by SACK. Segment 7 is
+/// Segments 2 and 4 of 12 are lost; the losses are detected by three duplicate ACKs and by SACK. Segment 7 is
 /// retransmitted spuriously.
 pub const TIMESTAMPS_SCRIPT: &[Send] = &[
     (0, 0, "new data", Arrives),
@@ -53,7 +53,7 @@ pub const TIMESTAMPS_SCRIPT: &[Send] = &[
     (251, 11, "new data", Arrives),
 ];
 
-/// Every second segment of 8 is lost: more holes than fit into the header.
+/// Every second segment of 8 is lost, so there are more holes than SACK blocks fit into the header.
 pub const ORDER_SCRIPT: &[Send] = &[
     (300, 0, "new data", Arrives),
     (301, 1, "new data", Dropped),
@@ -126,12 +126,12 @@ pub fn run(flow: &FlowConfig, script: &[Send]) -> Vec<(Instant, Passing)> {
     passing
 }
 
-/// Returns a capture of both flows. The first is opened and closed, the second only opened.
+/// Returns a capture of both flows. The first flow is opened and closed; the second is only opened.
 pub fn capture(snap: Snap) -> Vec<u8> {
     capture_of(snap, timestamps_flow(), order_flow())
 }
 
-/// Returns such a capture with other parameters.
+/// Returns the same capture with other parameters of the flows.
 pub fn capture_of(snap: Snap, first: FlowConfig, second: FlowConfig) -> Vec<u8> {
     let mut all: Vec<(Instant, usize, Passing)> = Vec::new();
     for (flow, (config, script)) in [(first, TIMESTAMPS_SCRIPT), (second, ORDER_SCRIPT)]

@@ -1,4 +1,5 @@
-//! Tests of CAKE's parts: a transcription of COBALT under fair turns, and properties that the paper claims.
+//! Tests of CAKE's parts: a transcription of COBALT with queues that take fair turns, and properties that the paper
+//! claims.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -7,7 +8,7 @@ use std::rc::Rc;
 use super::*;
 use crate::link::{CakeConfig, CobaltConfig, Hosts, Isolation};
 
-/// A flow queue: COBALT step by step, with signed times, independent of our code.
+/// A flow queue: COBALT step by step, with signed times, independent of the implementation under test.
 #[derive(Default)]
 struct Cobalt {
     queue: VecDeque<Packet>,
@@ -100,7 +101,7 @@ impl Cobalt {
     }
 }
 
-/// Queues in turn, and a map from flows to queues without hash collisions.
+/// Queues that take turns, and a map from flows to queues without hash collisions.
 struct Fair {
     config: CakeConfig,
     limit: usize,
@@ -108,7 +109,7 @@ struct Fair {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     draw: Stream,
-    /// Two queues were the longest at once, so that either may drop.
+    /// Set if two queues were the longest at the same time, so that either may drop a packet.
     tied: Rc<Cell<bool>>,
 }
 
@@ -199,7 +200,7 @@ fn cobalt_agrees_with_a_transcription() {
             let mut cake = CakeConfig::PAPER;
             (cake.lines, cake.isolation) = (CakeConfig::LINES_MAX, Isolation::Flows);
             let mut load = arrivals(seed, 5000, 1.5);
-            // No two queues are equally long.
+            // Different packet sizes make queues of equal length unlikely.
             for (arrival, n) in load.iter_mut().zip(0..) {
                 arrival.bytes += n % 997;
             }
@@ -268,7 +269,8 @@ fn shares(ours: &Fates, load: &[Arrival], packets: usize) -> BTreeMap<u32, u64> 
 
 #[test]
 fn hosts_share_equally_whatever_their_number_of_flows() {
-    // Flows 0 to 7 have sender 0, flow 8 has sender 1. All have the same receiver 2, or nine receivers.
+    // Flows 0 to 7 have sender 0, and flow 8 has sender 1. Either all flows have the same receiver 2, or there are nine
+    // receivers.
     let load: Vec<Arrival> = (0..9).flat_map(|flow| crowd(flow, 1000, 400)).collect();
     let single_of_all = |isolation, receiver: fn(u32) -> u32| {
         let mut cake = silent();
@@ -286,7 +288,8 @@ fn hosts_share_equally_whatever_their_number_of_flows() {
         let shares = shares(&ours, &load, 700);
         shares[&8] as f64 / shares.values().sum::<u64>() as f64
     };
-    // One of two hosts; one of nine flows. If all nine have the same receiver, its load counts.
+    // Flow 8 is one of two hosts, or one of nine flows. If all nine flows have the same receiver, the number of flows
+    // of the receiver counts.
     assert!((single_of_all(Isolation::Hosts, |flow| 2 + flow) - 0.5).abs() < 0.02);
     assert!((single_of_all(Isolation::Flows, |flow| 2 + flow) - 1.0 / 9.0).abs() < 0.02);
     assert!((single_of_all(Isolation::Hosts, |_| 2) - 1.0 / 9.0).abs() < 0.02);
@@ -318,12 +321,12 @@ fn as_many_flows_as_ways_have_a_queue_each() {
 
 #[test]
 fn the_shaper_has_no_bursts_and_counts_overhead() {
-    // 4 Mbit/s on a link of 8 Mbit/s: 2 µs per byte, with 20 more bytes for each packet.
+    // The shaper has 4 Mbit/s on a link of 8 Mbit/s: 2 µs per byte, with 20 additional bytes per packet.
     let mut cake = silent();
     cake.rate = Some(BitRate::from_mbps(4));
     cake.overhead_bytes = 20;
     let mut load = crowd(0, 480, 100);
-    // A second of silence saves up no credit.
+    // An idle second does not accumulate credit.
     load.extend(crowd(0, 480, 100).iter().map(|packet| Arrival {
         at: 1_000_000_000,
         ..*packet
@@ -342,7 +345,7 @@ fn the_shaper_has_no_bursts_and_counts_overhead() {
 
 #[test]
 fn blue_drops_packets_of_flows_that_ignore_marks() {
-    // An ECN-capable flood at twice the rate, for 20 s, into a buffer of 50 packets.
+    // An ECN-capable flow sends at twice the link's rate for 20 s into a buffer of 50 packets.
     let load: Vec<Arrival> = (0..40_000)
         .map(|n| Arrival {
             at: n * 500_000,
@@ -353,7 +356,8 @@ fn blue_drops_packets_of_flows_that_ignore_marks() {
         .collect();
     let config = config(Discipline::Cake(CakeConfig::PAPER), QueueLimit::Packets(50));
     let (ours, link) = Driver::run(&config, &load);
-    // CoDel marks these packets and never drops them. BLUE rises until almost none is dropped by a full buffer.
+    // CoDel marks these packets and never drops them. BLUE's probability rises until the full buffer drops almost no
+    // packets.
     let aqm = link.counters().drops.of(DropCause::Aqm);
     let longest = link.counters().drops.of(DropCause::FattestFlow);
     assert!(aqm > 18_000 && longest < 2_000, "{aqm} {longest}");

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::*;
 use crate::link::{Capable, CoDelConfig};
 
-/// `codel_queue_t`, with Linux's marks: where a drop is due, a packet is marked if it may be.
+/// `codel_queue_t`, with Linux's marks: where a drop is due, an ECN-capable packet is marked instead.
 #[derive(Default)]
 pub(super) struct Codel {
     pub(super) queue: VecDeque<Packet>,
@@ -132,10 +132,10 @@ fn codel_agrees_with_its_pseudo_code() {
 
 #[test]
 fn the_first_drops_follow_the_control_law() {
-    // 1000 bytes take 1 ms, and 200 packets arrive at once: packet n leaves at n ms, after a wait of n ms. The first
-    // wait above 5 ms is that of packet 5, at 5 ms; so the first drop is at 105 ms, of packet 105, and packet 106 is
-    // sent in its place. The next drop would be 100 ms later, at 205 ms, when the queue is empty: 200 packets, one of
-    // which is dropped, leave in 199 ms.
+    // 1000 bytes take 1 ms, and 200 packets arrive at once. Packet n leaves at n ms, after a wait of n ms. The first
+    // wait that is not below 5 ms is that of packet 5, at 5 ms. So packet 105 is dropped at 105 ms, and packet 106 is
+    // sent in its place. The next drop would be 100 ms later, at 205 ms, when the queue is empty: 199 of the 200
+    // packets are sent, in 199 ms.
     let load = vec![
         Arrival {
             at: 0,
@@ -153,8 +153,9 @@ fn the_first_drops_follow_the_control_law() {
     assert_eq!(ours.dropped, [(105, DropCause::Aqm)]);
     assert_eq!(ours.sent[105], (106_000_000, 106, Codepoint::NotEct));
     assert_eq!(link.counters().drops.of(DropCause::Aqm), 1);
-    // With 400 packets the second drop is at 205 ms (packet 206). The third is √2 sooner, at 205 + 100/√2 = 275.7 ms,
-    // so at 276 ms (packet 278). Then 100/√3 = 57.7 ms later, at 333.4 ms, and 100/√4 = 50 ms later, at 383.4 ms.
+    // With 400 packets, the second drop is at 205 ms (packet 206). The third would be due 100/√2 ms later, at 275.7 ms,
+    // so it is made at 276 ms (packet 278). The next are due 100/√3 = 57.7 ms later, at 333.4 ms, and 100/√4 = 50 ms
+    // after that, at 383.4 ms.
     let (ours, _) = Driver::run(&config, &load);
     let dropped: Vec<u32> = ours.dropped.iter().map(|drop| drop.0).collect();
     assert_eq!(dropped, [105, 206, 278, 337, 388]);

@@ -1,11 +1,11 @@
-//! Tests of DualPI2 against RFC 9332, Appendix A.2, with a real timer.
+//! Tests of DualPI2: comparison with RFC 9332, Appendix A.2, with a real timer.
 
 use std::collections::VecDeque;
 
 use super::*;
 use crate::link::{DualPi2Config, DualScheduler};
 
-/// Figures 3, 5, 7 and 8, with a byte scheduler for the weighted round robin.
+/// Transcription of Figures 3, 5, 7 and 8, with a byte scheduler as the weighted round robin.
 struct DualPi2 {
     config: DualPi2Config,
     limit: u64,
@@ -206,7 +206,7 @@ fn drops_keep_unresponsive_senders_of_either_kind_at_the_target() {
         for ecn in [Codepoint::NotEct, Codepoint::Ect0, Codepoint::Ect1] {
             let mut dual = DualPi2Config::RFC;
             dual.scheduler = scheduler;
-            // Twice the link's capacity: half of the packets must be dropped.
+            // The load is twice the link's capacity, so half of the packets must be dropped.
             let load = steady(0, ecn, 16.0);
             let config = config(Discipline::DualPi2(dual), QueueLimit::Unlimited);
             let (ours, _) = Driver::run(&config, &load);
@@ -239,6 +239,7 @@ fn a_light_l_queue_hardly_waits_for_a_full_c_queue() {
             count += 1.0;
         }
     }
-    // 1 ms for the packet itself, and on average half of another packet; rarely a turn of the C queue.
+    // The packet itself takes 1 ms. On average it waits for half of another packet, and rarely for a turn of the C
+    // queue.
     assert!(sum / count < 2.2, "{} ms", sum / count);
 }

@@ -1,4 +1,4 @@
-//! Tests of FQ-CoDel against RFC 8290 §4, and of its fairness.
+//! Tests of FQ-CoDel: comparison with RFC 8290 §4, and its fairness.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -73,8 +73,8 @@ fn fq_codel_agrees_with_a_transcription() {
     for seed in 0..8 {
         for limit in [40_u64, 10_240] {
             let mut fair = FqCoDelConfig::RFC;
-            // There are so many queues that the few flows do not collide. Either of two equally large queues may drop,
-            // so the sizes are chosen to avoid ties.
+            // There are so many queues that the few flows do not collide. If two queues are equally large, either may
+            // drop a packet, so the sizes are chosen to avoid ties.
             fair.flows = FqCoDelConfig::FLOWS_MAX;
             let mut load = arrivals(seed, 5000, 1.5);
             for (arrival, n) in load.iter_mut().zip(0..) {
@@ -119,7 +119,7 @@ fn crowd(flow: u32, bytes: u32, packets: usize) -> Vec<Arrival> {
 
 #[test]
 fn flows_share_bytes_rather_than_packets() {
-    // Targets are long, so that CoDel never signals.
+    // The targets are long, so that CoDel never signals.
     let mut fair = FqCoDelConfig::RFC;
     fair.codel.target = Duration::from_secs(100);
     fair.codel.interval = Duration::from_secs(100);
@@ -134,7 +134,7 @@ fn flows_share_bytes_rather_than_packets() {
     for (_, id, _) in &ours.sent {
         let packet = load[*id as usize];
         bytes[packet.flow as usize] += i64::from(packet.bytes);
-        // As long as all flows have packets to send (150,000 bytes each).
+        // The check applies as long as all flows have packets to send (each has 150,000 bytes).
         if bytes.iter().all(|&sent| sent < 148_000) {
             let (most, least) = (bytes.iter().max().unwrap(), bytes.iter().min().unwrap());
             assert!(most - least <= 2 * 1514 + 1500, "{bytes:?}");

@@ -1,4 +1,4 @@
-//! Invariants of every managed queue, for any load.
+//! Invariants of all managed queues, for any load.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ fn every_packet_arrives_in_order_or_is_dropped_once() {
                 let mut last = BTreeMap::new();
                 for (_, id, _) in &ours.sent {
                     let Arrival { flow, ecn, .. } = load[*id as usize];
-                    // The two queues of DualPI2 separate the codepoints of a flow.
+                    // The two queues of DualPI2 may reorder packets of a flow that have different codepoints.
                     let before = last.insert((flow, ecn), *id);
                     assert!(before.is_none_or(|before| before < *id), "{case}: {id}");
                 }
@@ -69,8 +69,8 @@ fn the_transmitter_idles_only_when_no_packet_waits() {
             let start = end - bytes(id) * NANOS_PER_BYTE;
             if start > free_at {
                 rests += 1;
-                // After an idle time the transmitter starts with a packet that has just arrived; no packet that is sent
-                // later was waiting before.
+                // After an idle period, the transmitter starts with a packet that has just arrived; no packet that is
+                // sent later was already waiting.
                 assert_eq!(load[id as usize].at, start, "{discipline:?}");
                 let waited = ours.sent[n..]
                     .iter()
@@ -85,8 +85,8 @@ fn the_transmitter_idles_only_when_no_packet_waits() {
 
 #[test]
 fn a_trace_link_chooses_a_packet_at_its_opportunity() {
-    // An opportunity every 10 ms. Of two flows, the one that arrives later and sends less is served at the next
-    // opportunity: flow 1, then 2, then 1.
+    // There is an opportunity every 10 ms. Of two flows, the one that arrives later and sends less is served at the
+    // next opportunity: the order is flow 1, then 2, then 1.
     let trace = DeliveryTrace::new(vec![10]).unwrap();
     let mut config = config(
         Discipline::FqCoDel(FqCoDelConfig::RFC),

@@ -1,11 +1,11 @@
-//! Tests of PIE against RFC 8033's appendices, with a real timer.
+//! Tests of PIE: comparison with RFC 8033's appendices, with a real timer.
 
 use std::collections::VecDeque;
 
 use super::*;
 use crate::link::{Capable, PieConfig, PieDelay, PieSpread};
 
-/// Appendix A, and those parts of Appendix B that are options here.
+/// Transcription of Appendix A, and of those parts of Appendix B that are options here.
 struct Pie {
     config: PieConfig,
     stream: Stream,
@@ -98,7 +98,7 @@ impl Transcribed for Pie {
         let packet = self.queue.pop_front()?;
         self.bytes -= packet.bytes;
         let PieDelay::DepartureRate { threshold_bytes } = self.config.delay else {
-            // An empty queue has no delay; the appendix does not reset it.
+            // Here, the delay of an empty queue is zero; the appendix does not reset it.
             let empty = self.queue.is_empty();
             let waited = (now - packet.tstamp) as f64 / 1e9;
             self.current_qdelay = if empty { 0.0 } else { waited };
@@ -200,8 +200,8 @@ fn pie_agrees_with_its_pseudo_code() {
 
 #[test]
 fn a_burst_after_a_quiet_time_passes() {
-    // 100 packets of 1 ms at once, and again a second later: waits of 100 ms each time, but within the allowance of 150
-    // ms.
+    // 100 packets of 1 ms arrive at once, and again a second later. They wait up to 100 ms each time, but this is
+    // within the burst allowance of 150 ms.
     let load: Vec<Arrival> = (0..200)
         .map(|n| Arrival {
             at: n / 100 * 1_000_000_000,
@@ -228,7 +228,7 @@ fn derandomised_drops_are_spaced() {
     {
         let mut pie = PieConfig::RFC;
         pie.spread = spread;
-        // 1000-byte packets at 9 Mbit/s into 8 Mbit/s: p settles near 1/9.
+        // 1000-byte packets arrive at 9 Mbit/s at a link of 8 Mbit/s, so p settles near 1/9.
         let load: Vec<Arrival> = (0..40_000)
             .map(|n| Arrival {
                 at: n * 888_889,
@@ -253,7 +253,8 @@ fn derandomised_drops_are_spaced() {
             .min()
             .unwrap();
     }
-    // Drops are 0.85/p packets apart, and p stays below 0.2: at least 4 packets. Random drops may be neighbours.
+    // Derandomised drops are 0.85/p packets apart, and p stays below 0.2, so the gaps are at least 4 packets. Random
+    // drops may be adjacent.
     assert_eq!(gaps[0], 1);
     assert!(gaps[1] >= 4, "{gaps:?}");
 }

@@ -1,9 +1,9 @@
-//! Tests of token buckets against hand calculations.
+//! Tests of token buckets: comparison with hand calculations.
 
 use super::*;
 use crate::link::TokenBucketConfig;
 
-/// 4 Mbit/s, half of the link's rate, and 3000 bytes.
+/// A bucket of 3000 bytes that fills at 4 Mbit/s, half of the link's rate.
 const BUCKET: TokenBucketConfig = TokenBucketConfig::new(BitRate::from_mbps(4), 3000);
 const NANOS_PER_TOKEN_BYTE: u64 = 2_000;
 
@@ -19,9 +19,9 @@ fn crowd(packets: usize, bytes: u32) -> Vec<Arrival> {
 
 #[test]
 fn a_shaper_passes_a_burst_and_then_keeps_its_rate() {
-    // Three packets of 1000 bytes are sent at once, at the link's 1 ms each. The bucket has been filling since 0 ms
-    // with 500 bytes per ms: by 3 ms there are 1500 bytes, so the fourth packet is sent at 3 ms. The fifth needs 2000
-    // bytes since 0 ms and is sent at 4 ms, the sixth at 6 ms, and so on every 2 ms.
+    // Three packets of 1000 bytes are sent without delay, 1 ms each at the link's rate. The bucket has been filling
+    // since 0 ms with 500 bytes per ms. By 3 ms it has 1500 bytes, so the fourth packet is sent at 3 ms. The fifth
+    // packet needs a total of 2000 bytes since 0 ms and is sent at 4 ms, the sixth at 6 ms, and so on every 2 ms.
     let config = config(Discipline::Shaper(BUCKET), QueueLimit::Unlimited);
     let (ours, _) = Driver::run(&config, &crowd(8, 1000));
     let ends: Vec<u64> = ours.sent.iter().map(|sent| sent.0 / 1_000_000).collect();
@@ -36,7 +36,7 @@ fn no_interval_carries_more_than_burst_and_rate() {
         let (ours, link) = Driver::run(&config, &load);
         assert!(link.counters().drops.of(DropCause::QueueFull) > 20);
         let bytes = |id: u32| u64::from(load[id as usize].bytes);
-        // Starts of transmissions in order, and bytes.
+        // Start times of transmissions in order, and sizes in bytes.
         let starts: Vec<(u64, u64)> = ours
             .sent
             .iter()
