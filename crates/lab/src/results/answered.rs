@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use super::summary::SummaryRow;
 use super::{Comparison, Contest, Measure, Results};
 
-/// Complete results, with the verdict and the comparisons at each point. Each is computed on first use.
+/// Complete results, with the verdict and the comparisons at each point. Each of these is computed on first use.
 ///
 /// ```
 /// # use dupack_lab::results::{Answered, Results};

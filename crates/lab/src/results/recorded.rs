@@ -35,7 +35,7 @@ impl Beginning {
 pub enum Carries {
     /// One direction.
     OneWay,
-    /// Both directions: the one that carries the ACKs has no rate or trace of its own.
+    /// Both directions: the direction that carries the ACKs has no rate or trace of its own.
     BothWays,
 }
 
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn start_positions_are_uniform() {
-        // The mean of 4000 numbers below 1000: 500 ± 4 · 1000/√12/√4000 = 18.
+        // Mean of 4000 numbers below 1000: 500 ± 4 · 1000/√12/√4000 = 500 ± 18.
         let beginning = Beginning::DrawnWithin(1000);
         let mean = (1..=4000)
             .map(|seed| beginning.ms(seed) as f64)
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(the_same.rounds(), None);
         let parts = recorded(1000, 60, Beginning::DrawnWithin(1000));
         for count in [1, 2, 20] {
-            // Counted millisecond by millisecond.
+            // The expected length is counted millisecond by millisecond.
             let mut seen = [false; 1000];
             for seed in 1..=count {
                 for ms in 0..60 {
