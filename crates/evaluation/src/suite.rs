@@ -331,8 +331,8 @@ impl Suite {
         }
     }
 
-    /// Checks that every criterion has a unique key, a heading and a claim. Every heading must have a criterion or a reason
-    /// for having none, and every claim must belong to a criterion.
+    /// Checks that every criterion has a unique key, a heading and a claim. Every heading must have a criterion or a
+    /// reason for having none, and every claim must belong to a criterion.
     fn check(&self) -> Result<(), EvaluationError> {
         let wrong = |message: String| Err(EvaluationError::suite(message));
         for (n, criterion) in self.criteria.iter().enumerate() {
