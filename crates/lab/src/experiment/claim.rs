@@ -1,6 +1,6 @@
-//! Claims in an experiment file: a statement, the rule that judges it, and the stacks that it is about.
+//! Claims in an experiment file: a statement, the rule that judges it, and the stacks to which it refers.
 //!
-//! In this crate a rule is text. `dupack-claims` parses, checks and evaluates it.
+//! In this crate a rule is text. `dupack-claims` parses, checks and evaluates rules.
 
 use std::collections::BTreeMap;
 

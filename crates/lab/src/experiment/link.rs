@@ -200,7 +200,7 @@ pub enum QueueKind {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedOptions {
-    /// Average queue length below which nothing is dropped, in packets.
+    /// Average queue length below which no packet is dropped, in packets.
     pub min: f64,
     /// Average queue length above which every packet is dropped, in packets. With `gentle`, the drop probability
     /// increases gradually above this length instead.

@@ -31,9 +31,9 @@ pub enum ExperimentError {
     #[error("cannot read {path}: {cause}")]
     #[diagnostic(help("name an existing text file that you have permission to read"))]
     Unreadable {
-        /// Cause, as the operating system reports it.
+        /// Path of the file.
         path: String,
-        /// Cause, as the system reports it.
+        /// Cause, as the operating system reports it.
         cause: String,
     },
     /// The text is not a valid experiment.

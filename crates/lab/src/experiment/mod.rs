@@ -95,7 +95,7 @@ pub struct Experiment {
     #[serde(default)]
     pub seeds: Seeds,
     /// Target precision of the goodput of every stack at every point: half of the 95 % confidence interval of the mean,
-    /// relative to the mean. Seeds are added to `seeds` until it is reached.
+    /// relative to the mean. Seeds are added to `seeds` until this precision is reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Probability>,
     /// Maximum number of seeds with `precision`. Defaults to 200.

@@ -95,7 +95,7 @@ pub struct DualPi2Options {
     pub rtt_max: Delay,
     /// Interval between updates of the probability.
     pub update: Delay,
-    /// Coupling factor: the base probability is multiplied by it for L4S packets.
+    /// Coupling factor: for L4S packets, the base probability is multiplied by this factor.
     pub coupling: f64,
     /// Queueing delay above which L4S packets are marked.
     pub min_th: Delay,

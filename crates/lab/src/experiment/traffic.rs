@@ -62,10 +62,10 @@ pub struct FlowGroup {
     /// Short flows at random times, instead of one long flow. `count` is then the number of such sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub web: Option<Web>,
-    /// Options of these senders that differ from those of all senders.
+    /// Options of the group's senders that differ from the options of all senders.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sender: SenderOptions,
-    /// Options of these receivers that differ from those of all receivers.
+    /// Options of the group's receivers that differ from the options of all receivers.
     #[serde(default, skip_serializing_if = "is_default")]
     pub receiver: ReceiverOptions,
 }
@@ -80,7 +80,7 @@ pub struct AppWrite {
     /// Instead of `at`: time after all previous data was acknowledged, as between a response and the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Delay>,
-    /// Interval between repetitions. Without `count` they continue until the end of the run.
+    /// Interval between repetitions. Without `count`, the repetitions continue until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Delay>,
     /// Number of repetitions, at the interval `every`, or each one `after` the previous one.

@@ -1,4 +1,4 @@
-//! Results with their verdicts. Each verdict and comparison is computed once, however many outputs present it.
+//! Results with their verdicts. Each verdict and comparison is computed once, even if several outputs present it.
 
 use std::borrow::Cow;
 use std::ops::Deref;

@@ -13,7 +13,8 @@ use super::Results;
 pub enum Beginning {
     /// Start of the traces.
     Start,
-    /// Random position within the longest trace, which has this length in milliseconds. Every seed draws its own.
+    /// Random position within the longest trace, which has this length in milliseconds. A position is drawn for every
+    /// seed.
     DrawnWithin(u64),
 }
 

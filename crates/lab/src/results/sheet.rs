@@ -1,7 +1,7 @@
 //! Cells of CSV files that are safe to open in a spreadsheet.
 //!
 //! A spreadsheet evaluates a cell that begins with `=`, `+`, `-` or `@` as a formula. Such a text is therefore prefixed
-//! with an apostrophe, which spreadsheets do not show (OWASP, "CSV Injection"). Numbers stay as they are.
+//! with an apostrophe, which spreadsheets do not show (OWASP, "CSV Injection"). Numbers are not changed.
 
 use std::borrow::Cow;
 

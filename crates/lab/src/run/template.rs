@@ -74,7 +74,7 @@ impl Template {
         &self.warnings
     }
 
-    /// Checks that `key` (a dotted key as in a sweep) may be set to `value` while all other values stay as they are. If
+    /// Checks that `key` (a dotted key as in a sweep) may be set to `value` while all other values are unchanged. If
     /// `value` names a recorded trace, the trace is read.
     ///
     /// # Errors

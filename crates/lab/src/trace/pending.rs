@@ -47,7 +47,7 @@ impl Pending {
         }
     }
 
-    /// Removes the next event, if it is complete: not a transmission with an unknown fate.
+    /// Removes the next event, unless it is a transmission with an unknown fate.
     pub fn pop_settled(&mut self) -> Option<Event> {
         let waits = |event: &Event| matches!(event.what, What::Sent(s) if s.fate == Fate::Open);
         if self.events.front().is_none_or(waits) {

@@ -72,7 +72,7 @@ impl Contrast {
         }
     }
 
-    /// Returns `true` if the difference is significant, however small it is.
+    /// Returns `true` if the difference is significant, even if it is small.
     #[must_use]
     pub fn is_told(&self) -> bool {
         self.corrected_p.is_some_and(|p| p < LEVEL)

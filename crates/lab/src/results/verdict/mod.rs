@@ -230,7 +230,7 @@ impl Mark {
 pub struct BeatenBy {
     /// Index of the better stack.
     pub stack: usize,
-    /// Measures by which it is better.
+    /// Measures by which the stack is better.
     pub measures: Vec<Measure>,
 }
 

@@ -163,7 +163,7 @@ fn held_bytes(e: &Experiment) -> u64 {
     let waits = |link| waiting(link, round_trip, segment);
     let in_links = links().map(waits).sum::<f64>();
     let room = in_links + hops * STATION_QUEUE;
-    // Scoreboards hold lost segments in addition to those in transit.
+    // Scoreboards contain lost segments in addition to the segments in transit.
     let room_of_flows = 2.0 * room + in_access(e) / segment;
     let windows = flows(e) as f64 * window(e) / segment;
     let given = e
