@@ -1,6 +1,6 @@
 //! S. Mascolo, C. Casetti, M. Gerla, S. S. Lee and M. Sanadidi, TCP Westwood, UCLA CSD TR 200017, 2000: figures 1 to
-//! 12. The rules, tables and most figures are data. Facts about the bandwidth estimate and the window over time are read
-//! here from the transient experiments, and their figures are drawn here.
+//! 12. The rules, tables and most figures are data. Facts about the bandwidth estimate and the window over time are
+//! read here from the transient experiments, and their figures are drawn here.
 
 mod courses;
 mod drawn;
