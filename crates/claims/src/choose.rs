@@ -46,8 +46,8 @@ impl Chosen {
         chosen.map(place).collect()
     }
 
-    /// Returns `true` if the choices leave only one point: a point is given, or `=` fixes every swept key. If the
-    /// points are listed one by one, it is enough that `=` fixes some key and that only one point matches.
+    /// Returns `true` if the choices leave only one point: a point is given, or `=` fixes every swept key. In an
+    /// experiment that lists its points, it is sufficient that `=` fixes some key and that at most one point matches.
     pub(crate) fn pins(&self, scene: &Scene<'_>) -> bool {
         let points = scene.points();
         let keys = points.first().map_or(&[][..], |point| &point.values);
@@ -88,7 +88,7 @@ impl Condition {
     }
 }
 
-/// Returns `true` if `asked` is `key` or the end of `key` after a dot.
+/// Returns `true` if `asked` is `key`, or the part of `key` after one of its dots.
 pub(crate) fn is_key(key: &str, asked: &str) -> bool {
     let start = key.strip_suffix(asked);
     start.is_some_and(|start| start.is_empty() || start.ends_with('.'))
@@ -110,8 +110,9 @@ pub(crate) fn first_number(value: &SweepValue) -> Option<f64> {
     text.split(' ').next()?.parse().ok()
 }
 
-/// Compares a swept value with the value in a condition. A bare number is a fraction if the swept value is a
-/// percentage; it is compared with the first number of other text. Returns `None` if the two cannot be compared.
+/// Compares a swept value with the value in a condition. If the swept value is a percentage, a bare number is a
+/// fraction. A bare number is also compared with the first number of other text. If neither value is a number, both are
+/// compared as text. Returns `None` if the units differ.
 pub(crate) fn order(value: &SweepValue, wanted: &SweepValue) -> Option<Ordering> {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-9);
     let own = match wanted {

@@ -40,7 +40,7 @@ pub(crate) struct Definition {
 }
 
 impl Dictionary {
-    /// Reads the vocabulary of the file `source`; stacks come from `catalog`.
+    /// Reads the vocabulary of the file `source`. Stacks come from `catalog`.
     pub(crate) fn new(
         vocabulary: &Vocabulary,
         source: &Source,
@@ -76,7 +76,7 @@ impl Dictionary {
         Ok(book)
     }
 
-    /// Checks every definition, used or not, for unknown words.
+    /// Checks every definition for unknown words, even if no rule uses it.
     pub(crate) fn check(&self, planned: &World<'_>) -> Result<(), ExperimentError> {
         for definition in &self.definitions {
             let facts = planned.scenes.iter();
@@ -109,7 +109,7 @@ impl Dictionary {
         ExperimentError::at(&self.source, &place, message, help)
     }
 
-    /// Creates the error for a fault in `text`, at `place` in the file, or in a definition that it uses.
+    /// Creates the error for a fault in `text`, at `place` in the file, or in a definition that `text` uses.
     pub(crate) fn complain(&self, place: &str, text: &str, fault: Fault) -> ExperimentError {
         match &fault.definition {
             Some(key) => {
@@ -121,7 +121,7 @@ impl Dictionary {
         }
     }
 
-    /// Returns the text of a definition as it is in the file.
+    /// Returns the text of a definition, as written in the file.
     fn text_of(&self, key: &str) -> String {
         let text = toml::from_str::<toml::Table>(&self.source.text).ok();
         let text = text.and_then(|table| {

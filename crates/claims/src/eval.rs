@@ -15,12 +15,12 @@ use crate::world::World;
 
 /// Maximum nesting of definitions.
 const DEPTH_MAX: usize = 64;
-/// Maximum nesting of expressions, including those of definitions.
+/// Maximum nesting of expressions, including the expressions of definitions.
 const NESTED_MAX: usize = 400;
-/// Maximum number of steps for a rule and the text beside its verdict. Each part of an expression and each of its
-/// values is a step. A rule of a paper takes a few thousand.
+/// Maximum number of steps for a rule and the text next to its verdict. Each part of an expression and each of its
+/// values is a step. A rule of a paper takes a few thousand steps.
 const STEPS_MAX: usize = 10_000_000;
-/// The word before the dot in front of a paper's printed numbers: `paper.x`.
+/// Word before the dot in the name of a number that the paper prints: `paper.x`.
 pub(crate) const PAPER: &str = "paper";
 
 /// Evaluates the expressions of a file in a world.
@@ -28,7 +28,7 @@ pub(crate) struct Evaluator<'b> {
     pub(crate) book: &'b Dictionary,
     pub(crate) world: &'b World<'b>,
     pub(crate) scene: Option<usize>,
-    /// The experiments entered so far.
+    /// Experiments that were entered so far.
     entered: BTreeSet<usize>,
     variables: Vec<(String, Value)>,
     /// Key of the definition being evaluated.
@@ -55,7 +55,8 @@ impl<'b> Evaluator<'b> {
             depth: 0,
             nested: 0,
             steps: 0,
-            // All planned values are 1. Where two of them cancel, the check continues with 1.
+            // In a plan, all values are 1. If such values cancel to a result that is not finite, the check continues
+            // with 1.
             not_finite: if world.is_plan() {
                 Value::Number(1.0)
             } else {
@@ -84,7 +85,7 @@ impl<'b> Evaluator<'b> {
         Ok(())
     }
 
-    /// Returns the names of the experiments entered so far.
+    /// Returns the names of the experiments that were entered so far.
     pub(crate) fn entered(&self) -> impl Iterator<Item = &'b str> + '_ {
         let scenes = &self.world.scenes;
         self.entered.iter().map(|&at| scenes[at].name.as_str())
@@ -137,7 +138,8 @@ impl<'b> Evaluator<'b> {
         })
     }
 
-    /// Prepares a value for further use: replaces numbers that are not finite and counts its steps.
+    /// Prepares a value for further use: replaces numbers that are not finite, and counts the value and its items as
+    /// steps.
     fn settled(&mut self, mut value: Value, span: &Range<usize>) -> Evaluated {
         let size = value.replace_not_finite(&self.not_finite);
         self.pay(1 + size, span)?;
@@ -188,7 +190,7 @@ impl<'b> Evaluator<'b> {
         }
     }
 
-    /// Evaluates `a + b + c` from the left in a loop: a long chain needs no deep recursion.
+    /// Evaluates `a + b + c` from the left in a loop, so that a long chain does not need deep recursion.
     fn chain(&mut self, whole: &Expression) -> Evaluated {
         let (mut links, mut here) = (Vec::new(), whole);
         while let Node::Binary {
@@ -284,7 +286,8 @@ impl<'b> Evaluator<'b> {
         functions::call(name, &values, &spans, span)
     }
 
-    /// Evaluates a definition with these inputs. It sees them and the current experiment, and no other variables.
+    /// Evaluates a definition with these inputs. Its expression can use the inputs and the current experiment, but no
+    /// other variables.
     fn defined(
         &mut self,
         definition: &'b Definition,

@@ -33,7 +33,7 @@ pub(crate) fn line(values: &[f64]) -> Option<(f64, f64)> {
         .then_some((y_mean - slope * x_mean, slope))
 }
 
-/// Returns the distances of the values from the curve `of(line)`.
+/// Returns the differences between the values and the curve `of(line)`.
 pub(crate) fn distances(
     values: &[f64],
     line: Option<(f64, f64)>,

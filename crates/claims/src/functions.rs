@@ -197,7 +197,7 @@ impl Call<'_> {
         })
     }
 
-    /// Returns the items of the only input as quantities, or `None` if one is missing.
+    /// Returns the items of the only input as quantities, or `None` if an item is missing.
     fn curve(&self) -> Result<Option<Vec<Summary>>, Fault> {
         let Value::List(list) = self.one()? else {
             return Err(Fault::new(self.span_of(0), wanted("a list", self.one()?)));
@@ -227,7 +227,7 @@ impl Call<'_> {
         }))
     }
 
-    /// Returns all numbers in the inputs, or `None` if one is missing.
+    /// Returns all numbers in the inputs, or `None` if a number is missing.
     fn numbers(&self) -> Result<Option<Vec<f64>>, Fault> {
         self.input(0)?;
         let mut numbers = Vec::new();
@@ -363,7 +363,7 @@ impl Call<'_> {
         })
     }
 
-    /// Returns the samples of every quantity in the inputs, or `None` if one is missing.
+    /// Returns the samples of every quantity in the inputs, or `None` if a quantity is missing.
     fn samples(&self) -> Result<Option<Vec<&Samples>>, Fault> {
         self.input(0)?;
         let mut out = Vec::new();
@@ -411,7 +411,7 @@ impl Call<'_> {
         Ok(Value::Samples(sum.map(|sum| sum / n)))
     }
 
-    /// Combines the flows of each run, which are samples whose keys differ only in the last part.
+    /// Combines the samples of all flows of each run. The keys of these samples differ only in the last part.
     fn by_run(&self) -> Evaluated {
         each_leaf(self.one()?, &mut |leaf| {
             let Value::Samples(Samples(all)) = leaf else {
@@ -487,7 +487,7 @@ impl Call<'_> {
         })
     }
 
-    /// Applies a function to each number or sample.
+    /// Applies a mathematical function to each number or sample.
     fn plain(&self) -> Evaluated {
         let decimals = match self.name {
             "round" => {
@@ -513,7 +513,7 @@ impl Call<'_> {
             Value::Number(number) => Ok(Value::Number(of(*number))),
             Value::Samples(samples) => {
                 let moved = Value::Samples(samples.map(of));
-                // Adding 0 removes samples that are not finite.
+                // The addition of 0 removes samples that are not finite.
                 arithmetic(Operator::Plus, &moved, &Value::Number(0.0), self.span)
             }
             other => Err(Fault::new(self.span_of(0), wanted("a number", other))),
@@ -521,7 +521,7 @@ impl Call<'_> {
     }
 }
 
-/// A swept value as a number.
+/// Returns a swept value as a number.
 fn number_in(value: &SweepValue) -> Option<f64> {
     let number = scaled(value).map(|(number, _)| number);
     number.or_else(|| first_number(value))

@@ -1,7 +1,7 @@
 //! Comparison of quantities by their 95 % confidence intervals, with a three-valued result.
 //!
-//! [`beside`] implements the signs `<` and `>`, the others implement functions of the language. They differ in how they
-//! treat an interval that contains the bound.
+//! [`beside`] implements the signs `<` and `>`, and the others implement functions of the language. They differ in how
+//! they treat an interval that contains the bound.
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ pub(crate) fn interval(summary: &Summary) -> (f64, f64) {
         .unwrap_or((summary.mean, summary.mean))
 }
 
-/// Returns whether a mean is on one side of a bound: decided only if its whole interval is on one side.
+/// Returns whether a mean is on the wanted side of a bound. This is decided only if the whole interval is on one side.
 pub(crate) fn beside(summary: &Summary, bound: f64, wanted: Ordering, or_equal: bool) -> Verdict {
     let (low, high) = interval(summary);
     let is = |value: f64| match value.partial_cmp(&bound) {
@@ -30,7 +30,7 @@ pub(crate) fn beside(summary: &Summary, bound: f64, wanted: Ordering, or_equal: 
     }
 }
 
-/// Returns whether a mean is within bounds: decided only if its whole interval is inside or outside.
+/// Returns whether a mean is within bounds. This is decided only if the whole interval is inside or outside.
 pub(crate) fn within(summary: &Summary, low: f64, high: f64) -> Verdict {
     let (from, to) = interval(summary);
     if low <= from && to <= high {
@@ -42,8 +42,8 @@ pub(crate) fn within(summary: &Summary, low: f64, high: f64) -> Verdict {
     }
 }
 
-/// Returns whether one mean differs from another by at most `share` of the other. Returns `None` if the other may be 0,
-/// because a share of 0 is undefined.
+/// Returns whether the mean of `one` differs from that of `other` by at most `share` of the latter. Returns `None` if
+/// the interval of `other` contains 0, because a share of 0 is undefined.
 pub(crate) fn near(one: &Summary, other: &Summary, share: f64) -> Option<Verdict> {
     let ((low, high), (least, most)) = (interval(one), interval(other));
     if least <= 0.0 && 0.0 <= most {
@@ -53,7 +53,7 @@ pub(crate) fn near(one: &Summary, other: &Summary, share: f64) -> Option<Verdict
     let from = ratios.into_iter().fold(f64::INFINITY, f64::min);
     let to = ratios.into_iter().fold(f64::NEG_INFINITY, f64::max);
     let off = |ratio: f64| (ratio - 1.0).abs();
-    // The farthest value of an interval is one of its ends; so is the nearest, unless 1 is inside.
+    // One end of the interval is farthest from 1. One end is also nearest to 1, unless the interval contains 1.
     let farthest = off(from).max(off(to));
     let nearest = if from <= 1.0 && 1.0 <= to {
         0.0
@@ -69,7 +69,8 @@ pub(crate) fn near(one: &Summary, other: &Summary, share: f64) -> Option<Verdict
     })
 }
 
-/// Returns whether one mean is above another: decided only if the intervals do not overlap.
+/// Returns whether the mean of `one` is above that of `other`. This is decided if the intervals do not overlap. Equal
+/// intervals are decided, too: the mean is then not above.
 pub(crate) fn exceeds(one: &Summary, other: &Summary) -> Verdict {
     let (one, other) = (interval(one), interval(other));
     if one.0 > other.1 {
@@ -92,8 +93,8 @@ pub(crate) fn rises<'s>(curve: impl IntoIterator<Item = &'s Summary>) -> Verdict
     })
 }
 
-/// Returns whether a curve grows: `DoesNotHold` if a step certainly falls or the last item is certainly not above the
-/// first, `CannotBeTold` if their intervals overlap.
+/// Returns whether a curve grows: `DoesNotHold` if a step certainly falls, or if the last item is certainly not above
+/// the first; `CannotBeTold` if the intervals of the first and last item overlap.
 pub(crate) fn grows(curve: &[Summary]) -> Verdict {
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else {
         return Verdict::CannotBeTold;

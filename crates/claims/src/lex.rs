@@ -31,7 +31,7 @@ impl Word {
     }
 }
 
-/// Returns the words of `text` with their places; the last is [`Word::End`].
+/// Returns the words of `text` with their places. The last word is [`Word::End`].
 pub(crate) fn words(text: &str) -> Result<Vec<(Word, Range<usize>)>, Fault> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -64,7 +64,7 @@ pub(crate) fn words(text: &str) -> Result<Vec<(Word, Range<usize>)>, Fault> {
     Ok(out)
 }
 
-/// Returns the length of a name: letters, digits, underscores, and hyphens between two of them.
+/// Returns the length of a name: letters, digits and underscores, and hyphens between two of these.
 fn name_length(rest: &str) -> usize {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let mut length = 0;
@@ -94,7 +94,7 @@ fn named(name: &str) -> Word {
     }
 }
 
-/// Reads a number such as `12`, `0.5`, `1e-9`, or one with a unit: `5%`, `50ms`, `2Mbit/s`.
+/// Reads a number such as `12`, `0.5` or `1e-9`, or a number with a unit: `5%`, `50ms`, `2Mbit/s`.
 fn number(rest: &str, at: usize) -> Result<(Word, usize), Fault> {
     let digits = |from: usize| {
         let run = rest[from..].bytes().take_while(u8::is_ascii_digit);

@@ -1,8 +1,9 @@
-//! Claims about experiments: each has a rule, an expression over stacks, points and measures, which one engine judges.
+//! Claims about experiments. Each claim has a rule: an expression over stacks, points and measures. This crate judges
+//! all rules.
 //!
 //! `docs/claims.md` describes the language. A file names stacks and defines expressions ([`Vocabulary`]), and lists
 //! [`Claim`]s. A front end that runs an experiment file calls [`Rules::of_plan`] before anything runs, which reports
-//! errors in the rules, and [`Rules::judge_results`] at the end. Where rules ask about several experiments, a [`World`]
+//! errors in the rules, and [`Rules::judge_results`] at the end. If rules ask about several experiments, a [`World`]
 //! holds the experiments, for [`Rules::check`] and [`Rules::judge_all`].
 //!
 //! [`Vocabulary`]: dupack_lab::experiment::Vocabulary

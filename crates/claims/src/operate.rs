@@ -1,4 +1,4 @@
-//! The operators: each combines two values.
+//! The operators. Each combines two values.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -41,8 +41,8 @@ pub(crate) fn binary(
     }
 }
 
-/// Combines two values item by item; a value that is not a list is combined with every item. If one of a pair is
-/// missing, so is the result.
+/// Combines two values item by item. A value that is not a list is combined with every item. If one item of a pair is
+/// missing, the result of the pair is missing.
 pub(crate) fn zip(
     one: &Value,
     other: &Value,
@@ -57,7 +57,7 @@ pub(crate) fn zip(
     })
 }
 
-/// Like [`zip`], but passes missing values to `of`.
+/// Works like [`zip`], but passes missing values to `of`.
 fn zip_all(
     one: &Value,
     other: &Value,
@@ -117,7 +117,7 @@ fn remedy(one: &Value, other: &Value) -> &'static str {
     }
 }
 
-/// Conjunction of several truth values. One that is false decides, even if others are missing.
+/// Conjunction of several truth values. If one value is false, the result is false even if others are missing.
 pub(crate) fn all(inputs: &[Value], span: &Range<usize>) -> Evaluated {
     fold(
         inputs,
@@ -127,7 +127,7 @@ pub(crate) fn all(inputs: &[Value], span: &Range<usize>) -> Evaluated {
     )
 }
 
-/// Disjunction of several truth values. One that is true decides, even if others are missing.
+/// Disjunction of several truth values. If one value is true, the result is true even if others are missing.
 pub(crate) fn any(inputs: &[Value], span: &Range<usize>) -> Evaluated {
     fold(
         inputs,
@@ -159,7 +159,7 @@ fn fold(
     })
 }
 
-/// `and` and `or` are [`all`] and [`any`] of two values.
+/// Applies `and` or `or`, as [`all`] and [`any`] of two values.
 fn logic(operator: Operator, one: &Value, other: &Value, span: &Range<usize>) -> Evaluated {
     let both = [one.clone(), other.clone()];
     match operator {
@@ -227,7 +227,8 @@ pub(crate) fn arithmetic(
     combined((operator, operator), one, other, span)
 }
 
-/// Like [`arithmetic`], with the operator that error messages show: a comparison subtracts, but the file has `<`.
+/// Works like [`arithmetic`]. Error messages show the second operator: a comparison subtracts, but the file contains
+/// `<`.
 fn combined(
     (operator, written): (Operator, Operator),
     one: &Value,

@@ -7,7 +7,7 @@ use crate::syntax::{Expression, Fault, Node, Operator, Over};
 
 /// Maximum nesting of brackets.
 const DEPTH_MAX: usize = 100;
-/// Maximum number of operators in an expression: each is one level deeper in the tree.
+/// Maximum number of operators in an expression. Each operator is one level deeper in the tree.
 const OPERATORS_MAX: usize = 1000;
 
 /// Parses `text` as an expression.
@@ -75,7 +75,7 @@ impl Parser {
         Err(Fault::new(&span, message))
     }
 
-    /// Parses operators that bind at least as tightly as `least`, with their operands.
+    /// Parses operators with a precedence of at least `least`, with their operands.
     fn expression(&mut self, least: u8) -> Result<Expression, Fault> {
         self.deeper()?;
         let mut left = self.prefix()?;
@@ -225,7 +225,7 @@ impl Parser {
         })
     }
 
-    /// Parses a loop, `s in others: body`, from `in` on.
+    /// Parses a loop, `s in others: body`, starting at `in`.
     fn over(&mut self, kind: Over, variable: String, start: usize) -> Result<Expression, Fault> {
         let (word, at) = self.next();
         if word != Word::Operator(Operator::In) {
@@ -245,7 +245,7 @@ impl Parser {
         Ok(Expression { node, span })
     }
 
-    /// Parses expressions separated by commas up to `close`; returns them and the end of `close`.
+    /// Parses expressions separated by commas up to `close`. Returns the expressions and the end of `close`.
     fn until(&mut self, close: char) -> Result<(Vec<Expression>, usize), Fault> {
         let mut items = Vec::new();
         while !self.is(close) {

@@ -5,9 +5,9 @@
 pub struct Function {
     /// Name of the function.
     pub name: &'static str,
-    /// Its inputs: `x, low, high`.
+    /// Inputs of the function: `x, low, high`.
     pub inputs: &'static str,
-    /// Description of its value.
+    /// Description of the function's value.
     pub doc: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! The rules of a file: parsed, checked before anything runs, judged after all runs.
+//! The rules of a file. They are parsed and checked before anything runs, and judged after all runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,9 +22,9 @@ pub struct Said<'s> {
     pub source: &'s Source,
     /// Key in the file.
     pub place: &'s str,
-    /// The text itself.
+    /// The text.
     pub text: &'s str,
-    /// Experiment that the text is about where it names none.
+    /// Experiment to which the text refers where it names none.
     pub experiment: Option<&'s str>,
 }
 
@@ -35,17 +35,17 @@ pub struct Rules {
     claims: Vec<Claim>,
 }
 
-/// The data that a rule asks about.
+/// The data for which a rule asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// The cells, by experiment.
+    /// Cells, by experiment.
     pub cells: BTreeMap<String, BTreeSet<Cell>>,
-    /// `true` if the rule pools samples of several quantities, which gives cells with more runs more weight.
+    /// `true` if the rule pools samples of several quantities. Cells with more runs then have more weight.
     pub pools: bool,
 }
 
 impl Rules {
-    /// Parses the expressions of the file `source`; stacks come from `catalog`.
+    /// Parses the expressions of the file `source`. Stacks come from `catalog`.
     ///
     /// # Errors
     /// Returns an error that points at the place in the file if a name or a definition is invalid, a claim has no rule,
@@ -84,11 +84,11 @@ impl Rules {
         })
     }
 
-    /// Parses the claims of the experiment file `source` and checks them against `plan`, which was made from it.
-    /// Nothing needs to have run. Judge the rules with [`judge_results`](Self::judge_results).
+    /// Parses the claims of the experiment file `source` and checks them against `plan`, which was made from the same
+    /// file. No run is needed for this. Judge the rules with [`judge_results`](Self::judge_results).
     ///
     /// # Errors
-    /// As [`new`](Self::new) and [`check`](Self::check).
+    /// The errors of [`new`](Self::new) and [`check`](Self::check).
     pub fn of_plan(
         plan: &Plan,
         source: &Source,
@@ -142,7 +142,7 @@ impl Rules {
     }
 
     /// Judges a claim. Returns `None` if runs that it needs are missing or do not show its quantities. If the rule does
-    /// not fit the runs, as when a quick look has left out too much of a sweep, the claim cannot be told.
+    /// not fit the runs, for example because a quick look has omitted too much of a sweep, the claim cannot be told.
     #[must_use]
     pub fn judge(&self, claim: &Claim, world: &World<'_>) -> Option<Finding> {
         self.judged(claim, world).unwrap_or_else(|fault| {
@@ -166,7 +166,7 @@ impl Rules {
         Ok(Some(Finding { verdict, found }))
     }
 
-    /// Returns the names of the experiments that a claim's rule, and the text beside its verdict, ask about.
+    /// Returns the names of the experiments to which a claim's rule and the text next to its verdict refer.
     #[must_use]
     pub fn experiments_of(&self, claim: &Claim, planned: &World<'_>) -> Vec<String> {
         let mut asked = self.by_rule(claim, planned);
@@ -176,7 +176,7 @@ impl Rules {
         asked.entered().map(str::to_owned).collect()
     }
 
-    /// Returns the cells that a claim's rule asks about: more runs there tell more.
+    /// Returns the cells for which a claim's rule asks. More runs of these cells give more evidence.
     #[must_use]
     pub fn asked_by(&self, claim: &Claim, world: &World<'_>) -> Asked {
         world.take_asked().for_each(drop);
@@ -195,12 +195,12 @@ impl Rules {
             let nowhere = 0..name.len();
             asked.enter(name, &nowhere)
         });
-        // Ignore a fault, but keep what was asked about before it: `check` reports faults.
+        // A fault is ignored, because `check` reports faults. The cells used before the fault are kept.
         let _ = entered.and_then(|()| asked.verdict(&claim.holds_if).map(|_| ()));
         asked
     }
 
-    /// Judges every claim; `missing` is the number of planned runs that are missing.
+    /// Judges every claim. `missing` is the number of planned runs that are missing.
     #[must_use]
     pub fn judge_all(&self, world: &World<'_>, missing: usize) -> Vec<Judged> {
         let judged = self.claims.iter().map(|claim| Judged {
@@ -210,7 +210,7 @@ impl Rules {
         judged.collect()
     }
 
-    /// Returns the value of an expression, which may use `variables` besides the definitions of the file.
+    /// Returns the value of an expression, which may use `variables` in addition to the definitions of the file.
     ///
     /// # Errors
     /// Returns an error if the text is not an expression or asks for something that does not exist.
@@ -223,10 +223,10 @@ impl Rules {
         self.asked(said, variables, world, |asked| asked.value(said.text))
     }
 
-    /// Fills in the expressions in the braces of a text.
+    /// Replaces the expressions in the braces of a text by their values.
     ///
     /// # Errors
-    /// Returns an error if one is not an expression or asks for something that does not exist.
+    /// Returns an error if the text in braces is not an expression or asks for something that does not exist.
     pub fn fill(
         &self,
         said: &Said<'_>,

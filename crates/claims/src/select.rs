@@ -155,7 +155,7 @@ impl Evaluator<'_> {
     }
 
     /// Splits the choices: applies conditions on columns that no point of the experiment has, and removes these columns
-    /// from the printed numbers. Returns the numbers that remain and the other choices.
+    /// from the printed numbers. Returns the remaining numbers and the other choices.
     fn of_columns(
         &mut self,
         numbers: Vec<&Printed>,
@@ -206,7 +206,7 @@ impl Evaluator<'_> {
         Ok((met.collect(), others))
     }
 
-    /// Evaluates `setting("path.rate")`: a list over the points if it varies.
+    /// Evaluates `setting("path.rate")`. The value is a list over the points if it varies.
     pub(crate) fn setting(&mut self, inputs: &[Expression], span: &Range<usize>) -> Evaluated {
         let at = self.here(span)?;
         let scene = &self.world.scenes[at];
@@ -286,7 +286,7 @@ impl Evaluator<'_> {
         Ok(chosen)
     }
 
-    /// Reads `group = "reverse"`; `None` if the choice is something else.
+    /// Reads `group = "reverse"`. Returns `None` if the choice is something else.
     fn group(&self, at: usize, choice: &Expression) -> Result<Option<String>, Fault> {
         let Node::Binary {
             operator: Operator::Equal,
@@ -311,7 +311,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Reads `loss >= 5%`; `None` if the choice is something else.
+    /// Reads `loss >= 5%`. Returns `None` if the choice is something else.
     fn condition(&mut self, at: usize, choice: &Expression) -> Result<Option<Condition>, Fault> {
         let Node::Binary {
             operator,
@@ -375,7 +375,7 @@ impl Evaluator<'_> {
         }))
     }
 
-    /// Returns the value that a key is compared with.
+    /// Returns the value in a condition, with which the key's value is compared.
     fn wanted(&mut self, of: &Expression) -> Result<SweepValue, Fault> {
         match &of.node {
             Node::Quantity(text) | Node::Text(text) => Ok(SweepValue::Text(text.clone())),

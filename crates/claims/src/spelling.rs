@@ -10,7 +10,7 @@ use crate::world::World;
 struct Known<'k> {
     book: &'k Dictionary,
     world: &'k World<'k>,
-    /// Inputs, and the variables of enclosing loops.
+    /// Inputs of the definition, and the variables of enclosing loops.
     variables: Vec<&'k str>,
 }
 
@@ -60,7 +60,7 @@ impl<'k> Known<'k> {
         }
     }
 
-    /// Checks a chain of operators from the right in a loop: a long chain needs no deep recursion.
+    /// Checks a chain of operators from the right in a loop, so that a long chain does not need deep recursion.
     fn chain(&mut self, of: &'k Expression) -> Result<(), Fault> {
         let mut here = of;
         while let Node::Binary { left, right, .. } = &here.node {

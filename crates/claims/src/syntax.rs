@@ -5,52 +5,52 @@ use std::ops::Range;
 /// A part of an expression and its place in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
-    /// The part itself.
+    /// Kind of the part, with its contents.
     pub(crate) node: Node,
-    /// Its place in the text, in bytes.
+    /// Place of the part in the text, in bytes.
     pub(crate) span: Range<usize>,
 }
 
-/// The kinds of parts.
+/// Kinds of parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Node {
-    /// `1.29`, `5%`.
+    /// A number or percentage: `1.29`, `5%`.
     Number(f64),
     /// A number with a unit, as an experiment file writes it: `150Mbit/s`.
     Quantity(String),
-    /// `"sack/reno"`.
+    /// Quoted text: `"sack/reno"`.
     Text(String),
-    /// `SACK`.
+    /// A name: `SACK`.
     Name(String),
-    /// `[SACK, FACK]`.
+    /// A list: `[SACK, FACK]`.
     List(Vec<Expression>),
-    /// `mean(…)`.
+    /// A call of a function or definition: `mean(…)`.
     Call {
         name: String,
         inputs: Vec<Expression>,
     },
-    /// `goodput[SACK, loss >= 5%]`.
+    /// A quantity with choices in brackets: `goodput[SACK, loss >= 5%]`.
     Select {
         name: String,
         choices: Vec<Expression>,
     },
-    /// `figure6a.goodput[LE]`: the part after the dot is about this experiment.
+    /// `figure6a.goodput[LE]`: the part after the dot is evaluated in this experiment.
     Within {
         experiment: String,
         body: Box<Expression>,
     },
-    /// `all s in others: …`.
+    /// A loop: `all s in others: …`.
     Over {
         kind: Over,
         variable: String,
         items: Box<Expression>,
         body: Box<Expression>,
     },
-    /// `-x`.
+    /// Negation of a number: `-x`.
     Negative(Box<Expression>),
-    /// `not x`.
+    /// Negation of a truth value: `not x`.
     Not(Box<Expression>),
-    /// `x + y`.
+    /// An operator with two operands: `x + y`.
     Binary {
         operator: Operator,
         left: Box<Expression>,
@@ -102,7 +102,7 @@ impl Operator {
         )
     }
 
-    /// Returns the binding strength; a stronger operator binds more tightly.
+    /// Returns the precedence of the operator: an operator with a higher value binds more tightly.
     pub(crate) const fn strength(self) -> u8 {
         match self {
             Self::Or => 1,
@@ -139,7 +139,7 @@ pub(crate) struct Fault {
     pub(crate) message: String,
     pub(crate) span: Range<usize>,
     pub(crate) help: Option<String>,
-    /// Key of the definition that the error is in; `None` if it is in the text that was evaluated.
+    /// Key of the definition that contains the error. `None` if the evaluated text itself contains it.
     pub(crate) definition: Option<String>,
 }
 
@@ -160,7 +160,7 @@ impl Fault {
         }
     }
 
-    /// Adds a suggestion as help: the nearest known word if one is similar, otherwise all of them.
+    /// Adds a suggestion as help: the most similar known word if there is one, otherwise all known words.
     pub(crate) fn meant<'k>(self, wrong: &str, known: impl IntoIterator<Item = &'k str>) -> Self {
         let known: Vec<&str> = known.into_iter().filter(|word| !word.is_empty()).collect();
         let near = known

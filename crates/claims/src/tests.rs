@@ -39,8 +39,8 @@ fn planned() -> Results {
     plan.unwrap().empty_results()
 }
 
-/// Results in which SACK has 4, 2 and 1 Mbit/s at the three points, ±0.1 Mbit/s with the seed. LE has 1.5 times as much
-/// without loss and twice as much with loss.
+/// Returns results in which SACK has 4, 2 and 1 Mbit/s at the three points, ±0.1 Mbit/s with the seed. LE has 1.5 times
+/// as much without loss and twice as much with loss.
 fn results() -> Results {
     let mut results = planned();
     for (point, base) in [4.0, 2.0, 1.0].into_iter().enumerate() {
@@ -132,7 +132,7 @@ fn wrong(rule: &str) -> (String, String) {
 
 #[test]
 fn ratios_are_paired_by_seed() {
-    // The spread of the ratio cancels; the spread of the means does not.
+    // In the ratio, the variation over the seeds cancels. In the means, it does not.
     holds("all(lower(gain(LE)) > 1.49)");
     holds("within(goodput[LE, loss = 5%] / goodput[SACK, loss = 5%], 2, 2)");
     holds("upper(goodput[SACK, loss = 5%]) > 1.2");
@@ -148,13 +148,13 @@ fn a_quantity_is_compared_by_its_interval() {
     open("goodput[SACK, loss = 5%] > 1.1 and true");
     fails("goodput[SACK, loss = 5%] > 1.1 and false");
     holds("goodput[SACK, loss = 5%] > 1.1 or true");
-    // Paired by run, LE is twice SACK.
+    // If the samples are paired by run, LE has twice the goodput of SACK.
     holds("all(goodput[LE] > goodput[SACK])");
 }
 
 #[test]
 fn functions_that_compare_use_both_ends_of_the_interval() {
-    // SACK's mean at 5 % loss is 1, and its interval is at least [0.75, 1.25].
+    // SACK's mean at 5 % loss is 1, and its interval contains [0.75, 1.25].
     holds("within(goodput[SACK, loss = 5%], 0.2, 2)");
     open("within(goodput[SACK, loss = 5%], 0.99, 2)");
     open("within(goodput[SACK, loss = 5%], 1.05, 2)");
@@ -306,7 +306,7 @@ fn printed_numbers_are_found_by_columns_that_are_not_swept() {
     assert_eq!(found, Value::Missing);
     assert_eq!(value("paper.rate[loss = 1%]").unwrap(), Value::Missing);
     assert!(value("paper.rate[flow = 4]").is_err());
-    // A missing value decides nothing, but does not prevent the others from deciding.
+    // A missing value decides nothing, but does not prevent other values from deciding.
     let nothing = "paper.rate[flows = 4, loss = 5%] > 1";
     let folded = |of: &str| {
         let said = Said {
@@ -362,7 +362,7 @@ fn the_text_beside_a_verdict_has_the_compared_quantities() {
         each,
         "goodput[s, loss = 1%]: SACK: 2.00 ±0.25; LE, as published: 4.00 ±0.50"
     );
-    // A loop whose variable a quantity does not use is left out, and brackets are kept.
+    // If a quantity does not use the variable of a loop, it is shown without the loop. Brackets are kept.
     let one = finding(
         "all s in both: mean(goodput[s, loss = 1%]) >= (1 + mean(goodput[SACK, loss = 5%]))",
     );
@@ -483,7 +483,7 @@ fn an_error_points_at_the_place_and_suggests_a_correction() {
 
 #[test]
 fn damaged_rules_are_errors_and_do_not_panic() {
-    // Each rule truncated at every character, and with every character left out.
+    // Each rule is truncated at every character, and each character is left out once.
     for rule in [
         "all p in points[loss > 0%]: mean(gain(LE)) >= 1.5e-3",
         "not within(goodput[\"le/reno\", loss = 5%], -2, [1, 2]) or figure.x(2Mbit/s) ≤ 3",

@@ -1,4 +1,4 @@
-//! The text beside a verdict: quantities with their intervals.
+//! The text next to a verdict: quantities with their intervals.
 
 use dupack_lab::stats::{Summary, spread};
 
@@ -10,7 +10,7 @@ use crate::value::{ListKind, Value};
 /// Format of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Format {
-    /// Number of decimals; by default as many as three significant digits need.
+    /// Number of decimals. By default, the number that three significant digits need.
     decimals: Option<usize>,
     /// `true` if positive numbers have a sign.
     signed: bool,
@@ -19,7 +19,7 @@ struct Format {
 }
 
 impl Format {
-    /// Reads a format: `3`, `+1`, or `g` for the shortest.
+    /// Reads a format: `3`, `+1`, or `g` for the shortest text.
     fn read(text: &str) -> Option<Self> {
         if text == "g" {
             return Some(Self {
@@ -41,7 +41,7 @@ impl Format {
             return summary.mean.to_string();
         }
         let decimals = self.decimals.unwrap_or_else(|| decimals_of(summary));
-        // Show a negative zero without its sign.
+        // A negative zero is shown without its sign.
         let zero = format!("{:.decimals$}", summary.mean)
             .trim_matches(['-', '0', '.'])
             .is_empty();
@@ -98,7 +98,7 @@ impl Format {
     }
 }
 
-/// Returns the number of decimals that three digits of the mean and one digit of the interval need.
+/// Returns the number of decimals that are needed to show three digits of the mean and one digit of the interval.
 fn decimals_of(summary: &Summary) -> usize {
     let of_mean = match summary.mean.abs() {
         mean if mean >= 99.5 => 0,
@@ -117,8 +117,8 @@ fn decimals_of(summary: &Summary) -> usize {
 }
 
 impl Evaluator<'_> {
-    /// Fills in text with expressions in braces. A format may follow each after a colon: `alg2 / alg1:
-    /// {ratio(alg2):3}`.
+    /// Replaces the expressions in the braces of a text by their values. A format may follow an expression after a
+    /// colon: `alg2 / alg1: {ratio(alg2):3}`.
     pub(crate) fn template(&mut self, text: &str) -> Result<String, Fault> {
         let mut out = String::new();
         let mut at = 0;
@@ -181,7 +181,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// A loop's variable and the list that it ranges over.
+/// The variable of a loop, and the list of its values.
 type Loop = (String, Expression);
 
 /// A quantity that a rule compares, and the loops around it.
@@ -191,7 +191,7 @@ struct Quantity {
 }
 
 impl Quantity {
-    /// Wraps the quantity in the loops that it needs, as lists.
+    /// Wraps the quantity in the loops whose variables it uses. The loops return lists.
     fn whole(self) -> Expression {
         self.loops
             .into_iter()
@@ -241,7 +241,7 @@ const COMPARING: [(&str, usize); 8] = [
     ("grows", 1),
 ];
 
-/// Functions whose input is shown, with its interval, in place of their value.
+/// Functions whose input is shown, with its interval, instead of their value.
 const OPENED: [&str; 3] = ["mean", "lower", "upper"];
 
 /// Collects the quantities that `rule` compares.

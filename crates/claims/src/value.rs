@@ -26,7 +26,7 @@ pub enum Value {
     Point(Place),
     /// Several values.
     List(List),
-    /// A missing value: its runs are missing or do not show it.
+    /// A missing value: the runs are missing or do not show it.
     Missing,
 }
 
@@ -37,7 +37,7 @@ pub struct Stack {
     pub name: String,
     /// Label for readers.
     pub label: String,
-    /// The stack in its canonical spelling, or the stacks that it stands for in several experiments.
+    /// The stack in its canonical spelling, or several stacks for which the name stands in different experiments.
     pub texts: Vec<String>,
     /// Alternatives for an experiment that has none of `texts`.
     pub instead: Vec<String>,
@@ -74,13 +74,14 @@ pub enum ListKind {
     Plain,
 }
 
-/// A number for every run, in ascending order of keys. A key is the seed; the index of the quantity precedes it if
-/// several were pooled, and the flow follows it if the measure has a value per flow.
+/// A number for every run, in ascending order of keys. A key contains the seed. If several quantities were pooled, the
+/// index of the quantity comes before the seed. If the measure has a value per flow, the index of the flow comes after
+/// it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Samples(pub Vec<(Vec<u64>, f64)>);
 
 impl Samples {
-    /// Returns mean and interval, or `None` if no sample is finite.
+    /// Returns the mean and its interval, or `None` if no sample is finite.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
         let values: Vec<f64> = self.0.iter().map(|(_, value)| *value).collect();
@@ -130,7 +131,7 @@ impl Value {
         }
     }
 
-    /// Returns mean and interval if the value is a quantity.
+    /// Returns the mean and its interval if the value is a quantity.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
         match self {
@@ -205,7 +206,8 @@ impl From<Option<Summary>> for Value {
     }
 }
 
-/// Applies `of` to the mean of an estimate and to the ends of its interval.
+/// Applies `of` to the mean of an estimate and to the ends of its interval. The new half width is half the distance
+/// between the new ends.
 pub(crate) fn shifted(summary: &Summary, of: impl Fn(f64) -> f64) -> Value {
     let moved = summary
         .interval_95()

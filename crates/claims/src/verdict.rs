@@ -54,7 +54,7 @@ impl Verdict {
         }
     }
 
-    /// Negation: `CannotBeTold` stays as it is.
+    /// Negation: `CannotBeTold` does not change.
     #[must_use]
     pub const fn contrary(self) -> Self {
         match self {
@@ -84,8 +84,8 @@ impl Finding {
         }
     }
 
-    /// Returns the final finding, given the one that the available runs support: nothing is decided while runs are
-    /// missing.
+    /// Returns the final finding. `found` is the finding that the available runs support. The claim cannot be told
+    /// while runs are missing.
     #[must_use]
     pub fn settled(found: Option<Self>, missing: usize) -> Self {
         let open = |found: &str| Self::new(Verdict::CannotBeTold, found);
@@ -93,7 +93,7 @@ impl Finding {
             (None, 0) => open("the runs do not show its quantities"),
             (None, _) => open("runs that the rule needs are missing"),
             (Some(finding), 0) => finding,
-            // The rule was made for all runs: with fewer it may seem to refute the claim.
+            // The rule was written for all runs. With fewer runs, it may falsely seem to refute the claim.
             (Some(finding), _) => open(&format!("so far: {}", finding.found)),
         }
     }

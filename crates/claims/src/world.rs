@@ -1,4 +1,4 @@
-//! The data that expressions can ask about: experiments with their results, and the printed numbers of a paper.
+//! Data for expressions: experiments with their results, and the printed numbers of a paper.
 
 use std::cell::{self, RefCell};
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use dupack_lab::stats::jain_index;
 
 use crate::value::Samples;
 
-/// All data that the claims of a file can ask about.
+/// All data that the claims of a file can use.
 #[derive(Debug, Default)]
 pub struct World<'r> {
     pub(crate) scenes: Vec<Scene<'r>>,
@@ -28,23 +28,23 @@ pub struct Scene<'r> {
     pub(crate) results: &'r Results,
     ground: Ground,
     facts: Facts,
-    /// The cells asked about so far.
+    /// Cells whose values were requested so far.
     asked: RefCell<BTreeSet<Cell>>,
 }
 
 /// A cell of an experiment: the indices of a point and a stack.
 pub type Cell = (usize, usize);
 
-/// Basis of the values.
+/// Origin of the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ground {
     /// Completed runs.
     Runs,
-    /// Planned runs, each with the value 1: enough to check that a rule asks only for things that exist.
+    /// Planned runs, each with the value 1. This is enough to check that a rule asks only for data that exists.
     Plan,
 }
 
-/// Facts about runs that are not measures, such as quantities read off a trace.
+/// Facts about runs that are not measures, such as quantities read from a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Facts(pub Vec<Fact>);
 
@@ -84,7 +84,7 @@ pub struct Printed {
     pub name: String,
     /// The stack, by its name in the file.
     pub stack: Option<String>,
-    /// The point: keys, or their last parts, with values as in an experiment file.
+    /// The point: keys, or their last parts, with values written as in an experiment file.
     pub point: Vec<(String, SweepValue)>,
     /// The number.
     pub value: f64,
@@ -95,7 +95,7 @@ pub struct Printed {
 pub(crate) enum Flows {
     /// Flows of the stack under comparison.
     Compared,
-    /// Flows with a stack of their own.
+    /// Flows that have their own stack.
     Others,
     /// All flows.
     Every,
@@ -109,10 +109,10 @@ impl Flows {
     ];
 }
 
-/// Measures of whole runs that a group of flows also has: the total goodput of its flows, and Jain's index over them.
+/// Measures of whole runs that a group of flows also has: the total goodput and Jain's index of its flows.
 pub(crate) const OF_A_GROUP: [&str; 2] = ["goodput", "fairness"];
 
-/// The measures with their names in expressions.
+/// Measures with their names in expressions.
 pub(crate) static MEASURES: LazyLock<Vec<(String, Measure)>> = LazyLock::new(|| {
     let named = |measure: Measure| {
         let name = serde_json::to_value(measure).ok()?;
@@ -163,14 +163,14 @@ impl<'r> World<'r> {
         self.printed.extend(numbers);
     }
 
-    /// Returns the results of an experiment, or `None` if there is none of this name.
+    /// Returns the results of an experiment, or `None` if there is no experiment with this name.
     #[must_use]
     pub fn results(&self, name: &str) -> Option<&'r Results> {
         let scene = self.scenes.iter().find(|scene| scene.name == name)?;
         Some(scene.results)
     }
 
-    /// Returns the cells asked about, by experiment, and forgets them.
+    /// Returns the cells whose values were requested, by experiment, and clears the record.
     pub(crate) fn take_asked(&self) -> impl Iterator<Item = (String, BTreeSet<Cell>)> + '_ {
         let asked = self.scenes.iter().map(|scene| {
             let cells = scene.asked.take();
@@ -219,8 +219,8 @@ impl Scene<'_> {
         measures.chain(flows).chain(facts)
     }
 
-    /// Returns the quantity `name` in the runs of a cell (point and stack), restricted to the flows of `group`; `None`
-    /// if there is no such quantity.
+    /// Returns the quantity `name` in the runs of a cell (point and stack), restricted to the flows of `group`. Returns
+    /// `None` if there is no such quantity.
     pub(crate) fn found(
         &self,
         name: &str,
@@ -338,7 +338,7 @@ impl Scene<'_> {
     }
 
     /// Returns the value of a key of the experiment file at a point, in base units: bit/s, s, bytes, packets,
-    /// fractions. Returns `None` if the file does not set it or its value is not a number.
+    /// fractions. Returns `None` if the file does not set the key or its value is not a number.
     pub(crate) fn setting(&self, key: &str, point: usize) -> Option<f64> {
         let point = &self.points()[point];
         if let Some((_, value)) = point.values.iter().find(|(known, _)| known == key) {

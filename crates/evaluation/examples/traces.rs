@@ -1,5 +1,5 @@
-//! Generates the suite's trace in Mahimahi's format: a line for each opportunity to send 1500 bytes, in milliseconds.
-//! The trace is synthetic, not recorded.
+//! Generates the suite's trace in Mahimahi's format: one line per opportunity to send 1500 bytes, in milliseconds. The
+//! trace is synthetic, not recorded.
 //!
 //! ```text
 //! cargo run -p dupack-evaluation --example traces -- experiments/evaluation
@@ -17,7 +17,7 @@ fn main() -> std::io::Result<()> {
     fs::write(folder.join("cellular.trace"), cellular())
 }
 
-/// Returns the lines for a link with `rate_mbit_s` at each millisecond.
+/// Returns the lines of a trace with the rate `rate_mbit_s` at each millisecond.
 fn lines(length_ms: u32, rate_mbit_s: impl Fn(u32) -> f64) -> String {
     let (mut out, mut due) = (String::new(), 0.0);
     for ms in 1..=length_ms {
@@ -30,8 +30,8 @@ fn lines(length_ms: u32, rate_mbit_s: impl Fn(u32) -> f64) -> String {
     out
 }
 
-/// Returns a trace whose rate varies between 0 and 20 Mbit/s: a sum of slow and fast waves whose periods have no common
-/// multiple within the trace, and two gaps.
+/// Returns a trace whose rate varies between 0 and 20 Mbit/s: a sum of slow and fast sine waves whose periods have no
+/// common multiple within the trace, and two outages.
 fn cellular() -> String {
     lines(30_000, |ms| {
         let seconds = f64::from(ms) / 1000.0;

@@ -6,7 +6,7 @@ use crate::error::EvaluationError;
 
 impl Campaign<'_> {
     /// Checks that the card of this campaign can be compared with `baseline`: the campaign has one stack, the baseline
-    /// has the same extent and some of the same criteria, and none of its runs are missing.
+    /// has the same extent and at least one of the same criteria, and no runs of the baseline are missing.
     ///
     /// # Errors
     /// If they cannot be compared.
@@ -43,7 +43,8 @@ mod tests {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
-    /// Returns the error for a baseline with `key`, `extent` and `missing` runs, for a quick look at `stacks`.
+    /// Returns the error for a quick look at `stacks` if the baseline has this key and extent and `missing` missing
+    /// runs.
     fn fault(stacks: &[&str], key: &str, extent: &str, missing: usize) -> Option<String> {
         let (suite, catalog) = (Suite::builtin(), Catalog::builtin());
         let keys = words(&["full-backoff"]);

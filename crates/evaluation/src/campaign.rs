@@ -1,5 +1,5 @@
-//! Campaigns: the evaluation of stacks by all scenarios. All runs form one list, the longest first, and each run is
-//! performed once.
+//! Campaigns: the evaluation of stacks in all scenarios. All runs form one list that begins with the longest runs. Each
+//! run is performed once.
 
 mod runs;
 
@@ -31,24 +31,24 @@ pub struct Campaign<'s> {
 #[derive(Debug)]
 struct Subject {
     stack: String,
-    /// Its folder inside the card's folder; `None` if it is the only stack.
+    /// The stack's folder inside the card's folder. `None` if it is the only stack.
     folder: Option<String>,
-    /// Scenarios in the simulator: those of the suite, and those that accompany real packets.
+    /// Scenarios in the simulator: the scenarios of the suite, and those that accompany real packets.
     scenarios: Vec<Prepared>,
-    /// The same scenarios with more seeds, for criteria that the first runs do not decide; empty in a quick look.
+    /// The same scenarios with more seeds, for criteria that the first runs do not decide. Empty in a quick look.
     more: Vec<Prepared>,
     /// Scenarios on real packets.
     wire: Vec<OnWire>,
 }
 
-/// A stack's card and the runs behind it.
+/// A stack's card and the results on which it is based.
 #[derive(Debug)]
 pub struct Evaluated {
     /// The card.
     pub card: Card,
     /// Results of each scenario.
     pub parts: Vec<ScenarioResults>,
-    /// Its folder inside the card's folder; `None` if it is the only stack.
+    /// The stack's folder inside the card's folder. `None` if it is the only stack.
     pub(crate) folder: Option<String>,
 }
 
@@ -67,13 +67,13 @@ impl<'s> Campaign<'s> {
         Self::make(suite, (stacks, catalog), keys, scale.into(), None)
     }
 
-    /// As [`new`](Self::new), and includes the criteria on real packets, for [`carry_out_on_wire`]. The kernel's
-    /// senders (`kernel:NAME`) have only these.
+    /// Works like [`new`](Self::new), but includes the criteria on real packets, for [`carry_out_on_wire`]. The
+    /// kernel's senders (`kernel:NAME`) have only these criteria.
     ///
     /// [`carry_out_on_wire`]: Self::carry_out_on_wire
     ///
     /// # Errors
-    /// As [`new`](Self::new), and if the suite has no part for real packets.
+    /// As for [`new`](Self::new), and if the suite has no part for real packets.
     pub fn with_wire(
         suite: &'s Suite,
         (stacks, catalog): (&[String], &Catalog),
@@ -156,15 +156,15 @@ impl<'s> Campaign<'s> {
         self.scale.extent
     }
 
-    /// Returns the number of runs of the first round; runs that several stacks share are counted once. Criteria that
-    /// stay undecided get more.
+    /// Returns the number of runs of the first round. Runs that several stacks share are counted once. Criteria that
+    /// are still undecided get more runs.
     #[must_use]
     pub fn runs(&self) -> usize {
         runs::first_runs(self)
     }
 
-    /// Returns the experiment files as they are run, and the traces beside them, with their paths relative to the
-    /// card's folder.
+    /// Returns the experiment files as they are run, and the traces in the same folders, with their paths relative to
+    /// the card's folder.
     pub fn experiments(&self) -> impl Iterator<Item = (PathBuf, &str)> + '_ {
         let wire = self.subjects.iter().flat_map(|subject| {
             let folder = subject.folder.as_deref();
@@ -196,10 +196,11 @@ impl<'s> Campaign<'s> {
     }
 
     /// Performs all runs on real packets with `packets`, and adds the results to the cards of `evaluated`, which
-    /// [`carry_out`](Self::carry_out) made. A run whose path did not keep time is void and enters no verdict.
+    /// [`carry_out`](Self::carry_out) made. A run is void if its emulated path missed its timing. Void runs do not
+    /// count towards any verdict.
     ///
     /// # Errors
-    /// If the journal cannot be read or created, or this machine cannot make the runs. The cards are unchanged then.
+    /// If the journal cannot be read or created, or this machine cannot perform the runs. The cards are then unchanged.
     pub fn carry_out_on_wire(
         &self,
         evaluated: &mut [Evaluated],
@@ -239,7 +240,7 @@ impl<'s> Campaign<'s> {
     }
 
     /// Performs all runs and judges every criterion. Except in a quick look, a scenario whose runs do not decide a
-    /// criterion is then run with more seeds. Runs left undone by an interrupt are missing in the cards, and the
+    /// criterion is then run with more seeds. After an interrupt, the remaining runs are missing in the cards, and the
     /// criteria that need them cannot be told.
     ///
     /// # Errors
@@ -272,7 +273,7 @@ impl<'s> Campaign<'s> {
 }
 
 impl Subject {
-    /// Returns the scenarios with the seeds of a round; empty if there is no such round.
+    /// Returns the scenarios with the seeds of a round. The list is empty if there is no such round.
     fn scenarios(&self, round: Round) -> &[Prepared] {
         match round {
             Round::First => &self.scenarios,
@@ -301,12 +302,12 @@ struct Asked<'s> {
     own: Vec<Shown<'s>>,
     /// Scenarios on real packets, with the suite that has them.
     of_wire: Vec<(&'s Suite, &'s Scenario, Vec<&'s Criterion>)>,
-    /// `true` if real packets are included; only then are the kernel's senders allowed.
+    /// `true` if real packets are included. Only then, the kernel's senders are allowed.
     is_on_wire: bool,
 }
 
 impl Asked<'_> {
-    /// Returns the stack called `text`, or the kernel's sender, with its scenarios.
+    /// Returns the stack or the kernel's sender called `text`, with its scenarios.
     fn subject(&self, text: &str) -> Result<Subject, EvaluationError> {
         let spec = match text.starts_with(KERNEL) && self.is_on_wire {
             true => None,
@@ -328,8 +329,8 @@ impl Asked<'_> {
         })
     }
 
-    /// Prepares the scenarios in the simulator, including those that accompany real packets; the kernel's senders have
-    /// none.
+    /// Prepares the scenarios in the simulator, including the scenarios that accompany real packets. The kernel's
+    /// senders have none.
     fn prepared(
         &self,
         spec: Option<&StackSpec>,

@@ -17,7 +17,7 @@ pub enum Mark {
     Meets,
     /// The stack does not meet the criterion.
     DoesNotMeet,
-    /// The runs do not decide the criterion, or some are missing.
+    /// The runs do not decide the criterion, or some runs are missing.
     CannotBeTold,
     /// A program cannot judge the criterion, or it does not apply to a single sender.
     NotApplicable,
@@ -60,7 +60,7 @@ impl Mark {
         }
     }
 
-    /// Returns a rank, higher is better; `None` if the verdict says nothing about the stack.
+    /// Returns a rank, where higher is better, or `None` if the verdict says nothing about the stack.
     const fn rank(self) -> Option<u8> {
         match self {
             Self::Meets => Some(2),
@@ -106,7 +106,8 @@ pub struct Card {
 pub struct WireCard {
     /// Number of runs.
     pub runs: usize,
-    /// Number of these runs that are void because their path did not keep time. They enter no verdict.
+    /// Number of these runs that are void because the emulated path missed its timing. Void runs do not count towards
+    /// any verdict.
     pub void: usize,
     /// Rows, in the order of RFC 9743.
     pub rows: Vec<Row>,
@@ -119,18 +120,18 @@ pub struct Row {
     pub section: String,
     /// Heading of the section.
     pub heading: String,
-    /// Key of the criterion; `None` if the heading has no criterion.
+    /// Key of the criterion. `None` if the heading has no criterion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Title of the criterion.
     pub title: String,
     /// The verdict.
     pub verdict: Mark,
-    /// On real packets, the verdict of the same experiment in the simulator; `None` for the kernel's senders, which
+    /// On real packets, the verdict of the same experiment in the simulator. `None` for the kernel's senders, which
     /// have no simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Mark>,
-    /// The result that was found, or the reason why the heading does not apply.
+    /// The measured result, or the reason why the heading does not apply.
     pub found: String,
     /// Rule, as a sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -150,7 +151,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// Formats the verdict for a table of several cards; on real packets, with the simulator's sign.
+    /// Formats the verdict for a table of several cards. A row on real packets also shows the sign of the simulator's
+    /// verdict.
     #[must_use]
     pub fn marked(&self) -> String {
         let simulated = self.simulated;
@@ -173,7 +175,7 @@ pub struct Worse {
 }
 
 impl Card {
-    /// Reads the cards in `text`, the content of the file `path`: a single card, or those of a comparison.
+    /// Reads the cards in `text`, the content of the file `path`: a single card, or the cards of a comparison.
     ///
     /// # Errors
     /// If the file is not a report card.
@@ -216,12 +218,11 @@ impl Card {
         self.rows.iter().chain(wire)
     }
 
-    /// Returns the verdicts that are worse than in `baseline`: "cannot be told" is worse than "meets", and "does not
-    /// meet" is worse than both. Criteria that only one of the cards has, and those that are not applicable in one of
-    /// them, are ignored.
+    /// Returns the verdicts that are worse than in `baseline`, in the order "meets", "cannot be told", "does not meet".
+    /// A criterion is ignored if only one of the cards has it, or if it is not applicable in one of them.
     ///
     /// # Errors
-    /// If the baseline has another extent, or none of these criteria.
+    /// If the baseline has a different extent, or no criterion in common with this card.
     pub fn worse_than(&self, baseline: &Self) -> Result<Vec<Worse>, EvaluationError> {
         if self.extent != baseline.extent {
             return Err(EvaluationError::OtherExtent {
@@ -341,8 +342,8 @@ pub(crate) struct Found {
     pub(crate) scenario: String,
 }
 
-/// Returns the command that judges `key` for `stack` again; it names the suite in `folder`, unless that is the built-in
-/// one.
+/// Returns the command that evaluates the criterion `key` for `stack` again. The command has `--suite` unless the suite
+/// is the built-in one.
 fn command(stack: &str, key: &str, scale: Scale, folder: Option<&Path>) -> String {
     let set = match scale.seed_set {
         1 => String::new(),

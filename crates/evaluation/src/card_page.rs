@@ -1,4 +1,4 @@
-//! The page of report cards: a row per criterion, a column per stack, and the basis of each verdict below.
+//! The page of report cards: one row per criterion, one column per stack, and the basis of each verdict below.
 
 use dupack_report::figure::FigureError;
 use dupack_report::page::{Block, Cell, Depth, Emphasis, Link, Page, Section};
@@ -9,7 +9,7 @@ use crate::figure::figure;
 use crate::listing::longest;
 use crate::suite::Suite;
 
-/// Returns the page of `evaluated`: one card, or several side by side.
+/// Returns the page of `evaluated`: one card, or several cards next to each other.
 ///
 /// # Errors
 /// If a figure cannot be drawn.
@@ -27,7 +27,7 @@ pub fn page(evaluated: &[Evaluated], suite: &Suite) -> Result<Page, FigureError>
         ..Section::default()
     }];
     if own.iter().any(|rows| !rows.is_empty()) {
-        // The details follow the card and their heading.
+        // The sections with details come after the section of the card and the heading of the details.
         let rows = verdicts(&stacks, &own, sections.len() + 2);
         sections[0].blocks.extend(rows);
         sections.push(Section {
@@ -71,7 +71,7 @@ fn details(
     rows.map(|row| detail(row, evaluated, suite)).collect()
 }
 
-/// Says how many runs of each card are void.
+/// Describes how many runs of each card are void.
 fn voids(cards: &[&Card]) -> Vec<Block> {
     let with = cards
         .iter()
@@ -110,8 +110,8 @@ fn tallies(cards: &[&Card]) -> Vec<Block> {
     blocks
 }
 
-/// Returns the table of `cards`, which belong to `stacks`: a single card with its results, several side by side.
-/// `place` is the number of the first section with details.
+/// Returns the table of `cards`, which belong to `stacks`: a single card with its results, or several next to each
+/// other. `place` is the number of the first section with details.
 fn verdicts(stacks: &[&str], cards: &[&[Row]], mut place: usize) -> Vec<Block> {
     let rows = longest(cards);
     let simulated = rows.iter().any(|row| row.simulated.is_some());

@@ -12,7 +12,7 @@ use thiserror::Error;
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum EvaluationError {
-    /// The suite itself is invalid.
+    /// The suite is invalid.
     #[error("invalid suite: {message}")]
     #[diagnostic(help(
         "criteria.toml lists headings, criteria and scenarios; each criterion needs a claim in its scenario"
@@ -21,13 +21,13 @@ pub enum EvaluationError {
         /// Description of the error.
         message: String,
     },
-    /// There is no such criterion.
+    /// There is no criterion with this key.
     #[error("there is no criterion `{key}`")]
     #[diagnostic(help("{help}"))]
     Unknown {
         /// Key that was requested.
         key: String,
-        /// Similar criterion, or a list of all.
+        /// A similar criterion, or a list of all criteria.
         help: String,
     },
     /// A stack does not exist or cannot be used.
@@ -43,7 +43,7 @@ pub enum EvaluationError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Experiment(ExperimentError),
-    /// Finished runs cannot be kept.
+    /// Finished runs cannot be stored.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Journal(#[from] JournalError),
@@ -66,7 +66,7 @@ pub enum EvaluationError {
         /// Description of the error.
         cause: String,
     },
-    /// The baseline has another extent.
+    /// The baseline has a different extent.
     #[error("the baseline is a {held} card, but this is a {wanted} one")]
     #[diagnostic(help("run both with --quick, or both without"))]
     OtherExtent {
@@ -86,14 +86,14 @@ pub enum EvaluationError {
         /// Number of missing runs.
         missing: usize,
     },
-    /// A baseline is compared with exactly one card.
+    /// There are several cards, but a baseline is compared with exactly one card.
     #[error("a baseline is compared with one card, but there are {cards}")]
     #[diagnostic(help("evaluate one stack at a time, or leave out --baseline"))]
     SeveralCards {
         /// Number of cards.
         cards: usize,
     },
-    /// Runs on real packets are not possible here.
+    /// Runs on real packets are not possible on this machine.
     #[error("cannot run on real packets: {cause}")]
     #[diagnostic(help(
         "runs on real packets need Linux, and root or unprivileged user namespaces; without --wire \

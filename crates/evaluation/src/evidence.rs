@@ -1,4 +1,4 @@
-//! Results of the scenarios, on which the criteria are judged, and the settings for the runs.
+//! Results of the scenarios, by which the criteria are judged, and the settings for the runs.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use dupack_lab::results::Results;
 pub struct Conduct<'c> {
     /// Settings for performing the runs.
     pub runs: dupack_engine::Conduct<'c>,
-    /// Folder in which finished runs are kept and found again; `None` to keep none.
+    /// Folder in which finished runs are stored, so that they can be reused. `None` to store no runs.
     pub journal: Option<&'c Path>,
 }
 
@@ -22,16 +22,16 @@ pub struct ScenarioResults {
     pub name: String,
     /// The experiment as it was run.
     pub source: Source,
-    /// `true` if it was run with more seeds because the first ones did not decide every criterion.
+    /// `true` if the scenario was run with more seeds because the first seeds did not decide every criterion.
     pub has_more_seeds: bool,
-    /// Its runs.
+    /// Runs of the scenario.
     pub results: Results,
-    /// Outcome of its claims, one for each criterion.
+    /// Outcomes of the scenario's claims, one for each criterion.
     pub judged: Vec<Judged>,
 }
 
 impl ScenarioResults {
-    /// Returns the name of the experiment file; the file of the first round is kept beside it.
+    /// Returns the name of the experiment file. The file of the first round is kept in the same folder.
     pub(crate) const fn file(&self) -> &'static str {
         match self.has_more_seeds {
             true => "experiment-more-seeds.toml",
@@ -39,7 +39,7 @@ impl ScenarioResults {
         }
     }
 
-    /// Returns `true` if all of its runs were performed and some criterion is undecided.
+    /// Returns `true` if all runs were performed and some criterion is undecided.
     pub(crate) fn is_open(&self) -> bool {
         let open = |judged: &Judged| judged.finding.verdict == Verdict::CannotBeTold;
         self.results.missing() == 0 && self.judged.iter().any(open)

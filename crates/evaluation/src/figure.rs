@@ -6,7 +6,7 @@ use dupack_report::figure::{Bar, BarChart, BarSeries, FigureError};
 
 use crate::evidence::ScenarioResults;
 
-/// Draws `measure` (its name in `summary.csv`) over the runs of `part` as SVG; `None` if nothing was measured.
+/// Draws `measure` (its name in `summary.csv`) over the runs of `part` as SVG. Returns `None` if nothing was measured.
 pub(crate) fn figure(
     part: &ScenarioResults,
     measure: &str,
@@ -46,7 +46,7 @@ fn bar(results: &Results, point: usize, stack: usize, measure: Measure) -> Optio
     })
 }
 
-/// Describes a point in words. A stack that shares the path with the measured flows is marked as such; the duration of
+/// Describes a point in words. A stack that shares the path with the measured flows is marked as such. The duration of
 /// the runs is omitted.
 fn label(values: &[(String, SweepValue)]) -> String {
     let values = values.iter().filter(|(key, _)| key != "duration");

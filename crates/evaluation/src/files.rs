@@ -75,7 +75,7 @@ pub fn write(
     Ok(())
 }
 
-/// Formats the cards as JSON: one card, or a list of several.
+/// Formats the cards as JSON: one card, or a list of several cards.
 #[must_use]
 pub fn json(cards: &[&Card]) -> String {
     let text = match cards {
@@ -121,7 +121,7 @@ pub fn markdown(page: &Page) -> String {
     out
 }
 
-/// Formats a path with forward slashes, as pages and folders use it.
+/// Formats a path with forward slashes, for pages and file names in folders.
 pub(crate) fn slashed(path: &Path) -> String {
     let parts = path
         .components()

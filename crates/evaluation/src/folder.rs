@@ -10,7 +10,7 @@ use crate::suite::{Extent, Scale};
 
 const COMMAND: &str = "dupack evaluate";
 
-/// A folder in which stacks are evaluated. It is locked for the lifetime of this value.
+/// A folder in which stacks are evaluated. The folder is locked for the lifetime of this value.
 #[derive(Debug)]
 pub struct EvaluationFolder {
     store: Store<Manifest>,
@@ -21,17 +21,17 @@ pub struct EvaluationFolder {
 struct Manifest {
     /// Command that began the evaluation.
     command: String,
-    /// Version of that command.
+    /// Version of dupack that began the evaluation.
     version: String,
     extent: String,
     seed_set: u32,
     stacks: Vec<String>,
-    /// Selected criteria; all if empty.
+    /// Selected criteria. Empty for all criteria.
     criteria: Vec<String>,
     /// `true` if real packets are included.
     #[serde(default)]
     wire: bool,
-    /// Folder of the suite; `None` for the built-in suite.
+    /// Folder of the suite. `None` for the built-in suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     suite: Option<PathBuf>,
 }
@@ -47,7 +47,7 @@ impl Identity for Manifest {
     }
 }
 
-/// Returns the extent with that name.
+/// Returns the extent called `name`.
 fn extent(name: &str) -> Option<Extent> {
     let all = [Extent::Full, Extent::Quick];
     all.into_iter().find(|extent| extent.name() == name)
@@ -67,8 +67,8 @@ impl EvaluationFolder {
         Self::begin_on(folder, (stacks, keys), scale, (false, None))
     }
 
-    /// As [`begin`](Self::begin), and records if real packets are included, and the folder of the suite, unless it is
-    /// the built-in one.
+    /// Works like [`begin`](Self::begin), but also records whether real packets are included, and the folder of the
+    /// suite, unless the suite is the built-in one.
     ///
     /// # Errors
     /// If the folder cannot be written to.
@@ -87,7 +87,7 @@ impl EvaluationFolder {
             stacks: stacks.to_vec(),
             criteria: keys.to_vec(),
             wire,
-            // An absolute path is found from any working directory.
+            // An absolute path is valid from any working directory.
             suite: suite.map(|dir| std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned())),
         };
         Ok(Self {
@@ -111,7 +111,7 @@ impl EvaluationFolder {
         })
     }
 
-    /// Returns the folder, for the card.
+    /// Returns the folder in which the cards are written.
     #[must_use]
     pub const fn folder(&self) -> &OutputFolder {
         self.store.folder()
@@ -123,7 +123,7 @@ impl EvaluationFolder {
         &self.store.identity().stacks
     }
 
-    /// Returns the selected criteria; all if empty.
+    /// Returns the selected criteria. The list is empty if all criteria are selected.
     #[must_use]
     pub fn criteria(&self) -> &[String] {
         &self.store.identity().criteria
@@ -135,7 +135,7 @@ impl EvaluationFolder {
         self.store.identity().wire
     }
 
-    /// Returns the folder of the suite; `None` for the built-in suite.
+    /// Returns the folder of the suite, or `None` for the built-in suite.
     #[must_use]
     pub fn suite(&self) -> Option<&Path> {
         self.store.identity().suite.as_deref()

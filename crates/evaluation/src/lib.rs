@@ -1,9 +1,10 @@
-//! The report card of RFC 9743: the criteria that a congestion control should meet before it is deployed on the
-//! Internet, as experiments with a rule each.
+//! The report card of RFC 9743: criteria that a congestion control should meet before it is deployed on the Internet.
+//! Each criterion is tested by an experiment with a rule.
 //!
-//! A [`Suite`] is data: the headings of RFC 9743 §§5–7, the criteria under them, and the scenarios that test them,
-//! which are experiment files (`experiments/evaluation/`). A [`Campaign`] runs stacks of any catalog through the
-//! scenarios and makes a [`Card`] for each: a [`Mark`] for every criterion. [`write()`] writes the cards to a folder.
+//! A [`Suite`] is data: the headings of RFC 9743 §§5–7, the criteria under these headings, and the scenarios that test
+//! them. Scenarios are experiment files (`experiments/evaluation/`). A [`Campaign`] runs stacks of any catalog in the
+//! scenarios and makes a [`Card`] for each stack: a [`Mark`] for every criterion. [`write()`] writes the cards to a
+//! folder.
 
 mod baseline;
 mod campaign;

@@ -6,7 +6,7 @@ use crate::card::{Card, Mark, Row, Worse};
 use crate::error::EvaluationError;
 use crate::suite::{Criterion, Suite};
 
-/// Formats the cards as a table: a single card with its results, several side by side.
+/// Formats the cards as a table: a single card with its results, or several cards next to each other.
 #[must_use]
 pub fn table(cards: &[&Card], colour: Colour, width: Option<u16>) -> String {
     let stacks: Vec<&str> = cards.iter().map(|card| card.stack.as_str()).collect();
@@ -35,7 +35,8 @@ pub fn table(cards: &[&Card], colour: Colour, width: Option<u16>) -> String {
     parts.join("\n\n")
 }
 
-/// Builds the rows of the table: a single card with its results, several side by side. A card may have no rows.
+/// Builds the rows of the table: a single card with its results, or several cards next to each other. A card may have
+/// no rows.
 fn verdicts(
     (stacks, cards): (&[&str], &[&[Row]]),
     what: &str,
@@ -80,7 +81,8 @@ fn verdicts(
     table.text()
 }
 
-/// Returns the rows shared by all cards that have any: the kernel's senders have rows only on real packets.
+/// Returns the rows of the first card that has any. All cards with rows have the same ones. The kernel's senders have
+/// rows only on real packets.
 pub(crate) fn longest<'r>(cards: &[&'r [Row]]) -> &'r [Row] {
     let with = cards.iter().find(|rows| !rows.is_empty());
     with.copied().unwrap_or_default()
@@ -110,7 +112,7 @@ pub fn worse(worse: &[Worse], width: Option<u16>) -> String {
     table.text()
 }
 
-/// Lists the criteria called `keys`, or all: section, rule, threshold with its source, and scenario.
+/// Lists the criteria called `keys`, or all criteria: section, rule, threshold with its source, and scenario.
 ///
 /// # Errors
 /// If there is no criterion with such a name.

@@ -1,4 +1,5 @@
-//! The suite on a user's own path: the scenarios that make sense on any path, each with that path.
+//! The suite on a user's own path: the scenarios that make sense on any path, with the user's path instead of their
+//! own.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ use crate::suite::{CRITERIA, Suite};
 pub const FOLDER: &str = "suite";
 
 impl Suite {
-    /// Returns a suite of the scenarios marked `on_path`, on the path of `file` and with its endpoints. The application
-    /// of `file` is not used: the flows always have more to send.
+    /// Returns a suite of the scenarios marked `on_path`, with the path and the endpoints of `file`. The application of
+    /// `file` is not used: the flows always have data to send.
     ///
     /// # Errors
     /// If a recorded trace of the path cannot be read, or no scenario is marked.
@@ -45,7 +46,7 @@ impl Suite {
             experiment.receiver = file.receiver;
             experiment.dialect = file.dialect;
             experiment.description = format!("On the path of {}.", file.source.name);
-            // Parameters of the scenario's own path that it sweeps do not apply to this path.
+            // A sweep over parameters of the scenario's own path does not apply to this path.
             experiment.sweep.retain(|key, _| !key.starts_with("path."));
             let name = PathBuf::from(format!("{}.toml", scenario.name));
             files.insert(name, experiment.text());

@@ -12,12 +12,12 @@ use dupack_lab::run::Plan;
 use crate::error::EvaluationError;
 use crate::suite::{CRITERIA, Criterion, Extent, PLACEHOLDER, Round, Scale, Scenario, Suite};
 
-/// A scenario for a stack, checked.
+/// A scenario with a stack inserted, checked and ready to run.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     /// Name of the scenario.
     pub(crate) name: String,
-    /// Text of the experiment with the stack inserted; `dupack run` repeats it.
+    /// Text of the experiment with the stack inserted. `dupack run` can repeat the experiment from this text.
     pub(crate) source: Source,
     pub(crate) plan: Plan,
     pub(crate) rules: Rules,
@@ -53,8 +53,8 @@ impl Suite {
         Prepared::new(name, experiment, source, (catalog, &self.files))
     }
 
-    /// Returns the file of `scenario` with the sender called `subject` inserted, and its experiment at a scale, with
-    /// the claims of `criteria` and the seeds of a round.
+    /// Returns the file of `scenario` with the sender called `subject` inserted, and its experiment at the given scale,
+    /// with the claims of `criteria` and the seeds of a round.
     pub(crate) fn experiment_of(
         &self,
         scenario: &Scenario,
@@ -81,7 +81,7 @@ impl Suite {
 }
 
 impl Prepared {
-    /// Creates the scenario called `name` from `experiment`; `source` is the file it was made from.
+    /// Creates the scenario called `name` from `experiment`. `source` is the file from which the experiment was made.
     pub(crate) fn new(
         name: String,
         experiment: Experiment,
@@ -107,7 +107,7 @@ impl Prepared {
     }
 }
 
-/// Removes the duplicates that arise if the stack under test is one of the baselines.
+/// Removes the duplicate stacks, swept values and points that arise if the stack under test is one of the baselines.
 pub(crate) fn once_each(experiment: &mut Experiment) {
     let mut seen: Vec<String> = Vec::new();
     experiment.stacks.retain(|stack| {
@@ -131,7 +131,7 @@ pub(crate) fn once_each(experiment: &mut Experiment) {
     });
 }
 
-/// Returns a folder name for a stack: its letters and digits.
+/// Returns a folder name for a stack: its letters, digits and dots, with hyphens in place of other characters.
 #[must_use]
 pub fn slug(stack: &str) -> String {
     let plain = |c: char| {

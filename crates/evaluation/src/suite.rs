@@ -1,7 +1,7 @@
 //! The suite as data: the headings of RFC 9743, the criteria with their thresholds, and the scenarios that test them.
 //!
-//! `criteria.toml` lists all three. A scenario is an experiment file beside it, with one claim for each of its
-//! criteria; the claim's rule is the criterion's rule.
+//! `criteria.toml` lists all three. A scenario is an experiment file in the same folder, with one claim for each of its
+//! criteria. The rule of the claim is the rule of the criterion.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,14 @@ use crate::error::EvaluationError;
 /// Name of the list of headings, criteria and scenarios.
 pub const CRITERIA: &str = "criteria.toml";
 
-/// Stack that stands for the stack under test in every scenario file, so that the file is a complete experiment.
+/// Stack that is replaced by the stack under test in every scenario file. With this stack, the file is a complete
+/// experiment.
 pub const PLACEHOLDER: &str = "rack/bbr";
 
 /// Files of the built-in suite.
 const BUILTIN: &[(&str, &str)] = &include!("builtin.rs");
 
-/// Files of its part for real packets.
+/// Files of the built-in suite's part for real packets.
 const BUILTIN_WIRE: &[(&str, &str)] = &include!("builtin_wire.rs");
 
 /// Name of the folder of a suite's part for real packets.
@@ -42,7 +43,7 @@ pub struct Suite {
     pub(crate) files: BTreeMap<PathBuf, String>,
     /// Part for real packets.
     wire: Option<Box<Suite>>,
-    /// Folder from which the suite was read; `None` for the built-in suite.
+    /// Folder from which the suite was read. `None` for the built-in suite.
     pub(crate) folder: Option<PathBuf>,
 }
 
@@ -63,13 +64,13 @@ pub struct Heading {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Criterion {
-    /// Key, for `--only`; the rule is the claim of this name in the scenario.
+    /// Key, for `--only`. The rule of the criterion is the claim with this name in the scenario.
     pub key: String,
     /// Title on the card.
     pub title: String,
-    /// Section of RFC 9743 that requires it.
+    /// Section of RFC 9743 that requires the criterion.
     pub section: String,
-    /// Scenario that tests it.
+    /// Scenario that tests the criterion.
     pub scenario: String,
     /// Threshold, as a sentence.
     pub threshold: String,
@@ -77,7 +78,7 @@ pub struct Criterion {
     pub basis: Basis,
     /// Source of the threshold, or the reason why we chose it.
     pub source: String,
-    /// Measure of its figure, by its name in `summary.csv`.
+    /// Measure in the figure of the criterion, by its name in `summary.csv`.
     pub figure: String,
 }
 
@@ -85,7 +86,7 @@ pub struct Criterion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// The results of the suite's [`baselines`](Suite::baselines) in the same scenario with the same seeds; the
+    /// The results of the suite's [`baselines`](Suite::baselines) in the same scenario with the same seeds. The
     /// tolerated difference is our choice.
     Relative,
     /// A published document.
@@ -98,12 +99,13 @@ pub enum Basis {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Name of its file, without the extension.
+    /// Name of the file, without the extension.
     pub name: String,
     /// Changes for a quick look.
     #[serde(default)]
     pub quick: Quick,
-    /// `true` if the scenario makes sense on any path: `dupack evaluate --path FILE` runs it on that path.
+    /// `true` if the scenario makes sense on any path: `dupack evaluate --path FILE` then runs it on the path of the
+    /// file.
     #[serde(default)]
     pub on_path: bool,
 }
@@ -123,7 +125,7 @@ pub struct Quick {
 /// Extent of the runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
-    /// The extent that verdicts are meant to rest on.
+    /// The extent that is intended for verdicts.
     #[default]
     Full,
     /// Fewer seeds, fewer points and shorter runs.
@@ -154,9 +156,9 @@ impl Extent {
 pub struct Scale {
     /// Extent.
     pub extent: Extent,
-    /// Number of the set of seeds, counted from 1. The first set begins with the seeds that a scenario's file counts,
-    /// and has four times as many for criteria that these do not decide; the second set begins after the first, and so
-    /// on. No two sets share a seed.
+    /// Number of the set of seeds, counted from 1. The first set begins with as many seeds as the scenario's file has.
+    /// For criteria that these seeds do not decide, the set has four times as many. The second set begins after the
+    /// first, and so on. No two sets share a seed.
     pub seed_set: u32,
 }
 
@@ -169,20 +171,20 @@ impl From<Extent> for Scale {
     }
 }
 
-/// Multiple of a scenario's seeds that it has in all, if the first seeds do not decide a criterion.
+/// Total number of seeds, as a multiple of the scenario's seeds, if the first seeds do not decide a criterion.
 pub(crate) const MORE: u32 = 4;
 
-/// The seeds of a set that are run.
+/// Seeds of a set that are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Round {
-    /// The seeds that the scenario's file counts.
+    /// As many seeds as the scenario's file has.
     First,
-    /// All seeds of the set, for criteria that the first do not decide.
+    /// All seeds of the set, for criteria that the first seeds do not decide.
     More,
 }
 
 impl Scale {
-    /// Sets the seeds of `experiment` to those of the set for `round`.
+    /// Sets the seeds of `experiment` to the seeds of the set for `round`.
     pub(crate) fn seed(self, experiment: &mut Experiment, round: Round) {
         let Seeds::Count(counted) = experiment.seeds else {
             return;
@@ -200,7 +202,7 @@ impl Scale {
         };
     }
 
-    /// Returns `true` if undecided criteria get more seeds: always, except in a quick look.
+    /// Returns `true` if undecided criteria get more seeds, which is the case except in a quick look.
     pub(crate) fn has_more(self) -> bool {
         self.extent == Extent::Full
     }
@@ -228,7 +230,7 @@ impl Suite {
     /// Returns the built-in suite.
     ///
     /// # Panics
-    /// If it is invalid; the tests would catch that.
+    /// If the suite is invalid; the tests would catch that.
     #[must_use]
     pub fn builtin() -> Self {
         let suite = |files: &[(&str, &str)]| {
@@ -243,8 +245,8 @@ impl Suite {
         }
     }
 
-    /// Reads the suite in the folder at `path`: `criteria.toml` and the files beside it. Its part for real packets, if
-    /// any, is in the folder `wire` inside.
+    /// Reads the suite in the folder at `path`: `criteria.toml` and the other files in the folder. The part for real
+    /// packets, if any, is in the folder `wire` inside.
     ///
     /// # Errors
     /// If the folder cannot be read, or the suite is invalid.
@@ -253,7 +255,7 @@ impl Suite {
         let wire = path.join(WIRE);
         if wire.is_dir() {
             let mut wire = Self::read_folder(&wire)?;
-            // The part is named by the folder of the whole suite.
+            // Commands name the folder of the whole suite, also for the part for real packets.
             wire.folder = Some(path.to_owned());
             suite.wire = Some(Box::new(wire));
         }
@@ -300,13 +302,13 @@ impl Suite {
         Ok(suite)
     }
 
-    /// Returns the part for real packets, if any.
+    /// Returns the part for real packets, if there is one.
     #[must_use]
     pub fn wire(&self) -> Option<&Self> {
         self.wire.as_deref()
     }
 
-    /// Returns `true` if `key` is a criterion on real packets, or a prefix of several.
+    /// Returns `true` if `key` is a criterion on real packets, or a prefix of such criteria.
     #[must_use]
     pub fn is_of_wire(&self, key: &str) -> bool {
         self.wire().is_some_and(|suite| suite.has(key))
@@ -329,7 +331,8 @@ impl Suite {
         }
     }
 
-    /// Checks that everything that is named exists.
+    /// Checks that every criterion has a unique key, a heading and a claim. Every heading must have a criterion or a
+    /// reason for having none, and every claim must belong to a criterion.
     fn check(&self) -> Result<(), EvaluationError> {
         let wrong = |message: String| Err(EvaluationError::suite(message));
         for (n, criterion) in self.criteria.iter().enumerate() {
@@ -408,8 +411,8 @@ impl Suite {
         Ok(Source::new(name, text.clone()))
     }
 
-    /// Returns the criteria called `keys`, or all if `keys` is empty. `harm` stands for `harm-cubic` and all others
-    /// that begin with `harm-`.
+    /// Returns the criteria called `keys`, or all criteria if `keys` is empty. A prefix such as `harm` stands for
+    /// `harm-cubic` and all other criteria that begin with `harm-`.
     ///
     /// # Errors
     /// If there is no criterion with such a name.
@@ -426,13 +429,13 @@ impl Suite {
         Ok(self.criteria.iter().filter(wanted).collect())
     }
 
-    /// Returns `true` if `key` is the name of a criterion or the prefix of several.
+    /// Returns `true` if `key` is the name of a criterion, or a prefix of criteria.
     fn has(&self, key: &str) -> bool {
         self.criteria.iter().any(|c| self.means(key, c))
     }
 
-    /// Returns `true` if `key` stands for `criterion`: it is the criterion's name or, if no criterion has that name,
-    /// the beginning of its name up to a dash.
+    /// Returns `true` if `key` stands for `criterion`: it is the criterion's name. If no criterion has this name, `key`
+    /// may be the beginning of the criterion's name before a hyphen.
     fn means(&self, key: &str, criterion: &Criterion) -> bool {
         let begins = || {
             let rest = criterion.key.strip_prefix(key);
@@ -449,7 +452,7 @@ impl Quick {
     /// Changes `experiment`.
     ///
     /// # Errors
-    /// If a key does not exist, a value does not fit, or nothing remains; the error is a text.
+    /// If a key does not exist, a value is invalid for its key, or nothing remains. The error is a message.
     pub(crate) fn apply(&self, experiment: &mut Experiment) -> Result<(), String> {
         let mut table = toml::Table::try_from(&*experiment).map_err(|error| error.to_string())?;
         for (key, value) in &self.set {
@@ -481,7 +484,7 @@ impl Quick {
     }
 }
 
-/// Sets the value at `key`, whose parts are joined by dots; a number is an index in a list.
+/// Sets the value at `key`, whose parts are joined by dots. A number is an index in a list.
 fn set(table: &mut toml::Table, key: &str, value: &toml::Value) -> Result<(), String> {
     let missing = || format!("there is no `{key}`");
     let (parents, last) = match key.rsplit_once('.') {

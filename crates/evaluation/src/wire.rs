@@ -1,8 +1,7 @@
 //! Criteria on real packets: the scenarios of the suite's part for the wire.
 //!
-//! This crate accesses no device: a front end provides a [`RealPackets`] that makes the runs. Each stack's runs are
-//! accompanied by those of the same file in the simulator, where `rack/cubic` and `rack/reno` stand for the kernel's
-//! CUBIC and Reno.
+//! This crate accesses no device: a front end provides a [`RealPackets`] that performs the runs. For each stack, the
+//! same file is also run in the simulator, where `rack/cubic` and `rack/reno` stand for the kernel's CUBIC and Reno.
 
 mod runs;
 
@@ -30,7 +29,7 @@ const STAND_INS: [(&str, &str); 2] = [("kernel:cubic", "rack/cubic"), ("kernel:r
 pub use runs::FLOWS;
 pub(crate) use runs::carry_out;
 
-/// A maker of runs on real packets.
+/// Performs runs on real packets.
 pub trait RealPackets: Sync {
     /// Checks that `experiment`, which has one point, can be run with `stack`.
     ///
@@ -44,7 +43,7 @@ pub trait RealPackets: Sync {
         files: &dyn ReadFile,
     ) -> Result<(), WireError>;
 
-    /// Performs the run; `None` if it was interrupted.
+    /// Performs the run. Returns `None` if it was interrupted.
     ///
     /// # Errors
     /// If the run failed.
@@ -65,20 +64,20 @@ pub type WireError = Box<dyn Error + Send + Sync>;
 pub struct WireRun {
     /// Measures of the run.
     pub values: Values,
-    /// All flows, one by one.
+    /// All flows of the run.
     pub flows: Vec<WireFlow>,
-    /// Reasons why the run is void, if it is: its path did not keep time.
+    /// Reasons why the run is void: its path missed its timing. Empty if the run is valid.
     pub void: Vec<String>,
 }
 
 /// A flow of a run on real packets.
 #[derive(Clone, Debug)]
 pub struct WireFlow {
-    /// Name of its group of flows; empty if it has none.
+    /// Name of the group of flows. Empty if the group has no name.
     pub group: String,
     /// Sender.
     pub sender: String,
-    /// `true` if the run's measures are about this flow.
+    /// `true` if the run's measures include this flow.
     pub measured: bool,
     /// Start time in s.
     pub start_s: f64,
@@ -86,13 +85,13 @@ pub struct WireFlow {
     pub goodput_mbit_s: f64,
     /// Number of data segments sent, and the number of retransmissions among them.
     pub segments: Option<(u64, u64)>,
-    /// Number of data packets offered to the path, and the number that it dropped.
+    /// Number of data packets offered to the path, and the number of packets that the path dropped.
     pub packets: (u64, u64),
     /// Waiting time in the path's queue in ms: median and 95th percentile.
     pub waits_ms: Option<(f64, f64)>,
 }
 
-/// A scenario on real packets for a sender, checked.
+/// A scenario on real packets with a sender inserted, checked and ready to run.
 #[derive(Debug)]
 pub(crate) struct OnWire {
     pub(crate) name: String,
@@ -142,7 +141,7 @@ impl Suite {
             source.text = source.text.replace(kernel, stack);
         }
         let mut experiment = source.parse()?;
-        // As the kernel's receiver acknowledges.
+        // The receiver sends ACKs like the kernel's receiver.
         experiment.receiver.acks.get_or_insert(Acks::Adaptive);
         experiment.receiver.sack_compression.get_or_insert(true);
         once_each(&mut experiment);
@@ -165,8 +164,8 @@ impl Suite {
 }
 
 impl OnWire {
-    /// Returns the runs: all senders of a repetition at a point one after the other, so that a temporary disturbance of
-    /// the machine affects all of them.
+    /// Returns the runs, ordered by repetition and point. All senders of a repetition at a point run one after the
+    /// other, so that a temporary disturbance of the machine affects all of them.
     fn jobs(&self) -> impl Iterator<Item = Job> + '_ {
         self.experiment
             .seeds
@@ -188,7 +187,7 @@ impl OnWire {
         &self.experiment.stacks[job.stack]
     }
 
-    /// Returns the fingerprint of everything that a run depends on. Runs without the sender under test have the same
+    /// Returns the fingerprint of everything on which a run depends. Runs without the sender under test have the same
     /// fingerprint for all senders.
     fn fingerprint(&self, job: Job) -> Fingerprint {
         let mut bare = Experiment::clone(&self.points[job.point].experiment);

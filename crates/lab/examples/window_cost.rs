@@ -1,10 +1,11 @@
 //! Cost of an ACK for the sender, by recovery and window, with and without losses.
 //!
-//! `cargo run --release -p dupack-lab --example window_cost [RECOVERY [WINDOW]]` prints a table in ns per ACK:
-//! processing the ACK, and sending the segments that it releases. A window of the given size is kept in flight over a
-//! path that loses nothing, or one in a hundred segments at random. Every segment is acknowledged. The congestion
-//! window is fixed, so only the recoveries differ. With losses, a recovery without SACK repairs one segment per round
-//! trip, and the sender's scoreboard grows to the receive window of a million segments.
+//! `cargo run --release -p dupack-lab --example window_cost [RECOVERY [WINDOW]]` prints a table in ns per ACK. The cost
+//! is the time to process the ACK and to send the segments that it releases. A window of the given size is kept in
+//! flight. The path either loses nothing, or it loses one in a hundred segments at random. Every segment is
+//! acknowledged. The congestion window is fixed, so only the recoveries differ. With losses, a recovery without SACK
+//! retransmits one segment per round trip, and the sender's scoreboard grows to the receive window of a million
+//! segments.
 //!
 //! The network is not part of the measurement: it is run once while the ACKs are recorded, and a second sender is then
 //! timed with the same ACKs at the same times.
@@ -31,7 +32,7 @@ const GAP: Duration = Duration::from_nanos(100);
 /// Minimum number of measured ACKs.
 const ACKS: u64 = 1_000_000;
 
-/// Number of rounds, of which the fastest counts.
+/// Number of timed rounds. The result is the fastest round.
 const ROUNDS: u32 = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -66,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns the nanoseconds per ACK.
+/// Returns the nanoseconds per ACK in the fastest round.
 fn cost(recovery: &str, window: u64, loss: f64) -> Result<f64, Box<dyn Error>> {
     // Bulk repeat needs a loss differentiation.
     let judge = if recovery == "bulk-repeat" {

@@ -1,8 +1,8 @@
 //! Experiments with TCP senders in a simulated network: experiment files, runs, results, statistics and traces.
 //!
 //! An [`Experiment`](experiment::Experiment) is parsed from a file and checked once, as a [`Plan`](run::Plan). The plan
-//! performs single runs ([`Plan::perform`](run::Plan::perform)); `dupack-engine` performs all of them. The
-//! [`Results`](results::Results) then lead to measures and verdicts.
+//! performs single runs ([`Plan::perform`](run::Plan::perform)); `dupack-engine` performs all of them. Measures and
+//! verdicts are computed from the [`Results`](results::Results).
 
 pub mod experiment;
 pub mod path_file;
@@ -13,8 +13,8 @@ pub mod stats;
 pub mod trace;
 pub mod units;
 
-/// Hash of this crate's sources, computed at build time: sixteen hexadecimal digits. Stored runs contain it, so that
-/// runs of other code are not reused.
+/// Hash of this crate's sources, computed at build time: sixteen hexadecimal digits. Stored runs contain the hash, so
+/// that runs of other code are not reused.
 pub const SOURCE_HASH: &str = env!("DUPACK_SOURCE_HASH");
 
 /// Compiles and runs the example of the README.

@@ -1,4 +1,4 @@
-//! Path files: the bottleneck of an experiment file, with the application on it.
+//! Path files: an experiment file with the bottleneck and the application that uses it.
 //!
 //! `dupack diagnose --path` writes such a file, and every experiment file with a single `[path]` is one. A command with
 //! `--path FILE` uses the path, the writes of the application, and the options of the endpoints. Stacks, seeds and
@@ -18,7 +18,7 @@ use crate::experiment::{
 use crate::run::Plan;
 use crate::units::Delay;
 
-/// Stack for checking the path. The result is the same with every stack, and nothing is run.
+/// Stack with which the path is checked. The result does not depend on the stack, and nothing is run.
 const STAND_IN: &str = "sack/reno";
 
 /// A checked path with an application.
@@ -193,11 +193,11 @@ fn application(flow: &FlowGroup) -> FlowGroup {
     }
 }
 
-/// Returns the path with absolute paths of its traces.
+/// Returns the path with the traces as absolute paths.
 fn whole(mut path: LinkOptions, folder: &Path) -> LinkOptions {
     let whole = |trace: &mut PathBuf| {
         let from_here = folder.join(&*trace);
-        // This only fails for an empty path, which could not have been read.
+        // `absolute` only fails for an empty path, which could not have been read.
         *trace = absolute(&from_here).unwrap_or(from_here);
     };
     path.trace.iter_mut().for_each(whole);

@@ -10,8 +10,8 @@ pub const LEVEL: f64 = 0.05;
 /// Returns the two-sided p-value of the paired t-test: the probability of a mean at least this far from zero, if the
 /// pairs differ by chance alone.
 ///
-/// Constant differences are not random: the p-value is 1 if all are zero, and 0 if all have another common value.
-/// Returns `None` for fewer than two pairs, and if a difference is not finite.
+/// Constant differences are not random: the p-value is 1 if all of them are zero, and 0 if all have another common
+/// value. Returns `None` for fewer than two pairs, and if a difference is not finite.
 #[must_use]
 pub fn paired_p(differences: &[f64]) -> Option<f64> {
     let n = differences.len();
@@ -34,8 +34,8 @@ pub fn paired_p(differences: &[f64]) -> Option<f64> {
 /// Rejective Multiple Test Procedure", Scandinavian Journal of Statistics 6, 1979). The *i*-th (from 0) of *m* p-values
 /// in ascending order is multiplied by *m* − *i*. Corrected values are non-decreasing, and at most 1.
 ///
-/// A corrected value below [`LEVEL`] is a significant difference. The probability that any of these is false is at most
-/// that level, however the comparisons depend on one another.
+/// A corrected value below [`LEVEL`] is a significant difference. The probability that any of these differences is
+/// false is at most that level, even if the comparisons depend on one another.
 #[must_use]
 pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
@@ -59,7 +59,7 @@ pub enum Family {
     Sweep(Arc<Corrected>),
 }
 
-/// p-values in ascending order, with their corrected values.
+/// The p-values in ascending order, with their corrected values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Corrected {
     plain: Vec<f64>,
@@ -89,8 +89,8 @@ impl Family {
 }
 
 impl Corrected {
-    /// Returns the corrected value of a p-value of the family. Equal p-values have equal corrected values: that of the
-    /// first.
+    /// Returns the corrected value of a p-value of the family. Equal p-values have the corrected value of the first of
+    /// them.
     fn of(&self, p: f64) -> f64 {
         let place = self.plain.partition_point(|known| *known < p);
         self.corrected.get(place).copied().unwrap_or(1.0)
@@ -104,11 +104,11 @@ mod tests {
 
     #[test]
     fn p_values_agree_with_the_tables() {
-        // Mean 1, standard deviation 1, t = √4 = 2 at 3 degrees of freedom: p = 0.139326.
+        // Mean 1, standard deviation 1, and t = √4 = 2 with 3 degrees of freedom give p = 0.139326.
         let half = 1.5_f64.sqrt() / 2.0_f64.sqrt();
         let differences = [1.0 - half, 1.0 + half, 1.0 - half, 1.0 + half];
         close(paired_p(&differences).unwrap(), 0.139_325_6);
-        // At one degree of freedom Student's t is Cauchy's: p = 1 − 2/π · atan(t), here t = 3.
+        // With one degree of freedom, Student's t is the Cauchy distribution: p = 1 − 2/π · atan(t), here with t = 3.
         let cauchy = 1.0 - 2.0 / std::f64::consts::PI * 3.0_f64.atan();
         close(paired_p(&[1.0, 2.0]).unwrap(), cauchy);
     }
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn holm_multiplies_step_by_step() {
-        // 0.01 × 4, 0.02 × 3, 0.03 × 2 (raised to the one before it), 0.5 × 1.
+        // The corrected values are 0.01 × 4, 0.02 × 3, 0.03 × 2 (not below the previous value), and 0.5 × 1.
         let corrected = holm(&[0.02, 0.5, 0.01, 0.03]);
         for (found, wanted) in corrected.iter().zip([0.06, 0.5, 0.04, 0.06]) {
             close(*found, wanted);

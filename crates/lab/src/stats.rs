@@ -63,7 +63,7 @@ impl Summary {
 /// Returns the arithmetic mean, or `None` if there are no samples or the mean is not finite.
 #[must_use]
 pub fn mean(samples: &[f64]) -> Option<f64> {
-    // Dividing first loses a digit, but cannot overflow. This is needed only for huge samples.
+    // Dividing first loses a digit, but cannot overflow. It is needed only for very large samples.
     let n = samples.len() as f64;
     let sum: f64 = samples.iter().sum();
     let mean = if sum.is_finite() {
@@ -75,8 +75,8 @@ pub fn mean(samples: &[f64]) -> Option<f64> {
 }
 
 /// Returns the `q`-quantile (0 ≤ q ≤ 1) by linear interpolation between order statistics: Hyndman and Fan's type 7, the
-/// default of R and NumPy. Sorts `samples` and ignores those that are not finite. Returns `None` without samples, or if
-/// `q` is out of range.
+/// default of R and NumPy. Sorts `samples` and ignores values that are not finite. Returns `None` without samples, or
+/// if `q` is out of range.
 #[must_use]
 pub fn quantile(samples: &mut [f64], q: f64) -> Option<f64> {
     if !(0.0..=1.0).contains(&q) {
@@ -104,7 +104,7 @@ pub fn jain_index(shares: &[f64]) -> Option<f64> {
     if largest == 0.0 || !shares.iter().all(|x| x.is_finite() && *x >= 0.0) {
         return None;
     }
-    // Relative to the largest share, so that squares do not overflow.
+    // Values are divided by the largest share, so that squares do not overflow.
     let sum: f64 = shares.iter().map(|x| x / largest).sum();
     let squares: f64 = shares.iter().map(|x| (x / largest) * (x / largest)).sum();
     Some(sum * sum / (shares.len() as f64 * squares))
@@ -122,7 +122,7 @@ fn t_quantile_975(degrees_of_freedom: usize) -> Option<f64> {
 #[must_use]
 pub fn spread(summary: &Summary, decimals: usize) -> String {
     match summary.half_width_95 {
-        // Without any spread, every seed gave the same run.
+        // If all values are equal, every seed gave the same run.
         Some(half) if summary.min < summary.max => {
             format!("{:.decimals$} ±{:.decimals$}", summary.mean, half)
         }

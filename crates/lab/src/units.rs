@@ -259,7 +259,7 @@ impl Probability {
     /// If `fraction` is not a number between 0 and 1.
     pub fn new(fraction: f64) -> Result<Self, UnitError> {
         if (0.0..=1.0).contains(&fraction) {
-            // Adding zero turns -0.0 into 0.0, which prints as `0%`.
+            // Adding zero turns -0.0 into 0.0, so that it is printed as `0%`.
             Ok(Self(fraction + 0.0))
         } else {
             Err(parse::bad_fraction(&fraction.to_string(), fraction))
@@ -272,8 +272,8 @@ impl Probability {
         self.0
     }
 
-    /// Returns the probability in percent, as it was written: 7 for `7%`, although a hundred times the nearest fraction
-    /// is slightly more.
+    /// Returns the probability in percent, as it was written. For `7%` this is exactly 7, although a hundred times the
+    /// nearest fraction is slightly more.
     #[must_use]
     pub fn as_percent(self) -> f64 {
         /// Resolution: parts per percent.
@@ -328,7 +328,7 @@ impl FromStr for Buffer {
         let known = BYTES.units.iter().any(|known| known.name == unit);
         match BYTES.parse(text) {
             Ok(bytes) if known => Ok(Self::Bytes(bytes)),
-            // A bare zero needs a unit here, because the unit changes the meaning.
+            // A bare zero also needs a unit here, because the unit changes the meaning of a capacity.
             Ok(_) => Err(buffer_error(text, Problem::NoUnit)),
             Err(error) if matches!(error.problem, Problem::NoUnit | Problem::UnknownUnit(_)) => {
                 Err(buffer_error(text, error.problem))
@@ -421,7 +421,7 @@ impl fmt::Display for Probability {
     }
 }
 
-/// `10Mb`, `10M` and `10Mbit` lack the time unit; `10MB/s` counts bytes.
+/// Diagnoses a rate: `10Mb`, `10M` and `10Mbit` lack the time unit; `10MB/s` counts bytes.
 fn diagnose_rate(number: &str, unit: &str) -> Option<(Problem, String)> {
     let (stem, per_second) = match unit.strip_suffix("/s").or_else(|| unit.strip_suffix("ps")) {
         Some(stem) => (stem, true),
@@ -434,7 +434,7 @@ fn diagnose_rate(number: &str, unit: &str) -> Option<(Problem, String)> {
     })?;
     let prefix = if prefix == "K" { "k" } else { prefix };
     if stem.ends_with('B') {
-        // The suggestion is in bits if possible, so that it can be pasted.
+        // The suggestion is in bits if possible, so that it can be copied.
         let bytes = RATE.parse(&format!("{number}{prefix}bit/s")).ok()?;
         return Some((Problem::CountsBytes, RATE.print(bytes.checked_mul(8)?)));
     }
@@ -446,7 +446,7 @@ fn diagnose_rate(number: &str, unit: &str) -> Option<(Problem, String)> {
     Some((problem, format!("{number}{prefix}bit/s")))
 }
 
-/// `20m` could be milliseconds or minutes.
+/// Diagnoses a delay: `20m` could be milliseconds or minutes.
 fn diagnose_delay(number: &str, unit: &str) -> Option<(Problem, String)> {
     match unit {
         "m" => Some((Problem::Ambiguous, format!("{number}ms or {number}min"))),
@@ -457,7 +457,7 @@ fn diagnose_delay(number: &str, unit: &str) -> Option<(Problem, String)> {
     }
 }
 
-/// `20M` lacks the `B`; `10Mbit` counts bits.
+/// Diagnoses a number of bytes: `20M` lacks the `B`; `10Mbit` counts bits.
 fn diagnose_bytes(number: &str, unit: &str) -> Option<(Problem, String)> {
     let (prefix, counts_bits) = match unit.strip_suffix("bit").or_else(|| unit.strip_suffix('b')) {
         Some(prefix) => (prefix, true),

@@ -1,7 +1,7 @@
 //! Runs every scenario of `validation/peers/ns2` and compares the results with ns-2.35: `cargo measure agree-ns2`.
 //!
 //! Arguments: `--seeds N` (10), `--only TEXT` (scenarios whose id contains TEXT), `--senders A,B`. A complete
-//! comparison is written to `docs/ns2-agreement.md`; a partial one is only printed.
+//! comparison is written to `docs/ns2-agreement.md`. A partial comparison is only printed.
 
 use std::io::Write as _;
 use std::path::Path;

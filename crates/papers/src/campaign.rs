@@ -35,7 +35,7 @@ struct Planned {
     name: &'static str,
     observe: Observe,
     plan: Plan,
-    /// Runs of the experiment, or those that are wanted.
+    /// Runs to perform: all runs of the experiment, or a selection.
     jobs: Vec<Job>,
 }
 
@@ -44,8 +44,8 @@ struct Planned {
 pub struct Conduct<'c> {
     /// Settings for performing the runs.
     pub runs: dupack_engine::Conduct<'c>,
-    /// Folder of the journals, `<paper>/<experiment>/runs.jsonl`; `None` to keep no journals. Runs that a journal
-    /// already holds are not performed again.
+    /// Folder of the journals, `<paper>/<experiment>/runs.jsonl`. `None` to keep no journals. Runs that a journal
+    /// already contains are not performed again.
     pub journals: Option<&'c Path>,
 }
 
@@ -58,7 +58,7 @@ impl Paper {
         self.plan_as(extent, &Way::default())
     }
 
-    /// As [`plan`](Self::plan), under a reading of the paper.
+    /// Works like [`plan`](Self::plan), but under a reading of the paper.
     ///
     /// # Errors
     /// If one of the experiments is invalid; the tests would catch that.
@@ -77,7 +77,7 @@ impl Paper {
         })
     }
 
-    /// Returns the additional full-scale runs that `growths` gives to cells. Experiments that keep every packet and
+    /// Returns the additional full-scale runs for the cells in `growths`. Experiments that keep every packet and
     /// experiments that list their seeds get none.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Paper {
     }
 }
 
-/// Growth of cells, by experiment.
+/// Growth of cells, by the name of their experiment.
 pub(super) type Growths = BTreeMap<String, BTreeMap<Cell, Growth>>;
 
 /// Growth of a cell, in multiples of the file's number of seeds: before and after.
@@ -118,12 +118,12 @@ pub(super) struct Growth {
     pub(super) to: u32,
 }
 
-/// Reason for which an experiment cannot have more runs than its file asks for.
+/// Reason why an experiment cannot have more runs than its file specifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fixed {
-    /// Its seeds are listed: something is made for each seed, and for no other.
+    /// The file lists the seeds: each of them belongs to data that was made for this seed.
     Listed,
-    /// It keeps every packet.
+    /// The experiment keeps every packet.
     Packets,
 }
 
@@ -136,11 +136,11 @@ pub(super) const fn may_grow(observe: Observe, experiment: &Experiment) -> Resul
     }
 }
 
-/// Performs all runs of `campaigns` and judges their claims. Runs left undone by an interrupt are missing in the
+/// Performs all runs of `campaigns` and judges their claims. After an interrupt, the remaining runs are missing in the
 /// outcome, and the claims that need them cannot be told.
 ///
-/// Runs that a journal holds are taken from it. A journal cannot hold experiments that record packets, or runs that are
-/// followed over time; these are performed again, which takes seconds.
+/// Runs that a journal contains are taken from it. A journal cannot contain experiments that record packets, or runs
+/// that are followed over time. These are performed again, which takes seconds.
 ///
 /// # Errors
 /// If a journal cannot be read or created.
@@ -155,7 +155,7 @@ pub fn carry_out(
         .collect())
 }
 
-/// Performs all runs of `campaigns`; returns the results and the cost of each campaign.
+/// Performs all runs of `campaigns`. Returns the results and the cost of each campaign.
 ///
 /// # Errors
 /// If a journal cannot be read or created.
@@ -190,8 +190,8 @@ impl Campaign {
         self.paper
     }
 
-    /// Keeps only the runs of the experiments called `names`, to look at a part of a paper. Claims about the other
-    /// experiments cannot be told.
+    /// Keeps only the runs of the experiments called `names`, for a look at a part of a paper. Claims about other
+    /// experiments then cannot be told.
     #[must_use]
     pub fn only(mut self, names: &[&str]) -> Self {
         let others = self.parts.iter_mut();
@@ -215,7 +215,7 @@ impl Campaign {
     /// Performs all runs and judges the claims, as [`carry_out`] does, without a journal.
     ///
     /// # Panics
-    /// Never: only a journal could fail.
+    /// Never, because only a journal could fail.
     #[must_use]
     pub fn execute(
         &self,
@@ -241,7 +241,7 @@ impl Campaign {
         Self { folder, ..self }
     }
 
-    /// Keeps the experiments that differ from those in `other` and that `asked` selects.
+    /// Keeps only the experiments that differ from the same experiment in `other` and for which `asked` returns `true`.
     #[must_use]
     pub(super) fn beyond(mut self, other: &Self, asked: impl Fn(&str) -> bool) -> Self {
         let same = |part: &Planned| {

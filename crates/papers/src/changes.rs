@@ -11,14 +11,14 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 /// Changes to an experiment, for a quick look or for another reading of its paper. Keys are those of the experiment
-/// file, joined by dots; a star matches any item of a list.
+/// file, joined by dots. A star matches any item of a list.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Changes {
-    /// Stacks to replace, wherever they occur.
+    /// Stacks to replace wherever they occur, with their replacements.
     #[serde(default)]
     pub stacks: BTreeMap<String, String>,
-    /// Parameters to give to algorithms, by algorithm name, wherever they occur.
+    /// Parameters to set in algorithms wherever they occur, by the name of the algorithm.
     #[serde(default)]
     pub parameters: BTreeMap<String, BTreeMap<String, Value>>,
     /// Keys to remove.
@@ -30,16 +30,16 @@ pub struct Changes {
     /// Swept keys, with the values to keep.
     #[serde(default)]
     pub only: BTreeMap<String, Vec<SweepValue>>,
-    /// Swept keys, with the number of values to keep, from the first.
+    /// Swept keys, with the number of values to keep, starting with the first.
     #[serde(default)]
     pub first: BTreeMap<String, usize>,
     /// Listed points to keep, counted from 1.
     #[serde(default)]
     pub points: Option<Vec<usize>>,
-    /// Keys whose value (a rate or a number) is divided.
+    /// Keys whose value (a rate, buffer, size or number) is divided, with the divisor.
     #[serde(default)]
     pub divide: BTreeMap<String, u32>,
-    /// Keys whose value (a probability) is multiplied.
+    /// Keys whose value (a probability) is multiplied, with the factor.
     #[serde(default)]
     pub multiply: BTreeMap<String, f64>,
 }
@@ -48,7 +48,7 @@ impl Changes {
     /// Changes `experiment`.
     ///
     /// # Errors
-    /// If a key does not exist or is not swept, or a value does not fit its key; the error is a text.
+    /// If a key does not exist or is not swept, or a value is invalid for its key. The error is a message.
     pub(super) fn apply(&self, experiment: &mut Experiment) -> Result<(), String> {
         let table = Table::try_from(&*experiment).map_err(|error| error.to_string())?;
         let mut whole = Value::Table(table);
@@ -106,7 +106,7 @@ impl Changes {
 }
 
 impl Changes {
-    /// Returns `stack` after the changes to stacks and to the parameters of its algorithms.
+    /// Returns the stack that replaces `stack`, or `stack` with the changed parameters of its algorithms.
     #[must_use]
     pub fn respell(&self, stack: &str) -> String {
         if let Some(other) = self.stacks.get(stack) {
@@ -143,7 +143,7 @@ impl Changes {
         format!("{name}({})", all.join(","))
     }
 
-    /// Applies the changes to every stack in a file's values.
+    /// Applies the changes of stacks and parameters to every stack in a file's values.
     fn respell_all(&self, whole: &mut Value) -> Result<(), String> {
         let mut met = 0;
         each_text(whole, &mut |text| {
@@ -243,10 +243,10 @@ fn swept<'e>(experiment: &'e mut Experiment, key: &str) -> Result<&'e mut Vec<Sw
     values.ok_or_else(|| format!("`{key}` is not swept"))
 }
 
-/// A change to a value; the error is a text.
+/// A change to a value. The error is a message.
 type Change<'c> = &'c dyn Fn(&mut Value) -> Result<(), String>;
 
-/// Changes the value at `key`; creates missing tables on the way.
+/// Changes the value at `key`. Creates missing tables.
 fn change(whole: &mut Value, key: &str, how: Change<'_>) -> Result<(), String> {
     match change_at(whole, &split(key), how) {
         Ok(0) => Err(format!("there is nothing at `{key}`")),
@@ -255,7 +255,7 @@ fn change(whole: &mut Value, key: &str, how: Change<'_>) -> Result<(), String> {
     }
 }
 
-/// Changes the values at the rest of a key; returns the number of values changed.
+/// Changes the values at the remaining steps of a key, `path`. Returns the number of values changed.
 fn change_at(value: &mut Value, path: &[String], how: Change<'_>) -> Result<usize, String> {
     let Some((step, rest)) = path.split_first() else {
         return how(value).map(|()| 1);
@@ -264,7 +264,7 @@ fn change_at(value: &mut Value, path: &[String], how: Change<'_>) -> Result<usiz
         Value::Table(table) if rest.is_empty() => {
             how(table.entry(step).or_insert(Value::Boolean(false))).map(|()| 1)
         }
-        // A missing table, such as `[receiver]`, is created; a missing list is not.
+        // A missing table, such as `[receiver]`, is created. A missing list is not.
         Value::Table(table) => match rest.first().map(String::as_str) {
             Some(item) if item == "*" || item.parse::<usize>().is_ok() => {
                 let list = table.get_mut(step);
@@ -288,7 +288,7 @@ fn change_at(value: &mut Value, path: &[String], how: Change<'_>) -> Result<usiz
     }
 }
 
-/// Divides the value; the result is a whole number of units.
+/// Divides the value. The result is a whole number of units.
 fn divide(slot: &mut Value, by: u32) -> Result<(), String> {
     const NO_NUMBER: &str = "is not a rate, buffer, size or whole number, so it cannot be divided";
     if by == 0 {

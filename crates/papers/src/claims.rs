@@ -17,27 +17,27 @@ pub struct Book {
     pub title: String,
     /// Authors, place and year.
     pub citation: String,
-    /// A few sentences about the paper and about what is rerun.
+    /// A few sentences about the paper and the experiments that are rerun.
     pub lead: String,
-    /// Systems that the paper describes, and their implementations here.
+    /// Systems that the paper describes, with their implementations here.
     #[serde(default, rename = "system")]
     pub systems: Vec<System>,
-    /// Its experiments, in the order in which they are run.
+    /// Experiments of the paper, in the order in which they are run.
     #[serde(default, rename = "experiment")]
     pub experiments: Vec<Declared>,
     /// Names of the stacks in the rules.
     #[serde(default)]
     pub names: BTreeMap<String, Named>,
-    /// Additional stacks behind these names in experiments that a reading has changed.
+    /// Additional stacks for these names, in experiments that a reading has changed.
     #[serde(skip)]
     pub instead: BTreeMap<String, Vec<String>>,
-    /// Shorthands for the rules.
+    /// Named expressions for the rules.
     #[serde(default)]
     pub define: BTreeMap<String, String>,
-    /// The files of numbers that the paper prints.
+    /// Files of numbers that the paper prints.
     #[serde(default)]
     pub printed: Vec<PrintedFile>,
-    /// Its claims, in the order in which they are shown.
+    /// Claims of the paper, in the order in which they are shown.
     #[serde(rename = "claim")]
     pub claims: Vec<Claim>,
 }
@@ -57,14 +57,14 @@ impl Book {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct System {
-    /// Its name in the paper.
+    /// Name of the system in the paper.
     pub name: String,
-    /// Section of the paper that describes it.
+    /// Section of the paper that describes the system.
     pub section: String,
-    /// The stack, as `dupack compare --stacks` takes it.
+    /// Stack, as `dupack compare --stacks` takes it.
     #[serde(default)]
     pub stack: Option<String>,
-    /// The experiment of this paper that contains it: the name of its file without the extension.
+    /// Experiment of this paper that contains the system: the name of its file without the extension.
     #[serde(default)]
     pub experiment: Option<String>,
     /// Further notes for the reader, such as the role of a dialect.

@@ -16,10 +16,10 @@ use super::changes::Changes;
 pub struct Declared {
     /// Name of the experiment's file without the extension.
     pub name: String,
-    /// Data that is kept of a run.
+    /// Data to keep from each run.
     #[serde(default)]
     pub keep: Observe,
-    /// Changes that make a quick look of it.
+    /// Changes that turn the experiment into its quick variant.
     #[serde(default)]
     pub quick: Changes,
 }
@@ -30,20 +30,20 @@ pub struct Declared {
 pub struct PrintedFile {
     /// Name of the file, in the folder of the claims.
     pub file: String,
-    /// Column that holds the stack, by its name in the claims.
+    /// Column with the stack's name, as used in the claims.
     #[serde(default)]
     pub stack: Option<String>,
-    /// Swept keys, and the columns that hold their values.
+    /// Swept keys, and the columns with their values.
     #[serde(default)]
     pub points: BTreeMap<String, String>,
     /// Units to append to the values of these keys.
     #[serde(default)]
     pub units: BTreeMap<String, String>,
-    /// Names of the numbers in the rules, and the columns that hold them. Rows that differ in the number alone are
-    /// averaged.
+    /// Names of the numbers in the rules, and the columns with these numbers. Rows with the same stack and the same
+    /// point are averaged.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// Alternative to `values`: the key whose values are the names of the other columns.
+    /// Alternative to `values`: swept key whose values are the headers of all columns except the stack's column.
     #[serde(default)]
     pub columns: Option<String>,
     /// Name of these numbers in the rules.
@@ -52,10 +52,10 @@ pub struct PrintedFile {
 }
 
 impl PrintedFile {
-    /// Returns the numbers in `text`; cells without a number are left out.
+    /// Returns the numbers in `text`. Cells without a number are left out.
     ///
     /// # Errors
-    /// If a column is missing; the error is a text.
+    /// Returns a message if a column is missing.
     pub(super) fn read(&self, text: &str) -> Result<Vec<Printed>, String> {
         let mut rows = text
             .lines()

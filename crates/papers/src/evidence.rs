@@ -1,4 +1,4 @@
-//! Results of a paper's experiments, and the queries that judges make of them.
+//! Results of a paper's experiments, and queries for the judgement of claims.
 
 use dupack_claims::Facts;
 use dupack_lab::results::{Measure, Results};
@@ -6,8 +6,8 @@ use dupack_lab::run::{Course, Job};
 use dupack_lab::stats::{Summary, paired_ratio};
 use dupack_lab::trace::Trace;
 
-/// Reads the facts of an experiment that its measures do not contain; without a part, returns the names of the facts it
-/// would read.
+/// Reads the facts of an experiment that its measures do not contain. Without results, returns the names of the facts
+/// without values.
 pub(crate) type ReadFacts = fn(&str, Option<&ExperimentResults>) -> Facts;
 
 /// Results of all experiments of a paper.
@@ -22,11 +22,11 @@ pub struct Evidence {
 pub struct ExperimentResults {
     /// Name of the experiment.
     pub name: &'static str,
-    /// Measures of the runs; without runs if packets were recorded instead.
+    /// Measures of the runs. Contains no runs if packets were recorded instead.
     pub results: Results,
     /// Recorded runs, sorted by point, stack and seed.
     pub traces: Vec<Traced>,
-    /// Runs followed over time: those of the first seed, if series were requested.
+    /// Runs that were followed over time: the runs of the first seed, if series were requested.
     pub followed: Vec<Followed>,
     /// Facts read from each run, in the order of point, stack and seed, if the packets were not kept.
     pub read: Vec<Facts>,
@@ -51,7 +51,7 @@ pub struct Traced {
 }
 
 impl ExperimentResults {
-    /// Creates a part that holds measures and nothing else.
+    /// Creates results that contain only measures.
     #[must_use]
     pub const fn new(name: &'static str, results: Results) -> Self {
         Self {
@@ -63,7 +63,8 @@ impl ExperimentResults {
         }
     }
 
-    /// Returns the facts of this part: those read from its runs, or those that `facts` reads now.
+    /// Returns the facts of this experiment: the facts that were read from its runs, or the facts that `facts` reads
+    /// now.
     pub(crate) fn facts(&self, facts: ReadFacts) -> Facts {
         if self.read.is_empty() {
             return facts(self.name, Some(self));
@@ -141,7 +142,7 @@ impl ExperimentResults {
         Summary::of(&values)
     }
 
-    /// Returns a measure of a stack at every point, in order; `None` if one is missing.
+    /// Returns a measure of a stack at every point, in order, or `None` if a value is missing.
     #[must_use]
     pub fn curve(&self, stack: usize, measure: Measure) -> Option<Vec<Summary>> {
         (0..self.results.points.len())
@@ -162,7 +163,7 @@ impl ExperimentResults {
         paired_ratio(&bases, &others).ratio
     }
 
-    /// Returns the ratio of a measure between two stacks at every point; `None` if one is missing.
+    /// Returns the ratio of a measure between two stacks at every point, or `None` if a value is missing.
     #[must_use]
     pub fn ratios(&self, stack: usize, base: usize, measure: Measure) -> Option<Vec<Summary>> {
         (0..self.results.points.len())

@@ -1,4 +1,4 @@
-//! Figures and tables of the usual kinds, drawn as declared in a paper's `exhibits.toml`.
+//! Common kinds of figures and tables, drawn as declared in a paper's `exhibits.toml`.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::{Rules, Said, Value, Verdict, World};
@@ -36,7 +36,7 @@ enum Declared {
     Note {
         text: String,
     },
-    /// An exhibit drawn by the paper's own code, by name.
+    /// An exhibit that is drawn by the paper's own code, with its name.
     Drawn {
         name: String,
     },
@@ -45,11 +45,11 @@ enum Declared {
     Bars(BarsOf),
 }
 
-/// A table; its first columns name its rows.
+/// A table. Its first columns contain the names of its rows.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TableOf {
-    /// Name of its file.
+    /// Name of the table's file.
     name: String,
     caption: String,
     #[serde(default)]
@@ -103,15 +103,16 @@ struct Line {
     #[serde(default)]
     decimals: Option<usize>,
     cells: Vec<Cells>,
-    /// Leaves the row out if it has no numbers, as for a part that a quick look does not run.
+    /// Omits the row if it has no numbers, for example because a quick look does not run its experiment.
     #[serde(default)]
     optional: bool,
-    /// Expression that says for each cell if it is emphasized, where `whose` does not.
+    /// Expression with a truth value for each cell. Cells with a true value are emphasized, in addition to the cells
+    /// that `whose` emphasizes.
     #[serde(default)]
     stands_out: Option<String>,
 }
 
-/// Cells of a row: an expression that gives one cell for each of its items.
+/// Cells of a row: an expression with one item per cell.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(
     untagged,
@@ -134,7 +135,7 @@ struct SpecialCells {
     whose: Option<Whose>,
     #[serde(default)]
     decimals: Option<usize>,
-    /// Unit after each number.
+    /// Unit that is written after each number.
     #[serde(default)]
     unit: String,
     #[serde(default)]
@@ -159,7 +160,7 @@ enum Whose {
     #[default]
     Plain,
     Paper,
-    /// Emphasized.
+    /// Our numbers, which are emphasized.
     Here,
 }
 
@@ -167,7 +168,7 @@ enum Whose {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LinesOf {
-    /// Name of its file.
+    /// Name of the chart's file.
     name: String,
     caption: String,
     #[serde(default)]
@@ -183,7 +184,7 @@ struct LinesOf {
     x_log: bool,
     #[serde(default)]
     y_log: bool,
-    /// Smallest number of samples for which intervals are drawn.
+    /// Minimum number of samples for which intervals are drawn.
     #[serde(default)]
     whiskers_from: usize,
     #[serde(default)]
@@ -197,7 +198,7 @@ struct LinesOf {
 enum References {
     #[default]
     None,
-    /// Goodput of Reno under random loss, by the known formulas, in the exhibit's experiment.
+    /// Goodput of Reno under random loss in the exhibit's experiment, by the known formulas.
     Formulas,
 }
 
@@ -205,7 +206,7 @@ enum References {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BarsOf {
-    /// Name of its file.
+    /// Name of the chart's file.
     name: String,
     caption: String,
     #[serde(default)]
@@ -232,9 +233,9 @@ struct ReferenceOf {
 #[serde(deny_unknown_fields)]
 struct SeriesLine {
     name: String,
-    /// Expression that gives a list of quantities.
+    /// Expression whose value is a list of quantities.
     y: String,
-    /// Expression that gives as many numbers; by default the only swept key of the points.
+    /// Expression whose value is a list of as many numbers. Defaults to the only swept key of the points.
     #[serde(default)]
     x: Option<String>,
 }
@@ -249,7 +250,7 @@ pub(super) struct Drawing<'d> {
 type Variables = Vec<(String, Value)>;
 type DrawResult<T> = Result<T, ExperimentError>;
 
-/// Context of an expression: the key of the exhibit in the file, and its experiment.
+/// Context of an expression: the key of the exhibit in the file, its experiment, and the variables of loops.
 #[derive(Clone)]
 struct At<'a> {
     place: String,
@@ -258,7 +259,7 @@ struct At<'a> {
 }
 
 impl Drawing<'_> {
-    /// Draws all declared exhibits; `odd` holds those that the paper's code draws, by name.
+    /// Draws all declared exhibits. `odd` contains the exhibits that the paper's code draws, by name.
     pub(super) fn all(&self, declared: &Exhibits, odd: &Drawn) -> DrawResult<Vec<Exhibit>> {
         let mut out = Vec::new();
         for (n, one) in declared.list.iter().enumerate() {
@@ -336,7 +337,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns one context per item of a loop, with the item as a variable; without a loop, one context.
+    /// Returns one context per item of a loop, with the item as a variable. Without a loop, returns one context.
     fn each<'a>(&self, at: &At<'a>, text: Option<&str>) -> DrawResult<Vec<At<'a>>> {
         let Some(text) = text else {
             return Ok(vec![at.clone()]);
@@ -358,7 +359,7 @@ impl Drawing<'_> {
         Ok(items.collect())
     }
 
-    /// Returns every line of the blocks at `key`, once for each item of its block's list.
+    /// Returns every line of the blocks at `key`, repeated for each item of the list of its block.
     fn every<'a, 'l, L>(
         &self,
         at: &At<'a>,
@@ -406,7 +407,7 @@ impl Drawing<'_> {
         })
     }
 
-    /// Draws a row; `None` if the row is optional and has no number.
+    /// Draws a row. Returns `None` if the row is optional and has no number.
     fn row(&self, at: &At<'_>, line: &Line, decimals: usize) -> DrawResult<Option<Vec<Cell>>> {
         let names = [
             (&line.group, Emphasis::Group),

@@ -1,4 +1,4 @@
-//! The files of papers that were rerun: a folder per paper, and one page for all.
+//! The files of papers that were rerun: one folder per paper, and one page for all papers.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub fn files(reproductions: &[Reproduction]) -> Files<'_> {
 }
 
 impl Reproduction {
-    /// Returns the files of this paper: verdicts, figures, tables, and the evidence behind them.
+    /// Returns the files of this paper: verdicts, figures, tables, and the results on which they are based.
     #[must_use]
     pub fn files(&self) -> Files<'_> {
         let mut files = Files::new();

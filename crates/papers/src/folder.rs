@@ -1,4 +1,5 @@
-//! The folder of a campaign. It records which papers are rerun and at what extent, so that the campaign can be resumed.
+//! The folder of a campaign. It records which papers are rerun and at which extent, so that the campaign can be
+//! resumed.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Extent, Paper, PapersError, find};
 
-/// A folder in which papers are rerun. It is locked for the lifetime of this value.
+/// A folder in which papers are rerun. The folder is locked for the lifetime of this value.
 #[derive(Debug)]
 pub struct CampaignFolder {
     store: Store<Manifest>,
@@ -21,7 +22,7 @@ pub struct CampaignFolder {
 struct Manifest {
     /// Command that began the campaign.
     command: String,
-    /// Version of that command.
+    /// Version of dupack that began the campaign.
     version: String,
     extent: String,
     /// `true` if the papers are also rerun under their other readings.
@@ -43,7 +44,7 @@ impl Identity for Manifest {
     }
 }
 
-/// Returns the extent with that name.
+/// Returns the extent called `name`.
 fn extent(name: &str) -> Option<Extent> {
     let all = [Extent::Full, Extent::Quick];
     all.into_iter().find(|extent| extent.name() == name)
@@ -99,11 +100,11 @@ impl CampaignFolder {
         })
     }
 
-    /// Checks that the folder fits the request: it contains the paper `key`, if given, and has the given extent, if
-    /// any.
+    /// Checks that the folder fits the request: it contains the paper `key`, if one is given, and has the given extent,
+    /// if one is given.
     ///
     /// # Errors
-    /// If it does not fit.
+    /// If the folder does not fit.
     pub fn expect(&self, key: Option<&str>, extent: Option<Extent>) -> Result<(), FolderError> {
         let held: Vec<&str> = self.papers.iter().map(|paper| paper.key).collect();
         let difference = match (key, extent) {
@@ -122,13 +123,13 @@ impl CampaignFolder {
         })
     }
 
-    /// Returns the folder, for the report.
+    /// Returns the folder in which the report is written.
     #[must_use]
     pub const fn folder(&self) -> &OutputFolder {
         self.store.folder()
     }
 
-    /// Returns the papers that are rerun in it.
+    /// Returns the papers that are rerun in the folder.
     #[must_use]
     pub fn papers(&self) -> &[&'static Paper] {
         &self.papers

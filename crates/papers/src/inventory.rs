@@ -7,7 +7,7 @@ use super::{PAPERS, Paper};
 use dupack_report::markdown::{escape, table};
 use dupack_report::page::{Cell, Emphasis};
 
-/// The file with a paper's items.
+/// Name of the file with a paper's items.
 const FILE: &str = "inventory.toml";
 
 /// A paper's `inventory.toml`.
@@ -19,7 +19,7 @@ pub struct Inventory {
     pub items: Vec<Item>,
 }
 
-/// Something that a paper describes, shows or names.
+/// Item of a paper: something that it describes, shows or names.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
@@ -29,21 +29,21 @@ pub struct Item {
     pub kind: Kind,
     /// Section of the paper.
     pub section: String,
-    /// File that implements it, relative to the root of the repository; empty if there is none.
+    /// File that implements the item, relative to the root of the repository. Empty if there is none.
     #[serde(default)]
     pub file: String,
-    /// Evidence that it is right: `file::name_of_the_test`, or an experiment; empty if there is none.
+    /// Evidence that the item is correct: `file::name_of_the_test`, or an experiment. Empty if there is none.
     #[serde(default)]
     pub test: String,
-    /// Claims about it.
+    /// Claims about the item.
     #[serde(default)]
     pub claims: Vec<String>,
-    /// Reason why it, or a part of it, is missing here.
+    /// Reason why the item, or a part of it, is missing here.
     #[serde(default)]
     pub note: String,
 }
 
-/// The kind of an item.
+/// Kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Kind {
     /// An algorithm.

@@ -1,4 +1,4 @@
-//! Judging: turns a paper's data and the results of its experiments into verdicts, figures and tables.
+//! Judgement of papers: turns a paper's data and the results of its experiments into verdicts, figures and tables.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_claims::{Asked, Facts, Rules, World};
@@ -12,7 +12,7 @@ use super::exhibits::{Drawing, Exhibits};
 use super::readings::{self, Way};
 use super::{Evidence, Exhibit, ExperimentResults, Extent, Observe, Paper};
 
-/// The file with the figures and tables of a paper.
+/// Name of the file with the figures and tables of a paper.
 const EXHIBITS: &str = "exhibits.toml";
 
 /// An experiment of a paper, ready to be planned.
@@ -92,7 +92,7 @@ impl Paper {
         ExperimentError::at(&source, "", why, None)
     }
 
-    /// Returns the claims, with the names of stacks adapted to a reading.
+    /// Returns the claims, where the names of stacks are adapted to a reading.
     fn book_as(&self, way: &Way<'_>) -> Book {
         let mut book = self.book();
         way.rename(&mut book);
@@ -102,7 +102,7 @@ impl Paper {
     /// Checks that, under this reading, the experiments can be run and the rules ask only for things that exist.
     ///
     /// # Errors
-    /// If something does not fit; the error says what.
+    /// If an experiment or a rule is invalid under this reading. The error contains the reason.
     pub fn check_way(&'static self, way: &Way<'_>) -> Result<(), ExperimentError> {
         let book = self.book_as(way);
         let known = |name: &str| book.experiments.iter().any(|own| own.name == name);
@@ -114,7 +114,7 @@ impl Paper {
         self.with_planned(&book, &full, |rules, world| rules.check(world))
     }
 
-    /// Calls `ask` with the rules and with the world that `campaign` plans.
+    /// Calls `ask` with the rules and with the world of the experiments that `campaign` plans.
     fn with_planned<T>(
         &self,
         book: &Book,
@@ -129,7 +129,7 @@ impl Paper {
         ask(&self.rules(book)?, &world)
     }
 
-    /// Returns, for each claim, the experiments that its rule asks about.
+    /// Returns, for each claim, the experiments for which its rule asks.
     ///
     /// # Errors
     /// If a rule or an experiment is invalid; the tests would catch that.
@@ -143,7 +143,7 @@ impl Paper {
         })
     }
 
-    /// Returns the bench that judges the claims of `book`, which belongs to this paper, one by one.
+    /// Returns a bench that judges single claims of `book`, which belongs to this paper.
     ///
     /// # Errors
     /// If a rule or a file of numbers is invalid; the tests would catch that.
@@ -159,7 +159,7 @@ impl Paper {
     /// Judges every claim under this reading by the results in `parts`.
     ///
     /// # Errors
-    /// If a rule does not fit; the tests would catch that.
+    /// If a rule is invalid for these results; the tests would catch that.
     pub(super) fn judge_as(
         &self,
         way: &Way<'_>,
@@ -171,7 +171,7 @@ impl Paper {
         Ok(self.rules(&book)?.judge_all(&world, missing))
     }
 
-    /// Returns the declared exhibits; `None` if the paper has no such file.
+    /// Returns the declared exhibits, or `None` if the paper has no such file.
     fn exhibits(&self) -> Result<Option<(Exhibits, Source)>, ExperimentError> {
         let Some((name, text)) = self.files.iter().find(|(name, _)| *name == EXHIBITS) else {
             return Ok(None);
@@ -189,7 +189,7 @@ impl Paper {
         Ok(Some((exhibits?, source)))
     }
 
-    /// Returns the world of the rules without any experiment.
+    /// Returns the world of the rules with the printed numbers, but without experiments.
     fn world(&self, book: &Book) -> Result<World<'static>, ExperimentError> {
         let mut world = World::default();
         for (n, printed) in book.printed.iter().enumerate() {
@@ -220,7 +220,7 @@ impl Paper {
     /// Checks that the rules, figures and tables ask only for data that the experiments have.
     ///
     /// # Errors
-    /// If one asks for anything else; the error points at its place in the file.
+    /// If a rule, figure or table asks for anything else. The error points at its place in the file.
     pub fn check(&'static self) -> Result<(), ExperimentError> {
         let (book, campaign) = (self.book(), self.plan(Extent::Full)?);
         self.with_planned(&book, &campaign, |rules, world| {
@@ -261,7 +261,7 @@ impl Paper {
     }
 }
 
-/// Judges the claims of a paper one by one, by any set of runs.
+/// Judges single claims of a paper by any set of runs.
 #[derive(Debug)]
 pub(super) struct Bench {
     paper: &'static Paper,
@@ -283,17 +283,18 @@ impl Bench {
         world
     }
 
-    /// Returns the experiments and cells that the rule of the given claim asks about.
+    /// Returns the experiments and cells for which the rule of the given claim asks.
     pub(super) fn asked(&self, claim: usize, world: &World<'_>) -> Asked {
         self.rules.asked_by(&self.book.claims[claim], world)
     }
 
-    /// Judges the given claim; `None` if the runs do not contain what it is about.
+    /// Judges the given claim. Returns `None` if the runs do not contain its quantities.
     pub(super) fn judge(&self, claim: usize, world: &World<'_>) -> Option<Finding> {
         self.rules.judge(&self.book.claims[claim], world)
     }
 
-    /// Returns `true` if the runs decide the rule of the given claim, ignoring the numbers shown beside it.
+    /// Returns `true` if the runs decide the rule of the given claim. The numbers that are shown next to it are
+    /// ignored.
     pub(super) fn decides(&self, claim: usize, world: &World<'_>) -> bool {
         let bare = Claim {
             found: Some(String::new()),

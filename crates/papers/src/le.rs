@@ -1,8 +1,8 @@
 //! M. Kang, H. Park and J. Mo, Implementation and evaluation of a new TCP loss recovery architecture, EURASIP JWCN
 //! 2012:149: figures 4, 5, 6 and 9, the timer (§2.2.4), reordering (§2.3.4), and video (abstract).
 //!
-//! The rules, figures and tables are data. Facts that need packets are read here: the repairs of figure 4, and
-//! Westwood's estimate in the testbed of §5.
+//! The rules, figures and tables are data. Facts that need packets are read here: the repairs of figure 4, Westwood's
+//! estimate in the testbed of §5, and the mean window of figure 6(a).
 
 mod repair;
 
@@ -52,11 +52,11 @@ pub(super) static PAPER: Paper = Paper {
     drawn: super::nothing_drawn,
 };
 
-/// A quantity of a recorded run: its name in the rules, and the function that reads it; `None` if the run does not show
-/// it.
+/// A quantity of a recorded run: its name in the rules, and the function that reads it. The function returns `None` if
+/// the run does not show the quantity.
 type Quantity<T> = (&'static str, fn(&T) -> Option<f64>);
 
-/// Quantities of the repair of a window's losses; `claims.toml` describes them.
+/// Quantities of the repair of a window's losses. `claims.toml` describes them.
 const REPAIR: [Quantity<Repair>; 7] = [
     ("repair_time", |repair| Some(repair.duration)),
     ("repair_time_ms", |repair| Some(repair.duration_ms)),
@@ -92,7 +92,7 @@ fn facts(experiment: &str, part: Option<&ExperimentResults>) -> Facts {
     }
 }
 
-/// Reads the quantities from the value that `of` finds in every recorded run.
+/// Reads the quantities from the value that `of` returns for every recorded run.
 fn read_off<T>(
     part: Option<&ExperimentResults>,
     of: fn(&Trace) -> Option<T>,
@@ -117,8 +117,8 @@ fn read_off<T>(
     Facts(facts.collect())
 }
 
-/// Returns Westwood's mean estimate at the reductions of a run, in Mbit/s: in congestion avoidance, ssthresh is set to
-/// the estimate times the minimum round-trip time (Westwood §IV.A, a = 1).
+/// Returns the mean of Westwood's bandwidth estimate at the window reductions of a run, in Mbit/s. In congestion
+/// avoidance, ssthresh is set to the estimate times the minimum round-trip time (Westwood §IV.A, a = 1).
 fn estimate(trace: &Trace) -> Option<f64> {
     let rtt = trace.states().filter_map(|(_, state)| state.rtt).min()?;
     let reductions = trace.window_changes().filter(|change| {

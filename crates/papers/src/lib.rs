@@ -1,11 +1,11 @@
-//! Published results as runnable experiments: each paper's figures and tables beside the paper's own numbers, and a
-//! verdict on every claim.
+//! Published results as runnable experiments. Each paper's figures and tables are shown next to the paper's own
+//! numbers, with a verdict on every claim.
 //!
-//! A paper is a folder `experiments/papers/<key>/` (experiment files, the paper's numbers, the claims and the rules
-//! that judge them, and the choices made where the text is silent) and a file here that draws and judges. The last
-//! chapter, `today`, is not a paper: it asks questions the five papers did not, about the same systems, and its claims
-//! are ours. [`find`] looks a paper up, [`Paper::plan`] turns it into a [`Campaign`], and [`Campaign::execute`] returns
-//! a [`Reproduction`].
+//! A paper consists of a folder and a file. The folder `experiments/papers/<key>/` contains experiment files, the
+//! paper's numbers, the claims and the rules that judge them, and the choices where the text is silent. The file in
+//! this crate draws and judges. The last chapter, `today`, is not a paper: it asks questions that the five papers did
+//! not ask, about the same systems, and its claims are ours. [`find`] looks a paper up, [`Paper::plan`] turns it into a
+//! [`Campaign`], and [`Campaign::execute`] returns a [`Reproduction`].
 
 pub mod agreement;
 mod campaign;
@@ -58,7 +58,7 @@ pub use readings::{
 pub use reproduction::{Account, Exhibit, Reproduction, Table};
 pub use settle::settle;
 
-/// The five papers, and the questions they did not ask.
+/// The five papers, and the chapter with questions that the papers did not ask.
 pub static PAPERS: [&Paper; 6] = [
     &le::PAPER,
     &momentary::PAPER,
@@ -71,19 +71,19 @@ pub static PAPERS: [&Paper; 6] = [
 /// A paper: its claims, its experiments, and its exhibits.
 #[derive(Debug)]
 pub struct Paper {
-    /// Name of its folder, and its name on the command line.
+    /// Name of the paper's folder, and its name on the command line.
     pub key: &'static str,
     claims: &'static str,
     readme: &'static str,
-    /// Other files of its folder by name, and shared files.
+    /// Other files of the paper's folder by name, and shared files.
     files: &'static [(&'static str, &'static str)],
-    /// Reads facts of runs beyond their measures, by experiment; without runs, returns their names.
+    /// Reads facts of an experiment's runs in addition to their measures. Without runs, returns the names of the facts.
     facts: evidence::ReadFacts,
     /// Draws the exhibits that are not data.
     drawn: fn(&Evidence) -> Drawn,
 }
 
-/// Data that is kept of a run.
+/// Data to keep from each run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Observe {
@@ -94,20 +94,20 @@ pub enum Observe {
     Series,
     /// Every packet of the first flow.
     Packets,
-    /// The facts that the paper's Rust file reads from the packets; the packets themselves are not kept.
+    /// The facts that the paper's Rust file reads from the packets. The packets are not kept.
     Facts,
 }
 
 /// Scale of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// The scale that verdicts are meant to rest on.
+    /// The scale that is intended for verdicts.
     Full,
-    /// Fewer seeds and shorter runs: enough for a look, not for a verdict.
+    /// Fewer seeds and shorter runs, for a quick look but not for a verdict.
     Quick,
 }
 
-/// Exhibits that a paper's own file draws from the evidence, by their names in `exhibits.toml`.
+/// Exhibits that a paper's own code draws from the results, by their names in `exhibits.toml`.
 type Drawn = Vec<(&'static str, Vec<Exhibit>)>;
 
 /// Draws nothing, for a paper whose exhibits are all data.
@@ -146,7 +146,7 @@ pub enum PapersError {
 /// Returns the paper called `key`.
 ///
 /// # Errors
-/// If there is no such paper; the error names those that exist.
+/// If there is no such paper. The error names the papers that exist.
 pub fn find(key: &str) -> Result<&'static Paper, UnknownPaper> {
     PAPERS
         .into_iter()
@@ -180,7 +180,7 @@ impl Paper {
         toml::from_str(self.claims).expect("the built-in claims are valid")
     }
 
-    /// Returns what the text leaves open and what we chose, as Markdown.
+    /// Returns the questions that the text leaves open and our choices, as Markdown.
     #[must_use]
     pub fn readme(&self) -> &'static str {
         self.readme

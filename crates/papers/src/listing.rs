@@ -34,7 +34,7 @@ pub fn list(papers: &[&'static Paper], width: Option<u16>) -> Result<String, Exp
     Ok(table.text())
 }
 
-/// Describes one paper: its subject, its experiments, and where its systems are implemented.
+/// Describes one paper: its subject, its experiments, and the implementations of its systems.
 ///
 /// # Errors
 /// If an experiment is invalid; the tests would catch that.

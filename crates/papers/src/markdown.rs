@@ -1,7 +1,7 @@
 //! The content of the page as Markdown for the repository: `docs/reproduction.md`.
 //!
-//! The CPU time is the only part that can differ between two runs of the same version. It is on a line of its own, so
-//! that a diff shows what a new version has changed.
+//! The CPU time is the only part that can differ between two runs of the same version. It is on a separate line, so
+//! that a diff shows the changes of a new version.
 
 use std::fmt::Write as _;
 use std::time::Duration;

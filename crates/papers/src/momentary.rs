@@ -1,5 +1,5 @@
 //! J.-H. Hwang, S.-H. Yoo and C. Yoo, Momentary Recovery Algorithm, IEICE Trans. Commun. E92-B(12), 2009. The claims,
-//! tables and most figures are data; facts of recorded packets are read and drawn here.
+//! tables and most figures are data. Facts of recorded packets are read here, and some figures are drawn here.
 
 mod drawn;
 mod episode;
@@ -49,7 +49,7 @@ pub(super) static PAPER: Paper = Paper {
     drawn,
 };
 
-/// Packets lost in figure 3, by ns-2's numbering.
+/// Packets that are lost in figure 3, by ns-2's numbering.
 const LOST: [u64; 7] = [24, 25, 26, 27, 28, 29, 30];
 
 fn drawn(evidence: &Evidence) -> Drawn {

@@ -1,5 +1,5 @@
 //! draft-nishida-newreno-modification-02: the effect of NewReno's full ACK on the window, with both tables of its
-//! section 7. All of it is data.
+//! section 7. All files of this paper are data.
 
 use super::Paper;
 
@@ -24,7 +24,7 @@ pub(super) static PAPER: Paper = Paper {
         file!("events.csv"),
         file!("readings.toml"),
         file!("inventory.toml"),
-        // ns-2.35 in this setting, with its defaults and with `exit_recovery_fix_`.
+        // Results of ns-2.35 in this setting, with its defaults and with `exit_recovery_fix_`.
         ("nishida-20.csv", include_str!("../ns2/nishida-20.csv")),
         (
             "nishida-fix-20.csv",

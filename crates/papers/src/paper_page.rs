@@ -72,7 +72,7 @@ fn summary(reproductions: &[Reproduction]) -> Section {
     }
 }
 
-/// Counts the verdicts by paper, with a sum; the chapter that is not a paper stands below the sum.
+/// Counts the verdicts by paper, with a sum. The chapter that is not a paper is below the sum.
 pub(super) fn tallies(reproductions: &[Reproduction]) -> (Vec<String>, Vec<Vec<Cell>>) {
     let verdicts = [Verdict::Holds, Verdict::DoesNotHold, Verdict::CannotBeTold];
     let mut header = vec!["paper".to_owned(), "claims".to_owned()];
@@ -111,7 +111,7 @@ pub(super) fn tallies(reproductions: &[Reproduction]) -> (Vec<String>, Vec<Vec<C
     (header, rows)
 }
 
-/// Lists the systems of a paper and where they are implemented.
+/// Lists the systems of a paper with their implementations.
 pub(super) fn systems(systems: &[System]) -> (Vec<String>, Vec<Vec<Cell>>) {
     let header = ["the paper's", "section", "here", ""];
     let rows = systems.iter().map(|system| {
@@ -172,7 +172,7 @@ impl Reproduction {
         sections
     }
 
-    /// Returns `true` if this is a published paper; `false` if the claims are ours.
+    /// Returns `true` if this is a published paper, and `false` if the claims are ours.
     pub(super) fn is_a_paper(&self) -> bool {
         self.key != super::today::KEY
     }
@@ -195,7 +195,7 @@ impl Reproduction {
         }
     }
 
-    /// Returns the summary: how many claims hold, and which do not.
+    /// Returns the summary: the number of claims that hold, and the claims that do not hold.
     fn summary_section(&self) -> Section {
         let warnings = self.warnings().into_iter();
         let mut blocks: Vec<Block> = warnings.map(|text| Block::Warning { text }).collect();
@@ -273,7 +273,7 @@ impl Reproduction {
         }
     }
 
-    /// Lists the rules that were rewritten; `None` if there are none.
+    /// Lists the rules that were rewritten. Returns `None` if there are none.
     pub(super) fn rewritten(&self) -> Option<(Vec<String>, Vec<Vec<Cell>>)> {
         let own = self.judged.iter();
         let own = own.filter(|judged| !judged.claim.rewritten.is_empty());
@@ -391,7 +391,7 @@ impl Reproduction {
         (header.map(str::to_owned).to_vec(), rows.collect())
     }
 
-    /// Formats the CPU time of each experiment, which differs between runs, on one line.
+    /// Formats the CPU time of each experiment on one line, because it differs between runs.
     fn cpu_times(&self) -> String {
         let times = self
             .accounts

@@ -28,7 +28,7 @@ pub struct Reproduction {
     pub judged: Vec<Judged>,
     /// Figures and tables.
     pub exhibits: Vec<Exhibit>,
-    /// Results behind them.
+    /// Results of the experiments.
     pub evidence: Evidence,
     /// Cost of each experiment, in order.
     pub accounts: Vec<Account>,
@@ -38,18 +38,18 @@ pub struct Reproduction {
     pub readings: Option<Reread>,
 }
 
-/// Claims that the seeds of the files left open and that were judged again with more seeds.
+/// Claims that the seeds of the files did not decide and that were judged again with more seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
     /// Claims that were judged again, by index.
     pub(super) claims: BTreeMap<usize, Anew>,
-    /// Claims that still cannot be told, by index, and the reasons.
+    /// Claims that still cannot be told, by index, with the reasons.
     pub(super) open: BTreeMap<usize, Why>,
     /// Number of additional runs.
     pub runs: usize,
     /// CPU time of the additional runs.
     pub cpu: std::time::Duration,
-    /// Number of runs that are missing because of an interrupt; the claims keep their earlier verdicts then.
+    /// Number of runs that are missing because of an interrupt. The claims then keep their earlier verdicts.
     pub missing: usize,
 }
 
@@ -60,11 +60,11 @@ pub struct Account {
     pub experiment: &'static str,
     /// Number of finished runs.
     pub runs: usize,
-    /// CPU time of all runs, on all machines that took part.
+    /// CPU time of all runs, on all machines that performed runs.
     pub cpu: std::time::Duration,
 }
 
-/// A part of a paper's exhibition: a heading, a paragraph, a figure or a table.
+/// A part of a paper's exhibits: a heading, a paragraph, a figure or a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Exhibit {
@@ -79,7 +79,7 @@ pub enum Exhibit {
 }
 
 impl Exhibit {
-    /// Creates a figure; if it cannot be drawn, a paragraph with the reason.
+    /// Creates a figure, or a paragraph with the reason if the figure cannot be drawn.
     pub(super) fn figure(name: &str, caption: &str, svg: Result<String, FigureError>) -> Self {
         match svg {
             Ok(svg) => Self::Figure(Figure {
@@ -156,7 +156,7 @@ impl Reproduction {
         )
     }
 
-    /// Returns what a reader must know about how the paper was run.
+    /// Returns warnings for readers about the way in which the paper was run.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut out = Vec::new();
@@ -179,8 +179,8 @@ impl Reproduction {
         out
     }
 
-    /// Returns the text beside the verdict on the given claim: the numbers found, the reason if it does not hold, and
-    /// its verdicts under other readings.
+    /// Returns the text next to the verdict on the given claim: the numbers found, the reason if the claim does not
+    /// hold, and its verdicts under other readings.
     #[must_use]
     pub fn found(&self, claim: usize) -> String {
         let Some(judged) = self.judged.get(claim) else {
@@ -238,7 +238,8 @@ impl Reproduction {
         verdicts::csv(&self.judged)
     }
 
-    /// Returns the items of the readme's list of choices, each as Markdown on one line: `**What.** How it was settled.`
+    /// Returns the items of the readme's list of choices, each as Markdown on one line: the choice in bold, and its
+    /// reason.
     pub fn choices(&self) -> impl Iterator<Item = String> + '_ {
         let items = self.readme.split("\n- **").skip(1);
         items.filter_map(|item| {

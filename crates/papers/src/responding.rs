@@ -1,6 +1,5 @@
-//! M.-Y. Park, S.-H. Chung, K.-A. Shin and G. Han, A comparative study on responding methods for
-//! TCP's fast recovery in wireless networks: figures 1, 3 and 4, and the future work of §5. All of
-//! it is data.
+//! M.-Y. Park, S.-H. Chung, K.-A. Shin and G. Han, A comparative study on responding methods for TCP's fast recovery in
+//! wireless networks: figures 1, 3 and 4, and the future work of §5. All files of this paper are data.
 
 #[cfg(test)]
 mod draw;

@@ -1,12 +1,12 @@
-//! Settling claims that the seeds of the files leave open: each is judged again with more seeds for the runs that its
-//! verdict depends on.
+//! Decision of claims that the seeds of the files leave open. Each claim is judged again with more seeds for the runs
+//! on which its verdict depends.
 //!
-//! A projection finds these runs and the number of seeds they need: it asks for the verdict of the rule if there were
-//! more runs with the same spread. A claim rests on the runs of the files and on those that were made for it, not on
-//! runs made for other claims.
+//! A projection finds these runs and the number of seeds that they need: it is the verdict of the rule if there were
+//! more runs with the same spread. A claim is judged by the runs of the files and the runs that were made for it, not
+//! by runs that were made for other claims.
 //!
-//! At a confidence of 95 %, each look at a claim errs in at most one case in twenty, so n looks err in at most n cases
-//! in twenty.
+//! At a confidence of 95 %, each judgement of a claim is wrong in at most one case in twenty, so n judgements are wrong
+//! in at most n cases in twenty.
 
 mod field;
 mod projection;
@@ -33,21 +33,21 @@ use dupack_lab::results::Results;
 
 /// Multiples of the files' seeds that a claim may get.
 const TIMES: [u32; 3] = [4, 16, 64];
-/// Largest number of times that a claim is judged again.
+/// Maximum number of times that a claim is judged again.
 const ROUNDS: usize = 3;
-/// Largest cost of a claim in a round, in packets, by the same estimate that the schedule uses. The runs of all files
+/// Maximum cost of a claim in a round, in packets, by the same estimate that the schedule uses. The runs of all files
 /// send nine billion packets and take three quarters of an hour of CPU time, and a campaign with readings should take
-/// 90 minutes on two processors. A claim that would cost more gets four times the seeds once; if that does not decide
-/// it, it stays open, and its entry says how many times the seeds it needs. The limit is not in CPU time because the
-/// choice of runs must not depend on the machine.
+/// 90 minutes on two processors. A claim that would cost more gets four times the seeds once. If these do not decide
+/// the claim, it stays open, and its entry states how many times the seeds it needs. The limit is not in CPU time
+/// because the choice of runs must not depend on the machine.
 const PACKETS_MAX: u64 = 2_000_000_000;
 
 const CHECKED: &str = "the tests hold every rule against the experiments";
 
-/// Judges the claims of `reproductions` that cannot be told again, with as many more seeds as they need for the runs
-/// that their verdicts depend on. All other claims and exhibits stay as they are.
+/// Judges again the claims of `reproductions` that cannot be told. The runs on which their verdicts depend get as many
+/// more seeds as the claims need. All other claims and exhibits do not change.
 ///
-/// Experiments that keep every packet or list their seeds get no more seeds. Nothing is settled in a quick look, whose
+/// Experiments that keep every packet or list their seeds get no more seeds. Quick looks are not changed, because their
 /// verdicts are not meant to be relied on.
 ///
 /// # Errors
@@ -88,27 +88,27 @@ pub fn settle(
 /// A claim that was judged again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Anew {
-    /// Largest multiple of the files' seeds that one of its cells has.
+    /// Maximum number of seeds of the claim's cells, as a multiple of the files' seeds.
     pub(super) times: u32,
-    /// Number of times that it was judged again.
+    /// Number of times that the claim was judged again.
     pub(super) looks: u32,
 }
 
-/// Reason why a claim cannot be told in the end.
+/// Reason why a claim still cannot be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Why {
-    /// This multiple of the seeds would decide it, but that is more than a claim gets.
+    /// This multiple of the seeds would decide the claim, but a claim may not get so many.
     Needs(u32),
-    /// Even this multiple would not decide it.
+    /// Even this multiple of the seeds would not decide the claim.
     Beyond(u32),
     /// There can be no more runs.
     Fixed(Fixed),
 }
 
-/// A cell of a paper: the index of its experiment, and the cell in it.
+/// A cell of a paper: the index of its experiment, and the cell in the experiment.
 type Place = (usize, Cell);
 
-/// The claims of a paper that cannot be told, and the results they may rest on.
+/// The claims of a paper that cannot be told, and the results by which they may be judged.
 struct Docket<'r> {
     paper: &'static Paper,
     bench: Bench,
@@ -125,10 +125,10 @@ struct Docket<'r> {
 struct Case {
     places: BTreeSet<Place>,
     pools: bool,
-    /// Cells that were given more seeds for it, and how many times the file's seeds they have.
+    /// Cells that got more seeds for the claim, with the multiple of the file's seeds.
     times: BTreeMap<Place, u32>,
     looks: u32,
-    /// The next step for it.
+    /// Next step for the claim.
     next: Option<Step>,
     /// Finding of the last judgement.
     finding: Option<Finding>,
@@ -153,7 +153,8 @@ impl Case {
 }
 
 impl<'r> Docket<'r> {
-    /// Returns the docket of a paper at full scale that has open claims and no missing runs; otherwise `None`.
+    /// Returns the docket of a paper, or `None` if the paper is not at full scale, has no open claims, or has missing
+    /// runs.
     fn of(reproduction: &'r Reproduction) -> Option<Self> {
         let open = reproduction.open();
         let whole = reproduction.extent == Extent::Full && reproduction.evidence.missing() == 0;
@@ -215,7 +216,7 @@ impl<'r> Docket<'r> {
     }
 
     /// Calls `ask` with a world in which the cells of `weights` have the given runs. An experiment without such cells
-    /// appears as its file has it.
+    /// has the runs of its file.
     fn within<T>(&self, weights: &BTreeMap<Place, Weight>, ask: impl FnOnce(&World<'_>) -> T) -> T {
         let viewed = self.fields.iter().enumerate().map(|(n, field)| {
             let own = weights.iter().filter(|((of, _), _)| *of == n);
@@ -258,8 +259,8 @@ impl<'r> Docket<'r> {
         }
     }
 
-    /// Plans the runs that the next steps need and that do not exist yet: each cell gets as many as the most demanding
-    /// claim asks for.
+    /// Plans the runs that the next steps need and that do not exist yet. Each cell gets as many as the most demanding
+    /// claim requires.
     fn more(&self) -> Campaign {
         let mut growths = Growths::new();
         for step in self.cases.values().filter_map(|case| case.next.as_ref()) {
@@ -276,7 +277,8 @@ impl<'r> Docket<'r> {
         self.paper.plan_more(&growths).expect(CHECKED)
     }
 
-    /// Adds the runs that were made, and judges the claims they were made for. Does nothing more if runs are missing.
+    /// Adds the new runs, and judges the claims for which they were made. If runs are missing, only their number and
+    /// cost are recorded.
     fn take(&mut self, more: Vec<ExperimentResults>, accounts: &[Account]) {
         self.runs += accounts.iter().map(|account| account.runs).sum::<usize>();
         self.cpu += accounts.iter().map(|account| account.cpu).sum::<Duration>();
@@ -305,7 +307,7 @@ impl<'r> Docket<'r> {
         }
     }
 
-    /// Judges a claim by the runs of the files and those that were made for it.
+    /// Judges a claim by the runs of the files and the runs that were made for it.
     fn judge(&self, claim: usize, case: &Case) -> Finding {
         let grown: BTreeSet<usize> = case.times.keys().map(|(n, _)| *n).collect();
         let places = grown.into_iter().flat_map(|n| {
@@ -352,7 +354,7 @@ impl Reproduction {
             .collect()
     }
 
-    /// Enters the outcome: each claim gets a note about the runs it rests on, or the reason why it is open.
+    /// Applies the outcome: each claim gets a note about the runs by which it was judged, or the reason why it is open.
     fn enter(&mut self, settled: Settled, mut findings: BTreeMap<usize, Finding>) {
         for (n, judged) in self.judged.iter_mut().enumerate() {
             if let Some(finding) = findings.remove(&n) {

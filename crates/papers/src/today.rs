@@ -1,10 +1,10 @@
 //! Questions that the papers of 2000–2012 did not ask: all systems of the five papers under the same congestion
-//! controls, beside today's senders, by round-trip time, in short transfers, and under loss processes that were
-//! measured. It is not a paper: its claims are ours and counted separately. All of it is data.
+//! controls, next to today's senders, by round-trip time, in short transfers, and under loss processes that were
+//! measured. This chapter is not a paper: its claims are ours and are counted separately. All of its files are data.
 
 use super::Paper;
 
-/// Name of its folder, and its name on the command line.
+/// Name of the chapter's folder, and its name on the command line.
 pub(super) const KEY: &str = "today";
 
 /// Pairs a file of the folder with its name.

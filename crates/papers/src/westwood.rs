@@ -1,6 +1,6 @@
 //! S. Mascolo, C. Casetti, M. Gerla, S. S. Lee and M. Sanadidi, TCP Westwood, UCLA CSD TR 200017, 2000: figures 1 to
-//! 12. The rules, tables and most figures are data; the estimate and the window over time are read from the transient
-//! and drawn here.
+//! 12. The rules, tables and most figures are data. Facts about the bandwidth estimate and the window over time are
+//! read here from the transient experiments, and their figures are drawn here.
 
 mod courses;
 mod drawn;
@@ -50,7 +50,7 @@ const TRANSIENT: &str = "transient";
 /// Experiment: the transient with random loss.
 const LOSSY: &str = "transient-lossy";
 
-/// Returns the facts that the rules ask of the transient without random loss.
+/// Returns the facts about the transient without random loss that the rules use.
 fn facts(experiment: &str, part: Option<&ExperimentResults>) -> Facts {
     match experiment {
         TRANSIENT => courses::facts(part),
@@ -69,7 +69,7 @@ mod tests {
     use crate::Extent;
     use dupack_lab::experiment::Experiment;
 
-    /// Experiments of the paper's further work, which are slow enough without scaling.
+    /// Experiments of the paper's further work. Their rates are low enough without scaling.
     const FURTHER: [&str; 3] = ["friendliness", "functions", "functions-red"];
     /// Divisor of all rates and buffers in a quick look.
     const SLOWER: u64 = 5;

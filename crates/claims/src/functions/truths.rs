@@ -7,7 +7,7 @@ use crate::value::{List, ListKind, Value};
 use crate::verdict::Verdict;
 
 impl Call<'_> {
-    /// Counts the true items: all of them (`count`), or those before the first false one (`leading`).
+    /// Counts the true items: all of them (`count`), or the items before the first one that is not true (`leading`).
     pub(super) fn counted(&self) -> Evaluated {
         let mut truths = Vec::new();
         for leaf in self.one()?.leaves() {
@@ -25,7 +25,7 @@ impl Call<'_> {
         } as f64))
     }
 
-    /// Returns the names of the true items; in a list of lists, separately for each inner list.
+    /// Returns the names of the true items. In a list of lists, the names are separate for each inner list.
     pub(super) fn which(&self, of: &Value) -> Evaluated {
         let Value::List(list) = of else {
             return Err(Fault::new(self.span_of(0), wanted("a list", of)));

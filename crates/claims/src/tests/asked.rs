@@ -1,10 +1,10 @@
-//! Tests of the cells that a rule asks about.
+//! Tests of the cells for which a rule asks.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
-/// Only LE's and SACK's runs at 5 % count; the text beside the verdict does not.
+/// Only the runs of LE and SACK at 5 % count. The cells in the text next to the verdict do not count.
 #[test]
 fn a_rule_asks_only_about_its_cells() {
     let claim = "[[claim]]\nid = \"x\"\nstatement = \"y\"\nrule = \"as it is said\"\n\
@@ -17,7 +17,7 @@ fn a_rule_asks_only_about_its_cells() {
     assert!(!asked.pools);
 }
 
-/// Pooling the samples of one quantity does not change their weights.
+/// If the samples of only one quantity are pooled, their weights do not change.
 #[test]
 fn pooling_several_quantities_is_recorded() {
     let results = results();

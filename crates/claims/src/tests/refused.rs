@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Returns the error about a file that ends with `end`, and the text that the error points at.
+/// Returns the error for a file that ends with `end`, and the text at which the error points.
 fn refused(end: &str) -> (String, String) {
     let source = source(end);
     let plan = source.parse().and_then(|experiment| {
@@ -19,7 +19,7 @@ fn refused(end: &str) -> (String, String) {
     (format!("{}; {help}", complaint.message), pointed.to_owned())
 }
 
-/// Returns the error about `TEXT` with one more definition.
+/// Returns the error for `TEXT` with one more definition.
 fn defining(line: &str) -> (String, String) {
     refused(&format!("{line}\n"))
 }
@@ -32,7 +32,7 @@ fn no_claim_is_decided_while_runs_are_missing() {
         rules.judge_results(&results)[0].finding.verdict,
         Verdict::Holds
     );
-    // Every cell still has two seeds, which would be enough.
+    // Every cell still has two seeds, which would be enough for a verdict.
     results.runs.retain(|run| run.seed != 3);
     let finding = &rules.judge_results(&results)[0].finding;
     assert_eq!(finding.verdict, Verdict::CannotBeTold);
@@ -71,7 +71,7 @@ fn numbers_that_are_not_finite_decide_nothing() {
         (pointed.as_str(), said.contains("too large")),
         ("1e400", true)
     );
-    // The planned values are all 1 and cancel; the other side is checked all the same.
+    // All planned values are 1, so the difference is zero. The other side is checked nevertheless.
     let (_, said) =
         wrong("1 / (mean(goodput[LE, loss = 5%]) - mean(goodput[SACK, loss = 5%])) > LE");
     assert!(said.contains("cannot apply `>`"), "{said}");
@@ -88,7 +88,7 @@ fn long_chains_do_not_overflow_the_stack() {
     holds(&format!("{} = 900", vec!["1"; 900].join(" + ")));
     let dots = "x.".repeat(20_000);
     assert!(crate::parse::parse(&dots).is_err());
-    // Definitions that use one another, each of them deep.
+    // Definitions use one another, and each of them is deeply nested.
     let open = "(1 + ".repeat(40);
     let close = ")".repeat(40);
     let mut text = "d0 = \"1\"\n".to_owned();

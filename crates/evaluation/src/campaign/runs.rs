@@ -1,5 +1,5 @@
-//! The runs of an evaluation as one set: all scenarios of all stacks, the longest first, each run once. Criteria that
-//! the first seeds do not decide get a second round.
+//! The runs of an evaluation as one set: all scenarios of all stacks, with the longest runs first. Each run is
+//! performed once. Criteria that the first seeds do not decide get a second round.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::evidence::{Conduct, ScenarioResults};
 use crate::prepare::Prepared;
 use crate::suite::Round;
 
-/// Scenarios of both rounds; those of a round are ordered by stack.
+/// Scenarios of both rounds. The scenarios of each round are ordered by stack.
 struct Scenarios<'c>(Vec<Place<'c>>);
 
 /// A scenario of a stack in a round.
@@ -64,8 +64,8 @@ impl<'c> Scenarios<'c> {
             .map(|(part, _)| part)
     }
 
-    /// Returns the index of the second-round scenario that belongs to the scenario `first`, if the evaluation has a
-    /// second round.
+    /// Returns the index of the scenario in the second round that belongs to the scenario `first`, if there is a second
+    /// round.
     fn more(&self, first: usize) -> Option<usize> {
         let more = first + self.first().count();
         (more < self.0.len()).then_some(more)
@@ -97,7 +97,7 @@ impl Set for Scenarios<'_> {
         Schedule::LongestFirst
     }
 
-    /// The baselines' runs do not depend on the stack they are compared with.
+    /// Returns `true`: the runs of the baselines do not depend on the stack with which they are compared.
     fn shares(&self) -> bool {
         true
     }
@@ -117,13 +117,13 @@ struct Came<'c> {
     watch: &'c dyn Watch,
     runs: Vec<Vec<Run>>,
     stage: Stage,
-    /// Results of the first round, replaced by those of the second where there is one.
+    /// Results of the first round, replaced by the results of the second round if there are any.
     parts: Vec<ScenarioResults>,
-    /// Indices in both rounds of the scenarios that got more seeds.
+    /// Scenarios that got more seeds: their indices in the first and in the second round.
     opened: Vec<(usize, usize)>,
 }
 
-/// The round that is due.
+/// The current round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     First,
@@ -132,7 +132,7 @@ enum Stage {
 }
 
 impl Came<'_> {
-    /// Judges the first round, and returns the tasks of the second.
+    /// Judges the first round, and returns the tasks of the second round.
     fn open(&mut self) -> Vec<Task> {
         let scenarios = self.scenarios;
         for part in scenarios.first() {
@@ -149,10 +149,10 @@ impl Came<'_> {
     }
 
     /// Returns the results of each scenario in the order of the first round, each with its number of missing runs. An
-    /// incomplete second round does not count.
+    /// incomplete second round is ignored.
     fn conclude(mut self) -> Vec<(ScenarioResults, usize)> {
         if self.stage != Stage::Done {
-            // An interrupt came before the first round was complete.
+            // The evaluation was interrupted before the first round was complete.
             self.open();
         }
         let mut missing = vec![0; self.parts.len()];
@@ -197,7 +197,7 @@ impl Evidence<Done> for Came<'_> {
     }
 }
 
-/// Returns the number of runs of the first round; runs that several stacks share are counted once.
+/// Returns the number of runs of the first round. Runs that several stacks share are counted once.
 pub(super) fn first_runs(campaign: &Campaign<'_>) -> usize {
     let scenarios = Scenarios::of(campaign);
     let tasks = scenarios.first().flat_map(|part| scenarios.tasks(part));
@@ -205,7 +205,7 @@ pub(super) fn first_runs(campaign: &Campaign<'_>) -> usize {
     prints.collect::<std::collections::BTreeSet<_>>().len()
 }
 
-/// Performs all runs of `campaign`; returns the results of each scenario of each stack, in order, each with its number
+/// Performs all runs of `campaign`. Returns the results of each scenario of each stack, in order, each with its number
 /// of missing runs.
 pub(super) fn carry_out(
     campaign: &Campaign<'_>,

@@ -1,4 +1,4 @@
-//! The runs on real packets as a set: one repetition after the other, so that an interrupted set has some runs of each
+//! The runs on real packets as a set, one repetition after the other. An interrupted set then has some runs of each
 //! sender.
 
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ pub const FLOWS: &str = "wire-flows.csv";
 const FLOW_COLUMNS: &str = "scenario,point,stack,seed,void_because,group,sender,measured,start_s,goodput_mbit_s,segments,\
                             retransmissions,offered_packets,dropped_packets,wait_median_ms,wait_p95_ms\n";
 
-/// Result of a run: its measures, and the reasons for which it is void.
+/// Result of a run: its measures, and the reasons why it is void.
 #[derive(Clone)]
 struct Made {
     done: Done,
@@ -35,7 +35,7 @@ struct Made {
 }
 
 impl Outcome for Made {
-    /// A void run is not kept; it is performed again when the evaluation is resumed.
+    /// Returns the run to store. A void run is not stored; it is performed again when the evaluation is resumed.
     fn done(&self) -> Option<&Done> {
         self.void.is_empty().then_some(&self.done)
     }
@@ -45,7 +45,7 @@ impl Outcome for Made {
         Self { done, void }
     }
 
-    /// Runs on real packets take wall-clock time, not processor time.
+    /// Ignores the processor time: runs on real packets take wall-clock time.
     fn took(self, _: Option<Duration>) -> Self {
         self
     }
@@ -56,7 +56,7 @@ impl Outcome for Made {
     }
 }
 
-/// Scenarios of all senders, and the maker of the runs.
+/// Scenarios of all senders, with the implementation that performs the runs.
 struct OnPackets<'c> {
     scenarios: Vec<&'c OnWire>,
     files: &'c BTreeMap<PathBuf, String>,
@@ -78,7 +78,7 @@ impl Set for OnPackets<'_> {
         })
     }
 
-    /// All runs take about the same time.
+    /// Returns the same number for all runs, because they take about the same time.
     fn packets(&self, _: Task) -> u64 {
         1
     }
@@ -161,7 +161,7 @@ impl Evidence<Made> for Came {
     }
 }
 
-/// Performs the runs of all subjects, each shared run once; returns the parts of each subject.
+/// Performs the runs of all subjects, and each shared run once. Returns the results of each subject.
 pub(crate) fn carry_out(
     subjects: &[&[OnWire]],
     files: &BTreeMap<PathBuf, String>,
@@ -195,7 +195,7 @@ pub(crate) fn carry_out(
     Ok(parts.collect())
 }
 
-/// Returns all runs, one repetition after the other, of all scenarios and senders.
+/// Returns all runs of all scenarios and senders, one repetition after the other.
 fn tasks(subjects: &[&[OnWire]]) -> Vec<Task> {
     let mut tasks: Vec<(usize, Task)> = Vec::new();
     let mut part = 0;
@@ -214,7 +214,7 @@ fn tasks(subjects: &[&[OnWire]]) -> Vec<Task> {
     tasks.into_iter().map(|(_, task)| task).collect()
 }
 
-/// Checks that all planned runs are possible here.
+/// Checks that all planned runs are possible on this machine.
 fn check(
     set: &OnPackets<'_>,
     tasks: &[Task],

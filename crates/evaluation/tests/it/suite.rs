@@ -160,7 +160,7 @@ fn a_key_stands_for_all_criteria_that_begin_so() {
     }
 }
 
-/// If the stack is also a baseline, it is run once, and the card names what it is relative to.
+/// If the stack under test is also a baseline, it is run once and compared with itself.
 #[test]
 fn a_baseline_is_held_against_itself() {
     let suite = Suite::builtin();
@@ -180,8 +180,8 @@ fn a_baseline_is_held_against_itself() {
     assert_eq!(card.worse_than(card).unwrap(), []);
 }
 
-/// An interrupted evaluation cannot tell the missing criteria; resumed, it ends with the same card as an uninterrupted
-/// one.
+/// After an interrupt, the criteria with missing runs cannot be told. After a resume, the card is the same as without
+/// an interrupt.
 #[test]
 fn an_interrupted_card_goes_on() {
     let suite = Suite::builtin();
@@ -201,13 +201,13 @@ fn an_interrupted_card_goes_on() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Baselines that several cards share are run once.
+/// The runs of baselines that several cards share are performed once.
 #[test]
 fn cards_side_by_side_share_the_baselines() {
     let suite = Suite::builtin();
     let runs = |stacks: &[&str]| campaign(&suite, stacks, &["high-loss"], Extent::Quick).runs();
     let (one, two) = (runs(&["rack/bbr"]), runs(&["rack/bbr", "rack/vegas"]));
-    // A third of the runs of a card belong to the stack itself.
+    // A third of the runs of a card are runs of the stack under test.
     assert_eq!(two, one + one / 3);
 }
 
@@ -229,6 +229,6 @@ fn sets_of_seeds_have_none_in_common() {
         runs.iter().map(|run| run.seed).collect::<BTreeSet<u64>>()
     };
     assert_eq!(seeds(1), BTreeSet::from([1, 2, 3]));
-    // Each set has room for four times as many seeds, for criteria that the first do not decide.
+    // Each set contains four times as many seeds as are run first: the others are for undecided criteria.
     assert_eq!(seeds(3), BTreeSet::from([25, 26, 27]));
 }

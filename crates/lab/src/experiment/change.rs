@@ -29,7 +29,7 @@ pub struct Change {
     /// `delay_max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_max: Option<Delay>,
-    /// Duration of an outage: nothing leaves the link, and packets wait while the buffer has room.
+    /// Duration of an outage: no packet leaves the link, and arriving packets wait in the buffer while it has space.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub gap: Delay,
     /// Fate of the packets that have not left the link when it changes.
@@ -37,18 +37,18 @@ pub struct Change {
     pub queued: Queued,
 }
 
-/// Fate of packets that wait, or are in transmission, when a link changes.
+/// Fate of packets that wait or are in transmission when a link changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Queued {
-    /// They leave later.
+    /// The packets leave the link later.
     #[default]
     Kept,
-    /// They are lost.
+    /// The packets are lost.
     Lost,
 }
 
-/// Periodic duty cycle: the link is open for a part of every period. Packets wait while it is closed.
+/// Periodic duty cycle: the link is open for a fraction of every period. Packets wait while the link is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DutyCycle {
@@ -58,12 +58,12 @@ pub struct DutyCycle {
     pub share: Probability,
 }
 
-/// ACKs that a link drops on purpose to save capacity. ACKs that carry SACK blocks or a congestion mark, and duplicate
-/// ACKs, always pass.
+/// Deliberate dropping of ACKs by a link to save capacity. ACKs that carry SACK blocks or a congestion mark, and
+/// duplicate ACKs, always pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AckThinning {
-    /// Passes one ACK in this many of each flow and drops the others. With 1, every ACK passes.
+    /// Passes one of this many ACKs of each flow and drops the others. With 1, every ACK passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<u32>,
     /// Drops a waiting ACK when a later ACK of the same flow arrives at the queue. Only with `queue = "droptail"`.

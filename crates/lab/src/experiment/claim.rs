@@ -1,6 +1,6 @@
-//! Claims in an experiment file: a statement, the rule that judges it, and the stacks that it is about.
+//! Claims in an experiment file: a statement, the rule that judges it, and the stacks to which it refers.
 //!
-//! In this crate a rule is text. `dupack-claims` parses, checks and evaluates it.
+//! In this crate a rule is text. `dupack-claims` parses, checks and evaluates rules.
 
 use std::collections::BTreeMap;
 
@@ -31,17 +31,17 @@ pub struct Claim {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub experiment: Option<String>,
-    /// Text shown beside the verdict, with expressions in braces. Defaults to the quantities that the rule compares.
+    /// Text shown next to the verdict, with expressions in braces. Defaults to the quantities that the rule compares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
     /// Explanation of why the claim does not hold, if one is known. Shown only if the claim does not hold.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub explanation: String,
-    /// For papers: `true` if the claim was not looked at when a reading of the paper was chosen.
+    /// For papers: `true` if the claim was not used to choose a reading of the paper.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
     pub held_out: bool,
-    /// For papers: when and why the rule was rewritten, and the verdict before.
+    /// For papers: date and reason of a change of the rule, and the verdict before the change.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(skip)]
     pub rewritten: String,
@@ -82,7 +82,7 @@ pub enum OneOrMore {
     More(Vec<String>),
 }
 
-/// Names that the expressions of a file may use, besides functions and measures.
+/// Names that the expressions of a file may use, in addition to functions and measures.
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
     /// Stacks by their names in the file.

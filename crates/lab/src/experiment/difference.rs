@@ -25,7 +25,7 @@ impl Experiment {
         }
         let values = [self, other].map(|e| serde_json::to_value(e).unwrap_or_default());
         let [ours, theirs] = &values;
-        // Values that are not serialised look the same to a reader of the file.
+        // If no serialised value differs, there is no difference for a reader of the file.
         first("", Some(ours), Some(theirs))
     }
 }

@@ -98,7 +98,7 @@ impl FromStr for DropRule {
     }
 }
 
-/// Most candidates of a random choice: the choice shuffles all of them.
+/// Maximum number of candidates of a random choice, because the choice shuffles all of them.
 const CHOICE_MAX: u64 = 10_000;
 
 fn chosen(count: &str, among: &str) -> Result<DropRule, String> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::lie::Lie;
 use crate::units::{Buffer, ByteCount, Delay};
 
-/// Options of a sender besides its stack. Options that are left out follow the dialect.
+/// Options of a sender in addition to its stack. Options that are left out follow the dialect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SenderOptions {
@@ -69,10 +69,10 @@ pub enum EcnName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiverOptions {
-    /// Longest delay of an ACK. With `"0s"`, every segment is acknowledged at once.
+    /// Maximum delay of an ACK. With `"0s"`, every segment is acknowledged at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_ack: Option<Delay>,
-    /// Receive buffer, in segments or bytes: the largest window that the receiver advertises.
+    /// Receive buffer, in segments or bytes: the maximum window that the receiver advertises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
     /// Sends SACK blocks. By default the receiver sends them if the sender's recovery uses them.
@@ -84,11 +84,12 @@ pub struct ReceiverOptions {
     /// Rule for ACKs of in-order data. With `"adaptive"`, `delayed_ack` has no effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acks: Option<Acks>,
-    /// Delays some of the ACKs beyond a gap, as Linux does: up to 44 ACKs for up to 1 ms. Off by default.
+    /// Delays some of the ACKs that a gap causes, as Linux does: up to 44 ACKs for up to 1 ms. Off by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sack_compression: Option<bool>,
-    /// Segments that arrive within this time reach the receiver as one, as with interrupt coalescing and generic
-    /// receive offload (GRO in Linux). By default every segment is delivered on its own.
+    /// Interval of coalescing: segments that arrive within this time reach the receiver as one segment, as with
+    /// interrupt coalescing and generic receive offload (GRO in Linux). By default every segment is delivered
+    /// separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coalescing: Option<Delay>,
     /// Limits the receive window to the measured bandwidth times this minimum round-trip time. The receiver estimates
@@ -98,8 +99,8 @@ pub struct ReceiverOptions {
     pub bandwidth_window: Option<Delay>,
     /// Misbehaviour that makes the sender send faster. `"divide 8"` splits each ACK for new data into 8 ACKs.
     /// `"optimistic 20pkt"` acknowledges up to 20 segments beyond the received data, even lost ones. `"sack 20pkt"`
-    /// reports as much by SACK while there is a gap. `"none"` is an honest receiver, which is the default. Goodput
-    /// still counts only in-order data.
+    /// reports up to 20 segments beyond the received data by SACK while there is a gap. `"none"` is an honest receiver,
+    /// which is the default. Goodput still counts only in-order data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lie: Option<Lie>,
 }
@@ -133,7 +134,7 @@ macro_rules! overlay {
 }
 
 impl SenderOptions {
-    /// Returns these options, with those of `base` where they are left out.
+    /// Returns these options. Options that are left out are taken from `base`.
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
         overlay!(
@@ -155,7 +156,7 @@ impl SenderOptions {
 }
 
 impl ReceiverOptions {
-    /// Returns these options, with those of `base` where they are left out.
+    /// Returns these options. Options that are left out are taken from `base`.
     #[must_use]
     pub fn over(&self, base: &Self) -> Self {
         overlay!(

@@ -18,9 +18,9 @@ pub enum Lie {
     None,
     /// Splits each ACK for new data into this many ACKs.
     Divide(u32),
-    /// Acknowledges up to this much beyond the received data, even lost data.
+    /// Acknowledges up to this much data beyond the received data, even lost data.
     Optimistic(Buffer),
-    /// Reports up to this much beyond the received data by SACK while there is a gap.
+    /// Reports up to this much data beyond the received data by SACK while there is a gap.
     Sack(Buffer),
 }
 

@@ -12,8 +12,8 @@ use super::queue::{
 use super::{DropRule, is_default};
 use crate::units::{Delay, Probability, Rate, Room};
 
-/// A link, or the bottleneck of a path. Both directions are alike unless `reverse` differs. Loss, reordering,
-/// duplication and jitter apply to the forward direction only.
+/// A link, or the bottleneck of a path. Both directions have the same options, except those that `reverse` sets. Loss,
+/// reordering, duplication and jitter apply to the forward direction only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkOptions {
@@ -40,19 +40,19 @@ pub struct LinkOptions {
     /// Parameters of RED, with `queue = "red"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub red: Option<RedOptions>,
-    /// Parameters of CoDel, with `queue = "codel"`. Default to the RFC's.
+    /// Parameters of CoDel, with `queue = "codel"`. The defaults are those of RFC 8289.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codel: Option<CoDelOptions>,
-    /// Parameters of FQ-CoDel, with `queue = "fq_codel"`. Default to the RFC's.
+    /// Parameters of FQ-CoDel, with `queue = "fq_codel"`. The defaults are those of RFC 8290.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fq_codel: Option<FqCoDelOptions>,
-    /// Parameters of PIE, with `queue = "pie"`. Default to the RFC's.
+    /// Parameters of PIE, with `queue = "pie"`. The defaults are those of RFC 8033.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pie: Option<PieOptions>,
-    /// Parameters of DualPI2, with `queue = "dualpi2"`. Default to the RFC's.
+    /// Parameters of DualPI2, with `queue = "dualpi2"`. The defaults are those of RFC 9332.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dualpi2: Option<DualPi2Options>,
-    /// Parameters of the CAKE-like queue, with `queue = "cake"`. Default to the paper's.
+    /// Parameters of the CAKE-like queue, with `queue = "cake"`. The defaults are those of the paper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cake: Option<CakeOptions>,
     /// Token bucket, with `queue = "policer"` or `queue = "shaper"`.
@@ -71,26 +71,26 @@ pub struct LinkOptions {
     /// Place of random losses: before the queue, or after the transmission.
     #[serde(default, skip_serializing_if = "is_default")]
     pub loss_placement: LossPlacement,
-    /// Packets that are held back, so that others overtake them.
+    /// Reordering: some packets are held back, so that later packets overtake them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
     /// Probability that a packet is duplicated.
     #[serde(default, skip_serializing_if = "is_default")]
     pub duplicate: Probability,
-    /// Random additional delay, uniform between zero and this. Packets may overtake each other.
+    /// Maximum of a random additional delay, which is uniform from zero. Packets may overtake each other.
     #[serde(default, skip_serializing_if = "super::is_zero")]
     pub jitter: Delay,
-    /// Scheduled changes of the link, in both directions. The reverse direction uses its own list if it has one, and
-    /// keeps the rate and the delay that it sets itself.
+    /// Scheduled changes of the link, in both directions. The reverse direction uses its own list if it has one. It
+    /// keeps a rate or delay that `reverse` sets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
-    /// Packets that leave after a change to a shorter delay may overtake those that left before it.
+    /// `true` if packets that leave after a change to a shorter delay may overtake packets that left before the change.
     #[serde(default, skip_serializing_if = "is_default")]
     pub overtaking: bool,
     /// Periodic duty cycle, in both directions unless `reverse` has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty: Option<DutyCycle>,
-    /// ACKs that this direction drops on purpose.
+    /// Deliberate dropping of ACKs in this direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thin_acks: Option<AckThinning>,
     /// Differences of the reverse direction, which carries the ACKs.
@@ -125,25 +125,25 @@ pub struct Direction {
     /// Capacity of the queue. Defaults to the packets or bytes of the forward direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Room>,
-    /// Queue discipline of this direction. It does not follow the forward direction's.
+    /// Queue discipline of this direction. The discipline of the forward direction is not inherited.
     #[serde(default, skip_serializing_if = "is_default")]
     pub queue: QueueKind,
     /// Parameters of RED, with `queue = "red"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub red: Option<RedOptions>,
-    /// Parameters of CoDel, with `queue = "codel"`. Default to the RFC's.
+    /// Parameters of CoDel, with `queue = "codel"`. The defaults are those of RFC 8289.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codel: Option<CoDelOptions>,
-    /// Parameters of FQ-CoDel, with `queue = "fq_codel"`. Default to the RFC's.
+    /// Parameters of FQ-CoDel, with `queue = "fq_codel"`. The defaults are those of RFC 8290.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fq_codel: Option<FqCoDelOptions>,
-    /// Parameters of PIE, with `queue = "pie"`. Default to the RFC's.
+    /// Parameters of PIE, with `queue = "pie"`. The defaults are those of RFC 8033.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pie: Option<PieOptions>,
-    /// Parameters of DualPI2, with `queue = "dualpi2"`. Default to the RFC's.
+    /// Parameters of DualPI2, with `queue = "dualpi2"`. The defaults are those of RFC 9332.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dualpi2: Option<DualPi2Options>,
-    /// Parameters of the CAKE-like queue, with `queue = "cake"`. Default to the paper's.
+    /// Parameters of the CAKE-like queue, with `queue = "cake"`. The defaults are those of the paper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cake: Option<CakeOptions>,
     /// Token bucket, with `queue = "policer"` or `queue = "shaper"`.
@@ -164,7 +164,7 @@ pub struct Direction {
     /// Duty cycle of this direction. Defaults to that of the forward direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty: Option<DutyCycle>,
-    /// ACKs that this direction drops on purpose.
+    /// Deliberate dropping of ACKs in this direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thin_acks: Option<AckThinning>,
 }
@@ -179,7 +179,7 @@ pub enum QueueKind {
     DropTail,
     /// Drops early and at random (Floyd and Jacobson, 1993).
     Red,
-    /// Drops at the head once packets have waited too long (RFC 8289).
+    /// Drops packets at the head of the queue after packets have waited too long (RFC 8289).
     CoDel,
     /// CoDel for each flow, with round-robin scheduling among flows (RFC 8290).
     #[serde(rename = "fq_codel")]
@@ -188,7 +188,7 @@ pub enum QueueKind {
     Pie,
     /// Controls the queueing delay, with a separate queue for L4S (RFC 9332).
     DualPi2,
-    /// Queue per flow, fair among hosts too, with a shaper and COBALT (like CAKE, LANMAN 2018).
+    /// One queue per flow with fairness among hosts, a shaper and COBALT (similar to CAKE, LANMAN 2018).
     Cake,
     /// Drop-tail queue behind a token bucket that drops excess packets.
     Policer,
@@ -200,10 +200,10 @@ pub enum QueueKind {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedOptions {
-    /// Average queue length below which nothing is dropped, in packets.
+    /// Average queue length below which no packet is dropped, in packets.
     pub min: f64,
-    /// Average queue length above which every packet is dropped, in packets. With `gentle`, the probability grows
-    /// further instead.
+    /// Average queue length above which every packet is dropped, in packets. With `gentle`, the drop probability
+    /// increases gradually above this length instead.
     pub max: f64,
     /// Drop probability at `max`.
     #[serde(default = "default_red_probability")]
@@ -232,7 +232,7 @@ fn yes() -> bool {
     true
 }
 
-/// Bursty losses: a two-state Markov chain that moves once per packet (Gilbert 1960, Elliott 1963).
+/// Bursty losses: a two-state Markov chain with one step per packet (Gilbert 1960, Elliott 1963).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstLoss {
@@ -257,14 +257,14 @@ fn certain() -> Probability {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LossPlacement {
-    /// On the medium: a lost packet occupied the queue and took its transmission time.
+    /// On the medium: a lost packet occupied the queue and used transmission time.
     #[default]
     After,
-    /// Before the queue, as ns-2's `lossmodel` does: a lost packet takes no capacity.
+    /// Before the queue, as ns-2's `lossmodel` does: a lost packet uses no capacity.
     Before,
 }
 
-/// Packets that are held back.
+/// Reordering by holding packets back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {

@@ -1,4 +1,4 @@
-//! Parser of experiment files. Errors point at the line that is wrong.
+//! Parser of experiment files. Errors point at the invalid line.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,14 +12,14 @@ use toml::de::{DeTable, DeValue};
 
 use super::Experiment;
 
-/// Experiment with the text that it was read from, so that later errors can point at a line.
+/// Text of an experiment with its origin, so that errors can point at a line.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// Name of the file, for messages.
     pub name: String,
     /// Text of the file.
     pub text: String,
-    /// Folder that relative paths in the file start from.
+    /// Folder from which relative paths in the file start.
     pub folder: PathBuf,
 }
 
@@ -33,7 +33,7 @@ pub enum ExperimentError {
     Unreadable {
         /// Path of the file.
         path: String,
-        /// Cause, as the system reports it.
+        /// Cause, as the operating system reports it.
         cause: String,
     },
     /// The text is not a valid experiment.
@@ -103,7 +103,7 @@ impl ExperimentError {
                 .get(start..start + whole.len())
                 .unwrap_or_default();
             match written.rfind(text) {
-                // The text is in the file as it is, without escapes.
+                // The value is written in the file without escapes, so its parts have positions.
                 Some(begin) if !text.is_empty() => {
                     SourceSpan::from(start + begin + part.start..start + begin + part.end)
                 }
@@ -120,7 +120,7 @@ impl ExperimentError {
     }
 }
 
-/// Reader of the files that an experiment names: recorded traces.
+/// Reader of the recorded traces that an experiment names.
 pub trait ReadFile {
     /// Returns the text of the file at `path`, which is relative to [`Source::folder`].
     ///
@@ -148,8 +148,8 @@ impl ReadFile for BTreeMap<PathBuf, String> {
 }
 
 impl Source {
-    /// Creates a source from a text that was not read from a file. Errors call it `name`. Relative paths in it start
-    /// from the working directory.
+    /// Creates a source from a text that was not read from a file. Errors use `name` as the file name. Relative paths
+    /// in the text start from the working directory.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
@@ -175,7 +175,7 @@ impl Source {
         })
     }
 
-    /// Creates the text of an experiment that was assembled from flags, so that errors have a position to point at.
+    /// Creates the text of an experiment that was assembled from flags, so that errors can point at a position.
     #[must_use]
     pub fn of_flags(experiment: &Experiment) -> Self {
         let text = experiment.text();
@@ -185,7 +185,7 @@ impl Source {
     /// Parses the experiment that the text describes.
     ///
     /// # Errors
-    /// If the text is not TOML, or has a key or a value that experiments do not have.
+    /// If the text is not TOML, or contains an unknown key or an invalid value.
     pub fn parse(&self) -> Result<Experiment, ExperimentError> {
         toml::from_str(&self.text).map_err(|error| {
             let message = in_words(error.message());
@@ -262,8 +262,8 @@ fn keys_in(table: &DeTable<'_>, span: &Range<usize>) -> Option<Vec<String>> {
     })
 }
 
-/// Returns the keys that lead from `value` to the innermost value that contains all of `span`: none if it is `value`
-/// itself.
+/// Returns the keys that lead from `value` to the innermost value that contains all of `span`. The list is empty if
+/// `value` itself is the innermost value.
 fn keys_to(value: &Spanned<DeValue<'_>>, span: &Range<usize>) -> Option<Vec<String>> {
     let inner = match value.get_ref() {
         DeValue::Table(table) => keys_in(table, span),
@@ -295,7 +295,7 @@ pub fn split(path: &str) -> Vec<String> {
     keys
 }
 
-/// Rewrites a message of the parser without Rust's and serde's names of types: `expected a list, found the text "1%"`.
+/// Replaces the type names of Rust and serde in a message of the parser: `expected a list, found the text "1%"`.
 pub(super) fn in_words(message: &str) -> String {
     let Some((found, expected)) = mismatch(message) else {
         return message.to_owned();
@@ -317,7 +317,7 @@ fn left_out(message: &str) -> Option<String> {
     (message == "missing field `stacks`").then(|| help.to_owned())
 }
 
-/// Returns the value that was found and the type that was expected, if the message reports a value of the wrong type.
+/// If the message reports a value of the wrong type, returns the value that was found and the type that was expected.
 fn mismatch(message: &str) -> Option<(&str, &str)> {
     let message = message.lines().next()?;
     let (before, expected) = message.rsplit_once(", expected ")?;
@@ -335,7 +335,7 @@ fn mismatch(message: &str) -> Option<(&str, &str)> {
         "a boolean" => "true or false",
         "a sequence" => "a list",
         "a map" => "a table",
-        // The project's own types are tables in a file.
+        // A struct of this project is a table in a file.
         other if other.starts_with("struct ") => "a table",
         other => other,
     };

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::is_default;
 use crate::units::{ByteCount, Delay, Rate};
 
-/// Real-time media over RTP: frames at regular intervals, each sent at once. A source with several rates steps down
-/// when packets are lost or wait too long, and up after a time without problems. A source with one rate does not react.
-/// Its receiver sends reports over the reverse path.
+/// Real-time media over RTP: frames at regular intervals, each sent at once. A source with several rates changes to the
+/// next lower rate when packets are lost or wait too long, and to the next higher rate after a time without problems. A
+/// source with one rate does not react. The receiver sends reports over the reverse path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MediaSource {
@@ -44,13 +44,13 @@ pub struct MediaSource {
     /// Interval between reports of the receiver. Defaults to 100 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<Delay>,
-    /// Queueing delay at which the source steps one rate down. Defaults to 100 ms.
+    /// Queueing delay at which the source changes to the next lower rate. Defaults to 100 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_limit: Option<Delay>,
-    /// Time without problems after which the source steps one rate up. Defaults to 2 s.
+    /// Time without problems after which the source changes to the next higher rate. Defaults to 2 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<Delay>,
-    /// Maximum useful one-way delay of a packet. Defaults to 400 ms.
+    /// Maximum one-way delay at which a packet is still useful. Defaults to 400 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Delay>,
 }
@@ -59,7 +59,7 @@ const fn one() -> u32 {
     1
 }
 
-// The signature that serde requires.
+// serde requires a reference parameter.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 const fn is_one(count: &u32) -> bool {
     *count == 1

@@ -95,7 +95,7 @@ pub struct Experiment {
     #[serde(default)]
     pub seeds: Seeds,
     /// Target precision of the goodput of every stack at every point: half of the 95 % confidence interval of the mean,
-    /// relative to the mean. Seeds are added to `seeds` until it is reached.
+    /// relative to the mean. Seeds are added to `seeds` until this precision is reached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Probability>,
     /// Maximum number of seeds with `precision`. Defaults to 200.
@@ -164,7 +164,7 @@ pub struct Experiment {
     pub claims: Vec<Claim>,
 }
 
-/// Value in a sweep, written as it would be at its own place in the file.
+/// Value in a sweep, written as for its key outside the sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected text, a number, `true` or `false`")]
 #[non_exhaustive]
@@ -219,7 +219,8 @@ impl Seeds {
         }
     }
 
-    /// Returns `times` as many seeds, which include these, or `None` for explicit seeds, which cannot be extended.
+    /// Returns `times` times as many seeds, including these. Returns `None` for explicit seeds, which cannot be
+    /// extended.
     #[must_use]
     pub const fn times(&self, times: u32) -> Option<Self> {
         match self {
@@ -258,7 +259,8 @@ impl Experiment {
         self.sweep.contains_key(key) || self.points.iter().any(|point| point.contains_key(key))
     }
 
-    /// Returns the rule for start times: `starts` if it is set, and otherwise drawn times, unless a source sets a time.
+    /// Returns the rule for start times. This is `starts` if it is set. Otherwise start times are drawn, unless a
+    /// source sets a time.
     #[must_use]
     pub fn starts(&self) -> Starts {
         let flow = |flow: &FlowGroup| flow.start.is_some() || flow.start_spread.is_some();

@@ -18,8 +18,9 @@ pub struct Point {
 }
 
 impl Point {
-    /// Returns a description of the point: `loss 1%, delay 20ms`. If several keys have the same last part, the part
-    /// stands once if their values are equal. Otherwise each name has the last two parts of its key.
+    /// Returns a description of the point: `loss 1%, delay 20ms`. A key is shown by its last part. If several keys have
+    /// the same last part and equal values, the description contains it once. If their values differ, the last two
+    /// parts of the keys are shown.
     #[must_use]
     pub fn label(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
@@ -57,7 +58,7 @@ struct Setting {
 /// Returns every point of the sweep, where the last key varies fastest, or the explicit points.
 ///
 /// # Errors
-/// If an experiment has no such key, or a value does not fit its key.
+/// If a key does not exist in experiments, or a value is invalid for its key.
 pub fn points(experiment: &Experiment, source: &Source) -> Result<Vec<Point>, ExperimentError> {
     let base = bare(experiment);
     let combinations = if experiment.points.is_empty() {
@@ -74,7 +75,7 @@ pub fn points(experiment: &Experiment, source: &Source) -> Result<Vec<Point>, Ex
 /// Returns the point with `values` set in the experiment `base`, which has no sweep.
 ///
 /// # Errors
-/// If an experiment has no such key, or a value does not fit its key.
+/// If a key does not exist in experiments, or a value is invalid for its key.
 pub(crate) fn set_in(
     base: &Table,
     values: &[(String, SweepValue)],
@@ -126,10 +127,10 @@ fn point(base: &Table, settings: Vec<Setting>, source: &Source) -> Result<Point,
         let fail = |message: String, help: Option<String>| {
             ExperimentError::at(source, place, message, help)
         };
-        // The key is wrong here, not its value.
+        // The error is in the key, not in the value.
         set(&mut table, key, value)
             .map_err(|m| ExperimentError::at_key(source, key_of(place), m, None))?;
-        // One setting at a time, so that the error points at the value that does not fit.
+        // Settings are applied one at a time, so that the error points at the invalid value.
         if let Err(error) = table.clone().try_into::<Experiment>() {
             let message = in_words(error.message());
             // If the key does not exist, the message must not mention its value.
@@ -149,7 +150,7 @@ fn point(base: &Table, settings: Vec<Setting>, source: &Source) -> Result<Point,
     })
 }
 
-/// Returns the place of the key of the value at `place`, which may be an item of a list.
+/// Returns the place of the key to which the value at `place` belongs. The value may be an item of a list.
 fn key_of(place: &str) -> &str {
     let end = place.rfind('"').map_or(place.len(), |quote| quote + 1);
     &place[..end]
@@ -287,7 +288,7 @@ pub(crate) fn sweepable(key: &str, place: &str, source: &Source) -> Result<(), E
     ))
 }
 
-/// Sets the value at the dotted `key`. Missing tables are created, missing items of arrays are not.
+/// Sets the value at the dotted `key`. Missing tables are created; missing items of arrays are not.
 fn set(table: &mut Table, key: &str, value: &SweepValue) -> Result<(), String> {
     let keys = split(key);
     let (last, way) = keys.split_last().expect("a key has at least one part");

@@ -1,6 +1,6 @@
-//! Parameters of managed queues and token buckets, in tables beside `queue`.
+//! Parameters of managed queues and token buckets, in tables next to the key `queue`.
 //!
-//! The defaults of each struct are the RFC's, as in `dupack-net`.
+//! The defaults of each struct are those of the RFC, as in `dupack-net`.
 
 use dupack_net::link::{
     CakeConfig, Capable, CoDelConfig, Discipline, DualPi2Config, DualScheduler, FqCoDelConfig,
@@ -18,37 +18,37 @@ use crate::units::{ByteCount, Delay, Probability, Rate};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CoDelOptions {
-    /// Acceptable wait.
+    /// Acceptable queueing delay.
     pub target: Delay,
     /// Time for which the target must be exceeded before the first drop.
     pub interval: Delay,
-    /// Nothing is dropped while at most this many bytes wait.
+    /// Number of waiting bytes up to which no packet is dropped.
     pub mtu: ByteCount,
     /// Marks packets of flows that use ECN instead of dropping them.
     pub ecn: bool,
-    /// Wait above which every packet with ECT(1) is marked. Off by default.
+    /// Queueing delay above which every packet with ECT(1) is marked. Off by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l4s_threshold: Option<Delay>,
 }
 
-/// Parameters of FQ-CoDel (RFC 8290): those of CoDel, and those of the scheduler.
+/// Parameters of FQ-CoDel (RFC 8290): the parameters of CoDel and of the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FqCoDelOptions {
-    /// Acceptable wait.
+    /// Acceptable queueing delay.
     pub target: Delay,
     /// Time for which the target must be exceeded before the first drop.
     pub interval: Delay,
-    /// Nothing is dropped from a flow while at most this many of its bytes wait.
+    /// Number of waiting bytes of a flow up to which no packet of the flow is dropped.
     pub mtu: ByteCount,
     /// Marks packets of flows that use ECN instead of dropping them.
     pub ecn: bool,
-    /// Wait above which every packet with ECT(1) is marked. Off by default.
+    /// Queueing delay above which every packet with ECT(1) is marked. Off by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l4s_threshold: Option<Delay>,
-    /// Bytes that a flow may send in its turn.
+    /// Bytes that a flow may send per turn.
     pub quantum: ByteCount,
-    /// Number of queues that flows are hashed to.
+    /// Number of queues to which flows are hashed.
     pub flows: u32,
     /// Maximum number of packets that are dropped at once, from the flow with the most bytes, when the buffer is full.
     pub drop_batch: u32,
@@ -58,27 +58,27 @@ pub struct FqCoDelOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PieOptions {
-    /// Target of the wait.
+    /// Target of the queueing delay.
     pub target: Delay,
     /// Interval between updates of the drop probability.
     pub update: Delay,
     /// Weight of the excess over the target, per second.
     pub alpha: f64,
-    /// Weight of the growth of the wait, per second.
+    /// Weight of the growth of the queueing delay, per second.
     pub beta: f64,
-    /// Time for which nothing is dropped after the queue was quiet.
+    /// Time for which no packet is dropped after the queueing delay was short.
     pub max_burst: Delay,
-    /// Nothing is dropped while at most two packets of this size wait.
+    /// Mean size of a packet. No packet is dropped while at most two packets of this size wait.
     pub mean_packet: ByteCount,
     /// Marks packets of flows that use ECN instead of dropping them.
     pub ecn: bool,
     /// Drop probability above which packets of flows that use ECN are dropped, too.
     pub mark_below: Probability,
-    /// Estimates the wait from the departure rate, measured over this many bytes. By default the wait is taken from
-    /// timestamps.
+    /// Estimates the queueing delay from the departure rate, measured over this many bytes. By default the delay is
+    /// taken from timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub departure_rate: Option<ByteCount>,
-    /// Spaces drops evenly (RFC 8033 §5.4).
+    /// Spaces drops more evenly (derandomisation, RFC 8033 §5.4).
     pub derandomised: bool,
     /// Maximum step of a drop probability above 10 % in one update (2 % in RFC 8033 §5.5). Unbounded by default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,26 +89,26 @@ pub struct PieOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DualPi2Options {
-    /// Target of the wait of classic packets.
+    /// Target of the queueing delay of classic packets.
     pub target: Delay,
     /// Maximum expected round-trip time, which determines the gains.
     pub rtt_max: Delay,
     /// Interval between updates of the probability.
     pub update: Delay,
-    /// Coupling factor: the base probability is multiplied by it for L4S packets.
+    /// Coupling factor: for L4S packets, the base probability is multiplied by this factor.
     pub coupling: f64,
-    /// Wait above which L4S packets are marked.
+    /// Queueing delay above which L4S packets are marked.
     pub min_th: Delay,
-    /// Additional wait at which all L4S packets are marked. Zero makes the ramp a step.
+    /// Additional queueing delay at which all L4S packets are marked. Zero makes the ramp a step.
     pub range: Delay,
     /// The ramp marks nothing in an L4S queue of at most this many packets.
     pub th_len: u32,
-    /// Free space that the buffer must have to accept any packet.
+    /// Minimum free space in the buffer for a packet to be accepted.
     pub mtu: ByteCount,
     /// Reciprocal of the classic queue's share of the bytes while both queues are backlogged.
     pub classic_one_in: u32,
-    /// Time-shifted FIFO instead of the fixed share: the packet that has waited longest is sent, and this time (50 ms
-    /// in the RFC) is added to the waits of L4S packets.
+    /// Time-shifted FIFO instead of the fixed share: the packet that has waited longest is sent, where this time (50 ms
+    /// in the RFC) is added to the waiting time of L4S packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shift: Option<Delay>,
 }
@@ -117,12 +117,12 @@ pub struct DualPi2Options {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CakeOptions {
-    /// Rate of the shaper, which allows no bursts. Without it, only the rate of the link limits the queue.
+    /// Rate of the shaper, which allows no bursts. Without this rate, only the rate of the link limits the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Bytes that the shaper adds to each packet.
     pub overhead: ByteCount,
-    /// Acceptable wait.
+    /// Acceptable queueing delay.
     pub target: Delay,
     /// Time for which the target must be exceeded before the first drop.
     pub interval: Delay,
@@ -130,11 +130,11 @@ pub struct CakeOptions {
     pub ecn: bool,
     /// Fairness among hosts or among flows.
     pub fair: Fairness,
-    /// Bytes that a queue may send in its turn.
+    /// Bytes that a queue may send per turn.
     pub quantum: ByteCount,
-    /// Number of queues that flows are hashed to.
+    /// Number of queues to which flows are hashed.
     pub lines: u32,
-    /// Number of queues in a set. A hash selects a set, and the flow takes a free queue of it.
+    /// Number of queues in a set. A hash selects the set, and the flow takes a free queue of the set.
     pub ways: u32,
     /// Maximum size of a packet, in bytes on the link.
     pub mtu: ByteCount,
@@ -144,10 +144,10 @@ pub struct CakeOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Fairness {
-    /// Fair among hosts, then among the flows of each host. On a `[path]`, the flows of one `[[flows]]` group share a
-    /// host on either side. In a topology, the nodes are the hosts.
+    /// Fairness among hosts, then among the flows of each host. On a `[path]`, the flows of one `[[flows]]` group share
+    /// a host on either side. In a topology, the nodes are the hosts.
     Hosts,
-    /// Fair among flows.
+    /// Fairness among flows.
     Flows,
 }
 
@@ -362,7 +362,7 @@ impl CakeOptions {
         config
     }
 
-    /// Returns `true` if its shaper has a rate of zero.
+    /// Returns `true` if the shaper has a rate of zero.
     pub(crate) fn is_shut(&self) -> bool {
         self.rate.is_some_and(|rate| rate.as_bits_per_second() == 0)
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::is_default;
 use crate::units::{Buffer, ByteCount, Delay, Distance, Probability, Rate};
 
-/// Stations in a row that share a radio channel: IEEE 802.11 DCF, with 802.11b as the default. The stations are called
+/// Chain of stations that share a radio channel: IEEE 802.11 DCF, with 802.11b as the default. The stations are called
 /// `node 0`, `node 1`, …, and each relays packets to its neighbours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -28,7 +28,7 @@ pub struct RadioOptions {
     /// Rate of ACK, RTS and CTS frames. Defaults to 1 Mbit/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_rate: Option<Rate>,
-    /// Size above which frames are preceded by RTS and CTS. By default no frame is.
+    /// Size above which frames are preceded by RTS and CTS. By default, RTS and CTS are not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<ByteCount>,
     /// Interface queue of each station. Defaults to 50 packets.
@@ -65,7 +65,7 @@ pub struct RadioOptions {
     /// Treatment of frames that a station senses but cannot receive.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sensed_frames: SensedFrames,
-    /// State of the channel for a station that is about to send an ACK or CTS and gets a packet at that moment.
+    /// State of the channel for a station that receives a packet to send when it is about to send an ACK or CTS.
     #[serde(default, skip_serializing_if = "is_default")]
     pub answering: Answering,
 }
@@ -75,10 +75,10 @@ pub struct RadioOptions {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LossOver {
-    /// Each hop: a packet that crosses five hops is exposed to it five times.
+    /// Each hop: a packet that crosses five hops may be lost on each of them.
     #[default]
     Hop,
-    /// The path from the first station to the last, in each direction. Every hop gets an equal part of the probability.
+    /// The path from the first station to the last, in each direction. Every hop has the same loss probability.
     Path,
 }
 
@@ -87,8 +87,7 @@ pub enum LossOver {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Interference {
-    /// The frame that is 10 dB stronger than each other frame survives, if there is one. Power falls with the fourth
-    /// power of distance.
+    /// A frame survives if it is 10 dB stronger than each other frame. Power falls with the fourth power of distance.
     #[default]
     Capture,
     /// Neither frame survives.
@@ -100,14 +99,14 @@ pub enum Interference {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum SensedFrames {
-    /// As a frame in error, followed by EIFS, like ns-2.
+    /// As a frame in error, followed by EIFS, as in ns-2.
     #[default]
     Eifs,
-    /// As noise, followed by DIFS, like ns-3.
+    /// As noise, followed by DIFS, as in ns-3.
     Difs,
 }
 
-/// State of the channel for a station that is about to send an ACK or CTS and gets a packet at that moment.
+/// State of the channel for a station that receives a packet to send when it is about to send an ACK or CTS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -115,7 +114,7 @@ pub enum Answering {
     /// Busy: the packet needs a backoff.
     #[default]
     Busy,
-    /// Idle: the packet is sent without a backoff, like ns-3.
+    /// Idle: the packet is sent without a backoff, as in ns-3.
     Idle,
 }
 

@@ -11,11 +11,12 @@ use crate::units::{ByteCount, Delay, Rate};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Starts {
-    /// Every seed draws them. The first flow starts with the run. The other flows and UDP sources start within the
-    /// first second (or within a tenth of the run, if that is shorter) after their own `start`, if they have one. Every
-    /// recorded trace begins at a random position. All stacks of a seed share these draws.
+    /// Start times and positions are drawn for every seed. The first flow starts with the run. The other flows and UDP
+    /// sources start within the first second (or within a tenth of the run, if that is shorter) after their own
+    /// `start`, if they have one. Every recorded trace begins at a random position. All stacks of a seed share these
+    /// draws.
     Drawn,
-    /// Flows and UDP sources start as their `start` and `start_spread` say, and with the run by default. Recorded
+    /// Flows and UDP sources start at the times of `start` and `start_spread`, and with the run by default. Recorded
     /// traces start at their beginning.
     Given,
 }
@@ -46,7 +47,7 @@ pub struct FlowGroup {
     /// Start time. Defaults to the start of the run, or to a drawn time (see `starts`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Delay>,
-    /// Start times are spread uniformly at random over this time after `start`.
+    /// Range of random start times: they are uniform over this time after `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_spread: Option<Delay>,
     /// Bytes that each flow transfers. Unlimited by default.
@@ -61,28 +62,28 @@ pub struct FlowGroup {
     /// Short flows at random times, instead of one long flow. `count` is then the number of such sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub web: Option<Web>,
-    /// Options of these senders that differ from those of all senders.
+    /// Options of the group's senders that differ from the options of all senders.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sender: SenderOptions,
-    /// Options of these receivers that differ from those of all receivers.
+    /// Options of the group's receivers that differ from the options of all receivers.
     #[serde(default, skip_serializing_if = "is_default")]
     pub receiver: ReceiverOptions,
 }
 
-/// A write of an application, or a series of them. The writes of a list follow one another.
+/// A write of an application, or a series of writes. The writes of a list follow one another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AppWrite {
     /// Time since the start of the flow. Defaults to the time of the previous write, or to the start of the flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Delay>,
-    /// Time after all previous data was acknowledged, as between a request and its response. Instead of `at`.
+    /// Instead of `at`: time after all previous data was acknowledged, as between a response and the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Delay>,
-    /// Interval between repetitions. Without `count` they continue until the end of the run.
+    /// Interval between repetitions. Without `count`, the repetitions continue until the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Delay>,
-    /// Number of repetitions, at the interval `every`, or each one `after` the previous.
+    /// Number of repetitions, at the interval `every`, or each one `after` the previous one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// Size of the write.
@@ -202,16 +203,16 @@ impl Default for FlowGroup {
     }
 }
 
-/// A UDP source with a constant rate, either always or during on periods.
+/// A UDP source with a constant rate. It sends all the time, or only during its on periods.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UdpSource {
     /// Name in the results.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Rate on the wire while it sends.
+    /// Rate on the wire while the source sends.
     pub rate: Rate,
-    /// Size of its packets on the wire.
+    /// Size of the packets on the wire.
     #[serde(default = "default_packet")]
     pub packet: ByteCount,
     /// Node of the sender. Only in a topology of `[[links]]`.
@@ -241,7 +242,7 @@ pub struct UdpSource {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Periods {
-    /// Fixed lengths, as given.
+    /// Fixed lengths.
     #[default]
     Fixed,
     /// Exponentially distributed with the given mean.

@@ -1,4 +1,4 @@
-//! Results with their verdicts. Each verdict and comparison is computed once, however many outputs present it.
+//! Results with their verdicts. Each verdict and comparison is computed once, even if several outputs present it.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use super::summary::SummaryRow;
 use super::{Comparison, Contest, Measure, Results};
 
-/// Complete results, with the verdict and the comparisons at each point. Each is computed on first use.
+/// Complete results, with the verdict and the comparisons at each point. Each of these is computed on first use.
 ///
 /// ```
 /// # use dupack_lab::results::{Answered, Results};

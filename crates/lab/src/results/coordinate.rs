@@ -72,8 +72,8 @@ impl Coordinate {
         Self::Number { number, unit: "" }
     }
 
-    /// Returns the coordinates of all points of a sweep, in the order of its keys. A coordinate is the value that the
-    /// experiment contains, not the text in the file. A zero takes the unit of the other values on its axis.
+    /// Returns the coordinates of all points of a sweep, in the order of its keys. A coordinate is the value after
+    /// parsing, not the text in the file. A zero without a unit takes the unit of the other values on its axis.
     #[must_use]
     pub fn of_points(points: &[Point]) -> Vec<Vec<Self>> {
         let mut all: Vec<Vec<Self>> = points.iter().map(coordinates).collect();
@@ -124,7 +124,7 @@ fn coordinates(point: &Point) -> Vec<Coordinate> {
     point.values.iter().map(of).collect()
 }
 
-/// Returns the value at the dotted `key`, or `None` if it is left out because it is the default.
+/// Returns the value at the dotted `key`, or `None` if the table omits the key because its value is the default.
 fn at<'v>(whole: &'v Value, key: &str) -> Option<&'v Value> {
     let mut here = whole;
     for step in split(key) {

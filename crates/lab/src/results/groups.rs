@@ -83,13 +83,13 @@ impl Group {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GroupShare {
-    /// Total goodput of its flows, in Mbit/s.
+    /// Total goodput of the group's flows, in Mbit/s.
     pub goodput: Summary,
     /// Mean goodput per flow, in Mbit/s.
     pub per_flow: Summary,
-    /// Its share of the goodput of all flows, in percent.
+    /// The group's share of the goodput of all flows, in percent.
     pub share: Summary,
-    /// Jain's index among its flows. `None` for a single flow.
+    /// Jain's index among the flows of the group. `None` for a single flow.
     pub fairness: Option<Summary>,
 }
 
@@ -199,14 +199,14 @@ mod tests {
         assert_eq!(groups.of_flow(2), Some(other));
         assert_eq!(groups.of_flow(3), None);
         let share = results.share_of(0, 0, near).unwrap();
-        // 4 and 6 Mbit/s of 8: 50 and 75 %.
+        // The group has 4 Mbit/s in the first run and 6 in the second, of 8 in total: 50 and 75 %.
         assert!((share.goodput.mean - 5.0).abs() < 1e-12);
         assert!((share.per_flow.mean - 2.5).abs() < 1e-12);
         assert!((share.share.mean - 62.5).abs() < 1e-12);
-        // 16/(2·10) = 0.8, and 1.
+        // Jain's index of the group is 16/(2·10) = 0.8 in the first run, and 1 in the second.
         assert!((share.fairness.unwrap().mean - 0.9).abs() < 1e-12);
         assert_eq!(results.share_of(0, 0, other).unwrap().fairness, None);
-        // 64/(3·26) and 64/(3·22).
+        // Jain's index of all flows is 64/(3·26) in the first run, and 64/(3·22) in the second.
         let all = results.fairness_of_all(0, 0).unwrap().mean;
         assert!((all - (64.0 / 78.0 + 64.0 / 66.0) / 2.0).abs() < 1e-12);
         assert!(results.has_groups());

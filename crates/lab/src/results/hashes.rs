@@ -1,4 +1,5 @@
-//! Trace hashes of all runs as a table. If two machines or two versions write the same table, the same happened in every run.
+//! Trace hashes of all runs as a table. If two machines or two versions write the same table, the packets in every run
+//! had the same history.
 
 use std::fmt::Write as _;
 

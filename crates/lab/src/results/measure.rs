@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Stack of the competing flow in measurements of harm: the one that most servers send with, as in Linux.
+/// Stack of the competing flow in measurements of harm: the stack of most servers, as in Linux.
 pub const STANDING: &str = "rack/cubic";
 
 /// Direction in which a measure is better.
@@ -39,7 +39,7 @@ macro_rules! measures {
             /// All measures, in column order.
             pub const ALL: [Self; [$(Self::$name),+].len()] = [$(Self::$name),+];
 
-            /// Returns the column name in CSV and JSON, with the unit.
+            /// Returns the column name in CSV and JSON, which includes the unit.
             #[must_use]
             pub const fn key(self) -> &'static str {
                 match self { $(Self::$name => $key,)+ }
@@ -74,8 +74,8 @@ macro_rules! measures {
 }
 
 measures! {
-    /// A measure of a run. With several flows it covers all flows of the compared stack, or all flows if none of them
-    /// uses that stack.
+    /// A measure of a run. With several flows, the measure covers all flows of the compared stack, or all flows if none
+    /// of them uses that stack.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     #[non_exhaustive]
@@ -94,7 +94,7 @@ measures! {
             key: "retransmitted_percent", label: "retransmitted (% of segments sent)",
             unit: "%", better: Neither
         }
-        /// Retransmissions of segments that were not lost.
+        /// Spurious retransmissions: retransmissions of segments that were not lost.
         Spurious { key: "spurious_retransmissions", label: "spurious retransmissions", unit: "", better: Lower }
         /// Retransmission timeouts.
         Timeouts { key: "timeouts", label: "timeouts", unit: "", better: Lower }
@@ -109,9 +109,10 @@ measures! {
         }
         /// Window reductions that are undone because they proved spurious.
         Undone { key: "undone_reductions", label: "reductions undone", unit: "", better: Neither }
-        /// Data packets dropped because the queue is full, or by RED.
+        /// Data packets dropped because of congestion: by a full queue, queue management, a policer, or radio
+        /// collisions.
         QueueDrops { key: "queue_drops", label: "queue drops", unit: "", better: Neither }
-        /// Data packets lost on links.
+        /// Data packets lost on links: by random loss, a loss script, an outage, or frame errors.
         LinkLosses { key: "link_losses", label: "link losses", unit: "", better: Neither }
         /// Median queueing delay of a data packet over all queues of its path, in ms.
         DelayMedian {
@@ -160,19 +161,19 @@ measures! {
         }
         /// Data packets that arrive with a congestion mark (CE) in flows that use ECN.
         Marks { key: "marked_packets", label: "marked packets (ECN)", unit: "", better: Neither }
-        /// Share of its goodput that a competing flow loses beside this stack, relative to the same flow beside as many
-        /// flows of its own stack: 0 is no harm, 1 is the whole goodput, and a negative value is a gain.
+        /// Share of its goodput that a competing flow loses next to this stack, relative to the same flow next to as
+        /// many flows of its own stack: 0 is no harm, 1 is the whole goodput, and a negative value is a gain.
         HarmGoodput {
             key: "harm_goodput_share", label: "harm: share of a CUBIC flow's goodput",
             unit: "", better: Lower
         }
-        /// Increase of the 95th percentile of a competing flow's queueing delay, relative to the same flow beside flows
-        /// of its own stack, in ms.
+        /// Increase of the 95th percentile of a competing flow's queueing delay, relative to the same flow next to
+        /// flows of its own stack, in ms.
         HarmDelay {
             key: "harm_delay_p95_ms", label: "harm: added queueing delay, 95th percentile (ms)",
             unit: "ms", better: Lower
         }
-        /// Increase of the 95th percentile of a competing flow's queueing delay, in percent of the delay beside flows
+        /// Increase of the 95th percentile of a competing flow's queueing delay, in percent of the delay next to flows
         /// of its own stack.
         HarmDelayShare {
             key: "harm_delay_p95_percent", label: "harm: added queueing delay, 95th percentile (%)",
@@ -205,19 +206,19 @@ measures! {
             key: "unfinished_flows_percent", label: "unfinished flows (%)",
             unit: "%", better: Lower
         }
-        /// Total rate of the real-time media (`media`) that arrives from all sources, in Mbit/s on the wire.
+        /// Total rate at which real-time media (`media`) of all sources arrives, in Mbit/s on the wire.
         MediaRate {
             key: "media_rate_mbit_s", label: "real-time media received (Mbit/s)",
             unit: "Mbit/s", better: Higher
         }
-        /// 95th percentile of the one-way delay of real-time media packets (`media`), for the source with the highest,
-        /// in ms.
+        /// 95th percentile of the one-way delay of real-time media packets (`media`), in ms. With several sources, this
+        /// is the highest of their percentiles.
         MediaDelayP95 {
             key: "media_delay_p95_ms", label: "one-way delay of real-time media, 95th percentile (ms)",
             unit: "ms", better: Lower
         }
-        /// Real-time media packets (`media`) that are lost or miss their deadline, in percent of those that are no
-        /// longer in transit.
+        /// Real-time media packets (`media`) that are lost or miss their deadline, in percent of the packets that are
+        /// no longer in transit.
         MediaLate {
             key: "media_late_percent", label: "real-time media lost or late (%)",
             unit: "%", better: Lower
@@ -232,7 +233,7 @@ impl Measure {
         Self::ALL.into_iter().find(|measure| measure.key() == key)
     }
 
-    /// Returns `true` if the measure comes from separate runs beside a competing flow
+    /// Returns `true` if the measure comes from separate runs with a competing flow
     /// ([`Plan::measuring_harm`](crate::run::Plan::measuring_harm)).
     #[must_use]
     pub const fn is_of_harm(self) -> bool {
@@ -243,9 +244,9 @@ impl Measure {
     }
 }
 
-/// Values of all measures in a run. A measure that does not apply is `None`.
+/// Values of all measures in a run. The value of a measure that does not apply is `None`.
 ///
-/// There may be a million of these, so a missing value is stored as NaN, which is never a valid value.
+/// There may be a million of these structs, so a missing value is stored as NaN, which is never a valid value.
 #[derive(Clone, Copy, Debug)]
 pub struct Values([f64; Measure::ALL.len()]);
 

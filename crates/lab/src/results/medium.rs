@@ -2,15 +2,15 @@
 
 use crate::units::ByteCount;
 
-/// Mark of a stack with runs that cannot be trusted, in tables. It precedes the number of remaining runs.
+/// Mark for a stack with runs that cannot be trusted, in tables. The mark precedes the number of remaining runs.
 pub const DOUBT: &str = "†";
 
 /// Message for results in which no run can be trusted.
 pub const NO_ANSWER: &str = "There is no answer: no run can be trusted (†).";
 
-/// Minimum number of trustworthy runs per stack, if some runs cannot be trusted. At least half of the runs must be
-/// trustworthy, too. The confidence interval of two runs is too wide to be useful, and the runs that remain of many are
-/// a biased sample: those during which the machine happened to be idle.
+/// Minimum number of trustworthy runs per stack, if some runs cannot be trusted. At least half of the runs must also be
+/// trustworthy. The confidence interval of two runs is too wide to be useful. If only a few of many runs remain, these
+/// are a biased sample: the runs during which the machine happened to be idle.
 pub const SOUND_LEAST: usize = 3;
 
 /// Text instead of the best stack at a point where no run can be trusted.
@@ -31,18 +31,18 @@ pub enum Medium {
 pub struct WireRecord {
     /// Bytes that each run transfers.
     pub bytes: ByteCount,
-    /// Runs during which the machine did not keep up.
+    /// Runs during which the machine was too slow.
     pub doubts: Vec<Doubt>,
 }
 
 /// A run that cannot be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// Index of its point.
+    /// Index of the run's point.
     pub point: usize,
-    /// Index of its stack.
+    /// Index of the run's stack.
     pub stack: usize,
-    /// Its seed.
+    /// Seed of the run.
     pub seed: u64,
     /// Reasons, for readers.
     pub reasons: Vec<String>,

@@ -32,18 +32,18 @@ use crate::stats::Summary;
 /// One run: a stack at a point of the sweep with a seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Index of its point.
+    /// Index of the run's point.
     pub point: usize,
     /// Index of its stack in the experiment.
     pub stack: usize,
-    /// Its seed.
+    /// Seed of the run.
     pub seed: u64,
     /// Measured values.
     pub values: Values,
     /// Goodput of each flow in Mbit/s, in the order of the flows.
     pub flow_goodputs: Vec<f64>,
-    /// Hash of the complete history of every packet: the same file and seed give the same hash. Zero for real packets,
-    /// which have no hash.
+    /// Hash of the complete history of every packet. The same file and seed give the same hash. Zero for runs on real
+    /// packets, which have no hash.
     pub trace_hash: u64,
 }
 
@@ -52,13 +52,13 @@ pub struct Run {
 pub struct Parameter {
     /// Owner: an algorithm of a stack, the sender, the receiver, or the path.
     pub owner: String,
-    /// Its name.
+    /// Name of the parameter.
     pub name: String,
-    /// Its value, with its unit.
+    /// Value of the parameter, with its unit.
     pub value: String,
     /// Source of the value: the file, the flags, or the source of the default.
     pub source: String,
-    /// Level. A value from the file or the flags is always basic.
+    /// Level of the parameter. A value from the file or the flags is always basic.
     pub level: Level,
 }
 
@@ -84,15 +84,15 @@ pub struct Results {
     pub medium: Medium,
     /// The experiment.
     pub experiment: Experiment,
-    /// The points of its sweep.
+    /// Points of the sweep.
     pub points: Vec<Point>,
     /// The stacks in their canonical spelling.
     pub stacks: Vec<String>,
-    /// The runs that finished, sorted by point, stack and seed.
+    /// Finished runs, sorted by point, stack and seed.
     pub runs: Vec<Run>,
-    /// Number of runs that were planned.
+    /// Number of planned runs.
     pub planned: usize,
-    /// Warnings about combinations that defeat each other, from `check`.
+    /// Warnings about options that defeat each other.
     pub warnings: Vec<String>,
     /// All effective parameters.
     pub parameters: Vec<Parameter>,
@@ -100,14 +100,15 @@ pub struct Results {
     pub recorded: Vec<Recorded>,
     /// State of the harm measurement.
     pub harm: HarmRecord,
-    /// Measure that the reader prefers, if any. It orders the verdicts.
+    /// Criterion that the reader prefers, if any. It determines the order of the stacks in a verdict.
     pub prefer: Option<Prefer>,
     /// Family of comparisons that are corrected together.
     pub family: Family,
 }
 
 impl Results {
-    /// Corrects all comparisons of the sweep together, instead of those at each point.
+    /// Corrects all comparisons of the sweep together. By default, the comparisons at each point are corrected
+    /// together.
     pub fn correct_over_sweep(&mut self) {
         let points = 0..self.points.len();
         let p = points.flat_map(|point| Contest::plain_p(self, point));
@@ -128,7 +129,7 @@ impl Results {
         })
     }
 
-    /// Returns the seeds and values of `measure` for `stack` at `point`, without the runs that cannot be trusted.
+    /// Returns the seeds and values of `measure` for `stack` at `point`. Runs that cannot be trusted are left out.
     pub fn samples(
         &self,
         point: usize,
@@ -149,8 +150,8 @@ impl Results {
     }
 
     /// Summarises `measure` over the seeds of `stack` at `point`. Returns `None` if the measure does not apply. There
-    /// is no interval if every seed gave the same run, because the number of runs then carries no information. Harm is
-    /// an exception: it has separate runs, in which the start of the competing flow is random.
+    /// is no interval if every seed gave the same run, because the number of runs then carries no information. Measures
+    /// of harm are an exception: they come from separate runs, in which the start of the competing flow is random.
     #[must_use]
     pub fn summary(&self, point: usize, stack: usize, measure: Measure) -> Option<Summary> {
         let samples: Vec<f64> = self
@@ -165,8 +166,8 @@ impl Results {
         Some(summary)
     }
 
-    /// Returns `true` if there are several seeds and all of them gave `stack` the same run at `point`, according to the
-    /// trace hashes.
+    /// Returns `true` if there are several seeds and the runs of `stack` at `point` are the same for all of them,
+    /// according to the trace hashes.
     #[must_use]
     pub fn is_without_chance(&self, point: usize, stack: usize) -> bool {
         let [first, others @ ..] = self.runs_of(point, stack) else {
@@ -176,7 +177,7 @@ impl Results {
         self.medium == Medium::Simulated && !others.is_empty() && others.iter().all(same)
     }
 
-    /// Returns `true` if all of several seeds gave some stack the same run at some point.
+    /// Returns `true` if the runs of some stack at some point are the same for all of several seeds.
     #[must_use]
     pub fn has_runs_without_chance(&self) -> bool {
         (0..self.points.len())
@@ -219,7 +220,7 @@ impl Results {
 
     /// Returns the stacks with too few trustworthy runs for an answer at `point`: fewer than
     /// [`SOUND_LEAST`](medium::SOUND_LEAST), or fewer than half. A stack without untrustworthy runs is never among
-    /// them, however few runs it has.
+    /// them, even if it has few runs.
     #[must_use]
     pub fn too_few_at(&self, point: usize) -> Vec<usize> {
         let is_one = |stack: &usize| {

@@ -13,7 +13,8 @@ use super::Results;
 pub enum Beginning {
     /// Start of the traces.
     Start,
-    /// Random position within the longest trace, which has this length in milliseconds. Every seed draws its own.
+    /// Random position within the longest trace, which has this length in milliseconds. A position is drawn for every
+    /// seed.
     DrawnWithin(u64),
 }
 
@@ -35,7 +36,7 @@ impl Beginning {
 pub enum Carries {
     /// One direction.
     OneWay,
-    /// Both directions: the one that carries the ACKs has no rate or trace of its own.
+    /// Both directions: the direction that carries the ACKs has no rate or trace of its own.
     BothWays,
 }
 
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     fn start_positions_are_uniform() {
-        // The mean of 4000 numbers below 1000: 500 ± 4 · 1000/√12/√4000 = 18.
+        // Mean of 4000 numbers below 1000: 500 ± 4 · 1000/√12/√4000 = 500 ± 18.
         let beginning = Beginning::DrawnWithin(1000);
         let mean = (1..=4000)
             .map(|seed| beginning.ms(seed) as f64)
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!(the_same.rounds(), None);
         let parts = recorded(1000, 60, Beginning::DrawnWithin(1000));
         for count in [1, 2, 20] {
-            // Counted millisecond by millisecond.
+            // The expected length is counted millisecond by millisecond.
             let mut seen = [false; 1000];
             for seed in 1..=count {
                 for ms in 0..60 {

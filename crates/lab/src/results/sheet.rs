@@ -1,7 +1,7 @@
 //! Cells of CSV files that are safe to open in a spreadsheet.
 //!
 //! A spreadsheet evaluates a cell that begins with `=`, `+`, `-` or `@` as a formula. Such a text is therefore prefixed
-//! with an apostrophe, which spreadsheets do not show (OWASP, "CSV Injection"). Numbers stay as they are.
+//! with an apostrophe, which spreadsheets do not show (OWASP, "CSV Injection"). Numbers are not changed.
 
 use std::borrow::Cow;
 
@@ -28,8 +28,8 @@ pub fn from_sheet(cell: &str) -> &str {
         .unwrap_or(cell)
 }
 
-/// Returns `true` if `cell` begins like a formula, possibly after apostrophes. Counting those that belong to the text
-/// keeps them distinct from the one that is added.
+/// Returns `true` if `cell` begins like a formula, possibly after apostrophes. Apostrophes that belong to the text are
+/// counted, so that they stay distinct from the added apostrophe.
 fn is_formula(cell: &str) -> bool {
     cell.trim_start_matches(APOSTROPHE).starts_with(BEGINNINGS)
 }

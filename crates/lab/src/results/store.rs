@@ -1,7 +1,7 @@
 //! CSV and JSON output for other programs.
 //!
-//! The position of a row in the sweep is given by numbers: a column per swept key, with its unit in a column beside it
-//! if it has one. The column `point` is for readers. It is never empty in a sweep, and is absent without one.
+//! Numbers give the position of a row in the sweep: there is one column per swept key, and a unit is in the column next
+//! to it. The column `point` is for readers. It is never empty in a sweep, and is absent without one.
 
 use std::io::Write;
 
@@ -18,7 +18,7 @@ pub fn runs_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, runs_head, run_rows)
 }
 
-/// Returns a CSV file: its head, and its rows at every point.
+/// Returns a CSV file: its header line, and its rows at every point.
 pub(super) fn whole(
     results: &Answered<'_>,
     head: impl Fn(&Places) -> Vec<u8>,
@@ -32,7 +32,7 @@ pub(super) fn whole(
     out
 }
 
-/// Returns the head of [`runs_csv`].
+/// Returns the header line of [`runs_csv`].
 #[must_use]
 pub fn runs_head(places: &Places) -> Vec<u8> {
     let measures = Measure::ALL.map(Measure::key);
@@ -68,7 +68,7 @@ pub fn run_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place: &[S
     }
 }
 
-/// Returns the head of a file with one line per TCP flow of every run, in the order of the flows.
+/// Returns the header line of a file with one line per TCP flow of every run, in the order of the flows.
 #[must_use]
 pub fn flows_head(places: &Places) -> Vec<u8> {
     places.head(["stack", "seed", "flow", "group", "goodput_mbit_s"])
@@ -114,7 +114,7 @@ pub fn summary_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, summary_head, summary_rows)
 }
 
-/// Returns the head of [`summary_csv`].
+/// Returns the header line of [`summary_csv`].
 #[must_use]
 pub fn summary_head(places: &Places) -> Vec<u8> {
     places.head([
@@ -159,14 +159,14 @@ pub fn summary_rows(out: &mut Vec<u8>, results: &Answered<'_>, at: usize, place:
     }
 }
 
-/// Returns a CSV file with one line per point, trace and seed: the part of the recorded trace that the run uses. A part
-/// that ends beyond the trace continues at its start, and a run longer than the trace repeats it.
+/// Returns a CSV file with one line per point, trace and seed: the part of the recorded trace that the run uses. If the
+/// part would end beyond the trace, it continues at the start of the trace. A run longer than the trace repeats it.
 #[must_use]
 pub fn traces_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, traces_head, trace_rows)
 }
 
-/// Returns the head of [`traces_csv`].
+/// Returns the header line of [`traces_csv`].
 #[must_use]
 pub fn traces_head(places: &Places) -> Vec<u8> {
     places.head([
@@ -338,13 +338,13 @@ impl Places {
         }
     }
 
-    /// Returns the heads of the columns.
+    /// Returns the headers of the columns.
     #[must_use]
     pub fn heads(&self) -> &[String] {
         &self.header
     }
 
-    /// Returns the head of a file: these columns, then those in `own`.
+    /// Returns the header line of a file: these columns, then the columns in `own`.
     pub(super) fn head<'a>(&'a self, own: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
         line(self.header.iter().map(String::as_str).chain(own))
     }
@@ -413,7 +413,7 @@ mod tests {
         Answered::owning(crate::run::testing::results(&plan))
     }
 
-    /// Returns the columns of a CSV file with their heads.
+    /// Returns the columns of a CSV file with their headers.
     fn columns(csv: &[u8]) -> Vec<(String, Vec<String>)> {
         let mut reader = csv::Reader::from_reader(csv);
         let heads = reader.headers().unwrap().clone();

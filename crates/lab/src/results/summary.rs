@@ -1,5 +1,4 @@
-//! Statistics of the runs of each stack, one measure at a time. The choice of a stack is up to
-//! [`verdict`](super::verdict).
+//! Statistics of the runs of each stack, one measure at a time. [`verdict`](super::verdict) chooses between stacks.
 
 use super::{Measure, Results};
 use crate::stats::{Ratio, Summary, ratio};
@@ -12,9 +11,10 @@ pub struct Cell {
     pub stack: usize,
     /// Summary of the measure over the seeds. `None` if the measure does not apply.
     pub summary: Option<Summary>,
-    /// Ratio to the first stack, paired by seed. It has no interval if every seed gave both the same run.
+    /// Ratio to the first stack, paired by seed. The ratio has no interval if the runs of both stacks are the same for
+    /// every seed.
     pub ratio: Option<Ratio>,
-    /// Number of seeds that the stack and the first stack have in common. The ratio is taken over these.
+    /// Number of seeds that the stack and the first stack have in common. The ratio is computed over these seeds.
     pub pairs: usize,
 }
 
@@ -99,7 +99,7 @@ impl SummaryRow {
     }
 }
 
-/// Returns the samples of two stacks at the seeds that both have.
+/// Returns the samples of two stacks at the seeds that both stacks have.
 fn paired(
     results: &Results,
     point: usize,

@@ -56,8 +56,8 @@ pub struct BuildError {
     pub message: String,
 }
 
-/// Everything that defines a run, except its seed. There is one scenario per stack and point of a sweep, so scenarios
-/// share their data.
+/// All inputs of a run except its seed. There is one scenario per stack and point of a sweep, so scenarios share their
+/// data.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The point of the experiment.
@@ -74,19 +74,19 @@ pub struct Scenario {
     pub waits: WaitRecording,
 }
 
-/// A simulation, with the parts of it that are measured.
+/// A simulation, with the flows and links that are measured.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Built {
-    /// The simulation, at time zero.
+    /// The simulation, before its first event.
     pub simulation: Simulation,
-    /// The flows of the stack under comparison, or all flows if none uses it.
+    /// The flows of the stack under comparison, or all flows if no flow uses it.
     pub compared: Vec<FlowId>,
     /// The links whose queues and utilisation are measured.
     pub measured_links: Vec<LinkId>,
     /// The short flows (`web`).
     pub short_flows: Vec<FlowId>,
-    /// The base round-trip time of each TCP flow, without queueing.
+    /// Base round-trip time of each TCP flow, without queueing.
     pub round_trips: Vec<Duration>,
 }
 
@@ -106,11 +106,11 @@ impl Built {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TcpFlow<'a> {
-    /// Name of its group. May be empty.
+    /// Name of the flow's group. May be empty.
     pub group: &'a str,
-    /// Its stack.
+    /// Stack of the flow.
     pub stack: &'a StackSpec,
-    /// Role of its stack.
+    /// Role of the stack.
     pub role: Role,
 }
 
@@ -141,8 +141,8 @@ impl Scenario {
     }
 
     /// Builds the simulation for `seed`, and replaces the stack of each flow under comparison by the result of
-    /// `change`. This is how plug-ins that are controlled from outside enter the simulation. `change` is called in the
-    /// order of the flows.
+    /// `change`. Callers use this to insert plug-ins that are controlled from outside. `change` is called in the order
+    /// of the flows.
     ///
     /// # Errors
     /// If the network cannot be built.
@@ -255,7 +255,7 @@ impl Scenario {
         named.collect()
     }
 
-    /// Measures the queueing delay of the last flow's packets only.
+    /// Returns the scenario with measurement of the queueing delay of the last flow's packets only.
     pub(super) fn with_waits_of_last_flow(mut self) -> Self {
         let last = self.flows().len().saturating_sub(1);
         self.waits = WaitRecording::DataOf(FlowId(last as u32));
@@ -286,7 +286,7 @@ impl Scenario {
             .collect()
     }
 
-    /// Returns the configuration of a flow. `chance` seeds the random decisions of its sender.
+    /// Returns the configuration of a flow. `chance` is the seed of its sender's random decisions.
     fn tcp(&self, flow: &Flow<'_>, path: Path, start: Instant, chance: u64) -> TcpFlowConfig {
         let e = &self.experiment;
         let dialect = e.dialect;

@@ -362,7 +362,7 @@ fn managed(options: Queueing, key: &str, source: &Source) -> Result<(), Experime
     match discipline.fault() {
         None => Ok(()),
         Some(fault) => {
-            // The first half describes the fault, the second the remedy.
+            // The explanation has the form "fault: remedy".
             let explained = fault.explain();
             let (message, help) = explained.split_once(": ").unwrap_or((explained, ""));
             fail(source, &format!("{key}.{table}"), message.to_owned(), help)
@@ -518,7 +518,8 @@ fn endpoint_warnings(ends: &Endpoints, stack: &StackSpec, dialect: Dialect, out:
     }
 }
 
-/// Warns about queues far from the bandwidth-delay product, which affect results more than senders do.
+/// Warns about queues that are much smaller or larger than the bandwidth-delay product. Such queues affect results more
+/// than senders do.
 fn room_warnings(room: &PathRoom, e: &Experiment, out: &mut Vec<String>) {
     const LEAST: f64 = 0.25;
     const MOST: f64 = 8.0;
@@ -552,8 +553,8 @@ fn room_warnings(room: &PathRoom, e: &Experiment, out: &mut Vec<String>) {
     }
 }
 
-/// Warns about flows in lockstep: without processing jitter, flows with different round-trip times are decided by
-/// phase.
+/// Warns about flows in lockstep: without processing jitter, the phase of the packets decides how flows with different
+/// round-trip times share the link.
 fn phase_warnings(e: &Experiment, built: &Built, out: &mut Vec<String>) {
     let off = matches!(e.processing(), Processing::Given(jitter) if jitter.as_nanos() == 0);
     let round_trips = distinct(&built.round_trips);

@@ -1,4 +1,4 @@
-//! State of one flow over time at a high resolution: window, threshold, bandwidth estimate, delivered data.
+//! State of one flow over time at a high resolution: window, slow-start threshold, bandwidth estimate, delivered data.
 
 use super::build::Built;
 
@@ -16,7 +16,7 @@ pub struct Moment {
     pub at: f64,
     /// Congestion window in segments.
     pub cwnd: f64,
-    /// Slow-start threshold in segments. Infinite before it is set.
+    /// Slow-start threshold in segments. Infinite until it is set.
     pub ssthresh: f64,
     /// Bandwidth estimate of the congestion control in Mbit/s, if it has one.
     pub estimate: Option<f64>,

@@ -1,17 +1,17 @@
-//! Estimates of the length of a run, before it is performed.
+//! Estimates of the number of packets of a run, before it is performed.
 
 use super::build::Scenario;
 use crate::experiment::{AppWrite, Experiment, FlowGroup, LinkOptions};
 use crate::units::{Buffer, Delay, Rate};
 
-/// Rate for links whose rate is not known, as with recorded traces.
+/// Assumed rate of links whose rate is unknown, as with recorded traces.
 const ASSUMED_MBIT_S: f64 = 10.0;
 /// Approximate size of a packet, in bytes.
 const PACKET_BYTES: f64 = 1000.0;
 
 impl Scenario {
-    /// Estimates the number of packets of a run: the capacity of its bottleneck, or all data of its flows. It is used
-    /// to order runs and to estimate the remaining time.
+    /// Estimates the number of packets of a run: the capacity of its bottleneck, or all data of its flows. The estimate
+    /// is used to order runs and to predict the remaining time.
     #[must_use]
     pub fn packets(&self) -> u64 {
         let e = &self.experiment;
@@ -38,8 +38,8 @@ impl Scenario {
         (bytes / PACKET_BYTES).ceil().max(1.0) as u64
     }
 
-    /// Estimates the number of packets that a run is likely to send, which is used to split runs into shards. Unlike
-    /// [`packets`](Self::packets), it considers what limits a run and may be swept: duty cycles and shapers,
+    /// Estimates the number of packets that a run is likely to send. The estimate is used to split runs into shards.
+    /// Unlike [`packets`](Self::packets), it considers limits of a run that may be swept: duty cycles and shapers,
     /// application-limited flows, and losses.
     pub(super) fn likely_packets(&self) -> u64 {
         let e = &self.experiment;
@@ -108,7 +108,7 @@ impl Experiment {
     }
 
     /// Estimates how many of the `left` bytes a number of bulk flows use. A flow sends at most its maximum window per
-    /// round trip. Under losses, Reno would send √(3/2p) segments per round trip (Mathis et al., "The Macroscopic
+    /// round trip. With a loss rate of p, Reno sends √(3/2p) segments per round trip (Mathis et al., "The Macroscopic
     /// Behavior of the TCP Congestion Avoidance Algorithm", 1997). Other stacks may use all available capacity. The
     /// stack is not known here, so the estimate is the mean of the two.
     fn taken_by(&self, flows: f64, left: f64) -> f64 {
@@ -183,13 +183,13 @@ mod tests {
         (scenario.packets(), scenario.likely_packets())
     }
 
-    /// 10 Mbit/s for 60 s in packets of 1000 bytes.
+    /// Packets of 1000 bytes at 10 Mbit/s in 60 s.
     const CARRIED: u64 = 75_000;
 
     #[test]
     fn losses_reduce_the_estimate() {
         assert_eq!(packets("delay = \"20ms\"\n"), (CARRIED, CARRIED));
-        // 1500 round trips of √(1.5/0.015) = 10 segments, averaged with the capacity.
+        // 1500 round trips of √(1.5/0.015) = 10 segments: the result is the mean of this and the capacity.
         let lossy = packets("delay = \"20ms\"\nloss = \"1.5%\"\n");
         assert_eq!(lossy, (CARRIED, (75_000 + 15_000) / 2));
         let bursts = "delay = \"20ms\"\nburst_loss = { enter = \"1.5%\", leave = \"50%\" }\n";
@@ -197,7 +197,7 @@ mod tests {
         // Three flows have three windows.
         let three = packets("delay = \"20ms\"\nloss = \"1.5%\"\n[[flows]]\ncount = 3\n");
         assert_eq!(three.1, (75_000 + 45_000) / 2);
-        // Such a short path is full in spite of the losses.
+        // The path is so short that its capacity is used in spite of the losses.
         let short = packets("delay = \"0.1ms\"\nloss = \"1.5%\"\n");
         assert_eq!(short, (CARRIED, CARRIED));
         let none = packets("delay = \"0ms\"\nloss = \"1.5%\"\n");
@@ -233,7 +233,7 @@ mod tests {
                 "web = { sizes = \"web_objects\", load = \"4Mbit/s\" }",
                 30_000_000,
             ),
-            // A bulk flow uses the rest of the link.
+            // A bulk flow uses the remaining capacity of the link.
             ("bytes = \"3MB\"\n[[flows]]", 75_000_000),
         ] {
             assert_eq!(
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_recorded_trace_determines_the_estimate() {
         let file = std::env::temp_dir().join(format!("dupack-effort-{}.down", std::process::id()));
-        // 1500 bytes every 3 ms: 4 Mbit/s.
+        // The trace has 1500 bytes every 3 ms: 4 Mbit/s.
         let lines: String = (1..1000).map(|n| format!("{}\n", 3 * n)).collect();
         std::fs::write(&file, lines).unwrap();
         let text = format!(

@@ -73,8 +73,8 @@ fn origin(e: &Experiment, key: &str, is_default: bool) -> &'static str {
 }
 
 impl Plan {
-    /// Replaces the source of the value at `key` (`path.rate`, `sweep.path.loss`) by `source`, if the source would be
-    /// "given": the value was not set by the user.
+    /// Replaces the source of the value at `key` (`path.rate`, `sweep.path.loss`) by `source`, if the source is
+    /// "given". For values that were not set by the user.
     #[must_use]
     pub fn not_given(mut self, key: &str, source: &str) -> Self {
         let parameters = self.parameters.iter_mut();
@@ -184,8 +184,8 @@ fn run(e: &Experiment, out: &mut Vec<Parameter>) {
     }
 }
 
-/// Appends the parameters of access links, routes, flows and UDP sources, key by key. Keys that are left out do not
-/// appear, or have the common value of all senders and receivers.
+/// Appends the parameters of access links, routes, flows and UDP sources, key by key. Keys that are left out are not
+/// listed, or have the common value of all senders and receivers.
 fn traffic(e: &Experiment, out: &mut Vec<Parameter>) {
     let all = serde_json::to_value(e).unwrap_or_default();
     for section in ["access", "radio", "routes", "flows", "udp", "media"] {
@@ -333,7 +333,7 @@ fn link(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut 
     add("buffer", link.buffer.map_or_else(default, room));
     match given.get("reverse") {
         Some(reverse) => {
-            // The complete table of its queue follows below.
+            // All parameters of the reverse queue are listed below.
             let table = link.reverse.as_ref().and_then(|back| back.queue.table());
             let mut reverse = reverse.clone();
             if let (Some(keys), Some(table)) = (reverse.as_object_mut(), table)
@@ -358,8 +358,8 @@ fn link(owner: &str, place: &str, link: &LinkOptions, e: &Experiment, out: &mut 
     }
 }
 
-/// Appends all parameters of a managed queue, given or default. The first prefix belongs to their names, the second to
-/// their keys in the file.
+/// Appends all parameters of a managed queue, given or default. The first prefix is for the names of the parameters,
+/// and the second for their keys in the file.
 fn managed(
     owner: &str,
     [name_before, key_before]: [&str; 2],
@@ -386,7 +386,7 @@ fn managed(
     }
 }
 
-/// Parameters of the stack's algorithms. A given value is basic, whatever its parameter is.
+/// Appends the parameters of the stack's algorithms. A given value is always basic.
 fn stack(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
     for effective in stack.effective(e.dialect) {
         let owner = format!("{stack}: {} {}", effective.axis.noun(), effective.algorithm);
@@ -411,7 +411,7 @@ fn stack(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
     }
 }
 
-/// Settings of the stack's endpoints. Only given values are basic.
+/// Appends the settings of the stack's endpoints. Only given values are basic.
 fn endpoint(stack: &StackSpec, e: &Experiment, out: &mut Vec<Parameter>) {
     let dialect = e.dialect;
     let ends = Endpoints::new(dialect, stack, &e.sender, &e.receiver);

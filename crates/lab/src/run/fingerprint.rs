@@ -1,4 +1,4 @@
-//! Fingerprints of runs: a name for everything that a run depends on, so that finished runs need not be repeated.
+//! Fingerprints of runs: a hash of everything that a run depends on, so that finished runs need not be repeated.
 
 use std::fmt;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ use crate::results::HarmRecord;
 use crate::results::measure::STANDING;
 
 /// Crates that determine a run and its measures, each with the hash of its sources. Runs of other code are never
-/// reused. Even a changed comment counts as a change: this costs a rerun, but cannot be forgotten.
+/// reused. Even a changed comment counts as a change: this repeats runs, but no change is missed.
 const ENGINE: [&str; 5] = [
     dupack_tcp::SOURCE_HASH,
     dupack_algorithms::SOURCE_HASH,
@@ -27,20 +27,20 @@ const ENGINE: [&str; 5] = [
 
 /// Hash of everything that a run depends on. Two runs with the same fingerprint are the same run.
 ///
-/// It covers the experiment at the run's point (path, flows, endpoints, duration and dialect, but not the title, the
-/// description, or the other stacks, points and seeds), the canonical names of the stack and of the stacks of other
+/// The hash covers the experiment at the run's point (path, flows, endpoints, duration and dialect, but not the title,
+/// the description, or the other stacks, points and seeds), the canonical names of the stack and of the stacks of other
 /// flows, all effective parameters, the text of recorded traces, the seed, the version of this crate, and the sources
 /// of endpoint, plug-ins, network and this crate.
 ///
-/// If a stack of the run contains an external algorithm, it covers the description that the algorithm was registered
-/// with ([`Home::Named`]). Without such a description it covers the whole executable, because nothing else identifies
-/// the algorithm. A rebuilt program then repeats such runs.
+/// If a stack of the run contains an external algorithm, the hash covers the description with which the algorithm was
+/// registered ([`Home::Named`]). Without such a description it covers the whole executable, because nothing else
+/// identifies the algorithm. A rebuilt program then repeats such runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// Creates the fingerprint of a run that is not simulated. `text` contains everything that it depends on.
+    /// Creates the fingerprint of a run that is not simulated. `text` contains everything that the run depends on.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
         Self(xxh3_64(text.as_bytes()))
@@ -73,16 +73,15 @@ impl TryFrom<String> for Fingerprint {
     }
 }
 
-/// Returns the name of the engine that performs the runs, as journals contain it: its version, and a hash of all its
-/// sources.
+/// Returns the name of the engine that performs the runs, as in journals: its version, and a hash of all its sources.
 #[must_use]
 pub fn engine() -> String {
     let sources = xxh3_64(ENGINE.join(" ").as_bytes());
     format!("{} {sources:016x}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Hashes of what runs depend on except the seed, one per scenario. Each is computed on first use, because the text
-/// behind it is expensive compared to a short run.
+/// Hashes of everything that runs depend on except the seed, one per scenario. Each hash is computed on first use,
+/// because its text is expensive to create compared to a short run.
 #[derive(Clone, Debug)]
 pub(super) struct Identities(Vec<OnceLock<u64>>);
 
@@ -161,9 +160,9 @@ fn traces(scenario: &Scenario) -> impl Iterator<Item = String> {
 }
 
 impl Plan {
-    /// Returns the fingerprint of all runs of the plan together, including those that measure harm. Plans with the same
-    /// fingerprint have the same runs, made by the same engine. It covers what the [`Fingerprint`]s of the runs cover,
-    /// but takes the experiment as a whole, without title, description and claims.
+    /// Returns the fingerprint of all runs of the plan together, including the runs that measure harm. Plans with the
+    /// same fingerprint have the same runs, made by the same engine. This fingerprint covers the same data as the
+    /// [`Fingerprint`]s of the runs, but for the experiment as a whole, without title, description and claims.
     #[must_use]
     pub fn fingerprint_of_all(&self) -> Fingerprint {
         let mut bare = self.experiment().clone();
@@ -288,7 +287,7 @@ mod tests {
             named.collect::<Vec<bool>>()
         };
         assert_eq!(names_it(text), [false, true]);
-        // Beside an external stack, runs of a built-in stack depend on the external code, too.
+        // If an external stack competes with a built-in stack, the run also depends on the external code.
         let flows = "[[flows]]\nstack = \"sack/reno/theirs/1\"\n";
         assert_eq!(names_it(&format!("{text}{flows}")), [true, true]);
     }

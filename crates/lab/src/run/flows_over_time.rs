@@ -9,7 +9,7 @@ use super::interrupt::{Attempt, Interrupt};
 use super::plan::{Job, Plan};
 use crate::results::Groups;
 
-/// Number of intervals of a run, unless the limit on rows allows fewer.
+/// Number of intervals of a run, unless the limit on rows requires fewer.
 const INTERVALS: usize = 300;
 
 /// Minimum number of intervals.
@@ -58,7 +58,7 @@ impl Plan {
     }
 
     /// Performs the run of `job`, one of [`jobs_of_flows_over_time`](Self::jobs_of_flows_over_time), and follows its
-    /// flows; returns `None` if it was interrupted or given up.
+    /// flows. Returns `None` if the run was interrupted or given up.
     #[must_use]
     pub fn follow_flows(&self, job: Job, interrupt: &Interrupt) -> Option<Vec<FlowOverTime>> {
         follow(
@@ -78,8 +78,7 @@ impl Plan {
         (followed, intervals.clamp(INTERVALS_LEAST, INTERVALS))
     }
 
-    /// Assembles the flows over time from those of each run, in the order of the runs. Runs that were interrupted are
-    /// missing.
+    /// Combines the flows over time of all runs, in the order of the runs. Runs that were interrupted are missing.
     #[must_use]
     pub fn flows_over_time(&self, runs: Vec<Vec<FlowOverTime>>) -> FlowsOverTime {
         let point = self.points().len() / 2;
@@ -93,7 +92,7 @@ impl Plan {
     }
 }
 
-/// Follows the first flows of a run. Returns `None` if it was interrupted.
+/// Follows the first flows of a run. Returns `None` if the run was interrupted.
 fn follow(
     scenario: &Scenario,
     seed: u64,

@@ -1,10 +1,10 @@
-//! Harm: the goodput and delay that a competing flow loses beside each stack.
+//! Harm: the goodput and delay that a competing flow loses next to each stack.
 //!
 //! Ware et al. ("Beyond Jain's Fairness Index: Setting the Bar For The Deployment of Congestion Control Algorithms",
-//! HotNets
-//! 2019) measure the loss of a flow beside another flow, relative to the flow alone, and compare it with the loss beside a
-//! flow of its own stack. Here both are one number: a [`STANDING`] flow beside the flows under comparison, relative to the
-//! same flow with the same seed beside as many [`STANDING`] flows.
+//! HotNets 2019) measure the loss of a flow that competes with another flow, relative to the flow alone. They compare
+//! this with the loss next to a flow of its own stack. Here both are one number: a [`STANDING`] flow competes with the
+//! flows under comparison, and the result is relative to the same flow with the same seed next to as many [`STANDING`]
+//! flows.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -20,8 +20,8 @@ use crate::results::measure::STANDING;
 use crate::results::{HarmRecord, Measure, Run};
 use crate::units::Delay;
 
-/// Range of the random start of the competing flow. It makes these runs differ between seeds, even if nothing else in
-/// the experiment is random.
+/// Range of the random start of the competing flow. With a random start, these runs differ between seeds even if
+/// nothing else in the experiment is random.
 const STANDING_START_SPREAD: Delay = Delay::from_nanos(1_000_000_000);
 
 /// Runs that measure harm, in addition to the compared runs of a plan.
@@ -30,9 +30,9 @@ pub(super) struct Harm {
     /// The compared stacks, followed by the stack of the competing flow if it is not among them.
     companions: Vec<StackSpec>,
     standing: StackSpec,
-    /// Index of the companion with the same stack as the competing flow.
+    /// Index of the companion that has the same stack as the competing flow.
     own_kind: usize,
-    /// Identities by point and companion. Companions vary fastest.
+    /// Identities by point and companion, where companions vary fastest.
     identities: Identities,
 }
 
@@ -64,8 +64,8 @@ impl HarmRun {
 }
 
 impl Harm {
-    /// Creates the harm runs of `plan`, whose stacks are from `catalog`. Returns the reason if harm is not meaningful
-    /// for the plan.
+    /// Creates the harm runs of `plan`, whose stacks are from `catalog`. Returns a reason if harm is not meaningful for
+    /// the plan.
     pub(super) fn of(plan: &Plan, catalog: &Catalog) -> Result<Self, String> {
         for point in plan.points() {
             objection(&point.experiment)?;
@@ -95,7 +95,7 @@ impl Harm {
         Ok(harm)
     }
 
-    /// Returns the runs at `point` with `seed`. Their stack is the index of the companion.
+    /// Returns the runs at `point` with `seed`. The stack of each job is the index of the companion.
     pub(super) fn jobs(&self, point: usize, seed: u64) -> impl Iterator<Item = Job> + use<> {
         (0..self.companions()).map(move |stack| Job { point, stack, seed })
     }
@@ -110,14 +110,14 @@ impl Harm {
         &self.companions[job.stack]
     }
 
-    /// Iterates over all stacks of its runs.
+    /// Iterates over all stacks of the harm runs.
     pub(super) fn stacks(&self) -> impl Iterator<Item = &StackSpec> {
         self.companions
             .iter()
             .chain(std::iter::once(&self.standing))
     }
 
-    /// Returns the scenario of the run of `job`, whose `plan` this belongs to.
+    /// Returns the scenario of the run of `job`. These harm runs belong to `plan`.
     pub(super) fn scenario(&self, plan: &Plan, job: Job) -> Scenario {
         let model = plan.scenario(plan.first_job(job.point));
         let experiment = Arc::new(with_standing(&model.experiment));
@@ -134,14 +134,14 @@ impl Harm {
         scenario.with_waits_of_last_flow()
     }
 
-    /// Returns the fingerprint of the run of `job`, whose `plan` this belongs to.
+    /// Returns the fingerprint of the run of `job`. These harm runs belong to `plan`.
     pub(super) fn fingerprint(&self, plan: &Plan, job: Job) -> Fingerprint {
         let place = job.point * self.companions() + job.stack;
         self.identities
             .fingerprint(place, job.seed, || self.scenario(plan, job))
     }
 
-    /// Sets the harm that the stack of each of `runs` causes at its point with its seed.
+    /// Sets the measures of harm of each of `runs`, from the harm runs with the same point, stack and seed.
     pub(super) fn enter(&self, runs: &mut [Run], measured: &[HarmRun]) {
         let by_job: HashMap<(usize, usize, u64), &HarmRun> = measured
             .iter()
@@ -152,7 +152,7 @@ impl Harm {
             let (Some(beside), Some(own)) = (find(run.stack), find(self.own_kind)) else {
                 continue;
             };
-            // A quotient by zero is not finite, and is not set.
+            // If `own.goodput` is zero, the share is not finite and `set` ignores it.
             let share = 1.0 - beside.goodput / own.goodput;
             run.values.set(Measure::HarmGoodput, share);
             if let (Some(beside), Some(own)) = (beside.delay, own.delay) {
@@ -225,8 +225,8 @@ impl Plan {
         self
     }
 
-    /// Iterates over the runs that measure harm at `point` with `seed`. Their stack is the index of the companion.
-    /// There are none if harm is not measured.
+    /// Iterates over the runs that measure harm at `point` with `seed`. The stack of each job is the index of the
+    /// companion. There are no such runs if harm is not measured.
     pub fn harm_jobs(&self, point: usize, seed: u64) -> impl Iterator<Item = Job> + use<> {
         let harm = self.harm.as_ref();
         harm.map(|harm| harm.jobs(point, seed))
@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    /// If each flow has its own queue, the queue of a greedy flow does not delay its neighbour.
+    /// If each flow has its own queue, the queue of a greedy flow does not delay the competing flow.
     #[test]
     fn the_delay_is_that_of_the_competing_flow() {
         let text = "stacks = [\"le/westwood\"]\nseeds = 1\nduration = \"20s\"\n[path]\n\

@@ -1,8 +1,8 @@
 //! Early ends of runs: all runs are asked to stop, or a plug-in fails and gives up its own run.
 //!
 //! The plug-in traits have no way to report a failure, since most plug-ins never fail. A plug-in that calls a user's
-//! script may: it calls [`give_up`] with a description of the fault, and returns harmless values from then on. The run
-//! of that thread ends soon after without a result, and is reported by [`Interrupt::take_given_up`]. Other runs are not
+//! script may fail: it calls [`give_up`] with a description of the fault, and returns harmless values from then on. The
+//! run of that thread ends soon after without a result, and [`Interrupt::take_given_up`] reports it. Other runs are not
 //! affected.
 
 use std::any::Any;
@@ -19,7 +19,8 @@ use super::plan::Job;
 /// Callback that returns `true` to stop.
 type Question = Box<dyn Fn() -> bool + Send + Sync>;
 
-/// Request to stop running experiments. Finished runs are kept. It also collects the runs that plug-ins gave up.
+/// Request to stop running experiments. Finished runs are kept. The interrupt also collects the runs that plug-ins gave
+/// up.
 #[derive(Default)]
 pub struct Interrupt {
     asked: AtomicBool,
@@ -39,7 +40,7 @@ impl Interrupt {
     }
 
     /// Creates an interrupt that is also requested as soon as `question` returns `true`. The threads that perform runs
-    /// call it about once per simulated second, and between runs.
+    /// call `question` about once per simulated second, and between runs.
     #[must_use]
     pub fn by(question: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self {
@@ -66,7 +67,7 @@ impl Interrupt {
         asked
     }
 
-    /// Takes the runs that were given up since the last call, in the order in which this happened.
+    /// Takes the runs that were given up since the last call, in the order in which they were given up.
     #[must_use]
     pub fn take_given_up(&self) -> Vec<GivenUp> {
         std::mem::take(&mut *self.given_up())
@@ -89,8 +90,8 @@ impl fmt::Debug for Interrupt {
 /// A run that a plug-in gave up.
 #[non_exhaustive]
 pub struct GivenUp {
-    /// Job in the plan. For a run that only shows something again, such as a trace, only the seed is known, and the
-    /// other fields are 0.
+    /// Job in the plan. For a run that only displays a result, such as a trace, only the seed is known, and the other
+    /// fields are 0.
     pub job: Job,
     /// Stack under comparison, in its canonical spelling.
     pub stack: String,
@@ -118,12 +119,11 @@ pub enum Purpose {
     Comparison,
     /// Measurement of harm, with a competing flow.
     Harm,
-    /// Trace, or values over time.
+    /// Display: a trace, or values over time.
     Show,
 }
 
-/// Fault of a plug-in. Its meaning is defined by the plug-in and the caller of
-/// [`take_given_up`](Interrupt::take_given_up).
+/// Fault of a plug-in. The plug-in and the caller of [`take_given_up`](Interrupt::take_given_up) define its meaning.
 pub type Fault = Box<dyn Any + Send>;
 
 thread_local! {
@@ -139,8 +139,8 @@ pub fn give_up(fault: Fault) {
     });
 }
 
-/// Takes the fault of a plug-in that was built on this thread outside of a run: a plan builds every stack once to check
-/// it.
+/// Takes the fault of a plug-in that was built on this thread outside of a run. A plan builds every stack once outside
+/// of a run to check it.
 #[must_use]
 pub fn take_fault() -> Option<Fault> {
     FAULT.take()
@@ -153,7 +153,7 @@ pub(super) fn is_given_up() -> bool {
 
 /// One run on this thread, from before its plug-ins are built until this guard is dropped. If the run was given up,
 /// dropping the guard records it in the interrupt. A plug-in may run an experiment itself: the fault of the outer run
-/// is put aside until the inner run ends.
+/// is stored until the inner run ends.
 pub(crate) struct Attempt<'a> {
     outside: Option<Fault>,
     interrupt: &'a Interrupt,
@@ -163,7 +163,7 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// Begins the run of `scenario` for `job`, with no fault yet.
+    /// Begins the run of `scenario` for `job`, without a fault.
     pub(crate) fn begin(
         interrupt: &'a Interrupt,
         scenario: &'a Scenario,
@@ -253,7 +253,7 @@ mod tests {
         let scenario = plan.scenario(plan.jobs()[0]);
         let outside = Attempt::show(&interrupt, &scenario, 1);
         give_up(Box::new("outside"));
-        // A whole run: a fault outside of it does not end it.
+        // The inner run completes: a fault of the outer run does not end it.
         assert!(plan.run(plan.jobs()[0], &interrupt).is_some());
         assert!(outside.is_given_up());
         drop(outside);

@@ -1,5 +1,5 @@
-//! Plans and runs of experiments. A [`Plan`] is checked once. Each of its runs can then be performed in any order and
-//! on any machine, with the same results. `dupack-engine` executes sets of runs.
+//! Plans and runs of experiments. A [`Plan`] is checked once. Its runs can then be performed in any order and on any
+//! machine, with the same results. `dupack-engine` executes sets of runs.
 
 mod build;
 mod check;

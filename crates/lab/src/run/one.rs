@@ -1,4 +1,4 @@
-//! Performance of a single run: from a scenario and a seed to its measures.
+//! Execution of a single run: from a scenario and a seed to its measures.
 
 use dupack_net::ids::FlowId;
 use dupack_net::observer::Observer;
@@ -23,14 +23,14 @@ use crate::stats::jain_index;
 /// Number of samples of the amount in flight in a run.
 const IN_FLIGHT_SAMPLES: u64 = 500;
 
-/// Number of simulation steps between two checks of the interrupt, which take a fraction of a second.
+/// Number of simulation steps between two checks of the interrupt. This many steps take a fraction of a second.
 const STEPS: u64 = 1_000_000;
 
 /// Simulated time between two checks for completed transfers.
 const CHUNK: Duration = Duration::from_secs(1);
 
 impl Plan {
-    /// Performs the run of `job` for `purpose`. Returns `None` if it was interrupted or given up.
+    /// Performs the run of `job` for `purpose`. Returns `None` if the run was interrupted or given up.
     ///
     /// # Panics
     /// If the plan has no such run.
@@ -40,7 +40,7 @@ impl Plan {
         Some(run)
     }
 
-    /// Performs the compared run of `job`. Returns `None` if it was interrupted or given up.
+    /// Performs the compared run of `job`. Returns `None` if the run was interrupted or given up.
     ///
     /// # Panics
     /// If the plan has no such run.
@@ -50,7 +50,7 @@ impl Plan {
     }
 
     /// Performs the run of `job` and samples its first compared flow over time. The run is the same as that of
-    /// [`run`](Self::run). Returns `None` if it was interrupted or given up.
+    /// [`run`](Self::run). Returns `None` if the run was interrupted or given up.
     ///
     /// # Panics
     /// If the plan has no such run.
@@ -62,7 +62,7 @@ impl Plan {
     }
 }
 
-/// Returns the number of samples per sample of the amount in flight.
+/// Returns how many samples are taken for each one that enters the mean number of segments in flight.
 const fn fineness(purpose: Purpose) -> u64 {
     match purpose {
         Purpose::Comparison | Purpose::Harm => 1,
@@ -70,7 +70,7 @@ const fn fineness(purpose: Purpose) -> u64 {
     }
 }
 
-/// Performs a run and returns it with its simulation, or `None` if it was interrupted or given up.
+/// Performs a run and returns it with its simulation, or `None` if the run was interrupted or given up.
 fn run(
     scenario: &Scenario,
     job: Job,
@@ -103,8 +103,8 @@ fn run(
     Some((run, built))
 }
 
-/// Returns the flows whose amount in flight is sampled: the long flows under comparison, because there may be thousands
-/// of short flows. There is always at least one.
+/// Returns the flows whose amount in flight is sampled: the long flows under comparison. Short flows are not sampled,
+/// because there may be thousands of them. There is always at least one sampled flow.
 fn sampled(built: &Built) -> Vec<FlowId> {
     let compared = built.compared.iter().copied();
     let lasting: Vec<FlowId> = compared.filter(|id| !built.is_short(*id)).collect();
@@ -116,8 +116,8 @@ fn sampled(built: &Built) -> Vec<FlowId> {
 
 impl Scenario {
     /// Runs the simulation to the end of the experiment, or until every finite transfer is complete. Returns the
-    /// senders' counters at the end of the warm-up, or `None` if it was interrupted or given up by a plug-in, which the
-    /// caller must record.
+    /// senders' counters at the end of the warm-up. Returns `None` if the run was interrupted, or given up by a
+    /// plug-in; the caller must then record this.
     pub(crate) fn advance<O: Observer>(
         &self,
         simulation: &mut Simulation,
@@ -233,8 +233,8 @@ fn values(built: &Built, report: &Report, before: &[SenderStats]) -> Values {
     values
 }
 
-/// Sets the amounts in flight by the sender's count and in truth, after the warm-up. A run for display has more
-/// samples, but uses the same ones as other runs.
+/// Sets the amounts in flight after the warm-up: by the sender's count, and the true amount. A run for display has more
+/// samples, but only the samples that other runs also have are used.
 fn in_flight(values: &mut Values, built: &Built, purpose: Purpose) {
     let Some(samples) = built.simulation.samples() else {
         return;
@@ -258,7 +258,7 @@ fn in_flight(values: &mut Values, built: &Built, purpose: Purpose) {
     values.set(Measure::InFlightTrue, real / count as f64);
 }
 
-/// Sets the queueing delay of the link where it is highest, and the highest utilisation.
+/// Sets the queueing delay of the link with the highest delay, and the utilisation of the busiest link.
 fn links(values: &mut Values, built: &Built, report: &Report) {
     let links = || {
         let links = report.links.iter();

@@ -119,7 +119,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Builds every stack at `point` once, so that its scenario can be built later. The simulations are dropped,
+    /// Builds every stack at `point` once to check that its scenario can be built later. The simulations are dropped,
     /// because a sweep may have a million points.
     fn check_point(
         &mut self,
@@ -157,8 +157,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the compared runs, without those that `precision` may add. All stacks of a seed at a point are adjacent,
-    /// so that early results can be compared.
+    /// Returns the compared runs, without the runs that `precision` may add. All stacks of a seed at a point are
+    /// adjacent, so that early results can be compared.
     #[must_use]
     pub fn jobs(&self) -> Vec<Job> {
         self.jobs_at(0..self.points.len())
@@ -219,7 +219,7 @@ impl Plan {
         }
     }
 
-    /// Returns `true` if the plan has a run of `job` for `purpose`, regardless of the seed.
+    /// Returns `true` if the plan has a run of `job` for `purpose`. The seed is not checked.
     #[must_use]
     pub fn has(&self, job: Job, purpose: Purpose) -> bool {
         let stacks = match purpose {
@@ -261,8 +261,8 @@ impl Plan {
             .fingerprint(place, job.seed, || self.scenario(job))
     }
 
-    /// Returns a description of the stack of a run. For a run that measures harm, it contains the competing flow and
-    /// its companion.
+    /// Returns a description of the stack of a run. For a run that measures harm, the description contains the
+    /// competing flow and its companion.
     #[must_use]
     pub fn stack_words(&self, job: Job, purpose: Purpose) -> String {
         match (purpose, &self.harm) {
@@ -307,7 +307,7 @@ impl Plan {
         self.prefer
     }
 
-    /// Iterates over the stacks of all runs, including those that measure harm. A stack may appear several times.
+    /// Iterates over the stacks of all runs, including the runs that measure harm. A stack may appear several times.
     pub fn all_stacks(&self) -> impl Iterator<Item = &StackSpec> {
         let mut last: Option<&GroupStacks> = None;
         let distinct = self.groups.iter().filter(move |groups| {
@@ -383,7 +383,7 @@ impl Plan {
         }
     }
 
-    /// Returns the plan with the criterion that the reader prefers, which its results then contain.
+    /// Returns the plan with the criterion that the reader prefers. The results of the plan contain the criterion.
     #[must_use]
     pub const fn preferring(mut self, prefer: Option<Prefer>) -> Self {
         self.prefer = prefer;

@@ -1,10 +1,10 @@
 //! Additional seeds until a precision is reached: `precision = "2%"`.
 //!
-//! After the first seeds, points at which the goodput of a stack is not precise enough get more seeds in rounds. All
-//! stacks get the same seeds. The number of seeds of a round follows from the spread so far, and is at most four times
-//! the current number. Decisions are based on complete rounds, so they do not depend on the order in which runs finish.
-//! The rule looks at the same intervals that it then reports, so these contain the true mean slightly less often than
-//! 95 % of the time (Chow and Robbins 1965: the effect decreases with the number of seeds).
+//! If the goodput of a stack at a point is not precise enough after the first seeds, the point gets more seeds in
+//! rounds. All stacks get the same seeds. The number of seeds of a round follows from the spread so far, and is at most
+//! four times the current number. Decisions are based on complete rounds, so they do not depend on the order in which
+//! runs finish. The rule decides by the same intervals that it then reports, so these contain the true mean slightly
+//! less often than 95 % of the time (Chow and Robbins 1965: the effect decreases with the number of seeds).
 
 use super::check::{self, fail};
 use super::plan::{Job, Plan};
@@ -16,9 +16,9 @@ use crate::units::Probability;
 /// Default maximum number of seeds.
 const SEEDS_MAX: u32 = 200;
 
-/// Minimum factor between the numbers of seeds of two rounds.
+/// Minimum ratio of the numbers of seeds of successive rounds.
 const LEAST_GROWTH: f64 = 1.25;
-/// Maximum factor between the numbers of seeds of two rounds, because the spread of few seeds is only a rough estimate.
+/// Maximum ratio of the numbers of seeds of successive rounds. The spread of few seeds is only a rough estimate.
 const MOST_GROWTH: f64 = 4.0;
 
 /// Stopping rule for additional seeds.
@@ -32,7 +32,7 @@ pub(super) struct Precision {
 /// A stack whose goodput is not precise enough.
 struct Coarse {
     stack: usize,
-    /// Half width of its interval relative to the mean. Infinite without an interval.
+    /// Half width of the confidence interval, relative to the mean. Infinite without an interval.
     share: f64,
 }
 
@@ -102,7 +102,7 @@ impl Precision {
         let shares = stacks.filter_map(|stack| {
             let summary = results.summary(point, stack, Measure::Goodput)?;
             let share = match summary.half_width_95 {
-                // The goodput is zero without variation.
+                // Without variation the share is zero, even if the mean is zero.
                 Some(0.0) => 0.0,
                 Some(half) => half / summary.mean,
                 None => f64::INFINITY,
@@ -145,9 +145,9 @@ impl Precision {
 }
 
 impl Plan {
-    /// Returns the additional runs that the experiment's precision requires, which are none if it specifies no
-    /// precision or has reached it. Point 0 of `results` is the point `first` of the plan. `begun` is the number of
-    /// seeds that each point has had, including those whose runs were given up. It is updated.
+    /// Returns the additional runs that the experiment's precision requires. There are none if the experiment specifies
+    /// no precision or has reached it. Point 0 of `results` is the point `first` of the plan. `begun` is the number of
+    /// seeds that each point has had, including seeds whose runs were given up. This method updates `begun`.
     #[must_use]
     pub fn more_jobs(&self, results: &Results, first: usize, begun: &mut [u64]) -> Vec<Job> {
         let Some(rule) = self.precision else {
@@ -218,7 +218,7 @@ mod tests {
                     seed,
                     values,
                     flow_goodputs: vec![goodput],
-                    // Runs with the same goodput are the same run.
+                    // Runs with the same goodput have the same hash, so they count as the same run.
                     trace_hash: goodput.to_bits(),
                 });
             }
@@ -237,15 +237,16 @@ mod tests {
 
     #[test]
     fn precision_is_the_half_width_relative_to_the_mean() {
-        // 9, 10, 11: deviation 1, t = 4.303 for two degrees of freedom: 4.303/√3 = 2.484 on a mean of 10.
+        // The values 9, 10 and 11 have a standard deviation of 1. With t = 4.303 for two degrees of freedom, the half
+        // width is 4.303/√3 = 2.484, on a mean of 10.
         let spread: &[f64] = &[9.0, 10.0, 11.0];
         let same: &[f64] = &[5.0; 3];
         assert_eq!(wanted("24.9%", 100, [spread, same]), None);
-        // (24.84/24.8)² is slightly more than 1: a quarter more than three seeds, and at least one more.
+        // (24.84/24.8)² is slightly more than 1. The minimum growth of a quarter gives 3.75 seeds, rounded up to 4.
         assert_eq!(wanted("24.8%", 100, [spread, same]), Some(4));
-        // (24.84/15)² = 2.74 times as many.
+        // (24.84/15)² = 2.74 times as many seeds are needed.
         assert_eq!(wanted("15%", 100, [same, spread]), Some(9));
-        // At most four times as many, and at most the maximum.
+        // The next number of seeds is at most four times the current number, and at most `seeds_max`.
         assert_eq!(wanted("1%", 100, [spread, same]), Some(12));
         assert_eq!(wanted("1%", 8, [spread, same]), Some(8));
         assert_eq!(wanted("1%", 3, [spread, same]), None);

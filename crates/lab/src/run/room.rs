@@ -7,7 +7,7 @@ use std::path::Path;
 const ASSUMED: u64 = 8 << 30;
 
 /// Returns the bytes of memory that this process may still allocate: the memory that Linux reports as available, or
-/// less if the process or its control group has a limit. On other systems, 8 GiB.
+/// less if the process or its control group has a limit. On other systems, returns 8 GiB.
 #[must_use]
 pub fn room() -> u64 {
     let bounds = [available(), address_space(), group()];
@@ -19,7 +19,7 @@ fn available() -> Option<u64> {
     kilobytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")
 }
 
-/// Returns the remainder of the address-space limit (`ulimit -v`).
+/// Returns the unused part of the address-space limit (`ulimit -v`).
 fn address_space() -> Option<u64> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
     let line = { limits.lines() }.find_map(|line| line.strip_prefix("Max address space"))?;
@@ -28,7 +28,7 @@ fn address_space() -> Option<u64> {
     Some(most.saturating_sub(taken))
 }
 
-/// Returns the remainder of the control group's limit (`memory.max` of cgroup version 2).
+/// Returns the unused part of the control group's memory limit (`memory.max` of cgroup version 2).
 fn group() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;

@@ -12,7 +12,7 @@ use crate::results::{Measure, Values};
 const SHORT_BYTES: u64 = 100_000;
 const MEDIUM_BYTES: u64 = 10_000_000;
 
-/// Sets the completion times of the short flows of a run: those under comparison, or all if none is.
+/// Sets the completion times of the short flows of a run: the flows under comparison, or all flows if none is.
 pub(super) fn measure(values: &mut Values, report: &Report, built: &Built) {
     let of_compared = built.short_flows.iter().any(|id| built.is_compared(*id));
     let flows = built.short_flows.iter().filter_map(|id| {
@@ -45,7 +45,7 @@ pub(super) fn measure(values: &mut Values, report: &Report, built: &Built) {
         let class = flows.iter().filter(of_class);
         let mut times: Vec<f64> = class.filter_map(|flow| completion_ms(flow)).collect();
         times.sort_unstable_by(f64::total_cmp);
-        // The mean of no flows is NaN, which is not set.
+        // The mean of no flows is NaN, which `set` ignores.
         values.set(measure, times.iter().sum::<f64>() / times.len() as f64);
         if measure == Measure::CompletionShort
             && let Some(last) = times.len().checked_sub(1)
@@ -56,7 +56,7 @@ pub(super) fn measure(values: &mut Values, report: &Report, built: &Built) {
     }
 }
 
-/// Returns the time from the start of a flow to its last byte, if it is complete.
+/// Returns the time from the start of a flow to its last byte in ms, if the flow is complete.
 fn completion_ms(flow: &TcpReport) -> Option<f64> {
     match flow.progress {
         Progress::Finished(at) => Some(at.since(flow.start).as_secs_f64() * 1e3),

@@ -1,8 +1,9 @@
 //! Size of an experiment, computed before anything is built: the number of its runs, and the memory that they need.
-//! Every front end checks it before it starts.
+//! Every front end checks the size before it starts.
 //!
 //! The memory is an estimate, based on measurements of runs on 64-bit Linux and rounded up. Its purpose is to reject
-//! hopeless experiments: a rejected experiment needs close to the available memory, or several times as much.
+//! experiments that cannot succeed: a rejected experiment needs close to the available memory, or several times as
+//! much.
 
 mod one;
 
@@ -25,11 +26,11 @@ const RUN: u64 = 11_000;
 const RUN_FLOW: u64 = 100;
 /// Bytes of a run in a list of jobs.
 const TASK: u64 = 120;
-/// Bytes of a point in addition to its experiment, and bytes per byte of the experiment's text: 10,000 points of a
-/// short experiment take 39 MB.
+/// Bytes of a point without its experiment, and bytes per byte of the experiment's text: 10,000 points of a short
+/// experiment take 39 MB.
 const POINT: u64 = 4_000;
 const POINT_TEXT: u64 = 16;
-/// Bytes of a stack at a point, including the harm runs. Scenarios are created when they are run.
+/// Bytes of a stack at a point, including the harm runs. This is small because scenarios are created when they are run.
 const SCENARIO: u64 = 32;
 
 /// Results that are in memory at the same time.
@@ -47,15 +48,15 @@ pub enum Held {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Size {
-    /// Number of points of its sweep.
+    /// Number of points of the sweep.
     pub points: u64,
-    /// Number of runs at a point, including those that measure harm and those that a precision may add.
+    /// Number of runs at a point, including the runs that measure harm and the runs that a precision may add.
     pub runs_at_point: u64,
     /// Bytes of memory of the plan.
     pub plan_bytes: u64,
     /// Bytes of memory of a finished run.
     pub run_bytes: u64,
-    /// Bytes of memory of a run in progress, at the point with the maximum.
+    /// Bytes of memory of a run in progress, at the point where this is largest.
     pub running_bytes: u64,
 }
 
@@ -213,7 +214,7 @@ pub(super) fn plan(e: &Experiment, source: &Source) -> Result<(), ExperimentErro
 
 /// Returns the bytes of the points and scenarios of `e`, or `None` if the number overflows.
 fn plan_bytes(e: &Experiment, points: u64) -> Option<u64> {
-    // A point has its own values instead of the sweep.
+    // The text of a point contains its own values instead of the sweep.
     let text = bare(e).to_string();
     let text = (text.len() as u64).checked_mul(POINT_TEXT)?;
     let scenarios = (e.stacks.len() as u64).checked_mul(SCENARIO)?;

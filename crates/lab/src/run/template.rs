@@ -1,5 +1,5 @@
-//! Experiments whose values are set run by run. An environment of reinforcement learning, which draws a new path for
-//! every run, does not need a plan for each run.
+//! Experiments whose values are set run by run. An environment of reinforcement learning draws a new path for every
+//! run, and with a template it does not need a plan for each run.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct Template {
 
 impl Template {
     /// Checks `experiment` and creates a template. `source` is the text of the experiment, and `catalog` contains its
-    /// stack. The files that it names are read from disk. Its seeds and claims are ignored.
+    /// stack. The files that the experiment names are read from disk. Seeds and claims of the experiment are ignored.
     ///
     /// # Errors
     /// If the experiment is invalid, or has several stacks or points. The error points at a position in the text.
@@ -74,7 +74,7 @@ impl Template {
         &self.warnings
     }
 
-    /// Checks that `key` (a dotted key as in a sweep) may be set to `value` while all other values stay as they are. If
+    /// Checks that `key` (a dotted key as in a sweep) may be set to `value` while all other values are unchanged. If
     /// `value` names a recorded trace, the trace is read.
     ///
     /// # Errors

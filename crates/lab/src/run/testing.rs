@@ -1,9 +1,9 @@
-//! Results for tests: performs every run of a plan in order.
+//! Results for tests: all runs of a plan, performed in order.
 
 use super::{HarmRun, Interrupt, Plan, Purpose};
 use crate::results::Results;
 
-/// Performs the compared runs of `plan`, and those that measure harm.
+/// Performs the compared runs of `plan`, and the runs that measure harm.
 pub(crate) fn results(plan: &Plan) -> Results {
     let interrupt = Interrupt::new();
     let perform = |purpose| {

@@ -18,11 +18,11 @@ const SAMPLES_LEAST: u64 = 60;
 /// Maximum number of samples in memory of all flows of a run together.
 const IN_MEMORY: u64 = 250_000;
 
-/// Number of samples per round trip, unless other limits apply. A sawtooth lasts many round trips, but its edge less
-/// than one.
+/// Number of samples per round trip, unless other limits apply. A sawtooth lasts many round trips, but its falling edge
+/// takes less than one.
 const PER_ROUND_TRIP: f64 = 2.0;
 
-/// Number of samples per goodput value. Within one or two round trips, goodput would show the bursts of the sender.
+/// Number of samples per goodput value. Over only one or two round trips, goodput would show the bursts of the sender.
 const PER_GOODPUT: usize = 10;
 
 /// Maximum number of samples of all flows of all runs together, which limits the size of an output file.
@@ -37,7 +37,7 @@ const FLOWS_MOST: usize = 8;
 pub struct Timeline {
     /// The stack.
     pub stack: String,
-    /// Goodput of all compared flows together, in Mbit/s. It counts new data when it arrives, even out of order.
+    /// Goodput of all compared flows together, in Mbit/s. New data counts when it arrives, even out of order.
     pub goodput_mbit_s: Vec<(f64, f64)>,
     /// The first compared flows, individually.
     pub flows: Vec<FlowTimeline>,
@@ -69,7 +69,7 @@ pub struct OverTime {
     pub interval_s: f64,
     /// Interval over which goodput is computed, in seconds.
     pub goodput_interval_s: f64,
-    /// Minimum round-trip time of all runs in seconds, if there was one.
+    /// Minimum round-trip time of all runs in seconds, if there was a sample.
     pub round_trip_s: Option<f64>,
     /// Number of compared flows of a run. Each timeline contains the first of them.
     pub flows: usize,
@@ -88,15 +88,15 @@ impl Plan {
         self.jobs_of(point, self.first_job(point).seed).collect()
     }
 
-    /// Performs the run of `job`, one of [`jobs_over_time`](Self::jobs_over_time). Returns `None` if it was interrupted
-    /// or given up.
+    /// Performs the run of `job`, one of [`jobs_over_time`](Self::jobs_over_time). Returns `None` if the run was
+    /// interrupted or given up.
     #[must_use]
     pub fn sample(&self, job: Job, interrupt: &Interrupt) -> Option<Sampled> {
         Sampled::of(&self.scenario(job), job.seed, interrupt)
     }
 
-    /// Assembles the stacks over time from the sampled `runs`, in the order of the stacks. Runs that were interrupted
-    /// are missing.
+    /// Combines the sampled `runs` to the stacks over time, in the order of the stacks. Runs that were interrupted are
+    /// missing.
     #[must_use]
     pub fn over_time(&self, runs: Vec<Sampled>) -> OverTime {
         let point = self.points().len() / 2;
@@ -311,8 +311,8 @@ mod tests {
         plan.over_time(runs.collect())
     }
 
-    /// Reno on a path without losses other than those of its queue: half of the window after each loss, then one
-    /// segment more per round trip.
+    /// Reno on a path whose only losses are in its queue: each loss halves the window, which then grows by one segment
+    /// per round trip.
     #[test]
     fn a_sawtooth_is_resolved_by_two_samples_per_round_trip() {
         let over_time = over_time("");
@@ -367,18 +367,19 @@ mod tests {
 
     #[test]
     fn the_capacity_of_a_trace_starts_where_the_run_begins() {
-        // 10 opportunities in the first second, and one at the end of the next second.
+        // There are 10 opportunities in the first second, and one at the end of the next second.
         let times = (0..10).map(|n| n * 100 + 50).chain([2000]).collect();
         let trace = DeliveryTrace::new(times).unwrap();
         let in_first_second = |trace: &DeliveryTrace| {
-            // 60 bins in 2 s: the first 30 are the first second.
+            // There are 60 bins in 2 s: the first 30 cover the first second.
             let rates = opportunities(trace, Duration::from_secs(2), 2000.0 / 60.0);
             let sum: f64 = rates[..30].iter().map(|(_, rate)| rate).sum();
-            // A packet of 12000 bits in a bin of 1/30 s.
+            // Each opportunity is a packet of 12000 bits, and a bin lasts 1/30 s.
             (sum * 1e6 / 30.0 / 12000.0).round()
         };
         assert_eq!(in_first_second(&trace), 10.0);
-        // After 1001 ms there is none before 2000 ms, and the next follows 50 ms later.
+        // After the position 1001 ms, the next opportunities are at 2000 ms and, because the trace repeats, 50 ms
+        // later. Only the first of them is within a second.
         assert_eq!(in_first_second(&trace.clone().beginning_at(1001)), 1.0);
         assert_eq!(in_first_second(&trace.beginning_at(500)), 5.0);
     }

@@ -1,10 +1,10 @@
 //! Ratio of two quantities over pairs of the same seed.
 //!
 //! If all values are positive, the ratios of the pairs are summarised. A pair with a zero has no ratio, or a ratio of
-//! zero, and excluding it would hide the worst results. In this case the ratio of the two means is used, with Fieller's
-//! interval (E. C. Fieller, "Some Problems in Interval Estimation", Journal of the Royal Statistical Society B 16,
-//! 1954): all ratios that a t-test of `other − ratio · base` does not reject. The interval is studentised, so it is
-//! wide for few pairs. It has no upper end if the base may be zero.
+//! zero, and excluding it would hide the worst results. With such a pair, the ratio of the two means is used, with
+//! Fieller's interval (E. C. Fieller, "Some Problems in Interval Estimation", Journal of the Royal Statistical Society
+//! B 16, 1954): all ratios that a t-test of `other − ratio · base` does not reject. The interval is studentised, so it
+//! is wide for few pairs. It has no upper end if the base may be zero.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use super::{Summary, mean, t_quantile_975};
 pub enum Centre {
     /// Geometric mean of the ratios of the pairs.
     GeometricMean,
-    /// Ratio of the means of the two sides, because a pair has a zero.
+    /// Ratio of the means of the two sides, used if a pair has a zero.
     RatioOfMeans,
 }
 
@@ -54,9 +54,9 @@ pub struct Ratio {
 /// Returns the ratio `other / base` over pairs, or `None` if there are no pairs, all base values are zero, or a value
 /// is negative. Pairs with a value that is not finite are ignored.
 ///
-/// Without zeros it is the geometric mean of the pairs' ratios, with an interval by Student's t on the logarithms.
-/// Ratios are spread symmetrically on a logarithmic scale: a few pairs with a small base would distort an arithmetic
-/// mean, and extend its interval below zero. With a zero it is the ratio of the means.
+/// Without zeros, the ratio is the geometric mean of the pairs' ratios, with an interval by Student's t on the
+/// logarithms. Ratios are spread symmetrically on a logarithmic scale: a few pairs with a small base would distort an
+/// arithmetic mean, and extend its interval below zero. With a zero, the ratio is the ratio of the means.
 #[must_use]
 pub fn ratio(base: &[f64], other: &[f64]) -> Option<Ratio> {
     let pairs = finite(base, other);
@@ -81,8 +81,8 @@ pub fn ratio(base: &[f64], other: &[f64]) -> Option<Ratio> {
     })
 }
 
-/// Returns `true` if the confidence interval of the mean of either side of `pairs` reaches zero. If the two sides are
-/// equal in every pair, the ratio is known anyway.
+/// Returns `true` if the confidence interval of the mean of either side of `pairs` reaches zero. Returns `false` if the
+/// two sides are equal in every pair, because the ratio is then known.
 fn reaches_zero(pairs: &[(f64, f64)]) -> bool {
     let reaches = |of: fn(&(f64, f64)) -> f64| {
         let side: Vec<f64> = pairs.iter().map(of).collect();
@@ -110,7 +110,7 @@ pub struct PairedRatio {
 
 /// Summarises `other / base`, pair by pair. Both slices are in the order of the seeds.
 ///
-/// Two stacks with the same seed meet the same losses, so most of the noise cancels in the ratio of a pair. The ratio
+/// Two stacks with the same seed have the same losses, so most of the noise cancels in the ratio of a pair. The ratio
 /// of the means retains this noise, and is used only if a pair has a zero.
 #[must_use]
 pub fn paired_ratio(base: &[f64], other: &[f64]) -> PairedRatio {
@@ -185,9 +185,10 @@ fn of_means(pairs: &[(f64, f64)]) -> Option<Estimated> {
     Some((ratio, interval))
 }
 
-/// Returns the ends of the non-negative ratios that a t-test of `other − ratio · base` does not reject at 5 %: those
-/// with `a·ratio² − 2·b·ratio + c ≤ 0`, where `a`, `b` and `c` are the squares and the product of the means, minus t²
-/// times their (co)variances. If the base does not differ significantly from zero (`a ≤ 0`), there is no upper end.
+/// Returns the minimum and maximum of the non-negative ratios that a t-test of `other − ratio · base` does not reject
+/// at 5 %. These are the ratios with `a·ratio² − 2·b·ratio + c ≤ 0`, where `a`, `b` and `c` are the squares and the
+/// product of the means, minus t² times their (co)variances. If the base does not differ significantly from zero (`a ≤
+/// 0`), there is no upper end.
 fn fieller(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     let n = pairs.len() as f64;
     let t = t_quantile_975(pairs.len() - 1)?;
@@ -207,8 +208,8 @@ fn fieller(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
         let root = (b * b - a * c).max(0.0).sqrt();
         return Some((((b - root) / a).max(0.0), (b + root) / a));
     }
-    // Ratios with a base on either side of zero lie outside the roots. Only those above are kept, since ratios are not
-    // negative.
+    // If the interval of the base includes zero, the ratios lie outside the two roots. Only the ratios above the upper
+    // root are kept, since ratios are not negative.
     let root = (b * b - a * c).max(0.0).sqrt();
     let above = match c > 0.0 && a < 0.0 {
         true => (b - root) / a,
@@ -217,7 +218,8 @@ fn fieller(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     Some((above.max(0.0), f64::INFINITY))
 }
 
-/// Returns a ratio as a summary with a symmetric interval that reaches to its farther end.
+/// Returns a ratio as a summary with a symmetric interval. Its half width reaches the end that is farther from the
+/// ratio.
 fn estimate(pairs: usize, mean: f64, interval: Option<(f64, f64)>) -> Summary {
     let (min, max) = interval.unwrap_or((mean, mean));
     Summary {
@@ -250,17 +252,17 @@ mod tests {
         assert_eq!(summary.half_width_95, Some(0.0));
         assert_eq!(paired_ratio(&[1.0], &[1.0, 2.0]).skipped, 1);
 
-        // √(2 · 8) = 4.
+        // The geometric mean of 2 and 8 is √(2 · 8) = 4.
         let found = ratio(&[1.0, 1.0], &[2.0, 8.0]).unwrap();
         close(found.mean, 4.0, 1e-12);
         assert_eq!((found.pairs, found.zeros), (2, 0));
         assert_eq!(found.centre, Centre::GeometricMean);
         let (low, high) = found.interval_95.unwrap();
-        // The interval is symmetric on the logarithms.
+        // The interval is symmetric in the logarithms.
         close(low * high, 16.0, 1e-9);
     }
 
-    /// Four of twelve seeds had zero goodput, which a mean over the other eight would hide.
+    /// Four of twelve seeds had zero goodput. A mean over the other eight would hide this.
     #[test]
     fn zeros_count() {
         let base = [1.0; 12];
@@ -271,12 +273,12 @@ mod tests {
             (found.pairs, found.zeros, found.centre),
             (12, 4, Centre::RatioOfMeans)
         );
-        // 8 · 1.2 / 12.
+        // The mean of eight values of 1.2 and four of 0 is 8 · 1.2 / 12.
         close(found.mean, 0.8, 1e-12);
         let (low, high) = found.interval_95.unwrap();
-        // The base has no spread, so this is the t-interval of the other side's mean: for eight values of 1.2 and four
-        // of 0, the variance is 12/11 · 1.44 · 2/9 = 0.34909, and t with 11 degrees of freedom is 2.20099: 0.8 ±
-        // 2.20099 · √(0.34909/12).
+        // The base has no spread, so this is the t-interval of the other side's mean. For eight values of 1.2 and four
+        // of 0, the variance is 12/11 · 1.44 · 2/9 = 0.34909, and t with 11 degrees of freedom is 2.20099. The interval
+        // is 0.8 ± 2.20099 · √(0.34909/12).
         let half = 2.200_985 * (0.349_090_9_f64 / 12.0).sqrt();
         close(low, 0.8 - half, 1e-5);
         close(high, 0.8 + half, 1e-5);
@@ -295,15 +297,15 @@ mod tests {
         if is_zero { 0.0 } else { value }
     }
 
-    /// 95 % intervals contain the true ratio as often as they should, from five pairs on. Goodputs vary little or are
-    /// exponentially distributed, and up to two fifths of them are zero.
+    /// 95 % intervals contain the true ratio in at least 92 % of cases, for five or more pairs. Goodputs vary little or
+    /// are exponentially distributed, and up to two fifths of them are zero.
     #[test]
     fn the_interval_covers_the_ratio() {
         let even: Draw = |stream| 1.0 + stream.unit();
         let exponential: Draw = |stream| -(1.0 - stream.unit()).ln();
         let kinds = [
-            // Probability of zero and distribution of the base, the same for the other side, and the ratio of the
-            // means.
+            // For the base, then for the other side: the probability of zero and the distribution. The last value is
+            // the ratio of the means.
             (0.0, even, 0.2, even, 0.8),
             (0.0, even, 0.4, even, 0.6),
             (0.2, even, 0.3, even, 0.7 / 0.8),
@@ -330,7 +332,7 @@ mod tests {
                     let (low, high) = found.interval_95.unwrap();
                     covered += u32::from((low..=high).contains(&truth));
                 }
-                // The standard error of 95 % of 1000 is 0.7 %.
+                // With 1000 samples, the standard error of a share of 95 % is 0.7 %.
                 let share = f64::from(covered) / 1000.0;
                 assert!(share > 0.92, "kind {kind}, {pairs} pairs: {share}");
             }
@@ -362,14 +364,15 @@ mod tests {
     fn a_base_that_may_be_zero_leaves_the_ratio_without_an_upper_end() {
         let found = ratio(&[0.0, 0.0, 0.0, 1.0], &[1.0, 1.0, 1.0, 1.0]).unwrap();
         close(found.mean, 4.0, 1e-12);
-        // t = 3.182: the base, 0.25 ± 0.80, may be zero. 0.57·r² + 0.5·r − 1 ≥ 0 from 0.956 on.
+        // With t = 3.182, the mean of the base is 0.25 ± 0.80, so it may be zero. 0.57·r² + 0.5·r − 1 ≥ 0 holds from
+        // 0.956 on.
         let (low, high) = found.interval_95.unwrap();
         close(low, 0.956, 0.001);
         assert!(high.is_infinite(), "{high}");
         assert_eq!(times(&found), "–");
         let summary = paired_ratio(&[0.0, 1.0], &[1.0, 1.0]).ratio.unwrap();
         assert_eq!(summary.half_width_95, Some(f64::INFINITY));
-        // A ratio of two values that may both be zero is arbitrary.
+        // If both means may be zero, their ratio is arbitrary.
         let (low, high) = ratio(&[0.0, 0.0, 1.0], &[0.0, 0.0, 3.0])
             .unwrap()
             .interval_95
@@ -385,11 +388,11 @@ mod tests {
         let (low, high) = found.interval_95.unwrap();
         assert!(high / low > 1e6, "{low} {high}");
         assert_eq!((found.reaches_zero, times(&found).as_str()), (true, "–"));
-        // The same applies to the other side.
+        // The same applies if the other side has such a spread.
         assert_eq!(times(&ratio(&[2.0, 2.0, 2.0], &base).unwrap()), "–");
         let told = ratio(&[1.0, 1.1, 0.9], &[2.0, 2.2, 1.8]).unwrap();
         assert_eq!((told.reaches_zero, times(&told).as_str()), (false, "2.00"));
-        // Zero relative to a certain value is known.
+        // The ratio of zero to a base that is not zero is known.
         let nothing = ratio(&[1.0, 1.1], &[0.0, 0.0]).unwrap();
         assert_eq!(
             (nothing.reaches_zero, times(&nothing).as_str()),
@@ -405,7 +408,7 @@ mod tests {
         assert_eq!(paired_ratio(&[0.0], &[1.0]).ratio, None);
         let found = ratio(&[f64::NAN, 1.0], &[1.0, 2.0]).unwrap();
         assert_eq!((found.pairs, found.mean, found.interval_95), (1, 2.0, None));
-        // Equal values in every pair have a known ratio.
+        // If the values are equal in every pair, the ratio is known.
         let same = ratio(&[0.0, 3.0], &[0.0, 3.0]).unwrap();
         assert_eq!(same.interval_95, Some((1.0, 1.0)));
     }

@@ -27,7 +27,7 @@ pub fn capture(trace: &Trace) -> Result<Vec<u8>, CaptureError> {
     capture.finish()
 }
 
-/// Writer of a capture, event by event.
+/// Writer of a capture, one event at a time.
 #[derive(Debug)]
 pub(super) struct Capture<W: Write> {
     writer: CaptureWriter<W>,
@@ -87,7 +87,7 @@ impl<W: Write> Capture<W> {
     }
 }
 
-/// Returns the comment of a segment. New data that arrives has none.
+/// Returns the comment of a segment. New data that arrives has no comment.
 fn comment(sent: &Sent) -> Option<String> {
     match (sent.why, sent.fate) {
         (SendReason::NewData, Fate::Arrived | Fate::Open) => None,

@@ -1,8 +1,8 @@
 //! Traces: the packets of one flow, with the reasons for transmissions, the causes of losses, and the state of the
 //! sender.
 //!
-//! A [`Trace`] is kept in memory for analysis. [`stream`](mod@stream) writes a trace to files during the run, and its
-//! memory does not grow with the length of the run.
+//! A [`Trace`] is kept in memory for analysis. [`stream`](mod@stream) writes a trace to files during the run, with
+//! memory that does not grow with the length of the run.
 
 mod capture;
 mod csv;
@@ -55,7 +55,7 @@ pub struct Trace {
     pub events: Vec<Event>,
     /// Counters of the sender at the end.
     pub stats: SenderStats,
-    /// Bytes of the stream that were received in order by the end.
+    /// Bytes of the stream that were received in order by the end of the run.
     pub delivered_bytes: u64,
     /// End of the run.
     pub end: Instant,
@@ -117,7 +117,7 @@ pub enum What {
     },
     /// The sender's window changed.
     Window(WindowChange),
-    /// The sender finished processing all events of this time.
+    /// State of the sender after all events of this time.
     State(State),
 }
 
@@ -136,7 +136,7 @@ pub struct Sent {
     pub repeated: Repeated,
     /// ECN field and CWR flag of the segment.
     pub marking: Marking,
-    /// Fate of the segment, if the run lasted long enough to know it.
+    /// Fate of the segment, if the run was long enough to show it.
     pub fate: Fate,
 }
 
@@ -155,7 +155,7 @@ pub enum Repeated {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fate {
-    /// In transit at the end.
+    /// In transit at the end of the run.
     Open,
     /// Arrived.
     Arrived,
@@ -195,7 +195,7 @@ pub enum Growth {
     SlowStart,
     /// Congestion avoidance.
     Avoidance,
-    /// By a model of the path rather than by the window (BBR).
+    /// Growth by a model of the path rather than by the window (BBR).
     Model,
 }
 

@@ -1,8 +1,8 @@
 //! Queue of events that wait until the fate of earlier segments is known.
 //!
-//! A trace states the fate of each transmission beside it, but a loss is known only later. Events therefore wait in
-//! order for the oldest transmission in transit. Their number is that of about one one-way delay, regardless of the
-//! length of the run.
+//! A trace states the fate of each transmission in the same row, but a loss is known only later. Therefore, events wait
+//! in order until the fate of the oldest transmission in transit is known. The queue holds the events of about one
+//! one-way delay, regardless of the length of the run.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -15,13 +15,13 @@ pub(super) struct Pending {
     /// Number of events that have left the queue, which is the index of the first waiting event.
     left: u64,
     /// Transmissions in transit: number of the transmission, and index of the event. All window probes have the same
-    /// number of transmission.
+    /// transmission number.
     under_way: BTreeSet<(u64, u64)>,
 }
 
 impl Pending {
-    /// Appends an event. If it reports the fate of a segment, that of the transmission is set. If a link duplicates
-    /// packets, the first report of any copy counts.
+    /// Appends an event. If the event reports the fate of a segment, the transmission gets this fate. If a link
+    /// duplicates packets, the first report of any copy counts.
     pub fn push(&mut self, event: Event) {
         match event.what {
             What::Sent(sent) => {
@@ -47,7 +47,7 @@ impl Pending {
         }
     }
 
-    /// Removes the next event, if it is complete.
+    /// Removes the next event, unless it is a transmission with an unknown fate.
     pub fn pop_settled(&mut self) -> Option<Event> {
         let waits = |event: &Event| matches!(event.what, What::Sent(s) if s.fate == Fate::Open);
         if self.events.front().is_none_or(waits) {
@@ -56,7 +56,7 @@ impl Pending {
         self.pop()
     }
 
-    /// Removes the next event, even if it is incomplete: for the end of a run.
+    /// Removes the next event, even if it is incomplete. Used at the end of a run.
     pub fn pop(&mut self) -> Option<Event> {
         let event = self.events.pop_front()?;
         self.left += 1;

@@ -1,8 +1,8 @@
 //! Phases of a sender from an observer's point of view, by the same rule for every stack.
 //!
-//! A recovery begins with the first retransmission, or with a window reduction for a loss, and lasts until all data is
-//! acknowledged that had been sent by then (`recover` of RFC 6582 §3.2, RecoveryPoint of RFC 6675 §5). A retransmission
-//! of data that was sent after this point extends the recovery. This may differ from the sender's own state: Reno
+//! A recovery begins with the first retransmission, or with a window reduction after a loss. It ends when all data that
+//! had been sent by then is acknowledged (`recover` of RFC 6582 §3.2, RecoveryPoint of RFC 6675 §5). A retransmission
+//! of data that was sent after this point extends the recovery. This rule may differ from the sender's own state: Reno
 //! leaves fast recovery at the first new ACK, and Momentary has no such state. The common rule makes the recoveries of
 //! all stacks comparable.
 
@@ -41,7 +41,7 @@ impl fmt::Display for Phase {
     }
 }
 
-/// Tracker of a flow's phases, event by event.
+/// Tracker of a flow's phases, which processes one event at a time.
 #[derive(Clone, Debug)]
 pub struct Phases {
     flow: Flow,

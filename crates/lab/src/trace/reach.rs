@@ -1,4 +1,4 @@
-//! Progress of a flow, and the scripted losses that it did not reach.
+//! Progress of a flow, and the scripted losses beyond its end.
 
 use dupack_tcp::time::{Duration, Instant};
 
@@ -32,8 +32,8 @@ impl Reach {
         }
     }
 
-    /// Returns the part of `rule` that lies beyond the run, if any. A second transmission counts as reached if the
-    /// packet was reached, because the sender decides whether there is one.
+    /// Returns the part of `rule` that lies beyond the run, if any. The rule for a second transmission counts as
+    /// reached if the first transmission took place, because the sender decides whether there is a second one.
     #[must_use]
     pub fn beyond(&self, rule: &DropRule, end: Instant) -> Option<Unreached> {
         let (first, last, reached) = match *rule {

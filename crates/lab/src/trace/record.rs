@@ -20,8 +20,8 @@ const MOST_EVENTS: usize = 4_000_000;
 
 impl Trace {
     /// Runs `scenario` with `seed` and records its first flow in memory, for analysis.
-    /// [`stream`](super::stream::stream) writes a trace of any length. If it is interrupted, or given up by a plug-in,
-    /// the recording ends there.
+    /// [`stream`](super::stream::stream) writes a trace of any length. If the run is interrupted, or given up by a
+    /// plug-in, the recording ends at that time.
     ///
     /// # Errors
     /// If the network cannot be built.
@@ -79,7 +79,7 @@ impl Trace {
     }
 }
 
-/// Invariant of every checked experiment.
+/// Message of a panic. Every checked experiment has a TCP flow.
 pub(super) const HAS_A_FLOW: &str = "an experiment has at least one TCP flow";
 
 impl Flow {
@@ -101,7 +101,7 @@ pub(super) fn logging(scenario: &Scenario) -> Scenario {
     }
 }
 
-/// Consumer of a flow's events in order of time. The fate of a segment is not known yet when it is sent.
+/// Consumer of a flow's events in order of time. When a segment is sent, its fate is not known yet.
 pub(super) trait Sink {
     /// Processes an event.
     fn take(&mut self, event: Event);

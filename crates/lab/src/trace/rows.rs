@@ -1,5 +1,5 @@
-//! Rows of a trace's two tables: packets, and windows over time. Text and columnar writers share them, so both write
-//! the same.
+//! Rows of a trace's two tables: packets, and windows over time. Text and columnar writers share these rows, so both
+//! write the same data.
 
 use std::fmt;
 
@@ -89,8 +89,8 @@ pub struct PacketRow<'e> {
     /// Kind of the event.
     pub event: PacketEvent,
     /// For a data segment, its offset in segments. For an ACK that arrived, the cumulative acknowledgment in segments,
-    /// which is fractional within a segment. For an ACK that was dropped, its number in the order of sending, counted
-    /// from 0.
+    /// which is not a whole number if it lies within a segment. For an ACK that was dropped, its number in the order of
+    /// sending, counted from 0.
     pub packet: f64,
     /// For a data segment, the number of the transmission, counted from 1.
     pub transmission: Option<u64>,
@@ -165,8 +165,7 @@ impl<'e> PacketRow<'e> {
         })
     }
 
-    /// Returns the blocks that an ACK selectively acknowledges: the first segment of each, and the first segment after
-    /// it.
+    /// Returns the SACK blocks of an ACK, each as the first segment in the block and the first segment after it.
     pub fn sack_blocks(&self) -> impl Iterator<Item = (f64, f64)> + use<'e> {
         let (blocks, offsets) = (self.sacks, self.offsets);
         let block = move |block: &SackBlock| (offsets.of(block.start), offsets.of(block.end));

@@ -1,7 +1,7 @@
 //! Traces of any length, whose events are written to files during the run.
 //!
-//! The data of a summary is collected along the way, and an [`Onlooker`] may collect more. Memory holds the events of
-//! about one round trip, regardless of the length of the run.
+//! The data of a summary is collected at the same time, and an [`Onlooker`] may collect more. Memory holds the events
+//! of about one round trip, regardless of the length of the run.
 
 use std::io::{self, BufWriter, Write};
 
@@ -68,7 +68,7 @@ pub enum StreamError {
     Write {
         /// The file.
         file: TraceFile,
-        /// Error of the system.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -86,7 +86,7 @@ impl From<CaptureError> for StreamError {
     }
 }
 
-/// Creates the error for a file from that of the system.
+/// Creates the error for `file` from the error of the operating system.
 fn failed(file: TraceFile) -> impl FnOnce(io::Error) -> StreamError {
     move |source| StreamError::Write { file, source }
 }
@@ -101,15 +101,15 @@ pub struct Account {
     pub flow: Flow,
     /// Counters of the sender at the end.
     pub stats: SenderStats,
-    /// Bytes of the stream that were received in order by the end.
+    /// Bytes of the stream that were received in order by the end of the run.
     pub delivered_bytes: u64,
     /// End of the run.
     pub end: Instant,
-    /// The first [`MOST_CHANGES`] window changes, without those of slow start and congestion avoidance.
+    /// The first [`MOST_CHANGES`] window changes, without changes by slow start and congestion avoidance.
     pub changes: Vec<WindowChange>,
     /// Number of further window changes.
     pub more_changes: u64,
-    /// Progress of the flow, to be compared with loss scripts.
+    /// Progress of the flow, for comparison with loss scripts.
     pub reach: Reach,
 }
 
@@ -136,12 +136,12 @@ impl<A: Onlooker, B: Onlooker> Onlooker for (A, B) {
     }
 }
 
-/// Runs `scenario` with `seed` and writes the events of one of its flows during the run. `flow` is its index
-/// ([`Scenario::tcp_flows`]). If the run is interrupted, or given up by a plug-in, the files end there.
+/// Runs `scenario` with `seed` and writes the events of one of its flows during the run. `flow` is the index of the
+/// flow ([`Scenario::tcp_flows`]). If the run is interrupted, or given up by a plug-in, the files end at that time.
 ///
 /// Writing starts with the first round-trip sample, because a capture begins with a handshake of that duration. A
-/// transmission and the events after it are written when its fate is known. If a link duplicates packets, the fate of
-/// the first copy counts.
+/// transmission and the events after it are written when the fate of the transmission is known. If a link duplicates
+/// packets, the fate of the first copy counts.
 ///
 /// # Errors
 /// If the network cannot be built, or a file cannot be written, which ends the run.
@@ -255,7 +255,7 @@ impl<O: Onlooker> Onlooker for Until<'_, O> {
     }
 }
 
-/// Onlooker that writes events once they are complete.
+/// Onlooker that writes events when they are complete.
 struct Writing<'i, W: Write, O: Onlooker> {
     files: Option<Files<W>>,
     stack: String,
@@ -267,18 +267,18 @@ struct Writing<'i, W: Write, O: Onlooker> {
     changes: Vec<WindowChange>,
     more_changes: u64,
     reach: Reach,
-    /// First error.
+    /// First error, if there was one.
     outcome: Result<(), StreamError>,
-    /// Interrupt that is requested on an error, because the run is then useless.
+    /// Interrupt that ends the run after an error, because its files are then useless.
     failure: &'i Interrupt,
 }
 
-/// State of the handshake.
+/// State of the beginning: the handshake in the capture, and the call of the onlooker's `begin`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Not yet written.
+    /// Handshake not yet written.
     Before,
-    /// Written, and the onlooker has begun.
+    /// Handshake written, and the onlooker has begun.
     Begun,
 }
 

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{}` {problem}: write {}", shown(.text), legible(.remedy))]
 pub struct UnitError {
-    /// The text.
+    /// The invalid text.
     pub text: String,
     /// The problem.
     pub problem: Problem,
@@ -92,7 +92,7 @@ impl UnitError {
     }
 }
 
-/// Shortens and escapes text for messages, because it may be hostile or pasted.
+/// Shortens and escapes text for messages, because it may be malicious or pasted by mistake.
 fn shown(text: &str) -> String {
     const CHARS_MAX: usize = 40;
     let mut shown: String = text
@@ -158,7 +158,7 @@ pub(super) struct Family {
     pub(super) diagnose: fn(&str, &str) -> Option<(Problem, String)>,
 }
 
-/// A plain decimal, split at its point.
+/// A plain decimal, split at its decimal point.
 struct Decimal<'t> {
     whole: &'t str,
     fraction: &'t str,
@@ -235,7 +235,7 @@ impl Family {
         )
     }
 
-    /// Returns the shortest exact text for `value`. Of two texts with equal length, the one with the larger unit is
+    /// Returns the shortest exact text for `value`. Of two texts with equal length, the text with the larger unit is
     /// used. Texts that begin with `0.` are never used, because they are hard to read.
     pub(super) fn print(&self, value: u64) -> String {
         self.units
@@ -268,10 +268,10 @@ impl<'t> Decimal<'t> {
         self.whole.is_empty() && self.fraction.is_empty()
     }
 
-    /// Multiplies the decimal by `factor`. The result must be a whole number that fits.
+    /// Multiplies the decimal by `factor`. The result must be a whole number that fits into `u64`.
     fn times(&self, factor: u64) -> Result<u64, Problem> {
-        // No u64 has more digits. No factor here has more than 12 factors of ten (or 40 of two, since a tenth of a TiB
-        // is not whole), so longer text cannot be exact.
+        // A `u64` has at most 20 digits. With more than 20 decimals, only a value in GiB or TiB could be exact; it is
+        // rejected, too.
         const WHOLE_DIGITS_MAX: usize = 20;
         const FRACTION_DIGITS_MAX: usize = 20;
         if self.whole.len() > WHOLE_DIGITS_MAX {
@@ -301,7 +301,7 @@ impl<'t> Decimal<'t> {
     }
 }
 
-/// Splits a text into its leading number and the rest.
+/// Splits a text into its leading number and the remaining text.
 fn split(text: &str) -> (&str, &str) {
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -328,7 +328,7 @@ pub(super) fn nearest<'u>(
     given: &str,
     units: impl Iterator<Item = &'u Unit> + Clone,
 ) -> Option<&'static str> {
-    // The distance has quadratic cost, and long text is not a typing error.
+    // The cost of the edit distance is quadratic, and long text is not a typing error.
     if given.is_empty() || given.len() > 16 {
         return None;
     }
@@ -382,7 +382,7 @@ pub(super) fn probability(text: &str) -> Result<f64, UnitError> {
         .bytes()
         .all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte))
         && !number.starts_with('+');
-    // Shifting the point in the text gives the double that is nearest to 0.001 for `0.1%`.
+    // The decimal point is shifted in the text, so that `0.1%` gives the double that is nearest to 0.001.
     let fraction = match (plain, percent) {
         (false, _) => None,
         (true, false) => number.parse::<f64>().ok(),
@@ -440,13 +440,13 @@ pub(super) fn bad_fraction(text: &str, fraction: f64) -> UnitError {
     }
 }
 
-/// Formats a percentage while that is readable, and an exponent below one in a million.
+/// Formats a percentage if that is readable, and a number with an exponent below one in a million.
 pub(super) fn print_probability(fraction: f64) -> String {
     const PERCENT_MIN: f64 = 1e-6;
     if fraction != 0.0 && fraction < PERCENT_MIN {
         return format!("{fraction:e}");
     }
-    // `{:e}` gives the shortest digits that parse to the same value. Their point is shifted by two places.
+    // `{:e}` gives the shortest digits that parse to the same value. Their decimal point is shifted by two places.
     let scientific = format!("{fraction:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();

@@ -54,7 +54,7 @@ fn parses_probabilities() {
     assert_eq!(fraction("100%"), Ok(1.0));
 }
 
-/// In files and flags alike, `0.5` is ambiguous.
+/// A bare `0.5` is ambiguous in a file and in a flag.
 #[test]
 fn a_bare_number_is_not_a_probability() {
     assert_eq!(

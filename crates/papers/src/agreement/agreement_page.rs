@@ -1,4 +1,4 @@
-//! The comparison as text: a line per cell for the terminal, and the page of the documentation.
+//! The comparison as text: one line per cell for the terminal, and the page of the documentation.
 
 use std::fmt::Write as _;
 
@@ -36,7 +36,7 @@ fn word(cell: &Cell) -> &'static str {
     word_of(cell.verdict())
 }
 
-/// Counts the cells within 1 %, 2 % and 5 % of ns-2.
+/// Describes how many cells are within 1 %, 2 % and 5 % of ns-2.
 #[must_use]
 pub fn summary(cells: &[Cell]) -> String {
     let within = |bound: f64| {

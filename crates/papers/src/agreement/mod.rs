@@ -1,10 +1,10 @@
 //! Agreement of the dialect `ns2` with ns-2.35.
 //!
-//! `validation/peers/ns2` holds the results of ns-2's own senders in a set of scenarios. Each scenario is built here as an
-//! ordinary experiment in the dialect `ns2`, run over the same number of seeds, and compared by its mean goodput.
-//! `cargo measure agree-ns2` runs all of them and writes `docs/ns2-agreement.md`; a test runs some.
+//! `validation/peers/ns2` contains the results of ns-2's own senders in a set of scenarios. Each scenario is built here
+//! as an ordinary experiment in the dialect `ns2`, run over the same number of seeds, and compared by its mean goodput.
+//! `cargo measure agree-ns2` runs all of them and writes `docs/ns2-agreement.md`. A test runs some of them.
 //!
-//! Seeds do not correspond: the two simulators draw different losses, so only the means can agree.
+//! The seeds do not correspond: the two simulators draw different losses, so only the means can agree.
 
 mod agreement_page;
 mod peer;
@@ -26,10 +26,10 @@ use dupack_lab::run::{Interrupt, Plan};
 use dupack_lab::stats::Summary;
 use dupack_lab::units::{Buffer, ByteCount, Delay, Probability, Rate};
 
-/// Largest difference of the means, as a share of ns-2's mean, that counts as agreement.
+/// Maximum difference of the means, as a fraction of ns-2's mean, that counts as agreement.
 pub const TOLERANCE: f64 = 0.05;
 
-/// Buffer of the reverse path, large enough that ACKs never meet a full queue.
+/// Buffer of the reverse path. It is so large that ACKs never find the queue full.
 const REVERSE_BUFFER: Buffer = Buffer::Packets(100_000);
 
 /// A sender in a scenario, here and in ns-2.
@@ -65,7 +65,8 @@ pub enum CellAgreement {
     Agrees,
     /// The difference exceeds the tolerance but lies within the range that a named rule explains.
     Explained,
-    /// Neither. This includes an expected difference that did not appear.
+    /// The difference is neither within the tolerance nor explained. An expected difference that did not appear also
+    /// counts.
     Differs,
 }
 
@@ -88,7 +89,7 @@ impl Sample {
         }
     }
 
-    /// Returns the standard error of the mean goodput, as a share of the mean.
+    /// Returns the standard error of the mean goodput, as a fraction of the mean.
     #[must_use]
     pub fn relative_error(&self) -> f64 {
         let g = &self.goodput;
@@ -144,7 +145,7 @@ impl Scenario {
         e.path = Some(LinkOptions {
             rate: Some(Rate::from_bits_per_second(self.rate_bps)),
             delay: seconds(self.delay_s),
-            // ns-2's limit includes the packet in transmission; ours does not.
+            // The limit in ns-2 includes the packet in transmission. The limit here does not.
             buffer: Some(Buffer::Packets(self.buffer_packets - 1).into()),
             loss: Probability::new(self.loss).expect("a loss is a probability"),
             loss_placement: LossPlacement::Before,
@@ -169,7 +170,7 @@ impl Scenario {
         e
     }
 
-    /// Runs this scenario with each of `senders` and compares the results with ns-2's.
+    /// Runs this scenario with each of `senders` and compares the results with those of ns-2.
     ///
     /// # Errors
     /// If the scenario does not make a valid experiment.

@@ -26,17 +26,17 @@ pub struct Scenario {
     pub loss: f64,
     /// ns-2's queue limit, including the packet in transmission.
     pub buffer_packets: u32,
-    /// Delayed-ACK interval; 0 acknowledges every packet.
+    /// Delayed-ACK interval. With 0, every packet is acknowledged.
     pub delack_s: f64,
     /// Payload of a packet in bytes.
     pub packet_bytes: u64,
     /// Header of a packet in bytes.
     pub header_bytes: u64,
-    /// Initial slow start threshold in packets; 0 for none.
+    /// Initial slow-start threshold in packets. 0 for no threshold.
     pub initial_ssthresh: u32,
-    /// Duration of the run, or its upper limit if `packets` is given.
+    /// Duration of the run, or its maximum if `packets` is given.
     pub duration_s: f64,
-    /// Number of packets to transfer; `None` if the sender always has more to send.
+    /// Number of packets to transfer. `None` if the sender always has data to send.
     #[serde(skip)]
     pub packets: Option<u64>,
 }
@@ -76,9 +76,9 @@ pub struct Difference {
     pub id: String,
     /// ns-2's sender.
     pub sender: String,
-    /// Smallest ratio of our mean to ns-2's that the rule explains.
+    /// Minimum ratio of our mean to ns-2's mean that the rule explains.
     pub least: f64,
-    /// Largest ratio that the rule explains.
+    /// Maximum ratio that the rule explains.
     pub greatest: f64,
     /// The rule.
     pub rule: String,
@@ -116,7 +116,7 @@ pub fn scenarios() -> Vec<Scenario> {
     lines(SCENARIOS)
 }
 
-/// Returns the runs of `sender` in `scenario`, from either results file.
+/// Returns the runs of `sender` in `scenario`, from either file of results.
 ///
 /// # Panics
 /// If the embedded files are damaged.
@@ -148,7 +148,7 @@ fn nishida_runs(scenario: &Scenario, sender: Sender) -> Vec<PeerRun> {
         .collect()
 }
 
-/// Returns the transfers of `nishida.csv`, one scenario per loss rate; only `newreno` was measured.
+/// Returns the transfers of `nishida.csv`, one scenario per loss rate. Only `newreno` was measured.
 ///
 /// # Panics
 /// If the embedded file is damaged.

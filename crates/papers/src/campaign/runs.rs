@@ -1,5 +1,5 @@
-//! The runs of all experiments of several papers as one set: the longest run first, so that no processor waits for the
-//! last run of an experiment while other runs are pending.
+//! The runs of all experiments of several papers as one set. The longest runs come first, so that no processor waits
+//! for the last run of an experiment while other runs are pending.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Outcome for Observed {
         }
     }
 
-    /// Tasks of papers never share a run.
+    /// Returns the outcome unchanged, because tasks of papers never share a run.
     fn at(self, _: Job) -> Self {
         self
     }
@@ -112,7 +112,7 @@ impl Evidence<Observed> for Came<'_> {
     }
 }
 
-/// Performs all runs of `campaigns`; returns the outcome of each experiment, campaign by campaign.
+/// Performs all runs of `campaigns`. Returns the outcome of each experiment, campaign by campaign.
 pub(super) fn carry_out(
     campaigns: &[Campaign],
     conduct: &Conduct<'_>,
@@ -165,8 +165,8 @@ fn journals(campaigns: &[Campaign], conduct: &Conduct<'_>) -> Result<Keeping, Jo
 }
 
 impl Planned {
-    /// Returns the purpose of a run. In an experiment with series, runs of the first seed are followed over time; in an
-    /// experiment that observes packets, every run is recorded.
+    /// Returns the purpose of a run. In an experiment with series, the runs of the first seed are followed over time.
+    /// In an experiment that observes packets or facts, every run is recorded.
     fn purpose(&self, job: Job) -> Purpose {
         let is_first = || self.plan.seeds().first() == Some(&job.seed);
         match self.observe {
@@ -193,7 +193,7 @@ impl Planned {
                 let trace = Trace::record(&scenario, job.seed, interrupt)
                     .expect("the plan has built it before");
                 if interrupt.is_asked() {
-                    // The flow may have ended early.
+                    // The recording may be incomplete.
                     return None;
                 }
                 let traced = Traced { job, trace };

@@ -1,4 +1,4 @@
-//! Facts of a recorded run of figure 4: the time it took to repair the losses of one window.
+//! Facts of a recorded run of figure 4: the time in which the losses of one window were repaired.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ const WINDOW_END: u64 = 126;
 pub(super) struct Repair {
     /// Time from the first drop to the ACK that covers the whole window.
     pub(super) duration: f64,
-    /// The same time in ms.
+    /// The same time in milliseconds.
     pub(super) duration_ms: f64,
-    /// Time from the first retransmission to the last, counting the first retransmission of each packet.
+    /// Time from the first retransmission to the last one. Of each lost packet, only the first retransmission counts.
     pub(super) resending: f64,
     /// The first timeout after the first drop.
     pub(super) timeout: Option<Timeout>,
@@ -27,16 +27,16 @@ pub(super) struct Repair {
 /// The first timeout of a repair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Timeout {
-    /// Time from the first drop.
+    /// Time from the first drop to the timeout.
     pub(super) after: f64,
-    /// Number of lost packets that were retransmitted before it.
+    /// Number of lost packets that were retransmitted before the timeout.
     pub(super) resent: usize,
-    /// Time from the timeout to the next ACK that advances.
+    /// Time from the timeout to the next ACK for new data.
     pub(super) advance: Option<f64>,
 }
 
 impl Repair {
-    /// Returns the repair in `trace`, if a packet was lost and the repair was completed.
+    /// Returns the repair in `trace`, or `None` if no packet was lost or the repair was not completed.
     pub(super) fn of(trace: &Trace) -> Option<Self> {
         let mut lost: BTreeMap<u64, Option<Instant>> = BTreeMap::new();
         let mut first_drop = None;
@@ -84,7 +84,7 @@ impl Repair {
     }
 }
 
-/// Returns the time of the first ACK after `since` that advances.
+/// Returns the time of the first ACK for new data after `since`.
 fn next_advance(trace: &Trace, since: Instant) -> Option<Instant> {
     let mut highest = 0;
     for (at, ack) in trace.acks() {

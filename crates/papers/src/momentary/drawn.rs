@@ -9,11 +9,11 @@ use dupack_report::figure::{StepChart, StepSeries, TimeSequence};
 use dupack_report::trace::{Span, time_sequence};
 use dupack_tcp::time::{Duration, Instant};
 
-/// Largest part of figures 3 and 5 that is shown: from before the loss until NewReno has recovered.
+/// Time range of figures 3 and 5: from before the loss until NewReno has recovered.
 const SHOWN: (Duration, Duration) = (Duration::from_millis(600), Duration::from_millis(3000));
-/// Part of figure 5 that is shown, in s.
+/// Time range of figure 5, in s.
 const FIGURE_5: (f64, f64) = (0.6, 4.0);
-/// Part of figure 4 that is shown, in s.
+/// Time range of figure 4, in s.
 const FIGURE_4: (f64, f64) = (0.5, 4.0);
 const PATH: &str = "1 Mbit/s · 200 ms · initial ssthresh 10";
 
@@ -70,7 +70,8 @@ pub(super) fn panels(part: &ExperimentResults) -> Vec<Exhibit> {
     drawn.collect()
 }
 
-/// Draws a panel of figure 3 with ns-2's packet numbers, from before the loss to three round trips after its repair.
+/// Draws a panel of figure 3 with ns-2's packet numbers, from before the loss until three round trips after the end of
+/// the recovery.
 fn panel(trace: &Trace, title: &str) -> TimeSequence {
     let until = Episode::of(trace).map_or(Instant::ZERO + SHOWN.1, |e| e.complete + e.rtt * 3);
     let span = Span {
@@ -168,7 +169,7 @@ fn acknowledged(
     }
 }
 
-/// Recorded runs of table 3: NewReno's, whose recovery takes longest, and those of the others.
+/// Recorded runs of table 3: the runs of NewReno, whose recovery takes longest, and the runs of the other senders.
 type Overruns<'p> = [Option<&'p ExperimentResults>; 2];
 
 pub(super) fn table_3(overruns: Overruns<'_>) -> Vec<Exhibit> {
@@ -187,10 +188,10 @@ pub(super) fn table_3(overruns: Overruns<'_>) -> Vec<Exhibit> {
     vec![all, newreno]
 }
 
-/// Largest number of points per line.
+/// Maximum number of points per line.
 const POINTS: usize = 2000;
 
-/// Draws the acknowledged packets up to `end` seconds.
+/// Draws the cumulatively acknowledged packets of each sender up to `end` seconds.
 fn sequences(overruns: Overruns<'_>, end: f64) -> StepChart {
     let trace_of = |sender: usize| match sender {
         0 => overruns[0]?.trace(0, 0),

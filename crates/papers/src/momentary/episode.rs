@@ -1,4 +1,4 @@
-//! The recovery in a recorded run.
+//! The first recovery in a recorded run.
 
 use dupack_tcp::segment::Ack;
 use dupack_tcp::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use dupack_tcp::window::WindowCause;
 
 use dupack_lab::trace::{Repeated, Sent, Trace, What};
 
-/// Offset from our packet numbers to ns-2's, which count from the SYN as packet 0.
+/// Offset from our packet numbers to those of ns-2, which counts the SYN as packet 0.
 pub(super) const SYN: u64 = 1;
 
-/// The loss, its detection, and the repair.
+/// A recovery: the loss, its detection, and the repair.
 #[derive(Clone, Debug)]
 pub(super) struct Episode<'t> {
     pub(super) trace: &'t Trace,
@@ -19,14 +19,14 @@ pub(super) struct Episode<'t> {
     pub(super) first_duplicate: Instant,
     /// Time at which the window was reduced.
     pub(super) detection: Instant,
-    /// cwnd in packets before and right after the detection.
+    /// Congestion window in packets before and right after the detection.
     pub(super) cwnd: (f64, f64),
-    /// Time at which all data outstanding at the detection was acknowledged.
+    /// End of the recovery: all data that was outstanding at the detection is acknowledged.
     pub(super) complete: Instant,
 }
 
 impl<'t> Episode<'t> {
-    /// Returns the first recovery in `trace`, if it was detected without a timeout and was completed.
+    /// Returns the first recovery in `trace` that was detected without a timeout, if it was completed.
     pub(super) fn of(trace: &'t Trace) -> Option<Self> {
         let mut reduction = trace
             .window_changes()
@@ -51,7 +51,7 @@ impl<'t> Episode<'t> {
         })
     }
 
-    /// Returns the time between two instants in round trips.
+    /// Returns the time between two instants, in round trips.
     pub(super) fn rtts(&self, from: Instant, until: Instant) -> f64 {
         let length = if until < from {
             -from.since(until).as_secs_f64()
@@ -61,7 +61,7 @@ impl<'t> Episode<'t> {
         length / self.rtt.as_secs_f64()
     }
 
-    /// Returns the time from the detection to the end, in round trips.
+    /// Returns the time from the detection to the end of the recovery, in round trips.
     pub(super) fn length_rtts(&self) -> f64 {
         self.rtts(self.detection, self.complete)
     }
@@ -72,7 +72,7 @@ impl<'t> Episode<'t> {
         sends.filter(|(at, _)| from <= *at && *at < until).collect()
     }
 
-    /// Returns the retransmissions from the detection to the end.
+    /// Returns the retransmissions from the detection to the end of the recovery.
     pub(super) fn retransmissions(&self) -> Vec<(Instant, u64)> {
         self.sends(self.detection, self.complete)
             .into_iter()
@@ -81,7 +81,7 @@ impl<'t> Episode<'t> {
             .collect()
     }
 
-    /// Returns the first window growth by congestion avoidance at or after `from`.
+    /// Returns the time of the first window growth by congestion avoidance at or after `from`, and after the detection.
     pub(super) fn avoidance_from(&self, from: Instant) -> Option<Instant> {
         self.trace
             .window_changes()
@@ -94,7 +94,7 @@ impl<'t> Episode<'t> {
             .map(|change| change.at)
     }
 
-    /// Returns `true` if the window grew between the detection and the end.
+    /// Returns `true` if the window grew between the detection and the end of the recovery.
     pub(super) fn grew_before_the_end(&self) -> bool {
         self.trace.window_changes().any(|change| {
             self.detection < change.at
@@ -103,7 +103,7 @@ impl<'t> Episode<'t> {
         })
     }
 
-    /// Returns the number of timeouts before the end.
+    /// Returns the number of timeouts before the end of the recovery.
     pub(super) fn timeouts(&self) -> usize {
         let changes = self.trace.window_changes();
         changes
@@ -118,7 +118,8 @@ impl<'t> Episode<'t> {
         before.last().map_or(self.first_duplicate, |(at, _)| at)
     }
 
-    /// Returns the ACKs that advance before the end: the time, and the last packet acknowledged.
+    /// Returns the partial ACKs: the time of each ACK for new data before the end of the recovery, and the last packet
+    /// that it acknowledges.
     pub(super) fn partial_acks(&self) -> Vec<(Instant, u64)> {
         let mut highest = 0;
         let mut out = Vec::new();
@@ -153,7 +154,7 @@ fn acknowledged_at(trace: &Trace, end: u64, since: Instant) -> Option<Instant> {
         .map(|(at, _)| at)
 }
 
-/// Returns the cumulative acknowledgment over time, in packets.
+/// Returns the cumulative acknowledgment over time, in packets by ns-2's numbering.
 pub(super) fn acknowledgments(trace: &Trace) -> Vec<(f64, f64)> {
     let mut highest = 0;
     let acks = trace.acks().map(|(at, ack)| {
@@ -174,7 +175,7 @@ fn first_duplicate(trace: &Trace) -> Option<Instant> {
     None
 }
 
-/// Returns the shortest time from a packet's first transmission to an ACK that covers it.
+/// Returns the minimum time from a packet's transmission to an ACK that covers it, before `until`.
 fn least_rtt(trace: &Trace, until: Instant) -> Option<Duration> {
     let mut least: Option<Duration> = None;
     let mut waiting: std::collections::VecDeque<(u64, Instant)> = std::collections::VecDeque::new();

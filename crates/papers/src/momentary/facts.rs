@@ -1,4 +1,4 @@
-//! Facts of the recorded runs of figures 3 and 5 and of table 3, for the rules. Packets are numbered as in ns-2; times
+//! Facts of the recorded runs of figures 3 and 5 and of table 3, for the rules. Packets are numbered as in ns-2. Times
 //! are in seconds from the start of the run.
 
 use std::collections::BTreeSet;
@@ -20,9 +20,9 @@ const COMPARED_AT: Duration = Duration::from_secs(4);
 
 type Of<T> = fn(&Episode<'_>) -> T;
 
-/// Numeric facts of a recovery; an event that does not happen has no number.
+/// Numeric facts of a recovery. An event that does not happen has no number.
 const NUMBERS: [(&str, Of<Option<f64>>); 23] = [
-    // In packets, before and right after the detection.
+    // Window in packets before and right after the detection.
     ("cwnd_before", |e| Some(e.cwnd.0)),
     ("cwnd_after", |e| Some(e.cwnd.1)),
     ("round_trip", |e| Some(e.rtt.as_secs_f64())),
@@ -33,22 +33,21 @@ const NUMBERS: [(&str, Of<Option<f64>>); 23] = [
     }),
     ("recovery_rtts", |e| Some(e.length_rtts())),
     ("recovery_timeouts", |e| Some(e.timeouts() as f64)),
-    // The first growth by congestion avoidance, and the first a round trip or more after the
-    // detection.
+    // The first growth by congestion avoidance, and the first growth that is at least a round trip after the detection.
     ("first_growth_at", |e| {
         Some(e.avoidance_from(e.detection)?.as_secs_f64())
     }),
     ("restarted_at", |e| {
         Some(e.avoidance_from(e.detection + e.rtt)?.as_secs_f64())
     }),
-    // ACKs from the detection to the first that lets the window grow; 0 if none does.
+    // Number of ACKs from the detection to the first ACK that lets the window grow. 0 if the window does not grow.
     ("acks_to_growth", |e| {
         let first = e.avoidance_from(e.detection);
         Some(first.map_or(0.0, |first| e.acks_until(first) as f64))
     }),
-    // From the detection to the end.
+    // Number of retransmissions from the detection to the end of the recovery.
     ("resent", |e| Some(e.retransmissions().len() as f64)),
-    // Shortest time between two retransmissions, in round trips.
+    // Minimum time between two retransmissions, in round trips.
     ("resent_apart", |e| {
         let resent = e.retransmissions();
         let gaps = resent.windows(2).map(|pair| e.rtts(pair[0].0, pair[1].0));
@@ -67,7 +66,7 @@ const NUMBERS: [(&str, Of<Option<f64>>); 23] = [
         let resent = e.retransmissions();
         Some(resent.iter().filter(|(at, _)| *at <= new).count() as f64)
     }),
-    // Packets sent by limited transmit, from the first duplicate ACK to the detection.
+    // Number of packets that limited transmit sends from the first duplicate ACK to the detection.
     ("limited_transmits", |e| {
         let sends = to_detection(e);
         let limited = sends
@@ -78,8 +77,8 @@ const NUMBERS: [(&str, Of<Option<f64>>); 23] = [
     ("second_round_packets", |e| {
         Some(second_round(e).len() as f64)
     }),
-    // Partial ACKs that leave at least two losses not yet retransmitted, and the number of these that are answered at
-    // once by exactly two retransmissions.
+    // Number of partial ACKs when at least two lost packets are not yet retransmitted, and the number of these ACKs
+    // that trigger exactly two retransmissions and no other packet.
     ("partial_acks", |e| Some(answers(e).len() as f64)),
     ("answered_by_two", |e| {
         let answers = answers(e);
@@ -88,31 +87,31 @@ const NUMBERS: [(&str, Of<Option<f64>>); 23] = [
             .filter(|(resent, sent)| (resent.len(), *sent) == (2, 2));
         Some(by_two.count() as f64)
     }),
-    // Packets dropped up to the end of the first recovery.
+    // Number of packets dropped up to the end of the first recovery.
     ("dropped_in_recovery", |e| Some(e.dropped().0 as f64)),
-    // Longest run of consecutive dropped packets: n, n + 1, n + 2 and so on.
+    // Length of the longest sequence of consecutive dropped packets: n, n + 1, n + 2 and so on.
     ("dropped_in_a_row", |e| Some(e.dropped_in_a_row() as f64)),
 ];
-/// Packets dropped after the first recovery.
+/// Number of packets dropped after the first recovery.
 const DROPPED_LATER: &str = "dropped_later";
-/// Packets cumulatively acknowledged at [`COMPARED_AT`].
+/// Number of packets that are cumulatively acknowledged at [`COMPARED_AT`].
 const ACKED: &str = "acked_at_4s";
 
 /// Texts that describe the packets sent and the behaviour of the window.
 const TEXTS: [(&str, Of<String>); 7] = [
-    // From the last ACK that advances to the detection.
+    // Packets sent after the last ACK for new data and before the detection.
     ("sent_before_detection", |e| {
         let after = e.last_advance() + Duration::from_nanos(1);
         describe(&e.sends(after, e.detection))
     }),
-    // From the first duplicate ACK to the detection, including the packets that the detection sends.
+    // Packets sent from the first duplicate ACK to the detection, including packets that the detection triggers.
     ("sent_to_detection", |e| describe(&to_detection(e))),
-    // In the round trip that begins with the first duplicate ACK, and in the next one.
+    // Packets sent in the round trip that begins with the first duplicate ACK, and in the next one.
     ("sent_first_round", |e| {
         describe(&e.sends(e.first_duplicate, e.first_duplicate + e.rtt))
     }),
     ("sent_second_round", |e| describe(&second_round(e))),
-    // From the detection to the end.
+    // Packets retransmitted from the detection to the end of the recovery.
     ("resent_packets", |e| {
         list(e.retransmissions().iter().map(|(_, number)| *number))
     }),
@@ -123,7 +122,7 @@ const TEXTS: [(&str, Of<String>); 7] = [
             .map(|(resent, _)| format!("[{}]", list(resent.iter().copied())));
         texts.collect::<Vec<_>>().join(", ")
     }),
-    // Between the detection and the completion.
+    // Behaviour of the window between the detection and the end of the recovery.
     ("meanwhile", |e| {
         let what = match (e.grew_before_the_end(), e.timeouts()) {
             (false, _) => "waits",
@@ -191,8 +190,8 @@ fn second_round<'t>(e: &Episode<'t>) -> Sends<'t> {
     e.sends(begin, begin + e.rtt)
 }
 
-/// Returns, for each partial ACK that leaves at least two losses not yet retransmitted, the retransmissions it triggers
-/// at once and the number of packets sent.
+/// Returns an entry for each partial ACK when at least two lost packets are not yet retransmitted: the packets that the
+/// ACK causes to be retransmitted at once, and the number of packets sent.
 fn answers(e: &Episode<'_>) -> Vec<(Vec<u64>, usize)> {
     let by_partial = |sent: &Sent| sent.why == SendReason::Retransmit(PARTIAL_ACK);
     let mut resent: Vec<u64> = vec![LOST[0]];
@@ -216,7 +215,7 @@ fn list(numbers: impl Iterator<Item = u64>) -> String {
     texts.join(", ")
 }
 
-/// Lists packets, marking repetitions: `35, 24 again`.
+/// Lists packets and marks retransmissions: `35, 24 again`.
 fn describe(sends: &[(Instant, &Sent)]) -> String {
     let texts = sends.iter().map(|(_, sent)| {
         let number = sent.number + SYN;
@@ -248,7 +247,8 @@ impl<'t> Episode<'t> {
         after.count()
     }
 
-    /// Returns the longest run of consecutive packets dropped up to the end.
+    /// Returns the length of the longest sequence of consecutive packets that were dropped up to the end of the
+    /// recovery.
     fn dropped_in_a_row(&self) -> usize {
         let until_end = self.trace.events.iter();
         let until_end = until_end.take_while(|event| event.at <= self.complete);
@@ -265,7 +265,7 @@ impl<'t> Episode<'t> {
         numbers.iter().map(length).max().unwrap_or(0)
     }
 
-    /// Returns the numbers of packets dropped up to the end and after it.
+    /// Returns the number of packets dropped up to the end of the recovery, and the number dropped after it.
     fn dropped(&self) -> (usize, usize) {
         let drops = |trace: &Trace| {
             let events = trace.events.iter();

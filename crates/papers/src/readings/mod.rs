@@ -1,8 +1,9 @@
-//! Readings of a paper as data: the points that its text leaves open, the alternatives to each, and the changes that an
-//! alternative makes to the experiments.
+//! Readings of a paper as data: the points that its text leaves open, the alternatives for each point, and the changes
+//! that an alternative makes to the experiments.
 //!
 //! [`ways`](Readings::ways) are the complete readings under which a paper is rerun: ours, each alternative alone, and
-//! the pairs that the file names. [`reread`] reruns them and reports which of them turns which verdict.
+//! the pairs that the file names. [`reread`] reruns the paper under these readings and reports which reading changes
+//! which verdict.
 
 mod outcome;
 mod readings_page;
@@ -69,7 +70,7 @@ pub struct Alternative {
 /// A change to some experiments of a paper.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Names of the experiments; all if empty.
+    /// Names of the experiments. Empty for all experiments.
     pub experiments: Vec<String>,
     /// The changes.
     pub what: Changes,
@@ -105,7 +106,7 @@ impl Readings {
     /// Returns the readings of the paper: ours first, then each alternative alone, then the pairs.
     ///
     /// # Errors
-    /// If a pair names an alternative that does not exist; the error is a text.
+    /// If a pair names an alternative that does not exist. The error is a message.
     pub fn ways(&self) -> Result<Vec<Way<'_>>, String> {
         let mut ways = vec![Way::default()];
         for reading in &self.open {
@@ -141,7 +142,7 @@ impl Readings {
 }
 
 impl Way<'_> {
-    /// Returns the name: the names of its alternatives, `reading=alternative`, joined by `+`.
+    /// Returns the name of the reading: the names of its alternatives, `reading=alternative`, joined by `+`.
     #[must_use]
     pub fn name(&self) -> String {
         let names = self.alternatives.iter();
@@ -172,7 +173,7 @@ impl Way<'_> {
             .flat_map(|(_, alternative)| &alternative.changes)
     }
 
-    /// Returns the names of the experiments that it changes.
+    /// Returns the names of the experiments that the reading changes, if it names them.
     pub(crate) fn experiments(&self) -> impl Iterator<Item = &str> {
         self.changes()
             .flat_map(|change| change.experiments.iter().map(String::as_str))
@@ -189,8 +190,8 @@ impl Way<'_> {
         })
     }
 
-    /// Applies the changes of stacks to the names that the rules use. If a change affects only some experiments, the
-    /// name keeps its stack and also covers the new stack in those experiments.
+    /// Applies the changes of stacks to the names in the rules. If a change affects only some experiments, a name keeps
+    /// its stack and also stands for the new stack in those experiments.
     pub(crate) fn rename(&self, book: &mut Book) {
         for Change { experiments, what } in self.changes() {
             let respell = |stacks: &[String]| stacks.iter().map(|s| what.respell(s)).collect();
@@ -220,7 +221,7 @@ impl Way<'_> {
     }
 }
 
-/// Returns the stacks of a name.
+/// Returns the stacks for which a name stands.
 fn stacks(named: &Named) -> Vec<String> {
     match named {
         Named::One(stack) => vec![stack.clone()],
@@ -233,7 +234,7 @@ fn stacks(named: &Named) -> Vec<String> {
 }
 
 impl Paper {
-    /// Returns the readings of the paper; empty if its folder has no such file.
+    /// Returns the readings of the paper. The list is empty if the paper's folder has no such file.
     ///
     /// # Panics
     /// If the built-in file is invalid; the tests would catch that.

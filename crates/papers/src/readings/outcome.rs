@@ -12,22 +12,22 @@ pub struct Reread {
     pub readings: Readings,
     /// Outcomes of all readings except ours, in the order of [`Readings::ways`].
     pub ways: Vec<WayOutcome>,
-    /// Index in `ways` of the reading that fits best; `None` if that is ours.
+    /// Index in `ways` of the best reading ([`Fit`]). `None` if this is ours.
     pub coherent: Option<usize>,
     /// Number of runs that are missing because of an interrupt.
     pub missing: usize,
-    /// Number of runs made in addition to those of our reading at full scale.
+    /// Number of runs in addition to the runs of our reading at full scale.
     pub runs: usize,
 }
 
 /// Verdicts under one reading.
 #[derive(Clone, Debug)]
 pub struct WayOutcome {
-    /// Name: `reading=alternative`, joined by `+`.
+    /// Name of the reading: `reading=alternative`, joined by `+`.
     pub name: String,
     /// Description.
     pub is: String,
-    /// Names of the experiments that it changes.
+    /// Names of the experiments that the reading changes.
     pub experiments: Vec<&'static str>,
     /// Outcome of each claim, in order.
     pub seen: Vec<Seen>,
@@ -47,7 +47,7 @@ pub struct Seen {
 /// Scale of the runs behind a verdict under another reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// The runs of our reading: the reading changes no experiment that the claim asks about.
+    /// The runs of our reading: this reading changes no experiment for which the claim asks.
     Untouched,
     /// Runs at quick scale.
     Quick,
@@ -67,29 +67,29 @@ impl Scale {
     }
 }
 
-/// A reading under which a claim has another verdict than under ours, or has one where ours has none.
+/// A reading that changes the verdict on a claim: the claim is decided, and its verdict is not the same as under ours.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn<'r> {
     /// The reading.
     pub way: &'r WayOutcome,
-    /// Outcome of the claim under it.
+    /// Outcome of the claim under this reading.
     pub seen: &'r Seen,
 }
 
-/// Number of claims that hold under a reading.
+/// Fit of a reading: the number of claims that hold under it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fit {
-    /// Claims that hold, among those that were not held out.
+    /// Number of claims that hold, among the claims that were not held out.
     pub hold: usize,
-    /// Claims that hold, among those that were held out.
+    /// Number of claims that hold, among the claims that were held out.
     pub held_out: usize,
-    /// Claims that cannot be told, among all.
+    /// Number of claims that cannot be told, among all claims.
     pub open: usize,
 }
 
 impl WayOutcome {
-    /// Returns the verdict on the given claim, whose verdict under our reading is `ours`. A claim that a quick look
-    /// cannot tell keeps `ours`.
+    /// Returns the verdict on the given claim. `ours` is its verdict under our reading, which also counts if the claim
+    /// cannot be told in a quick look.
     fn verdict(&self, claim: usize, ours: Verdict) -> Verdict {
         match self.seen.get(claim) {
             Some(seen) if seen.scale == Scale::Full || seen.verdict != Verdict::CannotBeTold => {
@@ -124,7 +124,7 @@ impl Fit {
 }
 
 impl Reread {
-    /// Returns the readings under which the given claim has another verdict than `ours`.
+    /// Returns the readings under which the given claim is decided, with another verdict than `ours`.
     pub fn turns(&self, claim: usize, ours: Verdict) -> impl Iterator<Item = Turn<'_>> {
         let all = self.ways.iter().filter_map(move |way| {
             let seen = way.seen.get(claim)?;
@@ -134,8 +134,8 @@ impl Reread {
         all.filter(move |turn| told(turn.seen.verdict) && turn.seen.verdict != ours)
     }
 
-    /// Counts the readings, ours included, that change an experiment of the given claim: all, those under which the
-    /// claim holds, and those under which it cannot be told.
+    /// Counts the readings that change an experiment of the given claim, and ours: all of them, the readings under
+    /// which the claim holds, and the readings under which it cannot be told.
     #[must_use]
     pub fn count(&self, claim: usize, ours: Verdict) -> (usize, usize, usize) {
         let others = self.ways.iter().filter_map(|way| way.seen.get(claim));
@@ -179,7 +179,7 @@ impl Reread {
         out
     }
 
-    /// Returns the fit of each reading, ours first; `judged` holds the verdicts under ours.
+    /// Returns the fit of each reading, ours first. `judged` contains the verdicts under ours.
     #[must_use]
     pub fn fits(&self, judged: &[Judged]) -> Vec<Fit> {
         let ours = Fit::of(judged, |_, ours| ours);
@@ -187,7 +187,7 @@ impl Reread {
         std::iter::once(ours).chain(ways).collect()
     }
 
-    /// Returns the fit of the best reading; `judged` holds the verdicts under ours.
+    /// Returns the fit of the best reading. `judged` contains the verdicts under ours.
     #[must_use]
     pub fn coherent_fit(&self, judged: &[Judged]) -> Fit {
         match self.coherent {
@@ -196,8 +196,8 @@ impl Reread {
         }
     }
 
-    /// Returns the index of the reading under which most of the claims that were not held out hold. Ties go to ours,
-    /// then to the first.
+    /// Returns the index of the reading under which most claims hold, among the claims that were not held out. In a
+    /// tie, ours is chosen if it is among the best, and otherwise the first reading.
     pub(super) fn best(&self, judged: &[Judged]) -> Option<usize> {
         let fits = self.fits(judged);
         let most = fits.iter().map(|fit| fit.hold).max()?;

@@ -15,7 +15,7 @@ pub(crate) struct Shown {
 }
 
 impl Reproduction {
-    /// Returns the tables of the readings and of their outcomes; empty if the paper was not reread.
+    /// Returns the tables of the readings and of their outcomes. The list is empty if the paper was not reread.
     pub(crate) fn reread_tables(&self) -> Vec<Shown> {
         match &self.readings {
             Some(reread) => vec![self.fits(reread), readings(reread)],
@@ -23,7 +23,7 @@ impl Reproduction {
         }
     }
 
-    /// Says how many claims hold under the reading that fits best; `None` if the paper was not reread.
+    /// Describes how many claims hold under the best reading. Returns `None` if the paper was not reread.
     pub(crate) fn coherent_said(&self) -> Option<String> {
         let reread = self.readings.as_ref()?;
         let fit = reread.coherent_fit(&self.judged);
@@ -44,7 +44,7 @@ impl Reproduction {
         ))
     }
 
-    /// Returns the table of all readings: the number of claims that hold, and the verdicts that each turns.
+    /// Returns the table of all readings: the number of claims that hold, and the verdicts that each reading changes.
     fn fits(&self, reread: &Reread) -> Shown {
         let held_out = self
             .judged
@@ -89,7 +89,7 @@ impl Reproduction {
         }
     }
 
-    /// Lists the claims that the given reading turns, with their new verdicts.
+    /// Lists the claims whose verdicts the given reading changes, with their new verdicts.
     fn turned(&self, reread: &Reread, way: usize) -> String {
         let turned = self.judged.iter().enumerate().filter_map(|(n, judged)| {
             let ours = judged.finding.verdict;
@@ -106,8 +106,8 @@ impl Reproduction {
     }
 }
 
-/// Names the reading that fits best by the claims that were not held out and the next best, with their counts for the
-/// claims that were held out. Ties go to ours.
+/// Names the best reading by the claims that were not held out, and the next best reading. For both, the claims that
+/// were held out are also counted. In a tie, ours is the best.
 fn best(reread: &Reread, fits: &[Fit], (others, held_out): (usize, usize)) -> String {
     let names = reread.ways.iter().map(|way| format!("`{}`", way.name));
     let names = std::iter::once("ours".to_owned()).chain(names);

@@ -1,4 +1,5 @@
-//! Rerunning papers under their readings: all readings at quick scale, then, at full scale, those that turn a verdict.
+//! Reruns of papers under their readings: all readings at quick scale, then, at full scale, the readings that change a
+//! verdict.
 
 use std::path::PathBuf;
 
@@ -12,10 +13,10 @@ use dupack_engine::JournalError;
 
 /// Reruns every claim of `reproductions` under the readings of their papers.
 ///
-/// All readings are run at quick scale first. If `reproductions` are at full scale, the experiments of a claim are run
-/// at full scale, too, where its quick verdict differs from our full-scale verdict, or where a quick look at our own
-/// reading contradicts our full-scale verdict. Finally, the best reading is run completely at full scale, until the
-/// best reading is one that was run so.
+/// All readings are run at quick scale first. If `reproductions` are at full scale, some claims are then run at full
+/// scale: claims whose quick verdict differs from our full-scale verdict, and claims for which a quick look at our own
+/// reading contradicts our full-scale verdict. Finally, the best reading is run completely at full scale. This is
+/// repeated until the best reading is one that was run in this way.
 ///
 /// # Errors
 /// If a journal cannot be read or created.
@@ -40,15 +41,15 @@ pub fn reread(
     Ok(())
 }
 
-/// Context of rereading a paper.
+/// Context in which a paper is reread.
 struct Around<'a> {
     paper: &'static Paper,
     reproduction: &'a Reproduction,
     conduct: &'a Conduct<'a>,
 }
 
-/// Number of readings that are run together at quick scale: enough to keep all processors busy, few enough for their
-/// packets to fit into memory.
+/// Number of readings that are run together at quick scale. They keep all processors busy, and their packets fit into
+/// memory.
 const AT_A_TIME: usize = 4;
 
 const CHECKED: &str = "the tests hold every way to read a paper against its experiments";
@@ -91,7 +92,7 @@ impl Around<'_> {
         Ok(reread)
     }
 
-    /// Runs our reading at quick scale; returns the evidence and the number of runs.
+    /// Runs our reading at quick scale. Returns the results and the number of runs.
     fn quick_of_ours(&self) -> Result<(Evidence, usize), JournalError> {
         let ours = self.paper.plan(Extent::Quick).expect(CHECKED);
         let ours = ours.in_folder(self.folder(Extent::Quick, &Way::default()));
@@ -101,8 +102,8 @@ impl Around<'_> {
         Ok((own.unwrap_or_default(), runs))
     }
 
-    /// Runs the experiments that differ from ours, for every reading, at quick scale; returns the evidence and the
-    /// number of runs.
+    /// For every reading, runs the experiments that differ from ours at quick scale. Returns the results and the number
+    /// of runs.
     fn quick(&self, ways: &[Way<'_>]) -> Result<(Vec<Evidence>, usize), JournalError> {
         let ours = self.paper.plan(Extent::Quick).expect(CHECKED);
         let others = ways.iter().map(|way| {
@@ -126,7 +127,7 @@ impl Around<'_> {
         base.join(extent.name()).join(name)
     }
 
-    /// Judges every claim by the experiments that a reading changes and, for the rest, by ours.
+    /// Judges every claim by the experiments that a reading changes, and by our experiments for all others.
     fn judge(&self, way: &Way<'_>, ours: &Evidence, own: &Evidence) -> Vec<Judged> {
         let part = |name: &str| own.parts.iter().find(|part| part.name == name);
         let parts = ours
@@ -160,7 +161,7 @@ impl Around<'_> {
             let (ours, here) = (ours.finding.verdict, here.finding.verdict);
             let (verdict, scale) = match touched {
                 false => (full, Scale::Untouched),
-                // If our reading has the same verdict at both scales and this reading agrees, nothing turns.
+                // Our reading has the same verdict at both scales, and this reading agrees, so no verdict changes.
                 true if here == ours && ours == full => (full, Scale::Quick),
                 true => (here, Scale::Quick),
             };
@@ -173,8 +174,8 @@ impl Around<'_> {
         seen.collect()
     }
 
-    /// Runs at full scale the claims whose verdict seems to turn, and every reading of a claim where a quick look at
-    /// ours contradicts our full-scale verdict.
+    /// Runs claims at full scale if their verdict seems to change, or if a quick look at our reading contradicts our
+    /// full-scale verdict.
     fn confirm(
         &self,
         ways: &[Way<'_>],
@@ -195,14 +196,14 @@ impl Around<'_> {
             turned.map(|(claim, _)| claim).collect::<Vec<usize>>()
         };
         let turned: Vec<Vec<usize>> = reread.ways.iter().map(turned).collect();
-        // One by one: at full scale, a reading has many packets.
+        // The readings are run one by one, because a reading has many packets at full scale.
         for (n, claims) in turned.iter().enumerate() {
             self.in_full((n, &ways[n]), claims, asked, reread)?;
         }
         Ok(())
     }
 
-    /// Runs the best reading completely at full scale, until the best reading is one that was run so.
+    /// Runs the best reading completely at full scale, until the best reading is one that was run in this way.
     fn complete(
         &self,
         ways: &[Way<'_>],
@@ -222,7 +223,7 @@ impl Around<'_> {
         Ok(())
     }
 
-    /// Runs the experiments of `claims` at full scale under the given reading, and judges the claims by them.
+    /// Runs the experiments of `claims` at full scale under the given reading, and judges the claims by these runs.
     fn in_full(
         &self,
         (n, way): (usize, &Way<'_>),

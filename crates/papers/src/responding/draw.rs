@@ -1,22 +1,23 @@
-//! Scenarios that were drawn after the dynamic response was designed: the files `drawn-*.toml` are the output of this
-//! module for the stated seed.
+//! Scenarios that were drawn after the dynamic response was designed. The files `drawn-*.toml` are the output of this
+//! module for the seed [`SEED`].
 //!
-//! The seed is a date and was not searched for. It belongs to the third draw: the draws of 20261121 and 20261122 were
-//! made for earlier designs, which failed on them. Only the tests use this module: the runs use the files.
+//! The seed is a date and was not chosen for its results. It belongs to the third draw: the draws of 20261121 and
+//! 20261122 were made for earlier designs, which failed on them. Only the tests use this module: the runs use the
+//! files.
 
 use std::fmt::Write as _;
 
 /// Seed of the draw.
 pub(super) const SEED: u64 = 20_261_123;
-/// Number of scenarios in each group, as many as in the paper.
+/// Number of scenarios in each group, the same as in the paper.
 pub(super) const SCENARIOS: usize = 60;
 
 /// A group of scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
-    /// One flow; all losses are wireless losses.
+    /// One flow. All losses are wireless losses.
     Wireless,
-    /// Several flows; all losses come from full queues and collisions.
+    /// Several flows. All losses come from full queues and collisions.
     Congestion,
 }
 
@@ -29,7 +30,7 @@ pub(super) enum Timer {
     Second,
 }
 
-/// `SplitMix64` (Steele, Lea and Flood 2014).
+/// Random number generator `SplitMix64` (Steele, Lea and Flood 2014).
 struct Dice(u64);
 
 impl Dice {
@@ -47,11 +48,12 @@ impl Dice {
     }
 }
 
-/// Returns the experiment file of `group` with scenarios drawn from `seed`. `frame` is the text of the group's file up
-/// to its sweep; the line of the seeds is replaced, and so is that of the timer if `timer` asks for it.
+/// Returns the experiment file of `group` with scenarios drawn from `seed`. `frame` is the text of the group's file
+/// before its sweep. The line of the seeds is replaced. The line of the minimum timeout is also replaced if `timer`
+/// requires it.
 pub(super) fn file(group: Group, timer: Timer, seed: u64, frame: &str) -> String {
     let mut dice = Dice(seed);
-    // The groups share the seed but no draws.
+    // Both groups use the same seed, but different random numbers.
     if group == Group::Congestion {
         for _ in 0..10_000 {
             dice.roll();
@@ -106,7 +108,7 @@ fn scenario(group: Group, dice: &mut Dice, out: &mut String) {
     let hops = dice.between(1, 5);
     match group {
         Group::Wireless => {
-            // In hundredths of a percent.
+            // The loss is in hundredths of a percent.
             let loss = dice.between(50, 600);
             let buffer = dice.between(50, 100);
             let _ = write!(

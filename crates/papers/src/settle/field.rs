@@ -11,7 +11,7 @@ use dupack_lab::results::{Results, Run};
 /// An experiment: the runs of its file, and the runs added later.
 pub(super) struct Field<'r> {
     pub(super) part: &'r ExperimentResults,
-    /// Number of seeds in its file, if there may be more.
+    /// Number of seeds in the experiment's file, if there may be more.
     pub(super) seeds: Result<u64, Fixed>,
     /// Facts read from the runs of the file.
     pub(super) facts: Facts,
@@ -27,7 +27,7 @@ pub(super) struct Field<'r> {
     times: BTreeMap<Cell, u32>,
 }
 
-/// Runs of a cell that a view contains: those of the first `times` multiples of the file's seeds, `copies` times each.
+/// Runs of a cell in a view: the runs of the first `times` multiples of the file's seeds, `copies` times each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Weight {
     pub(super) times: u32,
@@ -62,12 +62,13 @@ impl<'r> Field<'r> {
         (0..self.bare.points.len()).flat_map(move |point| (0..stacks).map(move |s| (point, s)))
     }
 
-    /// Returns the number of times the file's seeds that a cell has.
+    /// Returns the number of seeds of a cell, as a multiple of the file's seeds.
     pub(super) fn times_of(&self, cell: Cell) -> u32 {
         self.times.get(&cell).copied().unwrap_or(1)
     }
 
-    /// Adds runs to cells: all runs up to the multiple of the seeds that the last of them belongs to.
+    /// Adds runs to cells. The multiple of each cell becomes the multiple to which the highest seed of its runs
+    /// belongs.
     pub(super) fn keep(&mut self, part: ExperimentResults) {
         let seeds = self.seeds.unwrap_or(1).max(1);
         let runs = part.results.runs;
@@ -89,7 +90,7 @@ impl<'r> Field<'r> {
         self.more_facts.extend(part.read);
     }
 
-    /// Returns the results and facts of these cells alone. Each copy of a run gets a new seed; copies of runs with the
+    /// Returns the results and facts of these cells only. Each copy of a run gets a new seed. Copies of runs with the
     /// same seed get the same new seed.
     pub(super) fn view(&self, cells: &[(Cell, Weight)]) -> (Results, Facts) {
         let mut results = self.bare.clone();

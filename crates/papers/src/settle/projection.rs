@@ -1,5 +1,5 @@
-//! Projections: the verdict that more runs would give, found by copying the runs that exist. A projection takes these
-//! runs for their population, as their confidence intervals do.
+//! Projections: the verdict that more runs would give. It is found by copying the existing runs. A projection assumes
+//! that these runs represent the population, as their confidence intervals do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::field::Weight;
 use super::{Case, Docket, PACKETS_MAX, Place, Step, TIMES, Why};
 use crate::campaign::Fixed;
 
-/// Largest number of copied runs: all of them are in memory.
+/// Maximum number of copied runs, which are all in memory.
 const COPIED_MAX: u64 = 300_000;
 
 /// Projection for a claim.
@@ -22,11 +22,11 @@ pub(super) struct Projection<'d> {
 pub(super) enum Outlook {
     /// More seeds for these cells would decide the claim.
     Decided(Step),
-    /// Even this multiple of the seeds would not decide it.
+    /// Even this multiple of the seeds would not decide the claim.
     Beyond(u32),
     /// There can be no more runs.
     Fixed(Fixed),
-    /// The runs do not contain what the claim is about.
+    /// The claim has no cells: the runs do not contain its quantities.
     NotShown,
 }
 
@@ -47,15 +47,16 @@ impl Outlook {
 enum Unit {
     /// All stacks at a point, which are paired by seed.
     Points,
-    /// A single stack at a point; only seeds that both stacks have are paired.
+    /// A single stack at a point. Only seeds that both stacks have are paired.
     Cells,
-    /// A stack at all points of all experiments: where samples are pooled, a point with more samples would weigh more.
+    /// A stack at all points of all experiments. If samples are pooled, a point with more samples would have more
+    /// weight.
     Stacks,
 }
 
 impl Projection<'_> {
     /// Returns the next step: the seeds that the claim needs, or as many as its cost limit allows. The smallest step is
-    /// taken once whatever it costs.
+    /// taken once, even if it exceeds the limit.
     pub(super) fn step(&self) -> Option<Step> {
         let Outlook::Decided(needed) = self.outlook() else {
             return None;
@@ -68,7 +69,7 @@ impl Projection<'_> {
         Some(Step { times, ..needed })
     }
 
-    /// Returns the smallest number of seeds that would decide the claim, and the cells that need them.
+    /// Returns the minimum number of seeds that would decide the claim, and the cells that need them.
     pub(super) fn outlook(&self) -> Outlook {
         let fields = &self.docket.fields;
         let may_grow = |place: &&Place| fields[place.0].seeds.is_ok();
@@ -78,7 +79,8 @@ impl Projection<'_> {
             let fixed = first.and_then(|place| fields[place.0].seeds.err());
             return fixed.map_or(Outlook::NotShown, Outlook::Fixed);
         }
-        // A multiple that failed before probably fails again, and its runs keep their pairs.
+        // The cells that have already grown are tried first, because their runs stay paired. A multiple that failed
+        // before probably fails again.
         let grown: BTreeSet<Place> = self.case.times.keys().copied().collect();
         let mut tried = self.case.times.values().copied().max().unwrap_or(1);
         for times in TIMES {
@@ -97,8 +99,8 @@ impl Projection<'_> {
         Outlook::Beyond(tried)
     }
 
-    /// Returns `true` if the claim would be decided with this multiple of the seeds for the cells in `grown`; each gets
-    /// copies of its own runs.
+    /// Returns `true` if the claim would be decided with this multiple of the seeds for the cells in `grown`. Each of
+    /// these cells gets copies of its own runs.
     fn decides(&self, grown: &BTreeSet<Place>, times: u32) -> bool {
         let weights = self.case.places.iter().map(|place| {
             let there_are = self.case.times_of(place);
@@ -115,7 +117,7 @@ impl Projection<'_> {
         })
     }
 
-    /// Returns the cells of `places` without which the claim would not be decided.
+    /// Returns `places` without the cells that do not need more seeds for a decision.
     fn lean(&self, mut places: BTreeSet<Place>, times: u32) -> BTreeSet<Place> {
         let units: &[Unit] = if self.case.pools {
             &[Unit::Stacks]
@@ -153,7 +155,7 @@ impl Projection<'_> {
         units.into_values().collect()
     }
 
-    /// Returns the smallest multiple of the seeds among `places`.
+    /// Returns the minimum multiple of the seeds among `places`.
     fn least(&self, places: &BTreeSet<Place>) -> u32 {
         let times = places.iter().map(|place| self.case.times_of(place));
         times.min().unwrap_or(1)

@@ -1,4 +1,4 @@
-//! Texts about claims that were judged again, and about those that stay open.
+//! Texts about claims that were judged again, and about claims that stay open.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{Anew, TIMES, Why};
 use crate::Reproduction;
 use crate::campaign::Fixed;
 
-/// Returns the paragraph for the page; `None` if no claim was judged again and none is open.
+/// Returns the paragraph for the page, or `None` if no claim was judged again and none is open.
 pub(crate) fn said(reproductions: &[Reproduction]) -> Option<String> {
     let settled = || reproductions.iter().map(|r| &r.settled);
     let anew: Vec<&Anew> = settled().flat_map(|own| own.claims.values()).collect();
@@ -32,7 +32,7 @@ pub(crate) fn said(reproductions: &[Reproduction]) -> Option<String> {
     (!said.is_empty()).then(|| said.join(" "))
 }
 
-/// Returns the note after the numbers of a claim that was judged again or is open.
+/// Returns the note that follows the numbers of a claim that was judged again or is open.
 pub(super) fn beside(anew: Option<&Anew>, why: Option<&Why>) -> String {
     let anew = anew.map(|anew| {
         format!(

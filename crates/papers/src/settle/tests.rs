@@ -1,4 +1,4 @@
-//! Tests of projections and new judgements on results made by hand.
+//! Tests of projections and new judgements with constructed results.
 
 use super::projection::Outlook;
 use super::*;
@@ -15,7 +15,7 @@ const SEEDS: u64 = 10;
 const ALG1: usize = 0;
 const ALG2: usize = 1;
 
-/// Builds a paper of one claim with this rule.
+/// Builds a paper that has one claim with this rule.
 fn book(holds_if: &str) -> Book {
     let mut book = find("newreno-smooth").unwrap().book();
     book.claims.truncate(1);
@@ -29,9 +29,9 @@ fn quick() -> Campaign {
     paper.plan(Extent::Quick).unwrap()
 }
 
-/// Builds runs in which alg2 leads the others by the given amount at each point, plus or minus one in alternate runs.
-/// The half width of the interval is 0.75 with the seeds of the file, and 0.32, 0.16 and 0.08 with 4, 16 and 64 times
-/// as many.
+/// Builds runs in which alg2 is ahead of the others by the given amount at each point, plus or minus one in alternate
+/// runs. The half width of the interval is 0.75 with the seeds of the file, and 0.32, 0.16 and 0.08 with 4, 16 and 64
+/// times as many.
 fn runs(ahead: &[f64], seeds: std::ops::RangeInclusive<u64>) -> Vec<Run> {
     let cells = ahead.iter().enumerate();
     let cells = cells.flat_map(|(point, ahead)| (0..4).map(move |stack| (point, stack, *ahead)));
@@ -87,7 +87,7 @@ fn step(times: u32, places: impl IntoIterator<Item = Cell>) -> Outlook {
 
 const AHEAD: &str = "all(goodput[alg2] > goodput[alg1])";
 
-/// All points but one are decided, and alg3 does not matter to the rule.
+/// All points but one are decided, and the rule does not depend on alg3.
 #[test]
 fn what_the_verdict_hangs_on_gets_as_many_seeds_as_decide_it() {
     let at = |ahead| outlook(AHEAD, part(&[9.0, 9.0, ahead, 9.0, 9.0, 9.0]));
@@ -103,7 +103,7 @@ fn what_the_verdict_hangs_on_gets_as_many_seeds_as_decide_it() {
     );
 }
 
-/// One point alone would decide the rule, but would then weigh more than the others.
+/// More seeds for one point would decide the rule, but this point would then have more weight than the others.
 #[test]
 fn what_is_pooled_goes_as_a_whole() {
     let pooled = "all s in [alg2, alg3]: pool(goodput[s] - goodput[alg1]) + 0.05 > 0";
@@ -127,7 +127,7 @@ fn what_can_have_no_more_runs_says_why() {
     assert_eq!(projection.step(), None);
 }
 
-/// The new runs of alg1 and alg2 at the third point with 16 times the seeds.
+/// Returns the new runs of alg1 and alg2 at the third point with 16 times the seeds.
 fn made(ahead: &[f64]) -> ExperimentResults {
     let mut part = part(ahead);
     part.results.runs = runs(ahead, SEEDS + 1..=16 * SEEDS);
@@ -137,7 +137,7 @@ fn made(ahead: &[f64]) -> ExperimentResults {
     part
 }
 
-/// More runs come out as projected; the verdict rests on them.
+/// The new runs agree with the projection, and the claim is judged by them.
 #[test]
 fn a_claim_is_judged_anew_by_what_was_made_for_it() {
     let ahead = [9.0, 9.0, 0.2, 9.0, 9.0, 9.0];
@@ -163,7 +163,7 @@ fn a_claim_is_judged_anew_by_what_was_made_for_it() {
     assert!(settled.open.is_empty() && findings.len() == 1);
 }
 
-/// The new runs are closer together than the first: the claim stays open, and says so.
+/// In the new runs, alg2 is not ahead: the claim stays open, and its note states the reason.
 #[test]
 fn what_stays_open_has_its_reason() {
     let parts = [part(&[9.0, 9.0, 0.2, 9.0, 9.0, 9.0])];
@@ -179,14 +179,14 @@ fn what_stays_open_has_its_reason() {
     assert!(beside.ends_with(
         "even 64 times the seeds would not decide: the value lies at the bound of the rule)"
     ));
-    // If 64 times the seeds are too many to project, nothing is known about them.
+    // If 64 times the seeds are too many for a projection, the note must not claim anything about them.
     let beside = said::beside(None, Some(&Why::Beyond(16)));
     assert!(
         beside.ends_with("even 16 times the seeds would not decide; more seeds were not examined)")
     );
 }
 
-/// Growth from 4 to 16 times the 40 seeds of the file runs only the new seeds.
+/// If a cell grows from 4 to 16 times the 40 seeds of the file, only the new seeds are run.
 #[test]
 fn only_new_seeds_are_run() {
     let paper = find("newreno-smooth").unwrap();
@@ -202,7 +202,7 @@ fn only_new_seeds_are_run() {
     assert_eq!(paper.plan_more(&Growths::new()).unwrap().runs(), 0);
 }
 
-/// The drawn scenarios list one seed each: more seeds would not be more scenarios.
+/// Each drawn experiment lists one seed. More seeds would not add scenarios.
 #[test]
 fn listed_seeds_stay_as_they_are() {
     let paper = find("responding").unwrap();
@@ -217,7 +217,7 @@ fn listed_seeds_stay_as_they_are() {
     assert_eq!(runs("c"), 3);
 }
 
-/// Facts that were read from a run are copied with it; other facts stay.
+/// Facts that were read from a run are copied with the run. Other facts do not change.
 #[test]
 fn facts_are_copied_with_their_runs() {
     let fact = |seeds: [u64; 2]| {

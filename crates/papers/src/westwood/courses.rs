@@ -1,5 +1,5 @@
-//! §V.A: one connection while two UDP sources start and stop. Facts about the estimate, the window and the threshold
-//! over time, for the rules; and the counts of the procedure of §II.A.
+//! §V.A: one connection while two UDP sources start and stop. The facts describe the bandwidth estimate and the
+//! slow-start threshold over time, and the counts of the procedure of §II.A. The rules use these facts.
 
 use dupack_algorithms::catalog::{Axis, Catalog, Choice as _, Dialect, StackSpec, Value};
 use dupack_algorithms::congestion::westwood::{AckedCount, Counting};
@@ -13,23 +13,23 @@ use crate::evidence::{ExperimentResults, Followed};
 
 /// Times at which the available bandwidth steps down, in seconds.
 const DOWN: [f64; 3] = [50.0, 100.0, 250.0];
-/// Times at which it steps up.
+/// Times at which the available bandwidth steps up, in seconds.
 const UP: [f64; 3] = [150.0, 350.0, 400.0];
-/// Start of the burst of two seconds.
+/// Start time of the burst, in seconds. The burst lasts two seconds.
 const BURST: f64 = 460.0;
-/// Time after the start of the burst at which the estimate is read.
+/// Time after the start of the burst until which the estimate is observed, in seconds.
 const BURST_SEEN: f64 = 5.0;
 /// Averaging period of the estimate, in seconds.
 const AVERAGED: f64 = 1.0;
-/// Largest distance from the available bandwidth, as a share of it, at which the estimate counts as near.
+/// Maximum distance from the available bandwidth, as a fraction of it, at which the estimate counts as near.
 const NEAR: f64 = 0.15;
-/// Time for which the estimate is observed after that, in seconds.
+/// Time for which the estimate is observed after it came near the available bandwidth, in seconds.
 const WATCHED: f64 = 20.0;
-/// Time after a step up over which the goodput is taken.
+/// Time after a step up over which the goodput is measured, in seconds.
 const REACHED: f64 = 10.0;
-/// Time from which the estimate counts as settled after the start.
+/// Time after the start at which the estimate counts as settled, in seconds.
 const STARTED: f64 = 10.0;
-/// Ratio to the available bandwidth from which a sample counts as above it.
+/// Ratio to the available bandwidth above which a sample counts as above it.
 const ABOVE: f64 = 1.1;
 /// Minimum round-trip time in seconds.
 const RTT_MIN: f64 = 0.2;
@@ -39,13 +39,14 @@ const SEGMENT: f64 = 8000.0;
 type OfEstimate = fn(&Estimate<'_>) -> Option<f64>;
 type OfThreshold = fn(&Threshold<'_>) -> Option<f64>;
 
-/// Facts of the estimate; `claims.toml` describes those by steps.
+/// Facts of the estimate. `claims.toml` describes the facts per step.
 const ESTIMATE: [(&str, OfEstimate); 5] = [
-    // In s and Mbit/s: the time, within some seconds of the start of the burst, at which the estimate is nearest to the
-    // bandwidth that the burst leaves.
+    // Time in s at which the estimate is nearest to the bandwidth that the burst leaves, within some seconds of the
+    // start of the burst, and the estimate at that time in Mbit/s.
     ("burst_nearest_at", |e| Some(e.burst()?.0)),
     ("burst_estimate", |e| Some(e.burst()?.1)),
-    // After the start: all samples, those above the available bandwidth, and the largest as a share of it.
+    // Samples after the start: number of all samples, number of samples above the available bandwidth, and the maximum
+    // as a multiple of the available bandwidth.
     ("samples", |e| Some(e.shares().count() as f64)),
     ("samples_above", |e| {
         Some(e.shares().filter(|share| *share > ABOVE).count() as f64)
@@ -53,12 +54,13 @@ const ESTIMATE: [(&str, OfEstimate); 5] = [
     ("greatest_share", |e| e.shares().reduce(f64::max)),
 ];
 
-/// Facts of the threshold.
+/// Facts of the slow-start threshold.
 const THRESHOLD: [(&str, OfThreshold); 4] = [
-    // Number of times it is set after the first step, and the median as a share of the path's capacity.
+    // Number of times that the threshold is set after the first step, and the median of its values, as a fraction of
+    // the available bandwidth times the minimum round-trip time.
     ("ssthresh_set", |t| Some(t.set().len() as f64)),
     ("ssthresh_share", |t| quantile(&mut t.set(), 0.5)),
-    // In packets, from the first step down to the last step up.
+    // Mean and minimum of the threshold in packets, from the first step down to the last step up.
     ("ssthresh_mean", |t| mean(&t.finite())),
     ("ssthresh_least", |t| {
         t.finite().into_iter().reduce(f64::min)
@@ -107,12 +109,12 @@ fn fact(name: String, runs: &[Run<'_>], of: impl Fn(&Run<'_>) -> Option<f64>) ->
     }
 }
 
-/// Example of §II.A: 10 segments are lost and 20 more arrive; 5 delayed ACKs answer the retransmissions, and one ACK
-/// acknowledges the 20.
+/// Example of §II.A: 10 segments are lost and 20 more arrive. Then, 5 delayed ACKs acknowledge the retransmissions, and
+/// one ACK acknowledges the 20 segments.
 const EXAMPLE: [&str; 3] = ["example_duplicates", "example_delayed", "example_last"];
 
-/// Returns the counts of the Westwood in `stack` for this example; `None` if it has none. They are the same in every
-/// run.
+/// Returns the counts of the Westwood control in `stack` for this example, or `None` if the stack has none. The counts
+/// are the same in every run.
 fn example(stack: &str, dialect: Dialect) -> Option<[u64; 3]> {
     let spec = StackSpec::parse(stack, &Catalog::builtin()).ok()?;
     let entries = spec.effective(dialect);
@@ -167,11 +169,11 @@ pub(super) fn available(experiment: &Experiment, at: f64) -> f64 {
     path.map_or(0.0, mbit_s) - taken
 }
 
-/// The estimate and the available bandwidth.
+/// The bandwidth estimate and the available bandwidth over time.
 struct Estimate<'e> {
     experiment: &'e Experiment,
     course: &'e Course,
-    /// Time in seconds and the estimate averaged over the second that ends there, in Mbit/s.
+    /// Time in seconds, and the estimate averaged over the second that ends at this time, in Mbit/s.
     averaged: Vec<(f64, f64)>,
 }
 
@@ -185,7 +187,7 @@ impl Estimate<'_> {
     }
 
     /// Returns the time after a step until the averaged estimate is near the available bandwidth, or until the next
-    /// step if it never is.
+    /// step if it does not come near.
     fn settling(&self, step: f64) -> f64 {
         let steps = DOWN.into_iter().chain(UP).chain([BURST]);
         let later = steps.filter(|other| *other > step);
@@ -199,7 +201,7 @@ impl Estimate<'_> {
         near.next().map_or(end, |(at, _)| *at) - step
     }
 
-    /// Returns the mean of the estimate for some time after it has come near, as a share of the available bandwidth.
+    /// Returns the mean of the estimate in the 20 seconds after it came near, as a fraction of the available bandwidth.
     fn settled(&self, step: f64) -> Option<f64> {
         let from = step + self.settling(step);
         let until = from + WATCHED;
@@ -209,7 +211,7 @@ impl Estimate<'_> {
         Some(mean(&values)? / self.available(step))
     }
 
-    /// Returns the goodput after a step, as a share of the available bandwidth.
+    /// Returns the goodput after a step, as a fraction of the available bandwidth.
     fn reached(&self, step: f64) -> Option<f64> {
         Some(self.goodput(step, step + REACHED)? / self.available(step))
     }
@@ -231,21 +233,22 @@ impl Estimate<'_> {
             .copied()
     }
 
-    /// Returns the samples as shares of the available bandwidth.
+    /// Returns the samples of the estimate after the start, as multiples of the available bandwidth.
     fn shares(&self) -> impl Iterator<Item = f64> {
         let moments = self.course.moments.iter().filter(|m| m.at > STARTED);
         moments.filter_map(|m| Some(m.estimate? / self.available(m.at)))
     }
 }
 
-/// The threshold over time.
+/// The slow-start threshold over time.
 struct Threshold<'e> {
     experiment: &'e Experiment,
     course: &'e Course,
 }
 
 impl Threshold<'_> {
-    /// Returns the values it is set to after the first step, as shares of the path's capacity.
+    /// Returns the values to which the threshold is set after the first step, as fractions of the available bandwidth
+    /// times the minimum round-trip time.
     fn set(&self) -> Vec<f64> {
         let pairs = self.course.moments.windows(2);
         let set =
@@ -257,7 +260,7 @@ impl Threshold<'_> {
         .collect()
     }
 
-    /// Returns its values while the sources start and stop, in packets.
+    /// Returns the finite values of the threshold from the first step down to the last step up, in packets.
     fn finite(&self) -> Vec<f64> {
         let moments = self.course.moments.iter();
         let within = moments.filter(|m| (DOWN[0]..UP[2]).contains(&m.at));
@@ -273,7 +276,7 @@ fn averaged(moments: &[Moment]) -> Vec<(f64, f64)> {
     let mut out = Vec::new();
     let mut first = 0;
     for (n, moment) in moments.iter().enumerate() {
-        // Times are multiples of the sampling interval, apart from rounding.
+        // The tolerance is for rounding: times are multiples of the sampling interval.
         while moments[first].at <= moment.at - AVERAGED + 1e-6 {
             first += 1;
         }
@@ -308,7 +311,7 @@ mod tests {
         let averages = averaged(&moments);
         assert_eq!(averages.len(), 30);
         assert_eq!(averages[9].1, 20.0);
-        // Five samples of each.
+        // The average contains five samples of each value.
         assert!((averages[14].1 - 15.0).abs() < 1e-9);
         assert_eq!(averages[19].1, 10.0);
     }
@@ -341,7 +344,7 @@ mod tests {
     fn settling_is_counted_from_the_step() {
         let source = "stacks = [\"reno/reno\"]\n[path]\nrate = \"10Mbit/s\"";
         let experiment: Experiment = toml::from_str(source).unwrap();
-        // 20 Mbit/s until 51 s, then 10 Mbit/s, and too much from 140 s.
+        // The estimate is 20 Mbit/s until 51 s, then 10 Mbit/s, and too high from 140 s.
         let moments: Vec<Moment> = (0..4000)
             .map(|n| match n {
                 0..510 => moment(n, 20.0),
@@ -355,13 +358,13 @@ mod tests {
             averaged: averaged(&course.moments),
             course: &course,
         };
-        // Of the ten samples that end at 51.8 s, one is still 20: the average is 11.
+        // One of the ten samples that end at 51.8 s is still 20, so the average is 11.
         let after = estimate.settling(50.0);
         assert!((after - 1.8).abs() < 0.15, "{after}");
         assert!((estimate.settled(50.0).unwrap() - 1.0).abs() < 1e-9);
-        // It is not near before the next step.
+        // The estimate does not come near before the next step.
         assert_eq!(estimate.settling(150.0), 100.0);
-        // A tenth of a megabit per tenth of a second.
+        // One megabit is delivered every 0.1 s.
         assert!((estimate.goodput(1.0, 11.0).unwrap() - 10.0).abs() < 1e-9);
     }
 
@@ -369,11 +372,11 @@ mod tests {
     fn the_example_is_counted_as_the_stack_counts() {
         let counted = |stack| example(stack, Dialect::Ns2);
         assert_eq!(counted("reno/westwood"), Some([20, 5, 5]));
-        // The procedure as printed counts 35 of 30.
+        // The printed procedure counts 35 segments, although there are only 30.
         assert_eq!(counted("reno/westwood(acked=printed)"), Some([20, 5, 10]));
         assert_eq!(counted("reno/westwood(acked_limit=2)"), Some([20, 5, 2]));
         assert_eq!(counted("reno/reno"), None);
-        // Linux counts as printed.
+        // Linux counts like the printed procedure.
         let linux = example("reno/westwood", Dialect::Linux);
         assert_eq!(linux, counted("reno/westwood(acked=printed)"));
     }

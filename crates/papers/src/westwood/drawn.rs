@@ -11,7 +11,7 @@ const PER_POINT: usize = 5;
 /// Stacks whose windows are drawn, by their indices in the experiments.
 const DRAWN: [(usize, &str); 2] = [(0, "Westwood"), (1, "Reno")];
 
-/// A stack in an experiment with one point.
+/// Returns the cell of a stack in an experiment with one point.
 const fn only(stack: usize) -> At {
     At { point: 0, stack }
 }

@@ -1,4 +1,4 @@
-//! Every file, test and claim that the inventory of the papers names exists.
+//! Checks that every file, test and claim in the inventory of the papers exists.
 
 use std::fs;
 use std::path::{Path, PathBuf};

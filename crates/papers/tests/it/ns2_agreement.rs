@@ -1,14 +1,14 @@
-//! Reno, NewReno, SACK and FACK against ns-2.35: the mean goodput of each in the scenarios of `validation/peers/ns2` is within 5 %
-//! of ns-2's. `cargo measure agree-ns2` runs the complete set; this test leaves out the long scenarios and needs no
-//! ns-2.
+//! Reno, NewReno, SACK and FACK against ns-2.35: the mean goodput of each in the scenarios of `validation/peers/ns2` is
+//! within 5 % of the mean in ns-2. `cargo measure agree-ns2` runs the complete set. This test omits the long scenarios
+//! and does not need ns-2.
 
 use dupack_papers::agreement::{
     Cell, CellAgreement, SENDERS, Scenario, Sender, line, nishida, scenarios,
 };
 
-/// Largest number of packets in ns-2's run of a scenario that this test includes.
+/// Maximum number of packets in ns-2's run of a scenario that this test includes.
 const PACKETS_MAX: f64 = 380_000.0;
-/// Number of scenarios: the shortest six in an ordinary run, all before a release.
+/// Number of scenarios: the shortest six in an ordinary test run, and all before a release.
 const COUNT: [u64; 2] = [6, u64::MAX];
 
 /// Returns the four recoveries with ns-2's defaults.
@@ -56,7 +56,7 @@ fn four_recoveries_agree_with_ns2_in_every_scenario() {
     let count = usize::try_from(dupack_testing::cases(every, release)).unwrap_or(usize::MAX);
     let mut cells = Vec::new();
     for (_, scenario) in short.iter().take(count) {
-        // Losses make the means uncertain; without losses, all runs are alike.
+        // Random losses make the means uncertain. Without losses, all runs are alike.
         let seeds = if scenario.loss > 0.0 { 10 } else { 2 };
         cells.extend(
             scenario

@@ -1,4 +1,4 @@
-//! Quick looks at every paper: each claim gets a verdict, and those that must hold do.
+//! Quick looks at every paper: each claim gets a verdict, and the claims that must hold do hold.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -136,7 +136,7 @@ fn momentary_meets_its_oracle() {
     ] {
         assert_eq!(verdict(&momentary, id), Verdict::Holds, "{id}");
     }
-    // ns-2's own log agrees: these claims fail because of the paper, not because of our code.
+    // The log of ns-2 gives the same verdicts, so these claims fail because of the paper and not because of our code.
     for id in ["all-halve", "sack-four-rtts", "others-wait", "loss-of-190"] {
         assert_eq!(verdict(&momentary, id), Verdict::DoesNotHold, "{id}");
     }
@@ -148,7 +148,7 @@ fn alg2_is_the_worst_and_alg3_close_to_alg1() {
     for id in ["alg2-worst", "alg2-grows-worse", "alg1-best", "events-grow"] {
         assert_eq!(verdict(&draft, id), Verdict::Holds, "{id}");
     }
-    // A quick look may not decide it, but it must not refute it.
+    // A quick look may leave this claim undecided, but it must not refute it.
     assert_ne!(verdict(&draft, "alg3-close"), Verdict::DoesNotHold);
 }
 
@@ -179,7 +179,7 @@ fn le_repairs_a_window_as_its_paper_says() {
     ] {
         assert_eq!(verdict(&le, id), Verdict::Holds, "{id}");
     }
-    // LE is well ahead under AIMD, too.
+    // LE also has a clear lead under AIMD.
     assert_eq!(verdict(&le, "aimd-alike"), Verdict::DoesNotHold);
 }
 
@@ -210,7 +210,7 @@ fn westwood_is_far_ahead_over_long_fat_and_lossy_paths() {
         "delay-pays-off",
         "lossy-gain-larger",
         "degradation-grows",
-        // By the reading of the authors' module; the procedure as printed counts five segments twice.
+        // This claim holds with the counting of the authors' module. The printed procedure counts five segments twice.
         "acked-count-example",
     ] {
         assert_eq!(verdict(&westwood, id), Verdict::Holds, "{id}");
@@ -236,7 +236,7 @@ fn what_was_never_asked_is_judged_and_counted_apart() {
     ] {
         assert_eq!(verdict(&today, id), Verdict::DoesNotHold, "{id}");
     }
-    // A quick look may not decide them, but it must not refute them.
+    // A quick look may leave these claims undecided, but it must not refute them.
     for id in ["control-earns-more", "westwood-under-all"] {
         assert_ne!(verdict(&today, id), Verdict::DoesNotHold, "{id}");
     }
@@ -284,7 +284,7 @@ impl Watch for StopAfter<'_> {
     }
 }
 
-/// Runs the draft at quick scale with journals in `folder`, stopped after `runs` runs; returns the number of runs
+/// Runs the draft at quick scale with journals in `folder`, and stops after `runs` runs. Returns the number of runs
 /// performed.
 fn draft(folder: Option<&Path>, runs: usize) -> (Reproduction, usize) {
     let interrupt = Interrupt::new();
@@ -306,7 +306,7 @@ fn draft(folder: Option<&Path>, runs: usize) -> (Reproduction, usize) {
     (done.remove(0), watch.done.into_inner())
 }
 
-/// A temporary folder for a test, removed at its end.
+/// A temporary folder for a test, which is removed at the end.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -320,7 +320,7 @@ fn an_interrupted_campaign_goes_on_to_the_same_results() {
     let name = format!("dupack-resume-{}", std::process::id());
     let folder = Folder(std::env::temp_dir().join(name));
     let journal = folder.0.join("newreno-smooth/tables/runs.jsonl");
-    // Not counting the line that names the engine.
+    // The line that names the engine does not count.
     let runs_kept = || {
         let text = std::fs::read_to_string(&journal).unwrap();
         text.lines()
@@ -340,7 +340,7 @@ fn an_interrupted_campaign_goes_on_to_the_same_results() {
         "{warnings:?}"
     );
     assert_eq!(runs_kept(), first, "each finished run has its line");
-    // A crash in the middle of a line loses that run alone.
+    // A crash in the middle of a line loses only the run of this line.
     let mut text = std::fs::read_to_string(&journal).unwrap();
     text.truncate(text.len() - 20);
     std::fs::write(&journal, text).unwrap();
@@ -359,7 +359,7 @@ fn an_interrupted_campaign_goes_on_to_the_same_results() {
     let (_, third) = draft(Some(&folder.0), never);
     assert_eq!(third, 0, "everything is there");
 
-    // The program has changed: the runs of the earlier version are not used.
+    // The journal now looks as if another version of the program had written it, so its runs are not used.
     let text = std::fs::read_to_string(&journal).unwrap();
     let changed = text.replace("\"retransmissions\":", "\"retransmissions\":1");
     std::fs::write(&journal, changed).unwrap();

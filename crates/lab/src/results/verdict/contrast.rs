@@ -5,7 +5,7 @@ use super::{Contender, JUDGED};
 use crate::results::{Better, Measure};
 use crate::significance::{Family, LEVEL, paired_p};
 
-/// Effect of replacing the first of two stacks by the second, over the seeds that both have.
+/// Effect of replacing the first of two stacks by the second, over the seeds that both stacks have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Effect {
@@ -42,7 +42,7 @@ pub struct Contrast {
     pub effect: Effect,
     /// Two-sided p-value of the paired t-test. `None` for fewer than two pairs.
     pub p: Option<f64>,
-    /// The p-value after Holm's correction for all comparisons at the point, or of the sweep.
+    /// p-value after Holm's correction for all comparisons at the point or in the sweep.
     pub corrected_p: Option<f64>,
     /// The better stack.
     pub better: Side,
@@ -61,8 +61,8 @@ impl Contrast {
         }
     }
 
-    /// Returns `true` if `stack` would be the better one without correction for other comparisons. This is too weak to
-    /// call it better, but too strong to call the other stack as good.
+    /// Returns `true` if `stack` would be the better one without correction for other comparisons. This evidence is too
+    /// weak to call `stack` better, but too strong to call the other stack equally good.
     #[must_use]
     pub fn leans_to(&self, stack: usize) -> bool {
         match self.alone {
@@ -72,7 +72,7 @@ impl Contrast {
         }
     }
 
-    /// Returns `true` if the difference is significant, however small it is.
+    /// Returns `true` if the difference is significant, even if it is small.
     #[must_use]
     pub fn is_told(&self) -> bool {
         self.corrected_p.is_some_and(|p| p < LEVEL)
@@ -93,7 +93,7 @@ pub(super) const fn better_side(measure: Measure) -> Better {
     }
 }
 
-/// Compares every pair of `contenders` by every judged measure that both have.
+/// Compares every pair of `contenders` by every judged measure that both contenders have.
 pub(super) fn contrasts(
     contenders: &[Contender],
     margins: &Margins,
@@ -114,7 +114,7 @@ pub(super) fn contrasts(
     all
 }
 
-/// Returns the values of `measure` at the seeds that both have.
+/// Returns the values of `measure` at the seeds that both contenders have.
 pub(super) fn paired(one: &Contender, other: &Contender, measure: Measure) -> Vec<(f64, f64)> {
     let others = other.samples(measure);
     let own = one.samples(measure).iter();
@@ -169,7 +169,7 @@ fn side(contrast: &Contrast, margins: &Margins) -> Side {
     let ahead = match contrast.effect {
         Effect::Ratio(ratio) if (1.0 / (1.0 + margin)..=1.0 + margin).contains(&ratio) => 0.0,
         Effect::Ratio(ratio) => ratio - 1.0,
-        // A difference of goodputs is only used if a run has zero goodput, so no margin applies.
+        // Goodputs have a difference instead of a ratio only if a run has zero goodput. No margin applies then.
         Effect::Difference(difference) if contrast.measure == Measure::Goodput => difference,
         Effect::Difference(difference) if difference.abs() <= margin => 0.0,
         Effect::Difference(difference) => difference,

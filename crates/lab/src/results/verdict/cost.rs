@@ -87,7 +87,7 @@ impl Contest {
             }
         })?;
         let name = &self.contenders[best].name;
-        // The gain already reports it.
+        // `gain` already reports the goodput relative to the first stack.
         if measure == Measure::Goodput && best == 0 {
             return None;
         }
@@ -96,7 +96,7 @@ impl Contest {
         let warned = !self.stacks[stack].warnings.is_empty();
         Some(match measure {
             Measure::Goodput => format!("{:.2} × the goodput of {name}", own / best),
-            // The 95th percentile reports it, if that is worse, too.
+            // If the 95th percentile is also worse, only the percentile is reported.
             Measure::DelayMedian if self.cost(stack, Measure::DelayP95).is_some() => return None,
             Measure::DelayMedian => {
                 format!("median queueing delay {own:.1} ms, {more:.1} ms above {name}")
@@ -119,7 +119,7 @@ impl Contest {
             Measure::HarmDelay if own > 0.0 => {
                 format!("makes a CUBIC flow wait {own:.1} ms longer (95th percentile)")
             }
-            // Worse than others, but not harmful.
+            // The stack is worse than another stack, but does not harm the competing flow.
             Measure::HarmGoodput | Measure::HarmDelay => return None,
             Measure::FramesInTime => {
                 format!("{own:.1} % of video frames in time, {name} {best:.1} %")
@@ -129,7 +129,7 @@ impl Contest {
         })
     }
 
-    /// Returns the text that replaces a ★ if there is none.
+    /// Returns the text that replaces a ★ if no stack has one.
     #[must_use]
     pub fn no_answer(&self) -> Option<String> {
         Some(match &self.answer {
@@ -261,7 +261,7 @@ fn margins(results: &Results) -> String {
     )
 }
 
-/// Rounds the computed `value` to nine significant digits, so that it prints without rounding errors.
+/// Rounds the computed `value` to nine significant digits, so that rounding errors are not printed.
 fn rounded(value: f64) -> f64 {
     format!("{value:.8e}").parse().unwrap_or(value)
 }

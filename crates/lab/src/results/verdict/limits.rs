@@ -1,17 +1,19 @@
-//! Thresholds of the verdicts. All of them are this project's own, and every output that depends on them says so.
+//! Thresholds of the verdicts. All of them are this project's own, and every output that depends on them states this.
 
 use crate::results::{Measure, Results};
 
-/// A stack gets a warning if a competing CUBIC flow loses more than this share of the goodput that it has beside other
-/// CUBIC flows. The value is this project's own: the flow then has less than half of its fair goodput.
+/// Threshold of harm. A stack gets a warning if a competing CUBIC flow loses more than this share of the goodput that
+/// it has next to other CUBIC flows. The value is this project's own: the flow then has less than half of its fair
+/// goodput.
 pub const HARM_MOST: f64 = 0.5;
 
-/// A stack gets a warning if it retransmits more than this percentage of its segments beyond link losses. The value is
-/// this project's own: more than every tenth packet on the path is then a retransmission that the path did not cause.
+/// Threshold of waste. A stack gets a warning if it retransmits more than this percentage of its segments beyond link
+/// losses. The value is this project's own: more than every tenth packet on the path is then a retransmission that the
+/// path did not cause.
 pub const WASTE_MOST_PERCENT: f64 = 10.0;
 
-/// Margins: differences up to these do not matter in practice, even if they are significant, because in a simulator a
-/// difference of a thousandth can be significant. The values are this project's own.
+/// Margins: differences up to these values do not matter in practice, even if they are significant, because in a
+/// simulator a difference of a thousandth can be significant. The values are this project's own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margins {
     /// Goodput, as a ratio.

@@ -1,14 +1,15 @@
 //! Verdict at a point: the stacks that no other stack dominates, by several measures.
 //!
-//! A stack *beats*, or dominates, another if it is better by one of the [`JUDGED`] measures and worse by none. "Better"
-//! means a significant paired difference over the seeds, with the p-values of all comparisons at the point corrected
-//! together ([`crate::significance`]), that exceeds its margin ([`Margins`]). "Worse" is decided by a single comparison
-//! without correction: the correction demands more evidence for a difference, and must not make it easier to be as
-//! good.
+//! A stack *beats*, or dominates, another if it is better by at least one of the [`JUDGED`] measures and worse by none.
+//! "Better" means a significant paired difference over the seeds that exceeds its margin ([`Margins`]). The p-values of
+//! all comparisons at the point are corrected together ([`crate::significance`]). "Worse" is decided by a single
+//! comparison without correction: the correction demands more evidence that stacks differ, and must not make it easier
+//! for a stack to count as equally good.
 //!
 //! An undominated stack gets a ★, unless its harm or waste is excessive ([`limits`]), or its runs are not random. A
-//! stack with excessive harm or waste dominates nobody. If more than half of the stacks would get a ★, there is no
-//! answer: the reader must choose a criterion ([`Prefer`]), and the stacks must differ significantly by it.
+//! stack with excessive harm or waste dominates no other stack. If more than half of the stacks would get a ★, there is
+//! no answer: the reader must choose a criterion ([`Prefer`]), and the stacks must differ significantly by this
+//! criterion.
 
 mod contrast;
 mod cost;
@@ -56,7 +57,7 @@ pub const JUDGED: [Measure; 10] = [
 pub enum Prefer {
     /// Goodput.
     Goodput,
-    /// Short queue: the 95th percentile of its delay.
+    /// Low queueing delay: its 95th percentile.
     Delay,
     /// Little harm to a competing flow.
     Friendly,
@@ -90,7 +91,7 @@ impl Prefer {
 /// Presence of randomness in a stack's runs at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chance {
-    /// The runs differ.
+    /// The runs of different seeds differ.
     Had,
     /// There is one run.
     OneRun,
@@ -173,7 +174,7 @@ fn own_waste(run: &super::Run) -> Option<f64> {
     Some((share - lost_share).max(0.0))
 }
 
-/// Excess of a stack.
+/// Reason for a warning about a stack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Warning {
@@ -188,7 +189,7 @@ pub enum Warning {
 pub enum Mark {
     /// ★: undominated.
     Star,
-    /// ☆: undominated, but so are more than half of the stacks, which is no answer.
+    /// ☆: undominated, but there is no answer because more than half of the stacks are undominated.
     Open,
     /// !: excessive harm or waste.
     Warned,
@@ -224,12 +225,12 @@ impl Mark {
     }
 }
 
-/// A stack that is better by some measures and worse by none.
+/// A stack that is better than another by some measures and worse by none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BeatenBy {
     /// Index of the better stack.
     pub stack: usize,
-    /// Measures by which it is better.
+    /// Measures by which the stack is better.
     pub measures: Vec<Measure>,
 }
 
@@ -239,9 +240,9 @@ pub struct BeatenBy {
 pub struct Judgement {
     /// Rank of the stack.
     pub mark: Mark,
-    /// Excesses of the stack.
+    /// Warnings about the stack.
     pub warnings: Vec<Warning>,
-    /// Stacks that dominate it.
+    /// Stacks that dominate the stack.
     pub beaten_by: Vec<BeatenBy>,
 }
 
@@ -249,17 +250,17 @@ pub struct Judgement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answer {
-    /// These stacks, the preferred ones first.
+    /// These stacks have a ★, the preferred ones first.
     Stars(Vec<usize>),
-    /// These stacks are undominated, but they are more than half. The preferred ones come first.
+    /// These stacks are undominated, but they are more than half of all stacks. The preferred ones come first.
     TooMany(Vec<usize>),
-    /// These stacks are undominated, and the preferred criterion does not distinguish them from the first of them. They
-    /// are more than half.
+    /// These stacks are undominated, and do not differ significantly from the first of them by the preferred criterion.
+    /// They are more than half of all stacks.
     NotTold(Vec<usize>),
-    /// No run is random: every seed gave the same.
+    /// No stack has random runs: every seed gave the same run.
     SameRuns,
-    /// These stacks are undominated, but their runs are not random. A ★ for the others alone would reward them for
-    /// their randomness.
+    /// These stacks are undominated, but their runs are not random. If only the other stacks got a ★, they would be
+    /// rewarded for random runs.
     SameRunsOf(Vec<usize>),
     /// One run per stack shows no random variation.
     OneRun,
@@ -328,8 +329,8 @@ impl Contest {
         contrasts.iter().filter_map(|contrast| contrast.p).collect()
     }
 
-    /// Removes the answer and the marks if too few runs of the stacks in `few` can be trusted: the remaining runs may
-    /// be a biased sample, namely those for which the machine had time.
+    /// Removes the answer and the marks if too few runs of the stacks in `few` can be trusted. The remaining runs may
+    /// be a biased sample: the runs during which the machine was idle.
     fn without(mut self, few: Vec<usize>) -> Self {
         if few.is_empty() || self.answer == Answer::Worthless {
             return self;
@@ -404,7 +405,7 @@ impl Contest {
         stacks
     }
 
-    /// Returns the first of the undominated stacks by `prefer`, or `None` if its measure was not taken.
+    /// Returns the first of the undominated stacks by `prefer`, or `None` if its measure does not apply.
     #[must_use]
     pub fn first_by(&self, prefer: Prefer) -> Option<usize> {
         let first = self.ordered(self.front(), prefer).into_iter().next()?;
@@ -439,7 +440,8 @@ impl Contest {
             count if 2 * count <= there.len() => Answer::Stars(front),
             _ => match self.prefer {
                 None => Answer::TooMany(front),
-                // A criterion gives an answer: the stacks that do not differ significantly from the first by it.
+                // With a preferred criterion, the answer is the stacks that do not differ significantly from the first
+                // stack by it.
                 Some(prefer) => {
                     let left = self.as_good_as_first(&front, prefer);
                     match 2 * left.len() <= there.len() {
@@ -451,8 +453,8 @@ impl Contest {
         }
     }
 
-    /// Returns the first of `front`, and those that do not differ significantly from it by the preferred measure. These
-    /// comparisons alone are corrected together, because nothing else is compared.
+    /// Returns the first stack of `front`, and the stacks that do not differ significantly from it by the preferred
+    /// measure. Only these comparisons are corrected together, because no others are made.
     fn as_good_as_first(&self, front: &[usize], prefer: Prefer) -> Vec<usize> {
         let Some((&first, others)) = front.split_first() else {
             return Vec::new();
@@ -503,8 +505,8 @@ impl Contest {
         }
     }
 
-    /// Returns `true` if `stack` is `best`, or does not differ significantly from it by the preferred measure. Stacks
-    /// without random runs never tie.
+    /// Returns `true` if `stack` is `best`, or does not differ significantly from `best` by the preferred measure.
+    /// Stacks without random runs never tie.
     fn is_tied(&self, best: usize, stack: usize) -> bool {
         if self.contenders[stack].chance != Chance::Had {
             return false;
@@ -523,8 +525,8 @@ fn warnings(contender: &Contender) -> Vec<Warning> {
     harm.into_iter().chain(waste.map(Warning::Waste)).collect()
 }
 
-/// Returns those of `count` stacks that are better than `stack` by one measure, and not worse by any single comparison
-/// without correction.
+/// Returns the stacks, out of `count`, that are better than `stack` by at least one measure, and not worse by any
+/// single comparison without correction.
 fn beaten_by(stack: usize, count: usize, contrasts: &[Contrast]) -> Vec<BeatenBy> {
     let by = |other: usize| {
         let here = || contrasts.iter().filter(|c| c.is_of(stack, other));

@@ -105,13 +105,13 @@ fn better<'v>(verdict: &'v Contest, contrast: &Contrast) -> Option<&'v str> {
 }
 
 /// Returns a CSV file with one line per point and stack: its mark, its warnings, the stacks that dominate it, the
-/// number of pairs of runs behind its ratio to the first stack, and its sentence.
+/// number of run pairs from which its ratio to the first stack is computed, and its sentence.
 #[must_use]
 pub fn verdicts_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, verdicts_head, verdict_rows)
 }
 
-/// Returns the head of [`verdicts_csv`].
+/// Returns the header line of [`verdicts_csv`].
 #[must_use]
 pub fn verdicts_head(places: &Places) -> Vec<u8> {
     places.head([
@@ -155,7 +155,7 @@ pub fn comparisons_csv(results: &Answered<'_>) -> Vec<u8> {
     whole(results, comparisons_head, comparison_rows)
 }
 
-/// Returns the head of [`comparisons_csv`].
+/// Returns the header line of [`comparisons_csv`].
 #[must_use]
 pub fn comparisons_head(places: &Places) -> Vec<u8> {
     places.head([

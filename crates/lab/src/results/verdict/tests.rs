@@ -23,8 +23,8 @@ const fn made(name: &'static str, goodput: f64, delay: f64, waste: f64, harm: f6
     }
 }
 
-/// Creates a contender with ten seeds. Each value varies by `spread`, relative to itself, in a different order for each
-/// stack. A difference of several times `spread` is then significant, and a smaller one is not.
+/// Creates a contender with ten seeds. Each value varies by `spread`, relative to the mean, in a different order for
+/// each stack. A difference of several times `spread` is then significant, and a smaller difference is not.
 fn contender(n: usize, made: &Made, spread: f64) -> Contender {
     // Every multiplier permutes all ten digits, so the mean does not change.
     let times = [3, 7, 9, 1][n % 4];
@@ -150,7 +150,7 @@ fn excessive_harm_or_waste_causes_a_warning_and_dominates_nobody() {
     assert!(matches!(verdict.stacks[1].warnings[..], [Warning::Waste(own)] if own == 23.7));
     assert!(verdict.sentence(0).contains("starves CUBIC: harm 0.90"));
     assert!(verdict.sentence(1).contains("23.7 %"));
-    // This stack has more goodput than all others, which does not earn it a ★.
+    // This stack has more goodput than all others, but gets no ★ because its harm is excessive.
     let greedy = verdict_of(
         &[
             made("harmful and best by all else", 9.5, 5.0, 0.5, 0.51),
@@ -183,7 +183,7 @@ fn link_losses_are_not_waste() {
 
 #[test]
 fn insignificant_differences_do_not_count() {
-    // The difference is 3 %, and each run varies by up to 10 %.
+    // The difference of the means is 3 %, and each run varies by up to 10 %.
     let all = [
         made("first", 5.0, 20.0, 1.0, 0.2),
         made("second", 5.15, 20.0, 1.0, 0.2),
@@ -194,7 +194,7 @@ fn insignificant_differences_do_not_count() {
     let noisy = contenders.map(|(n, made)| contender(n, made, 0.1));
     let verdict = Contest::among(noisy.collect(), &Margins::default(), None);
     assert_eq!(verdict.answer, Answer::Stars(vec![1, 0]));
-    // Without noise the same means differ significantly.
+    // With less variation, the same means differ significantly.
     assert_eq!(verdict_of(&all, None).answer, Answer::Stars(vec![1]));
 }
 
@@ -203,7 +203,7 @@ fn many_comparisons_need_stronger_evidence() {
     let pair = |pairs: usize| {
         let all: Vec<Contender> = (0..pairs * 2)
             .map(|n| {
-                // The second stack is ahead by 1 ± 1 in each pair: p is about 0.03 uncorrected.
+                // The second stack of each pair is ahead by 1 ± 1: the uncorrected p-value is about 0.03.
                 let values = [0.4, 2.0, 0.6, 1.4, 2.2, 0.0];
                 let ahead = |v: f64| if n % 2 == 1 { 50.0 + v } else { 50.0 };
                 let samples = values.iter().zip(1..).map(|(v, seed)| (seed, ahead(*v)));
@@ -362,8 +362,8 @@ fn by_seed(values: &[f64]) -> Vec<(u64, f64)> {
     (1..).zip(values.iter().copied()).collect()
 }
 
-/// Creates a contender with these values, and with timeouts that do not differ between stacks: additional comparisons
-/// that the correction counts.
+/// Creates a contender with these values. Its timeouts do not differ between stacks: they only add comparisons that the
+/// correction counts.
 fn measured(name: &str, n: usize, measured: &[(Measure, &[f64])]) -> Contender {
     let own = measured.iter().map(|(m, values)| (*m, by_seed(values)));
     let seeds = measured[0].1.len();
@@ -386,8 +386,8 @@ fn a_stack_ahead_in_an_uncorrected_comparison_is_undominated() {
         let delays = [0.0, 0.1, 0.0, 0.2, 0.1, 0.0].map(|off| delay + off);
         measured(name, n, &[(Goodput, goodput), (DelayP95, &delays)])
     };
-    // "wild" has more goodput than "calm" with nearly every seed: p is 0.026 uncorrected, and above 0.05 corrected. Its
-    // queue is significantly longer.
+    // "wild" has more goodput than "calm" with nearly every seed: p is 0.026 without correction, and above 0.05 with
+    // it. The queue of "wild" is significantly longer.
     let all = [
         stack("base", 0, &[2.0, 2.1, 2.2, 2.0, 2.1, 2.2], 30.0),
         stack("calm", 1, &[8.0, 8.1, 8.0, 8.1, 8.0, 8.1], 10.0),
@@ -446,7 +446,8 @@ fn a_criterion_needs_fewer_comparisons() {
         let delays = [0.0, 0.1, -0.1, 0.0, 0.2].map(|off| delay + off);
         measured(name, n, &[(Goodput, goodput), (DelayP95, &delays)])
     };
-    // The lead of "fast" over "slow" has p = 0.015 uncorrected: enough for two comparisons, but not for all.
+    // The lead of "fast" over "slow" has p = 0.015 without correction. This is significant among two comparisons, but
+    // not among all.
     let all = || {
         vec![
             stack("fast", 0, &[9.0, 9.4, 8.9, 9.5, 9.1], 40.0),

@@ -15,7 +15,7 @@ use crate::experiment::endpoint::bytes_of;
 use crate::experiment::{Acks, CreditFor, EcnKind, EcnName, Lie, ReceiverOptions, SenderOptions};
 use crate::units::Buffer;
 
-/// The two ends of a flow, with every option resolved.
+/// The two ends of a flow, with a value for every option.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoints {
     /// Configuration of the sender.
@@ -24,7 +24,7 @@ pub struct Endpoints {
     pub receiver: ReceiverConfig,
     /// Header sizes on the wire.
     pub headers: HeaderSizes,
-    /// Segments that arrive within this time reach the receiver as one.
+    /// Segments that arrive within this time reach the receiver as one segment.
     pub coalescing: Option<Duration>,
     /// Misbehaviour of the receiver.
     pub misbehaviour: Misbehaviour,

@@ -101,7 +101,7 @@ impl Scenario {
         Ok((there, back))
     }
 
-    /// Returns a recorded trace, from the position at which the run with `seed` begins.
+    /// Returns a recorded trace that starts at the position at which the run with `seed` begins.
     fn recorded(&self, path: &Path, key: &str, seed: u64) -> Result<ServiceConfig, BuildError> {
         let trace = self.traces.get(path).cloned();
         let trace = trace.ok_or_else(|| complaint(key, "the trace has not been read"))?;

@@ -12,8 +12,8 @@ use super::{BuildError, Scenario, bit_rate, complaint, fault, radio, span};
 use crate::experiment::{FlowGroup, LinkOptions, MediaSource, UdpSource};
 
 impl Scenario {
-    /// Sets the capacity of queues that depends on the round-trip time. It is known once all flows have routes, and is
-    /// the longest of the TCP flows that cross the queue.
+    /// Sets the capacity of queues that depends on the round-trip time. This is possible once all flows have routes.
+    /// The longest round-trip time of the TCP flows that cross the queue is used.
     pub(super) fn size_for_round_trips(&self, map: &Map, topology: &mut Topology, ways: &[Way]) {
         let e = &self.experiment;
         for (options, ids) in e.path.iter().chain(&e.links).zip(&map.described) {
@@ -53,7 +53,7 @@ pub(super) struct Map {
     /// Links of the file, in both directions.
     pub(super) described: Vec<[LinkId; 2]>,
     links: BTreeMap<(NodeId, NodeId), LinkId>,
-    /// Explicit routes by their ends.
+    /// Explicit routes, by the nodes at their ends.
     routes: BTreeMap<(NodeId, NodeId), Vec<LinkId>>,
 }
 

@@ -1,14 +1,14 @@
 //! Processing jitter: the time that senders' hosts take to process ACKs, so that flows do not run in lockstep.
 //!
-//! Without it, the arrivals of several flows at a drop-tail queue keep their phase: a flow whose packets arrive just
-//! before a departure finds the queue full every time (S. Floyd and V. Jacobson, "On traffic phase effects in
-//! packet-switched gateways", 1992). A microsecond of round-trip time then decides which flow gets the link, and no
-//! seed samples it. The paper's remedy is a property of real hosts: a random processing time at the sender, uniform
-//! between zero and the transmission time of a packet at the bottleneck. ns-2 implements it as `overhead_`, and turns
-//! it off by default.
+//! Without jitter, the arrivals of several flows at a drop-tail queue keep their phase: a flow whose packets arrive
+//! just before a departure finds the queue full every time (S. Floyd and V. Jacobson, "On traffic phase effects in
+//! packet-switched gateways", 1992). A microsecond of round-trip time then decides which flow gets the capacity of the
+//! link, and different seeds do not change this. The paper's remedy is a property of real hosts: a random processing
+//! time at the sender, uniform between zero and the transmission time of a packet at the bottleneck. ns-2 implements it
+//! as `overhead_`, and turns it off by default.
 //!
-//! Here a sender's host takes that time for each ACK, in the order of their arrival, because ACKs clock the sender. The
-//! link that delivers the ACKs to the host draws it, from the run's seed and the link's name.
+//! Here a sender's host takes that time for each ACK, in the order of arrival, because ACKs clock the sender. The link
+//! that delivers the ACKs to the host draws the times, from the run's seed and the link's name.
 
 use dupack_net::link::{Discipline, Jitter, JitterDistribution, JitterOrder, ServiceConfig};
 use dupack_net::topology::Topology;
@@ -25,9 +25,9 @@ use dupack_algorithms::catalog::Dialect;
 pub enum Processing {
     /// Set by the file.
     Given(Delay),
-    /// Transmission time of a packet at the bottleneck of each flow, if its queue is drop-tail.
+    /// Transmission time of a packet at the bottleneck of each flow, if the queue of the bottleneck is drop-tail.
     OnePacket,
-    /// None: the dialect is `ns2`, a radio channel is random by itself, or there is only one flow.
+    /// None: the dialect is `ns2`, a radio channel already adds randomness, or there is only one flow.
     None,
 }
 
@@ -75,7 +75,7 @@ impl Scenario {
                     distribution: JitterDistribution::Uniform { max },
                     order: JitterOrder::Preserved,
                 }) => max,
-                // A link with its own jitter keeps it.
+                // A link with another kind of jitter keeps it.
                 Some(_) => continue,
             };
             let max = before.max(most);

@@ -91,7 +91,7 @@ mod tests {
         let hop = options("hops = 5\nloss = \"5%\"");
         assert_eq!(loss_per_hop(&hop), 0.05);
         let path = options("hops = 5\nloss = \"5%\"\nloss_over = \"path\"");
-        // 0.9898 to the fifth power is 0.95.
+        // 0.9898⁵ is 0.95.
         assert!((loss_per_hop(&path) - 0.010_206).abs() < 1e-6);
         let arrives = (1.0 - loss_per_hop(&path)).powi(5);
         assert!((arrives - 0.95).abs() < 1e-12);

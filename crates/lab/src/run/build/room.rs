@@ -123,9 +123,9 @@ mod tests {
         let usual = product(10, 40);
         assert_eq!(usual.packets(), 34);
         assert_eq!(usual.limit(None), QueueLimit::Packets(34));
-        // 1 Mbit/s · 20 ms = 2500 bytes.
+        // 1 Mbit/s · 20 ms = 2500 bytes, which is less than ten packets.
         assert_eq!(product(1, 20).limit(None), QueueLimit::Packets(10));
-        // A geostationary satellite: 20 Mbit/s · 600 ms = 1.5 MB.
+        // Path over a geostationary satellite: 20 Mbit/s · 600 ms = 1.5 MB.
         assert_eq!(product(20, 600).limit(None), QueueLimit::Packets(1000));
     }
 

@@ -85,7 +85,7 @@ fn delays(min: Delay, max: Option<Delay>) -> Span<Duration> {
     }
 }
 
-/// Returns the closed times of a duty cycle, if there are any.
+/// Returns the periodic outages of a duty cycle, or `None` if the link is always open.
 fn shut(duty: DutyCycle) -> Option<Step> {
     let on = duty.period.as_nanos() as f64 * duty.share.as_fraction();
     let on = Duration::from_nanos(on.round() as u64);

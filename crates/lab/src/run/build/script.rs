@@ -16,7 +16,7 @@ pub(super) struct Script<'a> {
     pub(super) flows: usize,
     /// Seed of the run.
     pub(super) seed: u64,
-    /// Key of the script in the file. It makes the random choices of each script different.
+    /// Key of the script in the file. Scripts with different keys make different random choices.
     pub(super) key: &'a str,
 }
 
@@ -59,7 +59,7 @@ impl Script<'_> {
         rules
     }
 
-    /// Chooses `count` packets out of `first..=last`. The choice is the beginning of a shuffle, so a smaller count
+    /// Chooses `count` packets out of `first..=last`: the first packets of a shuffled list. Therefore a smaller count
     /// chooses a subset of the packets of a larger count.
     fn choose(self, rule: usize, flow: FlowId, count: u64, first: u64, last: u64) -> Vec<u64> {
         let name = format!("rule {rule} of {} for flow {}", self.key, flow.0);
@@ -129,8 +129,8 @@ mod tests {
                 hits[(packet - 40) as usize] += 1;
             }
         }
-        // 4000 choices of a quarter: a mean of 1000 each with a standard deviation of √750 = 27; the tolerance is five
-        // of these.
+        // In 4000 choices of a quarter of the packets, each packet is chosen 1000 times on average, with a standard
+        // deviation of √750 = 27. The tolerance is five standard deviations.
         assert!(hits.iter().all(|n| n.abs_diff(1000) < 140), "{hits:?}");
     }
 }

@@ -2,8 +2,7 @@
 //!
 //! Drawn times depend on the seed, but not on the stack, so all stacks of a seed share them. Only the differences
 //! between start times matter, because nothing in the network depends on absolute time except the scheduled changes of
-//! links. The first flow therefore starts with the run, and so does a single flow. Short flows have their own arrival
-//! times.
+//! links. Therefore the first flow, or a single flow, starts with the run. Short flows have their own arrival times.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,11 +14,11 @@ use super::{Scenario, span};
 use crate::experiment::{Experiment, MediaSource, Starts};
 use crate::results::{Beginning, Carries};
 
-/// Range of drawn start times. It is longer than most round trips, so that one flow may finish slow start before
+/// Range of drawn start times. The range is longer than most round trips, so that one flow may finish slow start before
 /// another starts, and short compared to a run.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Maximum part of a short run within which start times are drawn: one tenth.
+/// Reciprocal of the maximum fraction of a run within which start times are drawn: one tenth.
 const PART_OF_RUN: u64 = 10;
 
 impl Scenario {
@@ -41,13 +40,14 @@ impl Scenario {
         starts.collect()
     }
 
-    /// Returns the start time of the `n`th UDP source.
+    /// Returns the start time of the UDP source with index `n`.
     pub(super) fn udp_start(&self, n: usize, seed: u64) -> Instant {
         let own = span(self.experiment.udp[n].start.unwrap_or_default());
         Instant::ZERO + own + draw(seed, &format!("start of UDP source {n}"), self.window())
     }
 
-    /// Returns the start time of the `n`th of all media sources, which belongs to `source`.
+    /// Returns the start time of the media source with index `n` among all media sources. The source belongs to
+    /// `source`.
     pub(super) fn media_start(&self, source: &MediaSource, n: usize, seed: u64) -> Instant {
         let own = span(source.start.unwrap_or_default());
         let drawn = draw(seed, &format!("start of media {n}"), self.window());
@@ -155,7 +155,7 @@ mod tests {
     fn starts_are_drawn_by_default() {
         let text = format!("{PATH}[[flows]]\ncount = 5\n");
         let first = starts(&text, 1);
-        // The same for every stack, but different for another seed.
+        // The start times are the same for every stack, but different for another seed.
         assert_eq!(first[0], first[1]);
         assert_ne!(first[0], starts(&text, 2)[0]);
         let least = first[0].iter().copied().fold(f64::INFINITY, f64::min);
@@ -179,10 +179,10 @@ mod tests {
             let text = format!("{PATH}[[flows]]\n{flows}\n");
             assert_eq!(starts(&text, 1)[0], expected, "{flows}");
         }
-        // A swept start time counts as given.
+        // If start times are swept, they count as given.
         let swept = format!("{PATH}[[flows]]\ncount = 2\n[sweep]\n\"flows.0.start\" = [\"0s\"]\n");
         assert_eq!(starts(&swept, 1)[0], [0.0, 0.0]);
-        // A start time of a UDP source counts, too.
+        // The start time of a UDP source has the same effect.
         let udp =
             format!("{PATH}[[flows]]\ncount = 2\n[[udp]]\nrate = \"1kbit/s\"\nstart = \"0s\"\n");
         assert_eq!(starts(&udp, 1)[0], [0.0, 0.0]);
@@ -225,7 +225,7 @@ mod tests {
                 })
             });
             let mut begins: Vec<[u32; 2]> = begins.collect();
-            // The same for every stack.
+            // The positions are the same for every stack.
             begins.dedup();
             assert_eq!(begins.len(), 1);
             begins[0]
@@ -234,7 +234,7 @@ mod tests {
         assert!(down < 7000 && up == down % 500, "{down} {up}");
         assert_ne!(down, begins(text, 2)[0]);
         assert_eq!(begins(&format!("starts = \"given\"\n{text}"), 1), [0, 0]);
-        // One trace serves both directions if the other has none.
+        // If only one direction has a trace, both directions use it.
         let [down, up] = begins("[path]\ntrace = \"down\"\n", 1);
         assert_eq!(down, up);
     }

@@ -1,7 +1,7 @@
 //! Short flows: their number, arrival times and sizes.
 //!
-//! Arrivals are a Poisson process with the number of flows fixed at its mean. Given that number, the arrival times are
-//! independent and uniform over the span. Every seed therefore has the same number of flows.
+//! Arrivals are a Poisson process with the number of flows fixed at its mean. Given this number, the arrival times are
+//! independent and uniform over the period. Therefore every seed has the same number of flows.
 
 use dupack_net::random::Stream;
 use dupack_tcp::time::{Duration, Instant};
@@ -16,7 +16,7 @@ pub(super) struct Short {
     pub(super) bytes: u64,
 }
 
-/// Returns the `n`th flow of `group`, which has the index `place` in the experiment.
+/// Returns the short flow with index `n` of `group`. The group has the index `place` in the experiment.
 pub(super) fn short(
     e: &Experiment,
     group: &FlowGroup,

@@ -131,7 +131,7 @@ fn cycle(duty: DutyCycle, key: &str, source: &Source) -> Checked {
     Ok(())
 }
 
-/// Rejects gaps that leave no time for packets to leave.
+/// Rejects outages that leave no time for the transmission of packets.
 fn together(changes: &[Change], duty: Option<DutyCycle>, key: &str, source: &Source) -> Checked {
     let part = |change: &Change| {
         let every = change.every?.as_seconds();

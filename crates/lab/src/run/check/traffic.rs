@@ -76,7 +76,7 @@ fn web(
     Ok(())
 }
 
-/// Maximum number of writes of a flow. Each is an item of a list in memory.
+/// Maximum number of writes of a flow. Each write is an item of a list in memory.
 const MOST_WRITES: u64 = 1_000_000;
 
 fn writes(
@@ -108,7 +108,7 @@ fn writes(
     Ok(())
 }
 
-/// Checks a write that must not come before `latest`. Returns the key, the error and the help if it is invalid.
+/// Checks a write, which must not be earlier than `latest`. Returns the key, the error and the help if it is invalid.
 fn impossible(
     write: &AppWrite,
     latest: Delay,
@@ -174,7 +174,7 @@ fn video(
     Ok(())
 }
 
-/// Maximum number of packets of one UDP source, which takes a quarter of an hour to simulate.
+/// Maximum number of packets of one UDP source. The simulation of this many packets takes a quarter of an hour.
 const MOST_DATAGRAMS: f64 = 1e10;
 
 pub(super) fn udp(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {

@@ -16,7 +16,7 @@ use crate::units::{Buffer, Rate, Room};
 pub(super) const RUNNING: u64 = 1_000_000;
 /// Bytes of a run in progress without sampling, as in an environment for reinforcement learning.
 const BARE: u64 = 10_000;
-/// Bytes of a long flow, most of them samples of its amount in flight: 10,000 flows take 540 MB.
+/// Bytes of a long flow. Most of them are samples of its amount in flight: 10,000 flows take 540 MB.
 const FLOW: u64 = 60_000;
 /// Bytes of a short flow: 100,000 flows take 280 MB.
 const SHORT_FLOW: u64 = 4_000;
@@ -29,15 +29,14 @@ const SEGMENT: u64 = 400;
 /// Assumed maximum rate of a recorded trace, in bits per second.
 const RECORDED: f64 = 1e9;
 
-/// Bytes that every machine is assumed to have, so the system is not asked.
+/// Bytes that every machine is assumed to have, so that available memory is not queried for smaller runs.
 pub(super) const SMALL: u64 = 256_000_000;
 
 /// Event slots of a TCP flow, and of a pair of access links.
 const SLOTS_FLOW: u64 = 2;
 const SLOTS_ACCESS: u64 = 4;
 
-/// Rejects a run of `e`, which has no sweep, that exceeds the limits of a network or the memory, before anything is
-/// built.
+/// Rejects a run of `e` that exceeds the limits of a network or the memory, before anything is built. `e` has no sweep.
 pub(in crate::run) fn run(e: &Experiment, source: &Source) -> Result<(), ExperimentError> {
     if let Some(radio) = &e.radio
         && u64::from(radio.hops) >= MAX_STATIONS as u64
@@ -98,7 +97,7 @@ impl Scenario {
     }
 }
 
-/// Returns the key of the network that holds the waiting packets.
+/// Returns the key of the network whose links and queues hold the packets.
 const fn blamed(e: &Experiment) -> &'static str {
     match (&e.path, &e.radio) {
         (Some(_), _) => "path",
@@ -164,7 +163,7 @@ fn held_bytes(e: &Experiment) -> u64 {
     let waits = |link| waiting(link, round_trip, segment);
     let in_links = links().map(waits).sum::<f64>();
     let room = in_links + hops * STATION_QUEUE;
-    // Scoreboards hold lost segments in addition to those in transit.
+    // Scoreboards contain lost segments in addition to the segments in transit.
     let room_of_flows = 2.0 * room + in_access(e) / segment;
     let windows = flows(e) as f64 * window(e) / segment;
     let given = e
@@ -173,7 +172,7 @@ fn held_bytes(e: &Experiment) -> u64 {
         .map(|source| bps(source.rate) / 8.0 * seconds / source.packet.as_bytes().max(1) as f64);
     let datagrams = given.sum::<f64>().min(room);
     let segments = windows.min(sent).min(room_of_flows);
-    // The conversion saturates.
+    // The cast saturates.
     (segments * SEGMENT as f64 + datagrams * PACKET as f64) as u64
 }
 

@@ -27,7 +27,7 @@ fn excessive_counts_are_errors_before_anything_is_built() {
     let path = "[path]\nrate = \"10Mbit/s\"\ndelay = \"10ms\"\n";
     let flows = refused(&format!("{path}[[flows]]\ncount = 1000000\n"));
     assert!(flows.contains("a run cannot hold 1000000 flows"), "{flows}");
-    // Each flow has a list of a million writes; 100,000 flows have 30 TB.
+    // Each flow has a list of a million writes, so 100,000 flows need 30 TB.
     let writes = refused(&format!(
         "{path}[[flows]]\ncount = 100000\nwrites = [{{ every = \"10us\", bytes = \"1B\" }}]\n"
     ));
@@ -35,7 +35,7 @@ fn excessive_counts_are_errors_before_anything_is_built() {
         writes.contains("about 3.2 TB of memory are needed for one run"),
         "{writes}"
     );
-    // 10^9 packets per second, and a buffer that holds them.
+    // The source sends 10^9 packets per second, and the buffer holds them.
     let udp = refused(
         "[path]\nrate = \"1Mbit/s\"\nbuffer = \"4000000000pkt\"\n[[udp]]\nrate = \"8Tbit/s\"\npacket = \"1000B\"\n",
     );
