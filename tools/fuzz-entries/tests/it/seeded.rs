@@ -89,7 +89,7 @@ fn scripts_do_not_harm_a_connection() {
     for _ in 0..60_000 {
         let length = stream.below(600);
         let mut script = draw(&mut stream, length);
-        // Most of the scripts begin with a handshake: operation 6, after the bytes that choose the connection.
+        // Most of the scripts begin with a handshake: operation 6, after the 16 bytes that choose the connection.
         if script.len() > 20 && stream.below(8) > 0 {
             script[17] = 6;
         }
