@@ -48,14 +48,14 @@ pub trait Device: AsFd + Send {
     ///
     /// # Errors
     ///
-    /// Returns an error if the device is gone.
+    /// Returns an error if the device no longer exists.
     fn read<'a>(&mut self, clock: &WallClock, buffer: &'a mut [u8]) -> io::Result<Reading<'a>>;
 
     /// Writes the packet whose bytes are `head` followed by `tail`. Without offload, no work may be pending.
     ///
     /// # Errors
     ///
-    /// Returns an error if the device is gone.
+    /// Returns an error if the device no longer exists.
     fn write(&mut self, pending: &Pending, head: &[u8], tail: &[u8]) -> io::Result<Writing>;
 
     /// Returns the number of packets that were dropped because they were not read in time.
@@ -103,7 +103,7 @@ pub enum Reading<'a> {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
-    /// The other side has received the packet, or the packet was lost on the way.
+    /// The other side has received the packet, or the packet was lost in transit.
     Done,
     /// The other side refused the packet: it is malformed, or there is no other side.
     Refused,

@@ -235,7 +235,7 @@ impl RunningPath {
 
 impl Drop for RunningPath {
     fn drop(&mut self) {
-        // `stop` returns the thread's result. Here nobody receives it.
+        // `stop` returns the thread's result. Here, the result is not needed.
         let _ = self.end();
     }
 }
@@ -318,7 +318,7 @@ impl<D: Device> Relay<D> {
                     }
                     lane.take_in(&packet, &mut self.flows);
                     while let Some(message) = lane.take_message() {
-                        // The receiver may be gone.
+                        // A refused message is ignored, because the receiver may no longer exist.
                         let _ = self.devices[side].write(&Pending::NOTHING, &message, &[])?;
                     }
                 }

@@ -134,10 +134,10 @@ struct Segments {
 /// Parameters of [`Clings`].
 #[derive(Clone, Copy, Debug, Parameters)]
 struct Clinging {
-    /// minimum smoothed round-trip time at a loss, relative to the smallest of the path
+    /// minimum smoothed round-trip time at a loss, relative to the minimum round-trip time
     #[parameter(source = "ours", range = 0.0..=1e6, default = 3.0)]
     from: f64,
-    /// maximum smoothed round-trip time at a loss, relative to the smallest of the path
+    /// maximum smoothed round-trip time at a loss, relative to the minimum round-trip time
     #[parameter(source = "ours", range = 0.0..=1e6, default = 1e6)]
     to: f64,
     /// fraction of the window that remains after a loss
@@ -148,10 +148,10 @@ struct Clinging {
 /// Parameters of [`Sulks`].
 #[derive(Clone, Copy, Debug, Parameters)]
 struct Sulking {
-    /// minimum smoothed round-trip time at a loss, relative to the smallest of the path
+    /// minimum smoothed round-trip time at a loss, relative to the minimum round-trip time
     #[parameter(source = "ours", range = 0.0..=1e6, default = 0.0)]
     from: f64,
-    /// maximum smoothed round-trip time at a loss, relative to the smallest of the path
+    /// maximum smoothed round-trip time at a loss, relative to the minimum round-trip time
     #[parameter(source = "ours", range = 0.0..=1e6, default = 1e6)]
     to: f64,
     /// minimum number of consecutive timeouts

@@ -34,7 +34,7 @@ pub fn codec(bytes: &[u8]) {
     let Ok(length) = emit(&mut buffer, &envelope, &parsed.segment, |payload| {
         payload.copy_from_slice(parsed.payload);
     }) else {
-        // Only in one of the longest packets may the options not fit in our layout.
+        // The options always fit in our layout, except in some packets of almost maximum length.
         assert!(bytes.len() > 0xff00);
         return;
     };

@@ -16,7 +16,7 @@ pub trait Application: Send {
     fn supply(&mut self, room: &mut [u8]) -> Supply;
 
     /// Takes bytes from the peer and returns their number. `bytes` is not empty. Bytes that are not taken are offered
-    /// again later; meanwhile the receive window shrinks.
+    /// again later; until then, the receive window shrinks.
     fn take(&mut self, bytes: &[u8]) -> usize;
 
     /// Called when the peer has acknowledged our stream up to `_until`.
@@ -37,7 +37,7 @@ pub trait Application: Send {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// The number of bytes that were written, at least one.
+    /// Number of bytes written. It is at least one.
     Bytes(usize),
     /// There is nothing to send at the moment. The host asks again after [`Waker::wake`](super::Waker::wake), and also
     /// whenever a packet arrives.

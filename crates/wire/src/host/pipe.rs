@@ -139,14 +139,14 @@ fn feed(
     waker: &Waker,
 ) {
     if let Err(failure) = read(input, &chunks, waker) {
-        // The receiver may be gone.
+        // The receiver may have been dropped.
         let _ = failures.send(failure);
     }
     drop(chunks);
     waker.wake();
 }
 
-/// Reads the input to its end, or until the receiver is gone.
+/// Reads the input to its end, or until the receiver is dropped.
 fn read(
     mut input: Box<dyn Read + Send>,
     chunks: &SyncSender<Vec<u8>>,
@@ -248,7 +248,7 @@ impl Application for Pipe {
     }
 
     fn closed(&mut self, outcome: &ConnectionReport) {
-        // The receiver may be gone.
+        // The receiver may have been dropped.
         let _ = self.outcome.send(*outcome);
     }
 }

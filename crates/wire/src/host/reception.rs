@@ -120,7 +120,7 @@ impl<D: Device> Host<D> {
         Reception::Connection(self.add_half_open(connection, ends))
     }
 
-    /// Reconstructs the SYN whose cookie `segment` acknowledges, as far as the cookie describes it. Also returns the
+    /// Reconstructs the SYN whose cookie `segment` acknowledges, with the options that the cookie stores. Also returns the
     /// sequence number of the answer.
     fn recognize(
         &self,

@@ -19,7 +19,7 @@ pub struct PathReport {
     /// Direction from the far device to the near one.
     pub backward: LaneReport,
     /// Times for which the devices were not checked, each counted from the moment when the path's thread was woken,
-    /// whether or not the thread had a processor. They bound the error of the timestamps of arriving packets.
+    /// even if the thread had no processor yet. They bound the error of the timestamps of arriving packets.
     pub unattended: Histogram,
     /// Total time that the path's thread was ready to run without a processor. `None` if the kernel does not report it.
     pub waited_for_processor: Option<Duration>,

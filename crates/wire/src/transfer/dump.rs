@@ -15,7 +15,7 @@ use crate::path::Side;
 /// Length of a pcap file's header in bytes. tcpdump writes the header when the capture has started.
 const HEADER_BYTES: u64 = 24;
 
-/// Maximum number of checks whether tcpdump has started.
+/// Maximum number of checks for the start of tcpdump.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(50);
 

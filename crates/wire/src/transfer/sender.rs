@@ -302,7 +302,7 @@ fn available() -> String {
     names.split_whitespace().collect::<Vec<_>>().join(", ")
 }
 
-/// Interval between checks whether everything is acknowledged.
+/// Interval between checks for the acknowledgment of all data.
 const LOOK: StdDuration = StdDuration::from_micros(200);
 
 /// Connects and writes the pattern. Returns the stream, whose last bytes may still be in flight.

@@ -211,7 +211,7 @@ fn after_a_silence(second: impl FnOnce(&mut Host)) {
     a.finish();
     let counters = b.finish();
     // A SYN-ACK may arrive before the kernel has noted which queue the SYN was written to. This explains one packet per
-    // connection. After its silence, the server sent bursts of about ten packets.
+    // connection. After the period without packets, the server sent bursts of about ten packets.
     assert!(counters.handed_over > SILENT as u64, "{counters:?}");
     assert_eq!(counters.not_handed_over, 0);
 }
