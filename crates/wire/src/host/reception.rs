@@ -120,8 +120,8 @@ impl<D: Device> Host<D> {
         Reception::Connection(self.add_half_open(connection, ends))
     }
 
-    /// Reconstructs the SYN whose cookie `segment` acknowledges, with the options that the cookie stores. Also returns the
-    /// sequence number of the answer.
+    /// Reconstructs the SYN whose cookie `segment` acknowledges, with the options that the cookie stores. Also returns
+    /// the sequence number of the answer.
     fn recognize(
         &self,
         ends: Ends,
