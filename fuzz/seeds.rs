@@ -1,7 +1,7 @@
 //! Writes the fuzzers' seeds: `cargo run --manifest-path fuzz/Cargo.toml --bin seeds`.
 //!
-//! For `codec`, packets of every kind; for `endpoint`, a script for every recovery and role that opens a connection,
-//! sends, receives and closes; for `capture`, a file for every format and link; for `diagnosis`, transfers with holes,
+//! `codec` gets packets of every kind. `endpoint` gets a script for every recovery and role that opens a connection,
+//! sends, receives and closes. `capture` gets a file for every format and link. `diagnosis` gets transfers with holes,
 //! timeouts and closed windows. The fuzzers find other inputs.
 
 use std::fs;
@@ -16,7 +16,7 @@ use dupack_tcp::options::Sack;
 use dupack_tcp::segment::SackBlock;
 use dupack_tcp::seq::SeqNumber;
 
-/// Number of recoveries in the catalog, with room for future ones.
+/// Upper bound on the number of recoveries in the catalog, including a few future ones.
 const RECOVERIES: u8 = 12;
 
 fn main() -> io::Result<()> {
@@ -59,7 +59,7 @@ fn packets() -> Vec<Vec<u8>> {
             }
         }
     }
-    // At the end, so that the other seeds keep their names.
+    // The messages come last, so that the other seeds keep their names.
     packets.extend(messages.into_iter().step_by(5));
     packets
 }
@@ -109,26 +109,27 @@ fn scripts() -> Vec<Vec<u8>> {
     let mut scripts = Vec::new();
     for recovery in 0..RECOVERIES {
         for role in [0, 1] {
-            // Recovery, dialect, switches, ISS; MSS / 8, buffer; the peer's ISS.
+            // These bytes choose recovery, dialect, switches and ISS; then MSS / 8 and buffer; then the peer's ISS.
             let mut script = vec![recovery, recovery / 4, 4 + role, 0, 0, 1, 0];
             script.extend([125, 0, 0, 200, 0, 0, 0, 2, 0]);
-            // Handshake: window, MSS / 8, shift, timestamps (two numbers near zero).
+            // The handshake follows: window, MSS / 8, shift, timestamps (two numbers near zero).
             script.extend([6, 0, 0, 200, 0, 125, 7, 0, 0, 0, 0]);
-            // 30,000 bytes are written.
+            // The application writes 30,000 bytes.
             script.extend([2, 0, 0, 117, 48]);
-            // An ACK of everything, data, SACK blocks, time.
+            // The peer sends an ACK of everything, data, and SACK blocks. Then time passes.
             script.extend([7, 0, 0, 2, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0]);
             script.extend([23, 0, 0, 2, 0, 0, 5, 0, 0, 1, 3, 100, 0, 0, 0, 0]);
             script.extend([
                 39, 0, 0, 18, 0, 0, 3, 99, 0, 0, 0, 0, 2, 3, 20, 3, 9, 3, 40, 3, 8,
             ]);
             script.extend([1, 0, 0, 10, 0, 3, 0, 0, 1, 0, 4, 0]);
-            // The peer's FIN, and time.
+            // The peer sends a FIN, and time passes.
             script.extend([7, 0, 0, 1, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 15, 0, 0]);
             scripts.push(script);
         }
     }
-    // The same with path MTU discovery and an ICMP message about the first segment in flight: 1024 bytes.
+    // The next scripts are the same with path MTU discovery and an ICMP message about the first segment in flight, with
+    // an MTU of 1024 bytes.
     for role in [0, 1] {
         for iss in [8, 12, 24, 28] {
             let mut script = vec![role, 1, 4 + role, 0, 0, 0, iss];
@@ -152,7 +153,7 @@ const PCAPS: [(u32, bool); 4] = [
     (0xa1b2_cd34, false),
 ];
 
-/// Link types, and the bytes before an IPv4 packet.
+/// Link types, and the bytes in front of an IPv4 packet.
 const LINKS: [(u32, &[u8]); 11] = [
     (101, &[]),
     (1, &[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]),
@@ -188,12 +189,12 @@ const LINKS: [(u32, &[u8]); 11] = [
     ),
 ];
 
-/// A packet of `dupack_fuzz_entries::diagnosis`: sender, flags, sequence number, length, ACK, window, wait, options,
-/// id.
+/// A packet for `dupack_fuzz_entries::diagnosis`: sender, flags, sequence number, length, ACK, window, wait, options,
+/// identification.
 type Step = [u8; 9];
 
-/// Transfers of eight segments per round trip: clean, with a hole that SACK blocks report, with a timeout, with a
-/// window that closes; and one of them as a file.
+/// Returns transfers of eight segments per round trip: a clean one, one with a hole that SACK blocks report, one with a
+/// timeout, and one with a closed window. The last input is a capture file.
 fn transfers() -> Vec<Vec<u8>> {
     let open: [Step; 3] = [
         [0x02, 0x42, 0, 0, 0, 255, 0, 4, 1],
@@ -226,10 +227,10 @@ fn transfers() -> Vec<Vec<u8>> {
     all
 }
 
-/// Files of two packets: each link in each pcap format, and pcapng in both byte orders with blocks of each kind.
+/// Returns files of two packets: every link in a pcap format, and pcapng in both byte orders with blocks of each kind.
 fn captures() -> Vec<Vec<u8>> {
     let all = packets();
-    // An ACK with SACK blocks and a data segment, over IPv4.
+    // The two packets are an ACK with SACK blocks and a data segment, over IPv4.
     let two = [&all[3], &all[4]];
     let mut files = Vec::new();
     for ((magic, low_first), (link, before)) in PCAPS.iter().cycle().zip(LINKS) {
@@ -247,7 +248,7 @@ fn captures() -> Vec<Vec<u8>> {
         files.push(pcapng(Numbers { low_first }, two));
     }
     files.push(stored(&files[1]));
-    // At the end, so that the other seeds keep their names.
+    // The tunnels come last, so that the other seeds keep their names.
     for (link, before) in TUNNELS {
         let inside = two.map(|packet| around(link, before, packet));
         let numbers = Numbers { low_first: true };
@@ -256,16 +257,16 @@ fn captures() -> Vec<Vec<u8>> {
     files
 }
 
-/// The bytes of a tunnel's header and an Ethernet header before an IPv4 packet.
+/// Creates the bytes of a tunnel's header and of an Ethernet header in front of an IPv4 packet.
 macro_rules! before_ethernet {
     ($($byte:expr),*) => {
         &[$($byte,)* 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]
     };
 }
 
-/// Link types, and the bytes around an IPv4 packet. For a tunnel: the protocol of the outer IPv4 header, then
-/// everything after that header, for UDP without the source port and the length. VXLAN, GENEVE, GRE, ERSPAN of each
-/// type, GTP-U with an extension header, IP in IP; and Linux's netfilter log.
+/// Link types, and the bytes around an IPv4 packet. For a tunnel, these are the protocol of the outer IPv4 header and
+/// everything after that header; for UDP, without the source port and the length. The entries are VXLAN, GENEVE, GRE,
+/// ERSPAN of each type, GTP-U with an extension header, IP in IP, and Linux's netfilter log.
 const TUNNELS: [(u32, &[u8]); 9] = [
     (
         101,
@@ -308,7 +309,7 @@ const TUNNELS: [(u32, &[u8]); 9] = [
     ),
 ];
 
-/// Returns a packet within `before`, an entry of [`TUNNELS`].
+/// Returns `packet` inside the bytes `before` of an entry of [`TUNNELS`].
 fn around(link: u32, before: &[u8], packet: &[u8]) -> Vec<u8> {
     let (protocol, header) = match before {
         [protocol, header @ ..] if link == 101 => (*protocol, header),
@@ -329,7 +330,7 @@ fn around(link: u32, before: &[u8], packet: &[u8]) -> Vec<u8> {
     ip
 }
 
-/// Byte order of a file.
+/// Byte order of the numbers in a file.
 #[derive(Clone, Copy)]
 struct Numbers {
     low_first: bool,
@@ -344,7 +345,7 @@ impl Numbers {
         words.iter().flat_map(bytes).collect()
     }
 
-    /// Returns two numbers of 16 bits.
+    /// Returns the bytes of two numbers of 16 bits.
     fn halves(self, first: u16, second: u16) -> Vec<u8> {
         match self.low_first {
             true => [first.to_le_bytes(), second.to_le_bytes()].concat(),
@@ -369,7 +370,7 @@ fn pcap(numbers: Numbers, magic: u32, link: u32, before: &[u8], packets: [&Vec<u
     file
 }
 
-/// Returns a file with two interfaces, an enhanced, an obsolete and a simple packet, and statistics.
+/// Returns a file with two interfaces, three packets (in an enhanced, an obsolete and a simple block), and statistics.
 fn pcapng(numbers: Numbers, packets: [&Vec<u8>; 2]) -> Vec<u8> {
     let block = |kind: u32, parts: &[&[u8]]| {
         let mut body = parts.concat();
@@ -436,7 +437,7 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Returns the checksum of RFC 1952 §8.
+/// Returns the CRC-32 checksum of RFC 1952 §8.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _| match crc & 1 {
         1 => crc >> 1 ^ 0xedb8_8320,

@@ -12,7 +12,7 @@ fn main() {
     let block = section.split("```rust\n").nth(1);
     let block = block.and_then(|rest| rest.split_once("```"));
     let (code, _) = block.expect("the section has a block of Rust");
-    // The block is part of a list, and indented by three spaces.
+    // The block is part of a list and therefore indented by three spaces.
     let lines = code.trim_end().lines();
     let lines = lines.map(|line| line.strip_prefix("   ").unwrap_or(line));
     let code: Vec<&str> = lines.collect();

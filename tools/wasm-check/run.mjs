@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { argv, exit } from "node:process";
 
 const [module, golden] = argv.slice(2);
-// No imports: no clock, no files, no random numbers.
+// The module has no imports, so it has no access to a clock, files or random numbers.
 const { instance } = await WebAssembly.instantiate(readFileSync(module), {});
 const { memory, run, text, length } = instance.exports;
 const told = () => Buffer.from(memory.buffer, text(), length()).toString();

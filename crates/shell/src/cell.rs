@@ -1,7 +1,7 @@
 //! Cell: the programs at one end of the path, which end together.
 //!
 //! A thread in the end's network namespace creates a pid namespace for its children and starts the first of them. The
-//! thread stays until the cell is dropped, because the kernel kills the first process when the thread that started it
+//! thread runs until the cell is dropped, because the kernel kills the first process when the thread that started it
 //! ends.
 
 use std::io;
@@ -12,10 +12,10 @@ use std::thread::JoinHandle;
 use dupack_wire::namespace::Namespace;
 use nix::sched::{CloneFlags, unshare};
 
-/// Programs that end when this value is dropped.
+/// Programs at one end. They end when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Cell {
-    /// The first process.
+    /// The first process of the pid namespace.
     pub(crate) child: Child,
     thread: Option<(Sender<()>, JoinHandle<()>)>,
 }
@@ -30,7 +30,7 @@ impl Cell {
             let child = entered.and_then(|()| first.spawn());
             let is_there = child.is_ok();
             if report.send(child).is_ok() && is_there {
-                // Waits for the error that reports that the sender is gone.
+                // The thread waits until the sender is dropped, which is reported as an error.
                 let _ = ended.recv();
             }
         })?;

@@ -12,7 +12,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SendersError {
-    /// The kernel does not have the congestion control.
+    /// The kernel does not provide the congestion control.
     #[error(
         "this machine's kernel has no congestion control `{name}`, only {available}; if its module is installed, load \
          it as root: modprobe tcp_{name}"
@@ -54,7 +54,7 @@ pub enum SendersError {
 
 const SETTING: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
-/// Makes new connections in `home` use the congestion control `name`, and verifies it with a socket.
+/// Makes new connections in `home` use the congestion control `name`, and checks this with a new socket.
 pub(crate) fn set(home: &Namespace, name: &str) -> Result<(), SendersError> {
     let wanted = name.to_owned();
     let written = home.run(move || fs::write(SETTING, wanted));

@@ -1,8 +1,8 @@
-//! Additional programs in a running shell: `--name NAME` opens a door, and `--join NAME` enters.
+//! Additional programs in a running shell: `--name NAME` opens a door, and `--join NAME` enters it.
 //!
 //! The door is a socket in the abstract namespace (unix(7)). It has no file and vanishes with the shell. Only the same
 //! user may enter. The visitor receives the number of the first process at the command's end and enters the namespaces
-//! of that process. Programs that it starts there end with it and with the shell.
+//! of this process. Programs that the visitor starts there end with the visitor and with the shell.
 
 use std::env;
 use std::ffi::OsString;
@@ -23,10 +23,10 @@ use crate::session::environment;
 use crate::stage::{Role, Stage};
 use crate::supervise::{Awaited, Signals};
 
-/// Maximum length of a shell's name, in bytes. A socket address has room for 108 bytes.
+/// Maximum length of a shell's name, in bytes. A socket address holds at most 108 bytes.
 const NAME_BYTES: usize = 64;
 
-/// Maximum length of an answer at the door, which is a process number, in bytes.
+/// Maximum length in bytes of the answer at the door, which is a process number.
 const ANSWER_BYTES: u64 = 16;
 
 /// Errors of joining a shell.
@@ -38,13 +38,13 @@ pub enum JoinError {
         "`{0}` is not a valid name of a shell: use at most {NAME_BYTES} letters, digits, `-`, `_` and `.`"
     )]
     Name(String),
-    /// No shell has that name.
+    /// The user has no shell with this name.
     #[error("you have no shell called `{0}` here: start one with `dupack shell --name {0}`")]
     Nobody(String),
     /// The shell belongs to another user.
     #[error("the shell `{0}` belongs to another user")]
     Foreign(String),
-    /// The name is taken.
+    /// The user already has a shell with this name.
     #[error(
         "you already have a shell called `{0}`: choose another name, or join it with --join {0}"
     )]
@@ -63,7 +63,7 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> JoinError {
     move |source| JoinError::System { what, source }
 }
 
-/// Opens a door to the namespaces of `first` for `user`. It stays open until this process ends.
+/// Opens a door to the namespaces of `first` for `user`. The door stays open until this process ends.
 pub(crate) fn open(name: &str, user: u32, first: u32) -> Result<(), JoinError> {
     let listener =
         UnixListener::bind_addr(&address(name, user)?).map_err(|error| match error.kind() {
@@ -97,7 +97,7 @@ pub fn join(name: &str, command: &[OsString]) -> Result<u8, JoinError> {
     let is_other_user = enter(first).map_err(system("enter the shell's namespaces"))?;
     let bridge = Stage {
         role: Role::Bridge,
-        // The parent is outside of the namespace that /proc shows now.
+        // /proc now shows a namespace that does not contain the parent.
         parent: None,
         identity: is_other_user.then_some((user, group)),
         hosts: None,
@@ -111,7 +111,7 @@ pub fn join(name: &str, command: &[OsString]) -> Result<u8, JoinError> {
     waited.map_err(system("wait for the command"))
 }
 
-/// Asks at the door for the number of the first process.
+/// Asks at the door for the number of the first process of the shell.
 fn ask(name: &str, user: u32) -> Result<u32, JoinError> {
     let nobody = |_| JoinError::Nobody(name.to_owned());
     let door = UnixStream::connect_addr(&address(name, user)?).map_err(nobody)?;

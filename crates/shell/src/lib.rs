@@ -11,10 +11,10 @@
 //!
 //! The path comes from a path file or from flags, and runs in real time as in `dupack testbed` ([`dupack_wire::path`]).
 //! Its forward direction, which has the recorded losses, policers etc., leads to the command, like data in a download.
-//! [`ShellConfig::direction`] reverses it.
+//! [`ShellConfig::direction`] reverses the path.
 //!
 //! The programs at each end run in their own pid namespace (`cell`). When the first process of a namespace ends, the
-//! kernel kills all others, and the first process ends when this process ends for any reason.
+//! kernel kills all other processes in it. The first process ends when this process ends for any reason.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -52,7 +52,7 @@ pub use report::ShellReport;
 pub use session::{ShellConfig, ShellError, run};
 pub use stage::{Privileges, prepare, stage};
 
-/// Writes a message to standard error. Errors are ignored because the reader may be gone.
+/// Writes a message to standard error. Errors are ignored, because the reader may have ended.
 fn say(text: &str) {
     use std::io::Write;
 

@@ -11,7 +11,8 @@ use nix::sys::signal::Signal;
 
 use crate::supervise::{Signals, has_ended};
 
-/// Number of checks until a server counts as silent: ten seconds (our choice; a server in Python needs half a second).
+/// Number of checks until the shell stops waiting for a server: ten seconds (our choice; a server in Python needs half
+/// a second).
 const TRIES: u32 = 1000;
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
 
@@ -22,13 +23,13 @@ pub(crate) enum Waited {
     Listens,
     /// The server has ended.
     Ended,
-    /// A signal asked this process to end.
+    /// A signal requested the end of this process.
     Interrupted(Signal),
-    /// The server neither listens nor has ended after ten seconds.
+    /// After ten seconds, the server does not listen and has not ended.
     Silent,
 }
 
-/// Waits until a socket in `home` listens. There must be none before.
+/// Waits until a socket in `home` listens. No socket may listen there before the server starts.
 pub(crate) fn wait(home: &Namespace, server: &Child, signals: &Signals) -> io::Result<Waited> {
     for _ in 0..TRIES {
         if home.run(is_any) {

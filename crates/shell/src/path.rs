@@ -9,7 +9,7 @@ use dupack_net::link::{LinkConfig, WaitRecording};
 use miette::Diagnostic;
 use thiserror::Error;
 
-/// Stack for planning the path, which is the same for every stack. It is never run.
+/// Stack for planning the path. It is never run, and the path does not depend on it.
 const STAND_IN: &str = "sack/reno";
 
 /// Direction of the path's forward link.
@@ -86,7 +86,7 @@ impl EmulatedPath {
         })
     }
 
-    /// Returns the links from the command to the far end and back, in this order.
+    /// Returns the link from the command to the far end and the link from the far end to the command, in this order.
     pub(crate) fn links(&self, direction: Direction) -> (LinkConfig, LinkConfig) {
         let (forward, backward) = (self.forward.clone(), self.backward.clone());
         match direction {

@@ -1,9 +1,10 @@
 //! TCP relays from the far end to the outside world: the implementation of `--forward HOST:PORT`.
 //!
 //! A relay listens at the far end of the path, in its namespace. For each connection it opens one to a host outside, in
-//! this process's own namespace. It needs no privileges, no forwarding by the kernel and no packet filter rule. TCP ends
-//! at the relay: the path's delay and losses apply between the command and the relay. The rest of the way is a separate
-//! connection, and if one of the two is slow, the data of the other waits.
+//! this process's own namespace. It needs no privileges, no forwarding by the kernel and no packet filter rule. TCP
+//! ends at the relay: the path's delay and losses apply between the command and the relay. Between the relay and the
+//! outside host, there is a separate connection. If one of the two connections is slow, the data of the other one
+//! waits.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -17,10 +18,10 @@ use thiserror::Error;
 
 use crate::say;
 
-/// Maximum number of simultaneous connections of a relay. Additional ones are closed.
+/// Maximum number of simultaneous connections of a relay. Further connections are closed immediately.
 const MAX_CONNECTIONS: usize = 256;
 
-/// Bytes copied at once.
+/// Maximum number of bytes copied at once.
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// An outside host that the far end represents.
@@ -72,7 +73,7 @@ impl FromStr for Forward {
 }
 
 impl Forward {
-    /// Returns the name of the host, if it has one that can be mapped to the far end.
+    /// Returns the name of the host if it can be mapped to the far end: not an address, and not `localhost`.
     pub(crate) fn name(&self) -> Option<&str> {
         let is_address = self.host.parse::<IpAddr>().is_ok();
         (!is_address && self.host != "localhost").then_some(&self.host)
@@ -133,7 +134,7 @@ impl Forward {
     }
 }
 
-/// Copies data to its end, and passes on the end too. If one stream breaks, both are closed.
+/// Copies data until the stream ends, and then ends the other stream. If one stream fails, both are closed.
 fn copy(mut from: &TcpStream, mut to: &TcpStream) {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {

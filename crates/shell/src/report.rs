@@ -20,7 +20,7 @@ pub struct ShellReport {
     pub path: String,
     /// Traffic of the path. The forward direction is that from the command to the far end.
     pub passed: PathReport,
-    /// Validity of the run: whether the path was on time.
+    /// Validity of the run: sound if the path was on time.
     pub trust: Trust,
     /// Propagation delays of the forward and the backward direction.
     delays: [Propagation; 2],
@@ -54,7 +54,7 @@ const LOSSES: [(&str, &[DropCause]); 4] = [
     ),
     ("lost: policer", &[DropCause::Policed]),
     ("lost: random", &[DropCause::Random]),
-    // `drop` by time span is an outage too. Dropping by packet number is not possible here.
+    // Drops in a time span are an outage, too. Dropping by packet number is not possible here.
     ("lost: outage", &[DropCause::LinkDown, DropCause::Script]),
 ];
 
@@ -119,7 +119,7 @@ impl ShellReport {
         }
     }
 
-    /// Returns a statement on the path's lateness, with a remedy if it was late.
+    /// Returns a statement on the path's lateness, with a remedy if the path was late.
     fn punctuality(&self) -> String {
         let allowed = millis(self.tolerance);
         match &self.trust {
@@ -208,7 +208,7 @@ fn none() -> String {
     "–".to_owned()
 }
 
-/// Returns the payload per time, from its first delivery to its last.
+/// Returns the goodput in Mbit/s: the payload divided by the time from its first delivery to its last.
 fn goodput(lane: &LaneReport) -> String {
     let payload = lane.payload.unwrap_or_default();
     match payload.lasted() {
@@ -354,7 +354,7 @@ mod tests {
                 .iter()
                 .filter(|(_, causes)| causes.contains(&cause))
                 .count();
-            // Both belong to a radio channel.
+            // These two causes belong to a radio channel.
             let radio = matches!(cause, DropCause::Collision | DropCause::FrameError);
             assert_eq!(told, usize::from(!radio), "{cause:?}");
         }

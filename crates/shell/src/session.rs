@@ -48,7 +48,7 @@ pub struct ShellConfig {
     pub captures: Option<CaptureFiles>,
     /// Name under which other programs may join.
     pub name: Option<String>,
-    /// Lateness of packets up to which the path counts as on time.
+    /// Maximum lateness of packets at which the path counts as on time.
     pub tolerance: Duration,
 }
 
@@ -75,7 +75,7 @@ impl ShellConfig {
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum ShellError {
-    /// The ends or the path cannot be made, or ended early.
+    /// The two ends or the path cannot be created, or the path ended early.
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// The kernel does not provide the congestion control.
@@ -93,7 +93,7 @@ pub enum ShellError {
         /// Exit code of the server.
         code: u8,
     },
-    /// A signal asked the shell to end before the command started.
+    /// A signal requested the end of the shell before the command started.
     #[error("interrupted before the command started")]
     Interrupted(Signal),
     /// A relay cannot listen.
@@ -130,8 +130,8 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> ShellError {
     move |source| ShellError::System { what, source }
 }
 
-/// Number of checks whether the server has ended, after the command has ended and again after the server was asked to
-/// end.
+/// Number of checks whether the server has ended: first after the command has ended, and again after the server was
+/// asked to end.
 const LAST_WORDS: u32 = 20;
 const PAUSE: StdDuration = StdDuration::from_millis(10);
 
@@ -141,7 +141,7 @@ const PAUSE: StdDuration = StdDuration::from_millis(10);
 /// # Errors
 /// Returns an error if the system refuses a step, the server does not start, or the path ended by itself.
 pub fn run(config: &ShellConfig, privileges: Privileges) -> Result<(u8, ShellReport), ShellError> {
-    // Done before there are threads, so that they do not receive signals either.
+    // The signals are blocked before there are other threads, so that these do not receive signals either.
     let signals = Signals::block().map_err(system("read signals"))?;
     let (up, down) = config.path.links(config.direction);
     let mut links = PathConfig::new(up, down, config.path.seed());
@@ -154,7 +154,7 @@ pub fn run(config: &ShellConfig, privileges: Privileges) -> Result<(u8, ShellRep
         hosts: Some(names(&config.forwards)),
     };
     let server = people_far_end(config, &first, hosts.host(Side::Far), &signals)?;
-    // The path is started only now, so that its times start with the command.
+    // The path starts only now, so that its times are counted from the start of the command.
     let network = hosts.join(&links, config.captures.as_ref())?;
     let has_precedence = network.give_precedence().is_ok();
     let mut command = first.command(&config.command);
@@ -209,7 +209,7 @@ fn people_far_end(
     Ok(server)
 }
 
-/// Enables features that unprivileged users expect, as far as the system allows it: ping, and ports below 1024.
+/// Enables features that unprivileged users expect, if the system allows this: ping, and ports below 1024.
 fn make_hospitable(host: &Namespace, privileges: Privileges) {
     let groups = match privileges.identity {
         // The user namespace maps no other group.
@@ -220,7 +220,7 @@ fn make_hospitable(host: &Namespace, privileges: Privileges) {
         ("ipv4/ping_group_range", groups),
         ("ipv4/ip_unprivileged_port_start", "0"),
     ] {
-        // Without these settings, the programs report the problem themselves.
+        // Errors are ignored: programs that need these settings report the problem themselves.
         let _ = host.set(setting, value);
     }
 }
@@ -261,7 +261,7 @@ fn serve(
     let shell = [OsString::from("sh"), OsString::from("-c"), text.clone()];
     let mut command: Command = first.command(&shell);
     command.envs(environment());
-    // The terminal belongs to the command, including Ctrl-C, input and standard output.
+    // The terminal belongs to the command: Ctrl-C, the input and standard output do not concern the server.
     command
         .stdin(Stdio::null())
         .stdout(io::stderr())
@@ -287,7 +287,7 @@ fn serve(
     Ok(server)
 }
 
-/// Gives the server time to end, then stops it. Returns its exit code if it ended by itself.
+/// Gives the server time to end, then stops it. Returns the server's exit code if it ended by itself.
 fn dismiss(mut server: Cell) -> Option<u8> {
     let gone = |server: &Cell| {
         (0..LAST_WORDS).any(|_| {

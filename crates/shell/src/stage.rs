@@ -5,10 +5,10 @@
 //!   dupack shell --join ─▶ bridge ─▶ first ─▶ program
 //! ```
 //!
-//! *First* is process 1 of a pid namespace. When it ends, the kernel kills all other processes of the namespace, and it
-//! is killed when its parent ends. It has its own mount namespace, in which `/etc/hosts` names the ends of the path.
-//! *Program* becomes the original user again if a user namespace made that user root, and then executes the command.
-//! *Bridge* enters a pid namespace nested in another one.
+//! *First* is process 1 of a pid namespace. When it ends, the kernel kills all other processes of the namespace. When
+//! its parent ends, the kernel kills *first*. It has its own mount namespace, in which `/etc/hosts` names the ends of
+//! the path. *Program* becomes the original user again if a user namespace made that user root, and then executes the
+//! command. *Bridge* enters a pid namespace nested in another one.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -27,7 +27,7 @@ use nix::unistd::{Pid, getegid, geteuid};
 use crate::supervise::{Awaited, Signals};
 use crate::{FAILED, say};
 
-/// First argument of this program inside a cell. It is not for users.
+/// First argument of this program inside a cell. It is not intended for users.
 const MARK: &str = "__shell";
 
 /// Placeholder for an omitted argument.
@@ -36,21 +36,21 @@ const NOTHING: &str = "-";
 /// Path of this program's executable.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// Exit codes if the command cannot be started, as in env(1).
+/// Exit codes for a command that cannot be started, as in env(1).
 const NOT_RUNNABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
 /// Identity of this process before it gained the privilege to make namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Privileges {
-    /// User and group to restore, if a user namespace made the user root.
+    /// User and group to restore, if the user became root in a user namespace.
     pub(crate) identity: Option<(u32, u32)>,
 }
 
 /// Gives this process the privilege to make namespaces. Must be called while the process has a single thread.
 ///
 /// # Errors
-/// Returns an error if the system does not allow it. The error states the requirements.
+/// Returns an error if the system does not allow this. The error states the requirements.
 pub fn prepare() -> Result<Privileges, NamespaceError> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let identity = match namespace::prepare()? {
@@ -71,7 +71,7 @@ pub(crate) enum Role {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stage {
     pub(crate) role: Role,
-    /// Parent process, as numbered in `/proc`. The stage ends with it. `None` if the number is unknown.
+    /// Parent process, as numbered in `/proc`. The stage ends with this process. `None` if the number is unknown.
     pub(crate) parent: Option<u32>,
     /// See [`Privileges`].
     pub(crate) identity: Option<(u32, u32)>,
@@ -83,7 +83,7 @@ pub(crate) struct Stage {
 #[derive(Debug)]
 struct Failure(u8, String);
 
-/// Runs a stage and returns its exit code, if `args` are those of a stage.
+/// Runs a stage and returns its exit code. Returns `None` if `args` are not the arguments of a stage.
 #[must_use]
 pub fn stage(args: impl Iterator<Item = OsString>) -> Option<u8> {
     let words: Vec<OsString> = args.skip(1).collect();
@@ -148,7 +148,7 @@ impl Stage {
         Some((stage, program))
     }
 
-    /// Sets up a cell, runs the program in it and waits for its end.
+    /// Sets up a cell, runs the program in it and waits until the program ends.
     fn first(&self, program: &[OsString]) -> Result<u8, Failure> {
         self.die_with_parent()?;
         let own = |error: io::Error| failed("make a mount namespace", error);
@@ -161,7 +161,7 @@ impl Stage {
                  $DUPACK_SERVER and $DUPACK_CLIENT"
             ));
         }
-        // If a container hides parts of /proc, a new one cannot be mounted. Programs still run.
+        // The mount fails if a container hides parts of /proc. Programs run nevertheless.
         let _ = bind(Some("proc"), "/proc", Some("proc"), MsFlags::empty());
         let signals = Signals::block().map_err(|error| failed("read signals", error))?;
         let next = Self {
@@ -247,7 +247,7 @@ fn own_parent() -> Option<u32> {
     lines.find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
 }
 
-/// Turns root in a user namespace into the given user by means of a nested user namespace.
+/// Changes root in a user namespace back to the given user, by means of a nested user namespace.
 fn become_user((user, group): (u32, u32)) -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWUSER)?;
     fs::write("/proc/self/setgroups", "deny")?;
@@ -258,7 +258,7 @@ fn become_user((user, group): (u32, u32)) -> io::Result<()> {
 /// Prepends `lines` to `/etc/hosts`, in this mount namespace only. Does nothing if the file does not exist.
 fn name_hosts(lines: &str) -> io::Result<()> {
     const HOSTS: &str = "/etc/hosts";
-    /// A directory that exists everywhere. It is covered for a moment.
+    /// A directory that exists everywhere. A file system is mounted on it for a short time.
     const COVERED: &str = "/tmp";
     let Ok(others) = fs::read_to_string(HOSTS) else {
         return Ok(());
@@ -267,7 +267,7 @@ fn name_hosts(lines: &str) -> io::Result<()> {
     let file = format!("{COVERED}/hosts");
     let named = fs::write(&file, format!("{lines}\n{others}"))
         .and_then(|()| bind(Some(&file), HOSTS, None, MsFlags::MS_BIND));
-    // The file remains available where it is bound.
+    // The file remains available at the path where it is bound.
     umount2(COVERED, MntFlags::MNT_DETACH)?;
     named
 }

@@ -15,7 +15,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 
-/// Signals that are forwarded.
+/// Signals that are forwarded to the program.
 const PASSED_ON: [Signal; 7] = [
     Signal::SIGHUP,
     Signal::SIGINT,
@@ -55,16 +55,16 @@ impl Signals {
     pub(crate) fn block() -> io::Result<Self> {
         let mut set: SigSet = PASSED_ON.into_iter().collect();
         set.add(Signal::SIGCHLD);
-        // Without this signal, a background process can write to its terminal.
+        // While SIGTTOU is blocked, this process may write to its terminal from the background.
         set.add(Signal::SIGTTOU);
         set.thread_block()?;
         set.remove(Signal::SIGTTOU);
-        // Programs do not need the descriptor.
+        // The flag closes the descriptor in programs that this process starts.
         Ok(Self(SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)?))
     }
 
-    /// Returns the signal that has asked this process to end since the last call, for the time before there is a
-    /// program to forward it to.
+    /// Returns a signal that has requested the end of this process since the last call. This is for the time before
+    /// there is a program that signals are forwarded to.
     pub(crate) fn asked_to_end(&self) -> io::Result<Option<Signal>> {
         let is_there = |fd: &SignalFd| {
             let mut files = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
@@ -81,7 +81,7 @@ impl Signals {
         Ok(None)
     }
 
-    /// Waits for the end of a program. Returns its exit code, or 128 plus the signal that ended it.
+    /// Waits until a program ends. Returns its exit code, or 128 plus the number of the signal that ended it.
     pub(crate) fn supervise(&self, mut awaited: Awaited<'_>) -> io::Result<u8> {
         loop {
             if let Some(code) = awaited.ended()? {
@@ -90,7 +90,8 @@ impl Signals {
             let Some(signal) = self.0.read_signal()? else {
                 continue;
             };
-            // Positive codes mark signals from the kernel. A signal of the terminal has reached the program too.
+            // A positive code marks a signal from the kernel, such as Ctrl-C in the terminal. The program has received
+            // this signal as well.
             let is_somebodys = signal.ssi_code <= 0;
             let number = i32::try_from(signal.ssi_signo).unwrap_or_default();
             match Signal::try_from(number) {
@@ -151,7 +152,7 @@ pub(crate) fn code_of_signal(signal: Signal) -> u8 {
     clamped(ENDED_BY_SIGNAL + signal as i32)
 }
 
-/// Returns `true` if a child has ended. Does not wait for it, so its number is not reused.
+/// Returns `true` if a child has ended. The child is not waited for, so its number is not reused.
 pub(crate) fn has_ended(child: &Child) -> bool {
     let Ok(pid) = i32::try_from(child.id()) else {
         return true;

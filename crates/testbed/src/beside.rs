@@ -3,12 +3,12 @@
 use dupack_lab::results::{Measure, Results};
 use dupack_lab::stats::Summary;
 
-/// Goodput of a sender at a point, on real packets and in the simulator.
+/// Goodput of a sender at one point, on real packets and in the simulator.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// Index of the point in the results of the wire.
+    /// Index of the point in the results on real packets.
     pub point: usize,
-    /// Index of the sender in the results of the wire.
+    /// Index of the sender in the results on real packets.
     pub sender: usize,
     /// Goodput on real packets, in Mbit/s.
     pub wire: Option<Summary>,
@@ -17,7 +17,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Returns the difference of the means, wire minus simulator, in percent of the simulator's mean.
+    /// Returns the difference of the means, real packets minus simulator, in percent of the simulator's mean.
     #[must_use]
     pub fn difference_percent(&self) -> Option<f64> {
         let (wire, simulated) = (self.wire?, self.simulated?);
@@ -25,8 +25,9 @@ impl Beside {
     }
 }
 
-/// Returns every sender at every point, in the order of the results of the wire. The same seed draws different losses
-/// on the two sides because the wire's handshake comes first. Runs are therefore not paired, and means are compared.
+/// Compares every sender at every point, in the order of the results on real packets. The same seed gives different
+/// losses in the two results, because real packets begin with the handshake. Therefore the runs are not paired, and
+/// only means are compared.
 #[must_use]
 pub fn compare(wire: &Results, simulated: &Results) -> Vec<Beside> {
     let summary = |results: &Results, point, stack| {

@@ -10,7 +10,7 @@ use super::Passage;
 /// Folder for captures.
 #[derive(Clone, Debug)]
 pub struct CaptureFolder {
-    /// Path of the folder. It must exist and must not contain the files.
+    /// Path of the folder. The folder must exist and must not contain the capture files.
     pub path: PathBuf,
     /// Part of each packet to keep.
     pub snap: Snap,
@@ -28,11 +28,11 @@ impl CaptureFolder {
     }
 }
 
-/// The data comes from the near end.
+/// Names of the near end, from which the data comes, and of the far end.
 const NEAR: &str = "sender";
 const FAR: &str = "receiver";
 
-/// Returns file names: the words of `texts`, consisting of letters, digits, dots and dashes. All names differ.
+/// Converts `texts` to distinct file names: words of letters, digits and dots, joined by dashes.
 pub(super) fn names(texts: &[String]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for text in texts {
@@ -54,7 +54,7 @@ fn name(text: &str) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-/// Returns a warning about captures that miss packets. `name` describes the run.
+/// Returns a warning if packets are missing from the captures. `name` describes the run.
 pub(super) fn complaint(passage: &Passage, name: &str) -> Option<String> {
     let captures = passage.path.captures?;
     if captures.missed() == 0 {

@@ -1,4 +1,5 @@
-//! Estimate of the testbed's duration: the simulated duration of each transfer, plus a constant for its network.
+//! Estimate of the testbed's duration: the simulated duration of each transfer, plus a constant for creating its
+//! network.
 
 use dupack_algorithms::catalog::{Catalog, Deployment, StackSpec};
 use dupack_engine::{Execute, Execution};
@@ -10,15 +11,15 @@ use dupack_tcp::time::Duration;
 
 use super::{SenderSpec, Testbed};
 
-/// Stack that represents a kernel's sender without a similar stack.
+/// Stack that represents a kernel's sender if no stack has the same congestion control.
 const LIKE_LINUX: &str = "rack/cubic";
 
-/// Time to create a network, connect, and remove the network.
+/// Time needed to create a network, to connect, and to remove the network.
 const AROUND_A_RUN: Duration = Duration::from_millis(500);
 
 impl Testbed {
     /// Estimates the total time of all runs from one simulated transfer of each sender at each point. Returns `None` if
-    /// interrupted. A kernel's sender is represented by the most similar stack in `catalog`.
+    /// interrupted. A kernel's sender is represented by the stack in `catalog` with the same congestion control.
     #[must_use]
     pub fn estimate(&self, catalog: &Catalog, interrupt: &Interrupt) -> Option<Duration> {
         let limit = Duration::from_nanos(self.experiment.duration.as_nanos());

@@ -1,4 +1,4 @@
-//! Congestion controls of this host's kernel, and the modules that it could load.
+//! Congestion controls of this host's kernel, and of the modules that the kernel can load.
 
 use std::fs;
 use std::path::Path;

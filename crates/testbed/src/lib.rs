@@ -2,9 +2,9 @@
 //! receiver in the kernel.
 //!
 //! The path comes from an experiment file. Its links are built as in a simulation and run in real time by
-//! [`dupack_wire::path`]. Therefore, the experiment has a counterpart in the simulator ([`Testbed::counterpart`]), as
-//! far as its senders are stacks. The kernel's senders have none. If the experiment leaves settings of the receiver
-//! open, the counterpart's receiver behaves like Linux.
+//! [`dupack_wire::path`]. Therefore, the stacks among the senders can also run in the simulator
+//! ([`Testbed::counterpart`]), but the kernel's senders cannot. If the experiment does not set the options of the
+//! receiver, the receiver in the simulator behaves like Linux.
 
 #![cfg(target_os = "linux")]
 
@@ -51,7 +51,7 @@ use dupack_lab::units::{Buffer, ByteCount, Delay};
 /// Stack for planning the path if no sender is a stack. It is never run.
 const STAND_IN: &str = "sack/reno";
 
-/// Payload of a segment with timestamps on Ethernet.
+/// Payload of a segment with timestamps on Ethernet, in bytes.
 const SEGMENT_BYTES: u64 = 1448;
 
 /// Options of a testbed in addition to its experiment.
@@ -59,9 +59,10 @@ const SEGMENT_BYTES: u64 = 1448;
 pub struct TestbedOptions {
     /// Senders. The first one is the baseline.
     pub senders: Vec<SenderSpec>,
-    /// Number of bytes that each sender transfers, unless the experiment's flow has writes, which then determine it.
+    /// Number of bytes that each sender transfers. If the experiment's flow has writes, these determine the number
+    /// instead.
     pub bytes: ByteCount,
-    /// Lateness of packets beyond which a run is void. `None` stands for the default of [`Testbed::tolerance`].
+    /// Lateness of packets above which a run is void. `None` stands for the default of [`Testbed::tolerance`].
     pub tolerance: Option<Delay>,
     /// IP version.
     pub family: Family,
@@ -77,7 +78,7 @@ pub struct Testbed {
     options: TestbedOptions,
     experiment: Experiment,
     plan: Plan,
-    /// One path per point.
+    /// Forward and backward link of each point.
     links: Vec<(LinkConfig, LinkConfig)>,
 }
 
@@ -111,7 +112,7 @@ pub enum TestbedError {
     Sender {
         /// Name of the sender.
         sender: String,
-        /// Reason why it is not available.
+        /// Reason why the sender is not available.
         source: Box<TransferError>,
     },
     /// A run failed.
@@ -160,7 +161,7 @@ impl Testbed {
                 return Err(TestbedError::Twice(sender.to_string()));
             }
         }
-        // Transfers and recorded traces start with the run. On the wire, no other start is possible.
+        // Transfers and recorded traces start with the run. With real packets, no other start is possible.
         experiment.starts = Some(Starts::Given);
         let stacks = options.senders.iter().filter_map(SenderSpec::stack);
         experiment.stacks = stacks.map(ToString::to_string).collect();
@@ -196,7 +197,7 @@ impl Testbed {
     /// Checks that this machine has every sender.
     ///
     /// # Errors
-    /// Returns an error if it does not, or if namespaces cannot be made.
+    /// Returns an error if a sender or IPv6 is missing, or if namespaces cannot be made.
     pub fn probe(&self) -> Result<(), TestbedError> {
         if !self.options.family.is_there() {
             return Err(TestbedError::NoIpv6);
@@ -214,8 +215,8 @@ impl Testbed {
         Ok(())
     }
 
-    /// Returns the lateness of packets beyond which a run is void: the configured tolerance, or 1 % of the longest
-    /// round-trip time without queueing and at least 1 ms. On a path of 600 ms, one millisecond does not matter.
+    /// Returns the lateness of packets above which a run is void: the configured tolerance, or 1 % of the longest
+    /// round-trip time without queueing, but at least 1 ms. On a path of 600 ms, one millisecond does not matter.
     #[must_use]
     pub fn tolerance(&self) -> Delay {
         let round_trips = self
@@ -250,8 +251,8 @@ impl Testbed {
         jobs
     }
 
-    /// Runs every job, one at a time, until `interrupt` is set or the machine cannot provide what a run needs. Finished
-    /// runs are kept in any case.
+    /// Runs every job, one at a time, until `interrupt` is set or the machine cannot provide what a run needs. The
+    /// results of finished runs are kept in any case.
     #[must_use]
     pub fn run(&self, watch: &dyn Watch, interrupt: &Interrupt) -> TestbedResults {
         self.run_each(watch, &mut |job| self.run_one(job, interrupt))
@@ -289,7 +290,8 @@ impl Testbed {
         Ok((run, passage))
     }
 
-    /// Returns the maximum receive window in bytes. A window in packets counts segments of payload.
+    /// Returns the maximum receive window in bytes. If the buffer is given in packets, each counts as one segment's
+    /// payload.
     fn receive_window(&self) -> Option<u64> {
         let segment = self.experiment.sender.segment.map(|bytes| bytes.as_bytes());
         self.experiment.receiver.buffer.map(|buffer| match buffer {
@@ -307,7 +309,7 @@ impl Testbed {
         Some(folder.files(&format!("{sender}_{point}_{}", job.seed)))
     }
 
-    /// Describes a point, even if it is the only one.
+    /// Describes a point, even if the experiment has only one.
     fn point_in_words(&self, point: usize) -> String {
         let label = self.plan.label(point);
         let path = self.experiment.path.as_ref().filter(|_| label.is_empty());
@@ -324,11 +326,11 @@ impl Testbed {
         format!("{sender}{point}, repetition {}", job.seed)
     }
 
-    /// Returns the parameters of the experiment that apply to real packets, and those of the testbed.
+    /// Returns the parameters of the experiment that apply to real packets, and the parameters of the testbed.
     fn parameters(&self, planned: Vec<Parameter>) -> Vec<Parameter> {
         let ours = &self.experiment.stacks;
         let holds = |p: &Parameter| match p.owner.split_once(": ") {
-            // The kernel's receiver does not follow the dialect.
+            // The dialect does not apply to the kernel's receiver.
             Some((stack, what)) => what != "endpoints" && ours.iter().any(|s| s == stack),
             None => true,
         };
@@ -375,11 +377,11 @@ impl Testbed {
     }
 }
 
-/// Sets the packet sizes of the simulated counterpart to those of IPv6 instead of IPv4: the same 1500 bytes with a
-/// longer header (RFC 8200 §3) and less payload. The counterpart's ACKs remain 20 bytes shorter than on the wire.
+/// Sets the packet sizes of the simulated counterpart to those of IPv6 instead of IPv4: also 1500 bytes, but with a
+/// longer header (RFC 8200 §3) and less payload. The counterpart's ACKs remain 20 bytes shorter than real ones.
 fn fit_ipv6(sender: &mut SenderOptions) {
     const PACKET: u64 = 1500;
-    /// IPv6, TCP, and padded timestamps.
+    /// Headers of IPv6 and TCP, and timestamps with padding, in bytes.
     const HEADER: u64 = 40 + 20 + 12;
     sender.segment = Some(ByteCount::from_bytes(PACKET - HEADER));
     sender.header = Some(ByteCount::from_bytes(HEADER));
@@ -395,8 +397,8 @@ fn fit_receiver(receiver: &mut ReceiverOptions, compression: SackCompression) {
     receiver.sack_compression.get_or_insert(compressed);
 }
 
-/// Returns the measures that real packets provide. Measures that only a simulator knows are missing, and so are those
-/// that the kernel does not report about its sender.
+/// Returns the measures that are available for real packets. Measures that only a simulator knows are missing, and so
+/// are those that the kernel does not report about its sender.
 fn values(report: &TransferReport) -> Values {
     let mut values = Values::default();
     values.set(Measure::Goodput, report.goodput_bps() / 1e6);

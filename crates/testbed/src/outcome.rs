@@ -58,7 +58,7 @@ impl Testbed {
                 }
                 Err(TransferError::Interrupted) => break,
                 Err(source) => {
-                    // Without hosts, a path or captures, the other runs would fail too.
+                    // If the hosts, the path or the captures cannot be made, the other runs would fail as well.
                     let is_last = matches!(source, TransferError::Network(_));
                     failures.push(TestbedError::Run {
                         run: self.words(job),
@@ -78,7 +78,7 @@ impl Testbed {
         }
     }
 
-    /// Returns the results of `runs`, including doubts and missing runs.
+    /// Returns the results of `runs`, including the reasons of void runs and the warnings about failed runs.
     fn results(&self, runs: Vec<Run>, passages: &[Passage], failures: &[TestbedError]) -> Results {
         let mut results = self.plan.empty_results();
         results.experiment = self.experiment.clone();
@@ -87,7 +87,7 @@ impl Testbed {
         results.planned = self.jobs().len();
         results.parameters = self.parameters(results.parameters);
         results.runs = runs;
-        // A transfer ends when it is done, so its position in a trace is unknown.
+        // A transfer ends when all bytes have arrived, so the used part of a recorded trace is unknown.
         results.recorded.clear();
         let mut doubts = Vec::new();
         for passage in passages {
@@ -124,7 +124,7 @@ impl Testbed {
     }
 }
 
-/// Returns a summary of the void runs. `path.csv` contains the individual reasons.
+/// Returns a summary of the void runs. `path.csv` contains the reasons for each run.
 fn summary(results: &Results) -> Vec<String> {
     let unsound = results.runs.iter().filter(|run| !results.is_sound(run));
     let (unsound, all) = (unsound.count(), results.runs.len());
@@ -150,7 +150,7 @@ fn summary(results: &Results) -> Vec<String> {
     said
 }
 
-/// Formats an error with its causes, except those that it already contains.
+/// Formats an error and its causes. Causes that the text already contains are left out.
 fn in_words(error: &TestbedError) -> String {
     let mut words = error.to_string();
     let mut next = error.source();
@@ -179,7 +179,7 @@ mod tests {
     use dupack_lab::units::Delay;
     use dupack_wire::path::NetworkError;
 
-    /// Two senders and three repetitions: six runs.
+    /// Returns a testbed with two senders and three repetitions, which makes six runs.
     fn testbed(tolerance: Delay) -> Result<Testbed, TestbedError> {
         on_path(Some(tolerance), "0ms")
     }
@@ -206,7 +206,7 @@ mod tests {
         Testbed::new(experiment, options, &Catalog::builtin())
     }
 
-    /// Counts its calls.
+    /// Counts the calls of its methods.
     #[derive(Default)]
     struct Count {
         begun: Cell<u32>,
@@ -245,7 +245,7 @@ mod tests {
         (run, passage)
     }
 
-    /// Runs all jobs. The second one fails with this error.
+    /// Runs all jobs, of which the second one fails with this error.
     fn with_failure(failure: fn() -> TransferError) -> (TestbedResults, Count) {
         let count = Count::default();
         let outcome =
@@ -301,7 +301,7 @@ mod tests {
                 Ok(done(job, trust(sound && job.seed == 2 && job.stack == 0)))
             });
             assert_eq!(outcome.results.is_worthless(), !sound);
-            // A single sound run is not enough.
+            // One sound run of a sender is not enough for an answer.
             let warnings = &outcome.results.warnings;
             let mut all = warnings.iter();
             assert!(
@@ -311,7 +311,7 @@ mod tests {
         }
     }
 
-    /// Returns the outcome with the given number of sound runs of each sender, out of five.
+    /// Returns the outcome of five runs of each sender, of which the given number is sound.
     fn with_sound(sound: [u64; 2]) -> TestbedResults {
         let mut testbed = testbed(Delay::from_nanos(1)).unwrap();
         testbed.experiment.seeds = Seeds::Count(5);
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(answer([0, 0]), (Answer::Worthless, 2));
     }
 
-    /// A sender that is far ahead in the only remaining run gets no mark, and the line states the reason.
+    /// A sender that is far ahead in its only sound run gets no mark, and the line states the reason.
     #[test]
     fn a_single_remaining_run_gets_no_star() {
         let results = with_sound([0, 1]).results;
@@ -363,7 +363,7 @@ mod tests {
         assert!(none.starts_with("There is no answer:"), "{none}");
     }
 
-    /// A lateness of one millisecond matters on a short path but not on one of 600 ms.
+    /// A lateness of one millisecond matters on a short path, but not on a path of 600 ms.
     #[test]
     fn the_tolerance_grows_with_the_path() {
         let tolerance = |delay| on_path(None, delay).unwrap().tolerance().to_string();
@@ -373,7 +373,8 @@ mod tests {
         assert_eq!(said.tolerance().to_string(), "3ms");
     }
 
-    /// Six transfers of 1 MB at 10 Mbit/s: 0.83 s with headers, plus half a second each.
+    /// There are six transfers of 1 MB at 10 Mbit/s. Each takes 0.83 s with headers, plus half a second for its
+    /// network.
     #[test]
     fn the_duration_is_estimated_in_advance() {
         let interrupt = dupack_lab::run::Interrupt::new();

@@ -23,8 +23,8 @@ use dupack_report::table::{Plain, paragraph};
 /// Quantile of the lateness that is reported. [`dupack_wire::path::PathReport::trust`] judges the same quantile.
 const IN_TIME: f64 = 0.99;
 
-/// Returns all files of a testbed whose stacks are in `catalog`: those of a comparison with additional sections, and
-/// `path.csv`.
+/// Returns all files of a testbed whose stacks are in `catalog`: the files of a comparison with additional sections,
+/// and `path.csv`.
 ///
 /// # Errors
 /// Returns an error if a figure cannot be drawn.
@@ -117,7 +117,7 @@ const COLUMNS: [&str; 20] = [
     "not_to_be_trusted",
 ];
 
-/// Returns the worst values of all runs in one line for the terminal.
+/// Returns one line for the terminal with the lateness of the path in the worst run.
 #[must_use]
 pub fn lateness(passages: &[Passage], tolerance: Delay) -> String {
     let worst = |of: &dyn Fn(&Passage) -> Duration| {
@@ -133,8 +133,8 @@ pub fn lateness(passages: &[Passage], tolerance: Delay) -> String {
     )
 }
 
-/// Returns the tolerance at which every run would have been sound, in whole milliseconds. Returns `None` if packets
-/// were also lost outside the links.
+/// Returns the tolerance, in whole milliseconds, at which every run would have been sound. Returns `None` if no such
+/// tolerance exists, for example because packets were also lost outside the links.
 #[must_use]
 pub fn needed_tolerance(passages: &[Passage]) -> Option<Delay> {
     let late = passages.iter().flat_map(|passage| {
@@ -267,7 +267,7 @@ fn numbers(beside: &Beside) -> [String; 3] {
     ]
 }
 
-/// Returns the point's label for its first row.
+/// Returns the label of the point for its first row, and an empty text for the other rows.
 fn group(results: &Results, point: usize, sender: usize) -> String {
     if sender == 0 {
         results.points[point].label()

@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Prefix of a kernel's sender on the command line.
 const KERNEL: &str = "kernel:";
 
-/// Maximum length of a congestion control's name (`TCP_CA_NAME_MAX` includes the terminating zero).
+/// Maximum length of a congestion control's name in bytes (`TCP_CA_NAME_MAX` includes the terminating zero).
 const MOST_NAME_BYTES: usize = 15;
 
 /// A sender.
@@ -81,7 +81,7 @@ impl SenderSpec {
     /// Parses a sender: a stack of `catalog`, or `kernel:` followed by the name of a congestion control.
     ///
     /// # Errors
-    /// Returns an error if it is neither. The error states the expected form.
+    /// Returns an error if the text is neither of these. The error states the expected form.
     pub fn parse(text: &str, catalog: &Catalog) -> Result<Self, SenderError> {
         let Some(name) = text.strip_prefix(KERNEL) else {
             let stack = StackSpec::parse(text, catalog).map_err(SenderError::Stack)?;

@@ -1,5 +1,5 @@
-//! A run of an experiment on real packets with all of its flows sending at the same time, ours and the kernel's, over
-//! one emulated path.
+//! A run of an experiment on real packets: all flows, our senders and the kernel's, send at the same time over one
+//! emulated path.
 
 use std::error::Error;
 
@@ -22,21 +22,22 @@ use thiserror::Error;
 
 use crate::{STAND_IN, SenderError, SenderSpec};
 
-/// Lateness that at most 1 % of a run's packets may exceed. Otherwise the run is void, as in `dupack testbed`.
+/// Lateness that at most 1 % of a run's packets may exceed. If more packets exceed it, the run is void, as in `dupack
+/// testbed`.
 pub const TOLERANCE: Delay = Delay::from_nanos(1_000_000);
 
-/// An experiment at one point with a sender under comparison, ready to run on real packets.
+/// One point of an experiment with a sender under comparison, ready to run on real packets.
 #[derive(Debug)]
 pub struct Shared {
     experiment: Experiment,
-    /// Plan with the same flows, all with the same stack. It determines their start times and the path.
+    /// Plan in which all flows have the same stack. It determines the start times of the flows and the path.
     plan: Plan,
     flows: Vec<Member>,
-    /// Interval of the datagrams that measure latency. `None` sends none.
+    /// Interval of the datagrams that measure latency. `None` sends no datagrams.
     probe: Option<Delay>,
 }
 
-/// A flow.
+/// A flow of the experiment.
 #[derive(Clone, Debug)]
 struct Member {
     /// Name of the flow's group.
@@ -52,7 +53,7 @@ struct Member {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SharedOutcome {
-    /// Measures of the simulator, as far as real packets provide them.
+    /// Measures of the simulator that are available for real packets.
     pub values: Values,
     /// Outcome of each flow, in the order of the file.
     pub flows: Vec<FlowOutcome>,
@@ -68,9 +69,9 @@ pub struct SharedOutcome {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FlowOutcome {
-    /// Name of the flow's group. Empty if it has none.
+    /// Name of the flow's group. Empty if the group has no name.
     pub group: String,
-    /// Name of the sender, as given. For a kernel's sender, as read back from its socket at the end.
+    /// Name of the sender: as given, or as read back from the socket at the end if the sender is the kernel's.
     pub sender: String,
     /// `true` if the flow uses the sender under comparison.
     pub compared: bool,
@@ -81,10 +82,10 @@ pub struct FlowOutcome {
     /// Data segments that the flow had sent when the run ended, including retransmissions, and the number of
     /// retransmissions.
     pub segments: Option<(u64, u64)>,
-    /// The flow's data packets that had been offered to the path's link by then. There are never more than segments,
-    /// but there may be fewer because some were still on their way to the link.
+    /// Data packets of the flow that had been offered to the path's link by then. This number is at most the number of
+    /// segments. It may be smaller, because some segments had not reached the link yet.
     pub offered: u64,
-    /// Packets in `offered` that the link did not carry.
+    /// Packets among `offered` that the link dropped.
     pub dropped: u64,
     /// Queueing delay of the flow's data packets in ms: the median and the 95th percentile.
     pub waits_ms: Option<(f64, f64)>,
@@ -115,7 +116,7 @@ pub enum SharedError {
     Run(Box<TransferError>),
 }
 
-/// Formats an error with its causes, except those that it already contains.
+/// Formats an error and its causes. Causes that the text already contains are left out.
 fn in_words(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut next = error.source();
@@ -195,7 +196,7 @@ impl Shared {
     /// Checks that this machine has every sender.
     ///
     /// # Errors
-    /// Returns an error if it does not, or if namespaces cannot be made.
+    /// Returns an error if a sender is missing, or if namespaces cannot be made.
     pub fn probe(&self) -> Result<(), SharedError> {
         let mut asked: Vec<&str> = Vec::new();
         for member in &self.flows {
@@ -293,7 +294,8 @@ fn waits(waits: &Histogram) -> Option<(f64, f64)> {
     at(0.5).zip(at(0.95))
 }
 
-/// Returns the measures that real packets provide about the compared flows, with the definitions of the simulator.
+/// Returns the measures of the compared flows that are available for real packets, with the definitions of the
+/// simulator.
 fn values(flows: &[FlowOutcome], path: &PathReport) -> Values {
     let mut values = Values::default();
     let compared: Vec<&FlowOutcome> = match flows.iter().any(|flow| flow.compared) {
@@ -426,7 +428,7 @@ start_spread = "1s"
         ));
     }
 
-    /// Two flows of the compared sender, and one other.
+    /// There are two flows of the compared sender, and one other flow.
     #[test]
     fn measures_cover_the_compared_flows() {
         let flow = |compared, goodput_mbit_s, segments| FlowOutcome {

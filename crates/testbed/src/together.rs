@@ -58,7 +58,7 @@ impl Member {
     }
 }
 
-/// Runs of all members at the same time, at each point of the experiment's sweep and with each of its seeds.
+/// Runs in which all members send at the same time: one run for each point of the experiment's sweep and each seed.
 #[derive(Debug)]
 pub struct Together {
     members: Vec<Member>,
@@ -66,8 +66,8 @@ pub struct Together {
     points: Vec<(String, Shared)>,
     seeds: Vec<u64>,
     tolerance: Delay,
-    /// Transmission time of a packet, if the round-trip times of two senders differ by less. In that case, phase
-    /// effects may decide between them.
+    /// Transmission time of a packet, if the round-trip times of two senders differ by less than this time. In that
+    /// case, phase effects may decide which sender gets more of the rate.
     phases: Option<Delay>,
 }
 
@@ -84,8 +84,8 @@ pub struct TogetherRun {
 }
 
 impl Together {
-    /// Prepares runs of `members` on the path of `experiment`. They replace its flows. If `probe` is given, it is the
-    /// interval of the datagrams that measure latency.
+    /// Prepares runs of `members` on the path of `experiment`. The members replace the flows of the experiment. If
+    /// `probe` is given, it is the interval of the datagrams that measure latency.
     ///
     /// # Errors
     /// Returns an error if real packets do not support the path.
@@ -142,7 +142,7 @@ impl Together {
         self.points.len() * self.seeds.len()
     }
 
-    /// Runs everything, one run after the other, until interrupted.
+    /// Executes all runs, one after the other, until interrupted.
     ///
     /// # Errors
     /// Returns an error if the machine does not have every sender, or if a run failed.
@@ -301,7 +301,7 @@ impl Together {
         out.into_inner().unwrap_or_default()
     }
 
-    /// Returns the latency of each run as CSV in ms, one line per run. Returns `None` if there were no datagrams.
+    /// Returns the latency of each run as CSV, in ms, one line per run. Returns `None` if no datagrams were sent.
     #[must_use]
     pub fn latency_csv(&self, runs: &[TogetherRun]) -> Option<Vec<u8>> {
         let mut out = csv::Writer::from_writer(Vec::new());
@@ -388,7 +388,7 @@ fn told(runs: &[&TogetherRun]) -> String {
     text
 }
 
-/// Formats a mean with half of its confidence interval.
+/// Formats a mean with the half-width of its 95 % confidence interval.
 fn shown(summary: Option<Summary>, digits: usize) -> String {
     let Some(summary) = summary else {
         return "–".to_owned();

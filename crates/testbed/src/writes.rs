@@ -4,7 +4,8 @@ use dupack_lab::experiment::Experiment;
 use dupack_lab::run::application_writes;
 use dupack_wire::transfer::Write;
 
-/// Returns the writes of an experiment's first flow, one by one. Empty if its application has all data at the start.
+/// Returns the writes of an experiment's first flow, one by one. The list is empty if the application has all data at
+/// the start.
 #[must_use]
 pub fn writes(experiment: &Experiment) -> Vec<Write> {
     let listed = experiment

@@ -8,8 +8,8 @@
 //! The arguments are the number of connections and the approximate number of packets; the values shown are the
 //! defaults. Both ends of each connection are ours and run `rack/cubic` in the dialect of Linux. Each connection has
 //! its own path with a rate, a queue that overflows, a delay, and random losses. All connections are open at the same
-//! time and are captured at the end that sends the data. The file is a pcap file with nanoseconds, Ethernet, and 96
-//! bytes of each frame. The same arguments give the same file.
+//! time and are captured at the end that sends the data. The file is a pcap file with times in nanoseconds, Ethernet
+//! headers, and the first 96 bytes of each frame. The same arguments give the same file.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,19 +28,19 @@ type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 const USAGE: &str = "usage: make_capture FILE [CONNECTIONS [PACKETS]]";
 
-/// Bytes kept of each frame.
+/// Maximum number of bytes kept of each frame.
 const SNAP_BYTES: u32 = 96;
 
-/// Payload of a full segment with timestamps on Ethernet.
+/// Payload of a full segment with timestamps on Ethernet, in bytes.
 const SEGMENT_BYTES: u64 = 1448;
 
-/// Length of a frame's header.
+/// Length of a frame's header in bytes.
 const ETHERNET_BYTES: usize = 14;
 
-/// Time within which all connections begin.
+/// Time within which all connections are opened.
 const OPENING: Duration = Duration::from_millis(2000);
 
-/// Approximate duration of each connection. Its rate is chosen accordingly.
+/// Approximate duration of each connection in seconds. The rate is chosen accordingly.
 const LASTING_SECS: u64 = 60;
 
 /// Indices of the ends of a connection.
@@ -68,7 +68,7 @@ struct Pcap<W> {
 
 impl<W: Write> Pcap<W> {
     fn new(mut writer: W) -> io::Result<Self> {
-        // Magic number for nanoseconds; version, time zone, accuracy; Ethernet.
+        // The words are the magic number for nanoseconds, version, time zone, accuracy, snapshot length, and link type.
         for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, SNAP_BYTES, 1_u32] {
             writer.write_all(&word.to_le_bytes())?;
         }
@@ -129,16 +129,16 @@ struct Flow {
     /// Nanoseconds per byte from server to client.
     pace: u64,
     free_at: Instant,
-    /// Maximum queueing delay.
+    /// Maximum queueing delay. Packets that would wait longer are lost.
     queue: Duration,
     delay: Duration,
-    /// Lost packets per ten thousand.
+    /// Number of randomly lost packets per ten thousand.
     loss: u64,
 }
 
 impl Flow {
     fn draw(number: u64, packets: u64, stack: &StackSpec, stream: &mut Stream) -> Self {
-        // Two segments cause three packets.
+        // Two segments and their ACK make three packets.
         let segments = packets * 2 / 3;
         let bytes = segments * SEGMENT_BYTES;
         let end = |stream: &mut Stream| {
@@ -153,7 +153,7 @@ impl Flow {
         let ((config, build), (serving, build_serving)) = (end(stream), end(stream));
         let client = Connection::connect(config, build);
         let mut server = Connection::listen(serving, build_serving);
-        // This cannot fail because nothing is closed yet.
+        // The write cannot fail, because the connection has not been closed.
         let _ = server.write(bytes);
         server.close();
         let pace = (LASTING_SECS * 1_000_000_000 / bytes.max(1)).max(1);
@@ -162,7 +162,7 @@ impl Flow {
             addresses: addresses(number),
             identifications: [stream.bits() as u16, stream.bits() as u16],
             timers: [None; 2],
-            // Between one and two times the required rate.
+            // The rate is one to two times the required rate.
             pace: pace / 2 + stream.below(pace / 2 + 1),
             free_at: Instant::ZERO,
             queue: Duration::from_millis(100 + stream.below(400)),
@@ -171,7 +171,8 @@ impl Flow {
         }
     }
 
-    /// Returns the time at which a packet of the server arrives, or `None` if it is lost.
+    /// Returns the time at which a packet arrives at the other end, or `None` if it is lost. Only the server's packets
+    /// can be lost.
     fn pass(
         &mut self,
         now: Instant,
@@ -260,7 +261,7 @@ impl<W: Write> World<W> {
             self.capture(now, number, CLIENT, segment)?;
         }
         let connection = &mut self.flows[number].ends[end];
-        // There is no payload to store.
+        // The result is ignored, because there is no payload to store.
         let _ = connection.handle_segment(now, segment);
         connection.read(u64::MAX);
         self.work(now, number, end)
@@ -275,7 +276,7 @@ impl<W: Write> World<W> {
         self.work(now, number, end)
     }
 
-    /// Sends everything that an end has to send.
+    /// Sends all segments that are due at an end.
     fn work(&mut self, now: Instant, number: usize, end: usize) -> Result<()> {
         while let Some(event) = self.flows[number].ends[end].poll_event() {
             if let Event::PeerFinished { .. } = event {
@@ -296,7 +297,7 @@ impl<W: Write> World<W> {
         }
         let flow = &mut self.flows[number];
         let due = flow.ends[end].next_timeout().map(|due| due.max(now));
-        // A timer that is already set to an earlier time will check again.
+        // No event is needed if the timer is already set to an earlier time, because it then checks again.
         if let Some(due) = due.filter(|due| flow.timers[end].is_none_or(|planned| *due < planned)) {
             flow.timers[end] = Some(due);
             self.plan(due, number, What::Timer(end));

@@ -5,9 +5,9 @@
 //! cargo run --release -p dupack-wire --example offered_windows -- 80000 captures/*.receiver.pcapng
 //! ```
 //!
-//! The output is the number of ACKs in all files that offer a window below the given number of bytes, how many of these
-//! report segments beyond a hole, and the smallest window. The receiver is the end that did not open the connection.
-//! Its window is scaled as its SYN says (RFC 7323 §2.2).
+//! The output is the number of ACKs in all files that offer a window below the given number of bytes, the percentage of
+//! these that report segments beyond a hole, and the smallest window. The receiver is the end that did not open the
+//! connection. Its window is scaled as its SYN announces (RFC 7323 §2.2).
 
 use std::fs::File;
 
@@ -19,20 +19,20 @@ type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 const USAGE: &str = "usage: offered_windows BYTES CAPTURE.pcapng …";
 
-/// ACKs of all captures.
+/// Counts of the ACKs in all captures.
 #[derive(Default)]
 struct Acks {
     of_all: Count,
-    /// ACKs that offer less than the bound.
+    /// Counts of the ACKs that offer less than the bound.
     of_small: Count,
-    /// Smallest window in bytes.
+    /// Minimum window in bytes.
     least: Option<u32>,
 }
 
 #[derive(Default)]
 struct Count {
     acks: u64,
-    /// ACKs with SACK blocks.
+    /// Number of ACKs with SACK blocks.
     with_hole: u64,
 }
 
@@ -67,7 +67,7 @@ fn count(path: &str, bound: u32, acks: &mut Acks) -> Result<()> {
         let Block::EnhancedPacket(packet) = block? else {
             continue;
         };
-        // A packet with truncated data is not an ACK of the receiver.
+        // A packet whose data was truncated is not an ACK of the receiver.
         let Ok(packet) = parse(&packet.data, Verify::Nothing) else {
             continue;
         };

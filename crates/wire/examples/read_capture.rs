@@ -1,4 +1,4 @@
-//! Reads a capture and prints its contents in numbers and the time per packet. It measures the cost of reading
+//! Reads a capture and prints counts of its contents and the time per packet. The example measures the cost of reading
 //! captures.
 //!
 //! ```sh
@@ -6,7 +6,7 @@
 //! cargo run --release -p dupack-wire --example read_capture -- big.pcap
 //! ```
 //!
-//! `-` is standard input.
+//! The file name `-` stands for standard input.
 
 use std::fs::File;
 use std::io::{Read, stdin};

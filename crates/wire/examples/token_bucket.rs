@@ -71,7 +71,7 @@ mod linux {
         seed: u64,
     }
 
-    /// Headers of IPv4, UDP and Ethernet.
+    /// Length of the headers of IPv4, UDP and Ethernet, in bytes.
     const HEADERS: u32 = 20 + 8 + 14;
     /// Time without a datagram after which the receiver stops.
     const SILENCE: Duration = Duration::from_secs(2);
@@ -88,7 +88,7 @@ mod linux {
             socket.connect(to)?;
             Ok::<_, std::io::Error>(socket)
         })?;
-        // A bucket that delays packets must not block the sender.
+        // The send buffer is large, so that a bucket that delays packets does not block the sender.
         setsockopt(&sender, nix::sys::socket::sockopt::SndBuf, &(64 << 20))?;
         setsockopt(&receiver, RcvBufForce, &(64 << 20))
             .or_else(|_| setsockopt(&receiver, nix::sys::socket::sockopt::RcvBuf, &(64 << 20)))?;
@@ -133,7 +133,7 @@ mod linux {
             .unwrap_or_default()
     }
 
-    /// Sends numbered datagrams in trains at the times of a Poisson process. Returns the time of each datagram.
+    /// Sends numbered datagrams in trains at the times of a Poisson process. Returns the sending time of each datagram.
     fn send(socket: &UdpSocket, args: Args) -> std::io::Result<Vec<Duration>> {
         let mut stream = Stream::derive(args.seed, "trains");
         let bits = f64::from(args.train) * f64::from(args.payload + HEADERS) * 8.0;
@@ -144,7 +144,7 @@ mod linux {
         let mut due_s = 0.0;
         while due_s < args.seconds {
             let due = began + Duration::from_secs_f64(due_s);
-            // Sleeps end late, so the last part is a busy wait.
+            // Sleeps end late, so the thread sleeps too briefly and then waits in a loop.
             let early = due.saturating_sub(clock() + Duration::from_micros(200));
             if !early.is_zero() {
                 std::thread::sleep(early);
@@ -155,7 +155,7 @@ mod linux {
             for _ in 0..args.train {
                 payload[..8].copy_from_slice(&(sent.len() as u64).to_be_bytes());
                 sent.push(clock());
-                // A datagram beyond the queue limit is lost, which may cause an error.
+                // A datagram that exceeds the queue limit is lost, which may cause an error.
                 let _ = socket.send(&payload);
             }
             due_s += -mean_s * (1.0 - stream.unit()).ln();
@@ -163,7 +163,7 @@ mod linux {
         Ok(sent)
     }
 
-    /// Returns the number and arrival time of all datagrams.
+    /// Returns the number and the arrival time of each datagram.
     fn receive(socket: &UdpSocket) -> std::io::Result<Vec<(usize, Duration)>> {
         socket.set_read_timeout(Some(SILENCE))?;
         let mut came = Vec::new();
@@ -220,7 +220,7 @@ mod linux {
                 offered: sent.len(),
                 ..Self::default()
             };
-            // The bucket is full at the start, so starting at time zero changes nothing.
+            // The bucket is full at the start, so the times may be shifted to begin at zero.
             let began = sent.first().copied().unwrap_or_default();
             let times: Vec<Instant> = sent
                 .iter()
@@ -242,7 +242,7 @@ mod linux {
             Ok(outcome)
         }
 
-        /// Runs the link until `until`.
+        /// Runs the link until `until`, or until it is empty.
         fn advance(
             &mut self,
             link: &mut Link,

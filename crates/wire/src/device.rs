@@ -4,8 +4,8 @@
 //! around another device. Devices nest: a [`Filter`], for example, sees every packet and may drop it. A boxed device
 //! hides its kind, so devices of different kinds can share one type.
 //!
-//! Packets may cross with work left to do if both sides support it ([`Granted::Offload`]). [`Pending`] describes that
-//! work.
+//! If both sides support it ([`Granted::Offload`]), packets may cross a device while work is left to do on them.
+//! [`Pending`] describes this work.
 
 mod filter;
 mod pair;
@@ -33,32 +33,32 @@ pub const BUFFER_BYTES: usize = HEADROOM_BYTES + MAX_PACKET_BYTES;
 
 /// Reads and writes IP packets without blocking.
 ///
-/// Its file descriptor is readable while there are packets to read. An idle host waits for that. Only one thread uses a
-/// device at a time.
+/// The file descriptor of a device is readable while there are packets to read. An idle host waits for this event. Only
+/// one thread uses a device at a time.
 pub trait Device: AsFd + Send {
     /// Returns the length of the longest IP packet that fits the link, in bytes. Packets with pending [`Segmentation`]
     /// may be longer.
     fn mtu(&self) -> u16;
 
-    /// Returns whether packets with work left to do may cross. The value never changes.
+    /// Returns the device's support for packets with work left to do. The value never changes.
     fn offload(&self) -> Granted;
 
-    /// Reads a packet into `buffer`, which has room for [`BUFFER_BYTES`], and takes the time from `clock` as soon as
-    /// the packet has arrived.
+    /// Reads a packet into `buffer`, which must have at least [`BUFFER_BYTES`], and takes the time from `clock` as soon
+    /// as the packet has arrived.
     ///
     /// # Errors
     ///
-    /// Returns an error if the device is gone.
+    /// Returns an error if the device no longer exists.
     fn read<'a>(&mut self, clock: &WallClock, buffer: &'a mut [u8]) -> io::Result<Reading<'a>>;
 
-    /// Writes the packet whose bytes are `head` followed by `tail`. Without offload, nothing may be pending.
+    /// Writes the packet whose bytes are `head` followed by `tail`. Without offload, no work may be pending.
     ///
     /// # Errors
     ///
-    /// Returns an error if the device is gone.
+    /// Returns an error if the device no longer exists.
     fn write(&mut self, pending: &Pending, head: &[u8], tail: &[u8]) -> io::Result<Writing>;
 
-    /// Returns the number of packets that were dropped because nobody read them in time.
+    /// Returns the number of packets that were dropped because they were not read in time.
     ///
     /// # Errors
     ///
@@ -69,9 +69,9 @@ pub trait Device: AsFd + Send {
 /// Support for packets with work left to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granted {
-    /// Long packets and partial checksums cross.
+    /// Long packets and packets with partial checksums may cross.
     Offload,
-    /// Plain packets only.
+    /// Only plain packets may cross.
     Plain,
 }
 
@@ -91,9 +91,9 @@ pub struct Received<'a> {
 pub enum Reading<'a> {
     /// A packet was read.
     Packet(Received<'a>),
-    /// A packet arrived and was lost on its last step. There may be more packets.
+    /// A packet arrived, but a [`Filter`] dropped it. There may be more packets.
     Lost,
-    /// The data violated the agreement with the other side and was dropped. There may be more packets.
+    /// The data did not have the agreed format and was dropped. There may be more packets.
     Garbage,
     /// There is nothing to read.
     Empty,
@@ -103,7 +103,7 @@ pub enum Reading<'a> {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
-    /// The other side has received the packet, or the packet was lost on the way.
+    /// The other side has received the packet, or the packet was lost in transit.
     Done,
     /// The other side refused the packet: it is malformed, or there is no other side.
     Refused,

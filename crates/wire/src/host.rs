@@ -8,12 +8,12 @@
 //! Device ─▶ read, stamp, parse ─▶ Host ─▶ Outbox: emit, join ─▶ Device
 //! ```
 //!
-//! A host has one thread, the one that calls [`Host::run`]. It has its own addresses on the device's network. Behind a
-//! [`Tun`], its neighbour is the kernel, which also routes for it if configured to do so. Behind one end of a
+//! A host runs on one thread, which calls [`Host::run`]. It has its own addresses on the device's network. Behind a
+//! [`Tun`], its neighbour is the kernel, which also routes for the host if configured to do so. Behind one end of a
 //! [pair](crate::device::pair()), its neighbour is the owner of the other end.
 //!
 //! Several hosts can share addresses and a device, each with its own queue, so that each thread serves a group of flows
-//! ([`Host::groups`]). Each host has its own connections, and the hosts share none of their state.
+//! ([`Host::groups`]). Each host has its own connections. The hosts share only a registry of connections and listeners.
 //!
 //! ```text
 //!        thread            thread
@@ -78,13 +78,13 @@ use crate::poll;
 use crate::tun::Tun;
 use dupack_packet::parse::{ParseError, Parsed, Verify, parse};
 
-/// Number of packets to read before timers and applications get their turn.
+/// Maximum number of packets that are read before timers and applications are served.
 const READS_AT_ONCE: usize = 64;
 
 /// Ports for connections that this end opens (RFC 6335 §6: the dynamic ports).
 const EPHEMERAL: std::ops::RangeInclusive<u16> = 49_152..=65_535;
 
-/// Header lengths without options: IPv4 and TCP, IPv6 and TCP (RFC 9293 §3.7.1).
+/// Header lengths without options, in bytes: IPv4 and TCP, IPv6 and TCP (RFC 9293 §3.7.1).
 const HEADERS_V4: u16 = 40;
 const HEADERS_V6: u16 = 60;
 
@@ -92,22 +92,22 @@ const HEADERS_V6: u16 = 60;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HostCounters {
-    /// TCP packets for this host's addresses: those in its queue, even if they belong to a sibling, and those that
-    /// siblings have handed over.
+    /// TCP packets for this host's addresses: the packets in its queue, even if they belong to a sibling, and the
+    /// packets that siblings have handed over.
     pub received: u64,
     /// ICMP errors that quote a segment of one of this host's connections. Each connection counts the errors that it
     /// accepted.
     pub icmp: u64,
-    /// Packets that are neither TCP nor such ICMP errors, are not for this host, do not come from a single other host,
-    /// or are damaged.
+    /// Packets that were ignored: they are damaged, are not addressed to this host, have a source that is not the
+    /// unicast address of another host, or are neither TCP nor such ICMP errors.
     pub ignored: u64,
-    /// Connections that were aborted to make room for later ones ([`HostConfig::connections_max`]).
+    /// Connections that were aborted in favour of later ones ([`HostConfig::connections_max`]).
     pub displaced: u64,
     /// SYNs that were answered with a cookie and not stored ([`HostConfig::half_open_max`]).
     pub cookies_sent: u64,
-    /// Cookies that came back: connections whose SYN had not been stored.
+    /// Cookies that a peer acknowledged: connections that were created without a stored SYN.
     pub cookies_returned: u64,
-    /// Connections in TIME-WAIT that were forgotten early to make room for later ones.
+    /// Connections in TIME-WAIT that were removed early in favour of later ones.
     pub time_waits_displaced: u64,
     /// Packets that belonged to a sibling and were handed over to it ([`Host::groups`]).
     pub handed_over: u64,
@@ -125,7 +125,7 @@ pub struct Host<D = Tun> {
     /// MTU of the device, in bytes.
     mtu: u16,
     clock: WallClock,
-    /// Latest time that was passed to the connections other than with a packet from the host's own queue.
+    /// Latest time that was passed to the connections by a timer check, by a wake-up, or with a packet of a sibling.
     told: Instant,
     secret: Secret,
     waker: Waker,
@@ -138,14 +138,14 @@ pub struct Host<D = Tun> {
     path_mtus: PathMtus,
     /// Time until which the host lingers for the entries in `time_waits`.
     lingers_until: Instant,
-    /// Index of the endpoint that received the last packet.
+    /// Index of the endpoint that received the latest packet.
     latest: usize,
     listeners: HashMap<u16, Box<dyn Listener>>,
     census: Census,
     /// Endpoints with packets to answer, in the order of each endpoint's first packet.
     owing: Vec<usize>,
     outbox: Outbox,
-    /// Empty stream for resets.
+    /// Empty stream for segments that belong to no connection.
     no_stream: Ring,
     counters: HostCounters,
 }
@@ -163,7 +163,7 @@ enum Ended {
 ///
 /// # Errors
 ///
-/// Returns an error if the kernel provides none.
+/// Returns an error if the kernel provides no random bits.
 pub fn random_key() -> io::Result<[u8; 16]> {
     let mut key = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut key)?;
@@ -251,8 +251,8 @@ impl<D: Device> Host<D> {
         if self.membership.is_none() || matches!(ended, Ok(Ok(Ended::Done))) {
             self.device = Some(device);
         } else {
-            // The siblings must not wait for this host, and must not lose packets in a queue that is no longer read,
-            // even if an application has panicked.
+            // The host leaves the group, even if an application has panicked: the siblings must not wait for this host,
+            // and must not lose packets in a queue that is no longer read.
             self.membership = None;
         }
         ended
@@ -325,7 +325,7 @@ impl<D: Device> Host<D> {
         self.answer(device)
     }
 
-    /// Runs the endpoints that have deferred their work.
+    /// Does the work that endpoints have deferred.
     fn answer(&mut self, device: &mut D) -> io::Result<()> {
         let now = self.clock.now();
         for index in self.owing.drain(..) {
@@ -424,7 +424,7 @@ impl<D: Device> Host<D> {
             Some(_) => self.latest,
             None => *self.by_ends.get(&ends)?,
         };
-        // A connection that is over must not keep its peer from opening a new one.
+        // A connection that is over must not prevent its peer from opening a new one.
         (!self.endpoints[index].is_over()).then_some(index)
     }
 
@@ -507,7 +507,7 @@ impl<D: Device> Host<D> {
         Some(endpoint.over_since()? + self.config.linger)
     }
 
-    /// Returns the time of the next work if no packet arrives before.
+    /// Returns the time at which work is due if no packet arrives earlier.
     fn next_work(&self, now: Instant) -> Option<Instant> {
         let timeouts = self.endpoints.iter().filter_map(Endpoint::next_timeout);
         let leaves = self.endpoints.iter().filter_map(|e| self.leave_at(e));
@@ -552,8 +552,8 @@ impl<D: Device> Host<D> {
         config
     }
 
-    /// Returns free ends for a connection from `address` to `peer`, claimed among the siblings. The port is random, or
-    /// the next free one after it (RFC 6056 §3.3.1).
+    /// Returns free ends for a connection from `address` to `peer`, and claims them in the registry of the siblings.
+    /// The port is random, or the next free port after a random one (RFC 6056 §3.3.1).
     fn free_ends(&self, address: IpAddr, peer: SocketAddr) -> Option<Ends> {
         let count = u64::from(EPHEMERAL.end() - EPHEMERAL.start()) + 1;
         let now = self.clock.now();

@@ -1,7 +1,7 @@
 //! Initial sequence numbers (RFC 6528): a clock plus a keyed hash of the addresses.
 //!
-//! The clock keeps the numbers of a new connection away from those of the previous connection between the same ends.
-//! The hash keeps strangers from predicting one connection's numbers from another's.
+//! The clock separates the numbers of a new connection from those of the previous connection between the same ends. The
+//! hash prevents attackers from predicting the numbers of one connection from those of another.
 
 pub(crate) mod cookie;
 
@@ -15,7 +15,7 @@ use siphasher::sip::SipHasher24;
 /// Time in which the clock advances by one sequence number, in nanoseconds (RFC 6528 §3: 4 µs).
 const TICK_NANOS: u64 = 4_000;
 
-/// Generator of initial sequence numbers and of other numbers that strangers must not guess.
+/// Generator of initial sequence numbers and of other numbers that an attacker must not be able to guess.
 #[derive(Clone, Debug)]
 pub struct Secret {
     hasher: SipHasher24,
@@ -68,7 +68,7 @@ impl Secret {
         self.hash_at(now, Purpose::Seed, local, remote)
     }
 
-    /// Returns a different number at each time.
+    /// Returns a hash that is different at each time.
     fn hash_at(
         &self,
         now: Instant,

@@ -1,6 +1,7 @@
 //! TCP connections over real packets. The crate `dupack-packet` reads and writes the packets.
 //!
-//! [`Secret`] generates the numbers that strangers must not guess. The other modules need Linux. From the bottom up:
+//! [`Secret`] generates the numbers that an attacker must not be able to guess. The other modules need Linux. From the
+//! bottom up:
 //!
 //! | module | contents |
 //! | --- | --- |

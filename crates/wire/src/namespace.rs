@@ -1,9 +1,9 @@
 //! Network namespaces that vanish with the process.
 //!
-//! A [`Namespace`] has no name in the file system. A thread of this process, its keeper, lives in it, and all threads
-//! and children that the keeper starts are in it too. When the keeper and they are gone, the kernel removes the
-//! namespace with all of its devices. This works no matter how the process ends, because the kernel kills the children
-//! with the keeper (`PR_SET_PDEATHSIG`).
+//! A [`Namespace`] has no name in the file system. A thread of this process, its keeper, lives in the namespace, as do
+//! all threads and children that the keeper starts. When all of these have ended, the kernel removes the namespace with
+//! all of its devices. This works no matter how the process ends, because the kernel kills the children with the keeper
+//! (`PR_SET_PDEATHSIG`).
 
 mod child;
 mod privilege;
@@ -72,7 +72,7 @@ fn remedy(source: &io::Error) -> &'static str {
 pub struct Namespace {
     name: String,
     inode: u64,
-    /// `None` only while it is being dropped.
+    /// `None` only while the namespace is being dropped.
     jobs: Option<Sender<Job>>,
     keeper: Option<JoinHandle<()>>,
 }
@@ -130,7 +130,7 @@ impl Namespace {
     pub fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> T {
         let (answer, answered) = channel();
         let job: Job = Box::new(move || {
-            // The send fails only if the caller is gone.
+            // The send fails only if the caller no longer waits.
             let _ = answer.send(catch_unwind(AssertUnwindSafe(job)));
         });
         let keeper_is_gone = || -> Box<dyn Any + Send> { Box::new("the keeper is gone") };
@@ -199,7 +199,7 @@ impl Drop for Namespace {
     }
 }
 
-/// Body of the keeper's thread: enters a new namespace, reports that, and runs jobs until all senders are gone.
+/// Body of the keeper's thread: enters a new namespace, reports its inode, and runs jobs until all senders are dropped.
 fn keep(report: &Sender<io::Result<u64>>, inbox: &Receiver<Job>) {
     let entered = unshare(CloneFlags::CLONE_NEWNET)
         .map_err(io::Error::from)

@@ -9,13 +9,13 @@
 //! ```
 //!
 //! [`dupack_net::link`] implements rate, delay, queue, loss, reordering and recorded traces. The size of a packet on
-//! the wire is that of the IP packet. Long packets are offered to the link segment by segment, and segments of one
-//! packet that are due together leave as one packet.
+//! the link is the length of the IP packet. Long packets are offered to the link segment by segment, and segments of
+//! one packet that are due together leave as one packet.
 //!
 //! The path's packets can be written to capture files ([`CaptureFiles`]).
 //!
-//! The path reports how late it was ([`PathReport`]), because a run on a machine that cannot keep up is worthless and
-//! must say so.
+//! The path reports how late it was ([`PathReport`]), because the results of a run are invalid if the machine was too
+//! slow.
 
 mod checksum;
 mod frame;
@@ -57,10 +57,11 @@ use crate::device::{BUFFER_BYTES, Device, Pending, Reading};
 use crate::poll;
 use crate::processor::ProcessorWaits;
 
-/// Number of packets to read from one device before the other device gets its turn and due packets are written.
+/// Maximum number of packets that are read from one device before the other device is served and due packets are
+/// written.
 const READS_AT_ONCE: usize = 32;
 
-/// Real-time priority of a path that precedes ordinary threads: the middle of the range 1 to 99.
+/// Real-time priority of a path that takes precedence over ordinary threads: the middle of the range 1 to 99.
 const PRIORITY: &str = "40";
 
 /// Configuration of a path and its two links.
@@ -73,21 +74,21 @@ pub struct PathConfig {
     pub backward: LinkConfig,
     /// Seed of all random numbers of the links.
     pub seed: u64,
-    /// Router in front of the forward link whose outgoing link carries only shorter packets.
+    /// Router in front of the forward link with a smaller MTU.
     pub forward_hop: Option<NarrowHop>,
-    /// Router in front of the backward link.
+    /// Router in front of the backward link with a smaller MTU.
     pub backward_hop: Option<NarrowHop>,
     /// `true` to count packets also by their destination port ([`LaneReport::by_port`]).
     pub by_port: bool,
-    /// Additional delay of packets from these ports on the way back. It gives flows over one link different round-trip
-    /// times.
+    /// Additional delay on the backward link for packets from these ports. It gives flows over one link different
+    /// round-trip times.
     pub detours: BTreeMap<u16, Duration>,
-    /// `true` to count the delivered payload, each byte of TCP once ([`LaneReport::payload`]).
+    /// `true` to count the delivered payload, where each byte of TCP counts once ([`LaneReport::payload`]).
     pub count_payload: bool,
 }
 
-/// Router that drops packets that are longer than its outgoing link carries and must not be fragmented: IPv6, and IPv4
-/// with DF. All other packets pass unchanged.
+/// Router that drops packets that exceed the MTU of its outgoing link and must not be fragmented: IPv6, and IPv4 with
+/// DF. All other packets pass unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NarrowHop {
     /// Length of the longest IP packet that passes, in bytes.
@@ -99,9 +100,9 @@ pub struct NarrowHop {
 /// Reaction of a router to a packet that it drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HopSays {
-    /// It sends Packet Too Big with the source address of the packet's destination.
+    /// The router sends Packet Too Big, with the destination of the dropped packet as source address.
     PacketTooBig,
-    /// It sends nothing: a black hole (RFC 2923 §2.1).
+    /// The router sends nothing: a black hole (RFC 2923 §2.1).
     Nothing,
 }
 
@@ -187,7 +188,7 @@ impl RunningPath {
     ///
     /// # Errors
     ///
-    /// Returns an error if the system does not allow it or `chrt` is missing.
+    /// Returns an error if the system does not allow this or `chrt` is missing.
     pub fn give_precedence(&self) -> io::Result<()> {
         let number = self.number.to_string();
         let asked = Command::new("chrt")
@@ -202,7 +203,7 @@ impl RunningPath {
         }
     }
 
-    /// Ends the count by port. Packets that are read from now on are not counted there. Nothing else changes.
+    /// Ends the count by port. Packets that are read from now on are not counted by port. Nothing else changes.
     pub fn end_count_by_port(&self) {
         self.stop.counted.store(true, Ordering::SeqCst);
     }
@@ -234,7 +235,7 @@ impl RunningPath {
 
 impl Drop for RunningPath {
     fn drop(&mut self) {
-        // `stop` returns the thread's result. Here nobody receives it.
+        // `stop` returns the thread's result. Here, the result is not needed.
         let _ = self.end();
     }
 }
@@ -284,7 +285,7 @@ impl<D: Device> Relay<D> {
         poll::sharpen_timers();
         let overflowed = self.overflowed();
         let mut waits = ProcessorWaits::of_this_thread();
-        // Time from which the thread should have checked the devices.
+        // Time at which the thread should have checked the devices.
         let mut due_at = self.clock.now();
         while !stop.asked.load(Ordering::Relaxed) {
             for side in 0..2 {
@@ -311,13 +312,13 @@ impl<D: Device> Relay<D> {
             match self.devices[side].read(&self.clock, &mut self.buffer)? {
                 Reading::Packet(packet) => {
                     let lane = &mut self.lanes[side];
-                    // Checked after the read: packets that are counted were sent before the count ended.
+                    // The flag is checked after the read, so that every counted packet was sent before the count ended.
                     if stop.counted.load(Ordering::SeqCst) {
                         lane.end_count_by_port();
                     }
                     lane.take_in(&packet, &mut self.flows);
                     while let Some(message) = lane.take_message() {
-                        // The receiver may be gone.
+                        // A refused message is ignored, because the receiver may no longer exist.
                         let _ = self.devices[side].write(&Pending::NOTHING, &message, &[])?;
                     }
                 }

@@ -30,11 +30,11 @@ pub(crate) fn readable(files: &[BorrowedFd<'_>], timeout: Option<Duration>) -> i
 /// Maximum number of files to wait for at once.
 const MAX_FILES: usize = 4;
 
-/// Asks the kernel not to extend the calling thread's sleeps in order to wake it together with others (by default, the
+/// Asks the kernel not to delay the calling thread's wake-ups in order to combine them with others (by default, the
 /// kernel may add up to 50 µs, prctl(2)).
 pub(crate) fn sharpen_timers() {
     const SLACK_NS: nix::libc::c_ulong = 1;
-    // This cannot fail. If it did, it would show up as lateness.
+    // The call cannot fail. If it did, the path would be late more often.
     let _ = set_timerslack(SLACK_NS);
 }
 

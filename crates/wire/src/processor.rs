@@ -8,7 +8,7 @@ use dupack_tcp::time::Duration;
 /// The kernel's scheduling statistics of a thread (`Documentation/scheduler/sched-stats.rst`).
 #[derive(Debug)]
 pub(crate) struct ProcessorWaits {
-    /// The file belongs to the thread that opened it.
+    /// The statistics file of the thread that opened it. `None` if the kernel does not provide it.
     schedstat: Option<File>,
     total: Option<Duration>,
 }
@@ -24,7 +24,7 @@ impl ProcessorWaits {
     }
 
     /// Returns the time that the thread has waited for a processor since the last call. For a thread that has slept in
-    /// between, this is the delay after its wake-up. Returns zero if the kernel does not report it.
+    /// between, this is the delay after its wake-up. Returns zero if the kernel does not report the time.
     pub(crate) fn latest(&mut self) -> Duration {
         let before = self.total;
         self.total = self.schedstat.as_ref().and_then(read);
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::clock::WallClock;
 
-    /// Returns the first processor that this process may use.
+    /// Returns a set with the first processor that this process may use.
     fn one_processor() -> CpuSet {
         let allowed = sched_getaffinity(Pid::from_raw(0)).expect("a set");
         let first = (0..CpuSet::count()).find(|&cpu| allowed.is_set(cpu) == Ok(true));
@@ -69,7 +69,7 @@ mod tests {
         one
     }
 
-    /// Works for a fifth of a second on that processor, and returns the time that the thread had to wait.
+    /// Runs for 0.2 s on the given processor, and returns the time that the thread had to wait for it.
     fn work(on: CpuSet) -> Duration {
         sched_setaffinity(Pid::from_raw(0), &on).expect("it is allowed");
         let mut waits = ProcessorWaits::of_this_thread();

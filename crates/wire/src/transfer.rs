@@ -5,8 +5,8 @@
 //!   Origin: kernel or endpoint ─▶ emulated path ─▶ kernel, which reads to the end
 //! ```
 //!
-//! Both hosts are made for the transfer and removed after it, so no transfer sees what an earlier one left in a
-//! kernel's caches.
+//! Both hosts are made for the transfer and removed after it, so no transfer depends on the contents of a kernel's
+//! caches after an earlier one.
 
 mod dump;
 mod kernel;
@@ -68,22 +68,22 @@ pub struct TransferConfig {
     pub receiver: ReceiverConfig,
     /// Capture files for the path's packets, if requested.
     pub captures: Option<CaptureFiles>,
-    /// File for a capture at the sending host's device, if requested. tcpdump writes it, and offloaded segments appear
-    /// as the kernel hands them over.
+    /// File for a capture at the sending host's device, if requested. tcpdump writes it. Offloaded segments appear in
+    /// it as the kernel passes them to the device.
     pub host_capture: Option<PathBuf>,
     /// Number of bytes to send, unless there are [`writes`](Self::writes).
     pub bytes: u64,
-    /// Writes of the sending application. If empty, it writes everything at once.
+    /// Writes of the sending application. If empty, the application writes all bytes at once.
     pub writes: Vec<Write>,
     /// Recording of the sender's state at each transmission.
     pub recording: Recording,
-    /// Time after which an unfinished transfer is cut off.
+    /// Time after which an unfinished transfer is ended.
     pub limit: Duration,
 }
 
 impl TransferConfig {
-    /// Creates a transfer of `bytes` over this path and IPv4, cut off after `limit`: with Ethernet's MTU and offload,
-    /// the receiving kernel's defaults, and no captures.
+    /// Creates a transfer of `bytes` over this path and IPv4 that ends after `limit` at the latest, with Ethernet's MTU
+    /// and offload, the receiving kernel's defaults, and no captures.
     #[must_use]
     pub fn new(path: PathConfig, bytes: u64, limit: Duration) -> Self {
         Self {
@@ -118,22 +118,23 @@ pub struct ReceiverConfig {
     pub window: Option<u64>,
     /// Compression of the ACKs of out-of-order segments.
     pub sack_compression: SackCompression,
-    /// Pauses of the receiving application. `None` if it always reads. Data that arrives in a pause fills the window.
+    /// Pauses of the receiving application. `None` if it always reads. Data that arrives in a pause fills the receive
+    /// buffer.
     pub pauses: Option<ReadPauses>,
 }
 
 /// Pauses of a receiving application that stops reading from time to time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadPauses {
-    /// Bytes between two pauses.
+    /// Number of bytes between two pauses.
     pub every: u64,
-    /// Length of a pause.
+    /// Duration of a pause.
     pub time: Duration,
 }
 
-/// SACK compression: Linux holds back the ACKs of segments that arrive out of order, for at most 5 % of a round trip
+/// SACK compression: Linux delays the ACKs of segments that arrive out of order, by at most 5 % of a round-trip time
 /// and 1 ms, unless an in-order segment arrives (since 4.18; `tcp_comp_sack_nr` and `tcp_comp_sack_delay_ns` in its
-/// `ip-sysctl`). A held ACK is sent shortly before the next one.
+/// `ip-sysctl`). A delayed ACK is sent shortly before the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SackCompression {
     /// The kernel's default.
@@ -178,14 +179,14 @@ pub struct TransferReport {
     /// Bytes that arrived in order and were verified.
     pub bytes: u64,
     /// Time from the moment when the sender could first send to the arrival of the last byte, or to the limit. The
-    /// receiver's clock starts when its side of the handshake is complete, one propagation delay later; that delay is
-    /// added.
+    /// receiver's clock starts when its side of the handshake is complete, which is one propagation delay later; this
+    /// delay is added if all bytes arrived.
     pub lasted: Duration,
-    /// Counters of the sender, or `None` if it could not report any.
+    /// Counters of the sender, or `None` if the sender could not report them.
     pub sender: Option<Counted>,
     /// State of our sender at each transmission, in order, if it was recorded.
     pub transmissions: Vec<Transmission>,
-    /// Times reported by a kernel's socket, if they were recorded.
+    /// Times reported by the kernel's socket, if they were recorded.
     pub times: Option<SocketTimes>,
     /// Report of the path.
     pub path: PathReport,
@@ -240,13 +241,13 @@ pub enum TransferError {
         /// Reason, if the sender is ours.
         reason: Option<Reason>,
     },
-    /// The bytes that arrived differ from those that were sent.
+    /// The received bytes differ from the sent bytes.
     #[error("the {bytes} bytes that arrived differ from the bytes sent: the hashes do not match")]
     Damaged {
         /// Number of bytes that arrived.
         bytes: u64,
     },
-    /// The caller asked for the end.
+    /// The caller requested the end.
     #[error("interrupted")]
     Interrupted,
 }
@@ -279,7 +280,7 @@ pub enum ControlError {
     },
 }
 
-/// Runs one transfer and waits for its end. `asked` is checked regularly; once it returns `true`, the transfer ends.
+/// Runs one transfer and waits for its end. `asked` is called regularly. Once it returns `true`, the transfer ends.
 ///
 /// # Errors
 ///
@@ -331,7 +332,7 @@ pub fn transfer(
         }
         Err(error) => {
             stop.ask();
-            // Its result matters less than the error above.
+            // The error of the receiver matters less than the error above.
             let _ = receiver.join();
             Err(error)
         }
@@ -347,7 +348,7 @@ pub fn transfer(
 ///
 /// # Errors
 ///
-/// Returns an error if the kernel does not provide it, or if no namespace can be made.
+/// Returns an error if the kernel does not provide the congestion control, or if no namespace can be made.
 pub fn probe(name: &str) -> Result<(), TransferError> {
     let namespace = crate::namespace::Namespace::new("probe").map_err(NetworkError::from)?;
     let name = name.to_owned();
@@ -414,7 +415,7 @@ impl Stop {
     }
 }
 
-/// Waits for the receiver and checks regularly whether the caller asks for the end.
+/// Waits for the receiver. Meanwhile, calls `asked` regularly and ends the transfer if it returns `true`.
 fn wait(
     receiver: JoinHandle<io::Result<Receipt>>,
     asked: &dyn Fn() -> bool,

@@ -4,8 +4,8 @@
 //! kernel. The device belongs to the network namespace of the thread that opened it. It vanishes when it is dropped or
 //! the process ends.
 //!
-//! A device may have several queues. Each is a separate [`Tun`] with its own thread. [`Tun::open_queues`] explains
-//! which queue receives a packet.
+//! A device may have several queues. Each is a separate [`Tun`] with its own thread. [`Tun::open_queues`] explains how
+//! the kernel chooses the queue for a packet.
 //!
 //! With offload, if the kernel supports it, packets of up to 64 KiB cross in one piece. A header in front of each
 //! packet describes the work that is left to do on it ([`Pending`]).
@@ -30,7 +30,7 @@ use self::offload::{OFFLOAD_HEADER_BYTES, header, read_header};
 use crate::clock::WallClock;
 use crate::device::{Device, Granted, Pending, Reading, Received, Writing};
 
-/// Number of packets that the kernel keeps while this process is busy. The kernel's default is 500. If the queue
+/// Number of packets that the kernel queues while this process is busy. The kernel's default is 500. If the queue
 /// overflows, packets are lost that no link model dropped.
 const QUEUE_PACKETS: u32 = 10_000;
 
@@ -84,10 +84,10 @@ impl fmt::Display for Prefix {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Offload {
-    /// On if the kernel supports it.
+    /// Offload is on if the kernel supports it.
     #[default]
     WherePossible,
-    /// Off: every packet is complete.
+    /// Offload is off: every packet is complete.
     Off,
 }
 
@@ -130,7 +130,7 @@ pub struct Tun {
     name: String,
     mtu: u16,
     offload: Granted,
-    /// Table of interfaces as seen by the thread that opened the device.
+    /// Path of the table of interfaces as seen by the thread that opened the device.
     counters: PathBuf,
 }
 
@@ -150,7 +150,7 @@ impl Tun {
     /// the same as [`open`](Self::open).
     ///
     /// The kernel puts a packet for the device into the queue to which a packet of the same connection, in either
-    /// direction, was last written. It remembers that queue for a limited time (3 s in Linux 6) and for a limited
+    /// direction, was last written. It remembers this queue for a limited time (3 s in Linux 6) and for a limited
     /// number of connections (4096). For other packets, it chooses the queue by a hash of both addresses and ports.
     /// When a queue is dropped, the packets that wait in it are lost, and later packets go to the other queues. The
     /// device vanishes with its last queue.
@@ -168,7 +168,7 @@ impl Tun {
         let further = further.collect::<io::Result<Vec<_>>>();
         let mut devices = further.map_err(|source| not_opened(config, source))?;
         devices.insert(0, first);
-        // No packets arrive before all queues exist.
+        // The device is brought up only after all queues exist, so no packet arrives earlier.
         configure(config)?;
         let queues = devices.into_iter();
         Ok(queues.map(|d| Self::of(config, d, offload)).collect())
@@ -243,8 +243,8 @@ impl Device for Tun {
         }
     }
 
-    /// Counts all queues of the device together. The kernel reports the number only while the thread that opened the
-    /// device lives.
+    /// Counts the dropped packets of all queues of the device together. The kernel reports the number only while the
+    /// thread that opened the device is running.
     fn overflowed(&self) -> io::Result<u64> {
         let table = std::fs::read_to_string(&self.counters)?;
         drops_of(&table, &self.name).ok_or_else(|| {
@@ -306,7 +306,7 @@ fn build(name: &str, offload: Granted, queues: Queues) -> io::Result<SyncDevice>
     Ok(device)
 }
 
-/// Opens another queue of a device that may have several.
+/// Opens another queue of a multi-queue device.
 fn another(device: &SyncDevice) -> io::Result<SyncDevice> {
     let queue = device.try_clone()?;
     queue.set_nonblocking(true)?;
@@ -340,7 +340,7 @@ fn is_transient(error: &io::Error) -> bool {
     )
 }
 
-/// Returns `true` for EBADFD: the device was removed, with its namespace or manually.
+/// Returns `true` for EBADFD: the device was removed, together with its namespace or manually.
 fn is_gone(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::EBADFD as i32)
 }

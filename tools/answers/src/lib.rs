@@ -1,5 +1,5 @@
-//! Predictions for other senders, on paths with and without flows that the capture does not show, compared with
-//! simulations of these senders.
+//! Predictions for other senders from a capture, compared with simulations of these senders. Some paths are shared with
+//! flows that the capture does not show.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_diagnosis::StreamFindings;
@@ -18,9 +18,9 @@ use dupack_truth::paths::capture::End;
 use dupack_truth::paths::drawn::Dice;
 use dupack_truth::paths::judge::findings;
 
-/// Number of runs whose mean is the truth.
+/// Number of simulated runs whose mean counts as the truth.
 const RUNS: u64 = 10;
-/// Relative error within which a prediction is right, even if its interval does not contain the truth.
+/// Maximum relative error of a prediction that counts as right although its interval does not contain the truth.
 const SHARE: f64 = 0.15;
 
 const CAPTURED: [&str; 8] = [
@@ -41,7 +41,7 @@ const ASKED: [&str; 5] = [
     "rack/westwood",
 ];
 
-/// Longest run.
+/// Maximum duration of a run.
 const LONGEST: Duration = Duration::from_secs(180);
 
 /// Presence of other flows at the bottleneck.
@@ -61,16 +61,16 @@ pub struct Question {
     dialect: &'static str,
     least_rtt: f64,
     bytes: u64,
-    /// The path and all other parts of the experiment.
+    /// The path and all remaining parts of the experiment.
     rest: String,
 }
 
 /// Outcome of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Came {
-    /// The interval contains the truth, or the prediction is near it.
+    /// The interval contains the truth, or the error of the prediction is small enough.
     Right,
-    /// The prediction is not right.
+    /// The interval does not contain the truth, and the error of the prediction is too large.
     Wrong,
     /// No prediction was made.
     Refused,
@@ -79,7 +79,7 @@ pub enum Came {
 }
 
 impl Question {
-    /// Returns the question of a seed.
+    /// Returns the question that is drawn from a seed.
     #[must_use]
     pub fn of(seed: u64, company: Company) -> Self {
         let mut dice = Dice::of(seed ^ 0x0077_6861_7469_6600);
@@ -158,7 +158,7 @@ impl Question {
         format!("{} {} {} {rest}", self.seed, self.from, self.dialect)
     }
 
-    /// Diagnoses a capture at the sender; `None` if it has no data.
+    /// Diagnoses a capture at the sender. Returns `None` if the capture contains no data.
     pub fn found(&self) -> Option<StreamFindings> {
         findings(&self.captured(), End::Sender, self.least_rtt)
     }
@@ -218,7 +218,7 @@ impl Question {
         judged.collect()
     }
 
-    /// Captures the transfer, to its last ACK.
+    /// Captures the transfer until its last ACK.
     fn captured(&self) -> Trace {
         let plan = self.plan(self.from);
         let enough = Interrupt::new();
@@ -257,13 +257,13 @@ impl Question {
         runs.sum::<f64>() / RUNS as f64
     }
 
-    /// Returns the share of all bytes that the other flows carried during the captured transfer.
+    /// Returns the fraction of all bytes that other flows carried during the captured transfer.
     pub fn others(&self) -> f64 {
         let (_, others) = self.run(&self.plan(self.from), self.seed);
         others as f64 / (others + self.bytes) as f64
     }
 
-    /// Returns the transfer time in seconds, and the bytes that the other flows carried meanwhile.
+    /// Returns the transfer time in seconds, and the number of bytes that other flows carried during this time.
     fn run(&self, plan: &Plan, seed: u64) -> (f64, u64) {
         let scenario = plan.scenario(plan.jobs()[0]);
         let mut simulation = scenario.build(seed).expect("a network").simulation;
@@ -284,7 +284,7 @@ impl Question {
     }
 }
 
-/// Keeps the events of a flow until all its data is acknowledged.
+/// Stores the events of a flow until all its data is acknowledged.
 struct Kept<'a> {
     bytes: u64,
     enough: &'a Interrupt,
@@ -314,7 +314,7 @@ struct Until {
     isn: SeqNumber,
     bytes: u64,
     done: Option<Instant>,
-    /// Bytes that the other flows had carried until then.
+    /// Number of bytes that other flows had carried until then.
     others: u64,
 }
 

@@ -4,8 +4,8 @@
 //! cargo run --release -p dupack-broken-senders --example cards -- FOLDER
 //! ```
 //!
-//! Finished runs are kept in the folder and are not repeated. The cards are those of `--quick`, for which
-//! `src/expected.toml` is written; the example writes them to `FOLDER/cards.json`.
+//! Finished runs are kept in the folder and are not repeated. The cards are `--quick` cards, as `src/expected.toml`
+//! requires. The example writes them to `FOLDER/cards.json`.
 
 use std::error::Error;
 use std::path::PathBuf;

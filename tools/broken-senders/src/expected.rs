@@ -1,4 +1,4 @@
-//! Expected verdicts on each sender: `expected.toml`.
+//! Expected verdicts on each sender, from `expected.toml`.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +12,24 @@ struct Expected {
     senders: Vec<Sender>,
 }
 
-/// A sender with the verdicts that are expected on it.
+/// A sender with the verdicts that are expected on its card.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sender {
     /// Name of the sender.
     pub key: String,
-    /// Its stack.
+    /// Stack of the sender.
     pub stack: String,
-    /// Its fault.
+    /// Fault of the sender.
     pub what: String,
-    /// `true` if the tests run only the criteria of `fails`, and `cargo measure evaluation` the others.
+    /// `true` if the tests run only the criteria in `fails`. `cargo measure evaluation` runs all criteria.
     #[serde(default)]
     pub brief: bool,
-    /// Criteria that it must not meet.
+    /// Criteria that the sender must fail.
     pub fails: Vec<String>,
-    /// Criteria that are unrelated to its fault.
+    /// Criteria that are unrelated to the fault, and that the sender must not fail.
     pub keeps: Vec<String>,
-    /// Criteria for which the runs showed something else, with the reason.
+    /// Criteria for which the runs contradicted `fails` or `keeps`, with the reason.
     #[serde(default)]
     pub differs: BTreeMap<String, String>,
 }
@@ -47,7 +47,7 @@ pub fn senders() -> Vec<Sender> {
 
 impl Sender {
     /// Returns the verdicts of `card` that contradict the table and are not listed as differences, and the listed
-    /// differences that no longer exist. Criteria that the card lacks do not count.
+    /// differences that no longer exist. Criteria that are not on the card do not count.
     #[must_use]
     pub fn complaints(&self, card: &Card) -> Vec<String> {
         let verdict = |key: &String| card.row(key).map(|row| row.verdict);

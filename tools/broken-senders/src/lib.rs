@@ -1,7 +1,8 @@
 //! Senders that are broken on purpose, each in one way, and the criteria that each must fail.
 //!
-//! A report card's criterion is worth something if a sender exists that fails it alone. The tests of this crate check that the
-//! senders fail what they are meant to fail; `examples/cards.rs` makes their cards for `cargo measure evaluation`.
+//! A criterion of the report card is useful if there is a sender that fails only this criterion. The tests of this
+//! crate check that the senders fail the intended criteria. `examples/cards.rs` makes their cards for `cargo measure
+//! evaluation`.
 
 mod expected;
 mod subtle;
@@ -89,7 +90,7 @@ fn reno_but(name: &'static str, summary: &'static str, way: Way) -> Entry<dyn Co
 }
 
 impl RenoBut {
-    /// Returns `true` if the control does not respond to this loss.
+    /// Returns `true` if the control does not respond to `loss`.
     fn is_ignored(&self, loss: &LossFacts) -> bool {
         match self.way {
             Way::NoReduction => loss.rule != LossRule::TIMEOUT,
@@ -131,7 +132,7 @@ impl CongestionControl for RenoBut {
     }
 }
 
-/// SACK whose timeouts are judged by the loss differentiation.
+/// SACK recovery in which the loss differentiation judges timeouts, too.
 #[derive(Debug)]
 struct Stubborn(Box<dyn Recovery>);
 
@@ -198,7 +199,7 @@ impl Recovery for Stubborn {
     }
 }
 
-/// Attributes every timeout, and nothing else, to the link, so that the timer is not doubled.
+/// Attributes every timeout to the link and every other loss to congestion, so that the timer is not doubled.
 #[derive(Debug)]
 struct TimeoutsAreNoise;
 
@@ -220,7 +221,7 @@ impl Differentiation for TimeoutsAreNoise {
     }
 }
 
-/// Responds to losses of the link as Reno responds to all.
+/// Responds to losses of the link as Reno responds to all losses.
 #[derive(Debug)]
 struct AsReno;
 

@@ -1,4 +1,4 @@
-//! Controls that are Reno with one habit that shows in few situations: each is made to fail one criterion.
+//! Controls that are Reno except for one habit, which shows in few situations. Each should fail one criterion.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use dupack_tcp::facts::{AckFacts, LossCause, LossFacts, LossRule, View};
 use dupack_tcp::time::{Duration, Instant};
 use dupack_tcp::window::Window;
 
-/// Returns their entries in the catalog.
+/// Returns the catalog entries of these controls.
 pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
     vec![
         of(
@@ -134,13 +134,13 @@ struct Segments {
 /// Parameters of [`Clings`].
 #[derive(Clone, Copy, Debug, Parameters)]
 struct Clinging {
-    /// smallest round-trip time at a loss, relative to the path's
+    /// minimum smoothed round-trip time at a loss, relative to the minimum round-trip time
     #[parameter(source = "ours", range = 0.0..=1e6, default = 3.0)]
     from: f64,
-    /// largest round-trip time at a loss, relative to the path's
+    /// maximum smoothed round-trip time at a loss, relative to the minimum round-trip time
     #[parameter(source = "ours", range = 0.0..=1e6, default = 1e6)]
     to: f64,
-    /// remaining share of the window
+    /// fraction of the window that remains after a loss
     #[parameter(source = "ours", range = 0.0..=1.0, default = 0.9)]
     share: f64,
 }
@@ -148,33 +148,33 @@ struct Clinging {
 /// Parameters of [`Sulks`].
 #[derive(Clone, Copy, Debug, Parameters)]
 struct Sulking {
-    /// smallest round-trip time at a loss, relative to the path's
+    /// minimum smoothed round-trip time at a loss, relative to the minimum round-trip time
     #[parameter(source = "ours", range = 0.0..=1e6, default = 0.0)]
     from: f64,
-    /// largest round-trip time at a loss, relative to the path's
+    /// maximum smoothed round-trip time at a loss, relative to the minimum round-trip time
     #[parameter(source = "ours", range = 0.0..=1e6, default = 1e6)]
     to: f64,
-    /// smallest number of consecutive timeouts
+    /// minimum number of consecutive timeouts
     #[parameter(source = "ours", range = 0..=100, default = 0)]
     timeouts: u32,
-    /// duration
+    /// time with one segment per round trip
     #[parameter(source = "ours", range = 0.0..=100.0, unit = "s", default = 2.0)]
     hold: f64,
 }
 
 /// A habit that is added to Reno.
 trait Habit: std::fmt::Debug + Send + 'static {
-    /// Returns the window after an ACK, where Reno would choose `wanted`.
+    /// Returns the window after an ACK. `wanted` is the window that Reno would choose.
     fn on_ack(&mut self, _: &AckFacts<'_>, _: &View<'_>, wanted: Window) -> Window {
         wanted
     }
 
-    /// Returns the part of an ACK that counts for growth.
+    /// Returns the credit of an ACK that counts for the growth of the window.
     fn credit(&self, credit: Credit) -> Credit {
         credit
     }
 
-    /// Returns the window after a loss, where Reno would choose `wanted`.
+    /// Returns the window after a loss. `wanted` is the window that Reno would choose.
     fn reduction(&self, _: &LossFacts, wanted: Window) -> Window {
         wanted
     }
@@ -241,7 +241,7 @@ impl<H: Habit> CongestionControl for With<H> {
     }
 }
 
-/// Returns the ratio of the smoothed to the smallest round-trip time, or 1 if there is none.
+/// Returns the ratio of the smoothed to the minimum round-trip time, or 1 if there is no sample.
 fn stretch(loss: &LossFacts) -> f64 {
     match (loss.srtt, loss.rtt_min) {
         (Some(srtt), Some(least)) => srtt.as_secs_f64() / least.as_secs_f64().max(1e-9),
@@ -467,7 +467,7 @@ impl Habit for Sulks {
 
 #[derive(Debug)]
 struct Ratchet {
-    /// Windows, in bytes, after the losses of the last 20 s, with their times.
+    /// Windows, in bytes, after the losses of the last 20 s, with the times of the losses.
     left: VecDeque<(Instant, f64)>,
 }
 

@@ -1,5 +1,5 @@
-//! Building and running the project's own programs, for its chores (`cargo xtask`) and measurements (`cargo measure`).
-//! Every command is shown.
+//! Builds and runs the project's own programs for development tasks (`cargo xtask`) and measurements (`cargo measure`).
+//! [`succeed`], [`cargo`] and [`release_example`] print the command that they run.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -17,18 +17,18 @@ pub fn target() -> PathBuf {
     root().join(named.map_or_else(|| PathBuf::from("target"), PathBuf::from))
 }
 
-/// Builds an example of a package with `--release` and returns its path. The environment's settings of optimisation are
-/// ignored.
+/// Builds an example of a package with `--release` and returns its path. Environment variables that change the release
+/// profile or the compiler flags are ignored.
 ///
 /// # Errors
-/// If it does not compile.
+/// If the example does not compile.
 pub fn release_example(package: &str, name: &str) -> Result<PathBuf, String> {
     let args = ["build", "--release", "--package", package, "--example"];
     succeed(&mut release(&[&args[..], &[name]].concat()))?;
     Ok(target().join("release/examples").join(name))
 }
 
-/// Returns cargo with `args`, without the environment's settings of optimisation.
+/// Returns a command that runs cargo with `args`, without the environment variables that change optimisation.
 pub fn release(args: &[&str]) -> Command {
     let mut command = command(args);
     let changes = |variable: &str| {
@@ -47,7 +47,7 @@ pub fn release(args: &[&str]) -> Command {
 /// Returns the output of the compiler for the arguments `words`.
 ///
 /// # Errors
-/// If it cannot be started or fails.
+/// If the compiler cannot be started or fails.
 pub fn rustc(words: &[&str]) -> Result<String, String> {
     let (stdout, _) = output(Command::new("rustc").args(words))?;
     Ok(stdout.trim().to_owned())
@@ -56,7 +56,7 @@ pub fn rustc(words: &[&str]) -> Result<String, String> {
 /// Runs a program and returns its standard output and standard error.
 ///
 /// # Errors
-/// If it cannot be started or fails, with its output.
+/// If the program cannot be started, or if it fails; the error then contains its output.
 pub fn output(command: &mut Command) -> Result<(String, String), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command
@@ -74,25 +74,25 @@ pub fn output(command: &mut Command) -> Result<(String, String), String> {
     }
 }
 
-/// Runs cargo with `args` and shows the command.
+/// Prints and runs cargo with `args`. Rustdoc warnings are errors.
 ///
 /// # Errors
-/// If it fails.
+/// If cargo cannot be started or fails.
 pub fn cargo<S: AsRef<OsStr>>(args: &[S]) -> Result<(), String> {
     succeed(command(args).env("RUSTDOCFLAGS", "--deny warnings"))
 }
 
-/// Returns cargo with `args`.
+/// Returns a command that runs cargo with `args`.
 pub fn command<S: AsRef<OsStr>>(args: &[S]) -> Command {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
     command.args(args);
     command
 }
 
-/// Runs a command and shows it.
+/// Prints the command and runs it.
 ///
 /// # Errors
-/// If it cannot be started or fails.
+/// If the program cannot be started or fails.
 pub fn succeed(command: &mut Command) -> Result<(), String> {
     let program = Path::new(command.get_program()).file_stem();
     let words = program.into_iter().chain(command.get_args());

@@ -1,21 +1,21 @@
-//! Capture file of arbitrary bytes.
+//! Fuzzer entry point that reads arbitrary bytes as a capture file.
 
 use std::io::{self, Read};
 
 use dupack_packet::captured::{CaptureReader, Cut, LinkType, Portion, Tally, TcpPacket};
 use dupack_packet::{Verify, parse};
 
-/// Largest number of notes about a file: a dozen kinds, one of which may occur several times.
+/// Maximum number of notes about a file: there are a dozen kinds, one of which may occur several times.
 const NOTES_MAX: usize = 20;
 
-/// Largest file that is read a second time, byte by byte.
+/// Maximum size of files that are read a second time, byte by byte.
 const DRIPPED_BYTES_MAX: usize = 4096;
 
-/// Reads `bytes` as a capture file: packets are numbered, no longer than their stated length, and read as the strict
-/// reader reads them if it accepts them.
+/// Reads `bytes` as a capture file. Checks that packets are numbered and are not longer than their stated length, and
+/// that packets which the strict parser accepts are read in the same way.
 ///
 /// # Panics
-/// If that is not so.
+/// If a check fails.
 pub fn capture(bytes: &[u8]) {
     let whole = read(bytes);
     if bytes.len() <= DRIPPED_BYTES_MAX {
@@ -54,7 +54,7 @@ fn read(file: impl Read) -> Option<(Vec<TcpPacket>, Tally, usize)> {
     Some((packets, tally, notes.len()))
 }
 
-/// A packet that a host would accept is read as the host reads it.
+/// Checks that a packet that a host would accept is read as the host reads it.
 fn agrees(bytes: &[u8], packet: Option<&TcpPacket>) {
     let Ok(strict) = parse(bytes, Verify::Nothing) else {
         return;

@@ -1,15 +1,15 @@
-//! A packet of any bytes.
+//! Fuzzer entry point that reads arbitrary bytes as a packet.
 
 use dupack_packet::icmp::packet_too_big;
 use dupack_packet::{Checksum, Envelope, Options, Parsed, Verify, emit, parse, parse_icmp};
 
-/// Longest packet that [`codec`] writes: the largest payload length and an IPv6 header.
+/// Maximum length of a packet that [`codec`] writes: the largest payload length and an IPv6 header.
 const PACKET_BYTES_MAX: usize = 0xffff + 40;
 
-/// Reads `bytes` as a packet, writes it and reads it back: both are the same.
+/// Reads `bytes` as a packet, writes the packet and reads it back. Checks that both packets are the same.
 ///
 /// # Panics
-/// If they are not.
+/// If the packets differ.
 pub fn codec(bytes: &[u8]) {
     let _ = Options::parse(bytes);
     let said = parse_icmp(bytes, Verify::Checksums);
@@ -34,14 +34,14 @@ pub fn codec(bytes: &[u8]) {
     let Ok(length) = emit(&mut buffer, &envelope, &parsed.segment, |payload| {
         payload.copy_from_slice(parsed.payload);
     }) else {
-        // Only one of the longest packets has no room for the options in our layout.
+        // The options always fit in our layout, except in some packets of almost maximum length.
         assert!(bytes.len() > 0xff00);
         return;
     };
     let again = parse(&buffer[..length], Verify::Checksums).expect("we wrote it");
     assert_eq!(again.payload, parsed.payload);
     let (a, mut b) = (again.segment, parsed.segment);
-    // Three SACK blocks and a SYN's options may not fit together: then the last blocks are left out.
+    // Three SACK blocks may not fit together with the options of a SYN. The last blocks are then left out.
     if a.options.sacks != b.options.sacks {
         let kept = a.options.sacks.as_slice();
         assert!(b.options.sacks.as_slice().starts_with(kept));
@@ -50,7 +50,7 @@ pub fn codec(bytes: &[u8]) {
     assert_eq!(a, b);
 }
 
-/// A router's message about the packet names its connection and its sequence number.
+/// Checks that a router's message about the packet names the connection and the sequence number of the packet.
 fn quoted(bytes: &[u8], parsed: &Parsed<'_>) {
     let message = packet_too_big(bytes, 1300).expect("it is an IP packet");
     match parse_icmp(&message, Verify::Checksums) {
@@ -61,7 +61,7 @@ fn quoted(bytes: &[u8], parsed: &Parsed<'_>) {
             );
             assert_eq!(notice.error.seq, parsed.segment.seq);
         }
-        // The packet has extension headers.
+        // The message cannot be parsed if the packet has extension headers.
         Err(_) => assert!(parsed.source.is_ipv6()),
     }
 }

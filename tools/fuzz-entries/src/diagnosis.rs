@@ -1,4 +1,4 @@
-//! A whole capture, made of any bytes and read by every analysis.
+//! Fuzzer entry point that makes a whole capture of arbitrary bytes and reads it with every analysis.
 
 use std::io::Cursor;
 use std::time::Duration as Time;
@@ -15,13 +15,14 @@ use dupack_diagnosis_tell::summary::{Look, summary};
 use dupack_packet::captured::CaptureReader;
 use dupack_report::table::Colour;
 
-/// First byte of an input whose other bytes are a capture file; the bytes of other inputs choose the packets of one.
+/// First byte of an input whose remaining bytes are a capture file. In other inputs, the bytes choose the packets of a
+/// capture.
 const IS_FILE: u8 = 0xff;
 
-/// Diagnoses a capture: shares of time sum to the whole, and every output can be written.
+/// Diagnoses a capture. Checks that the shares of time sum to the whole and that every output can be written.
 ///
 /// # Panics
-/// If that is not so.
+/// If a check fails.
 pub fn diagnosis(bytes: &[u8]) {
     let file = match bytes.split_first() {
         Some((&IS_FILE, file)) => file.to_vec(),
@@ -83,7 +84,7 @@ fn write(diagnosis: &Diagnosis) {
     }
 }
 
-/// Reads the capture again for a film and for an annotated copy.
+/// Reads the capture again, to list its packets and to write an annotated copy.
 fn again(diagnosis: &Diagnosis, file: &[u8]) {
     let reader = || CaptureReader::new(Cursor::new(file)).expect("it was read before");
     let numbers: Vec<u64> = diagnosis.connections.iter().map(|one| one.number).collect();
@@ -126,21 +127,22 @@ fn capture(bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Number of bytes that choose a packet.
+/// Number of bytes that choose one packet.
 const STEP_BYTES: usize = 9;
 
 /// State of both ends of two connections.
 #[derive(Default)]
 struct World {
     micros: u64,
-    /// Next byte, by connection and end.
+    /// Next sequence number of each end of each connection.
     next: [[u32; 2]; 2],
-    /// Number of the packet's bytes that the capture lacks.
+    /// Number of bytes of the packet that are missing in the capture.
     cut: u32,
 }
 
 impl World {
-    /// Returns the packet of a step: its sender, flags, sequence number, length, ACK number, window and options.
+    /// Returns the packet of a step, which contains sender, flags, sequence number, length, ACK number, window and
+    /// options.
     fn packet(&mut self, step: [u8; STEP_BYTES]) -> Vec<u8> {
         let [who, flags, from, len, ack, window, wait, options, id] = step;
         self.micros += 1_u64 << (wait % 24);
@@ -189,7 +191,7 @@ impl World {
         ip(&tcp, len, id, side)
     }
 
-    /// Returns timestamps, SACK blocks and the options of a SYN.
+    /// Returns TCP options: timestamps, SACK blocks and the options of a SYN, as `which` selects.
     fn options(&self, which: u8, other: u32, ack: u32) -> Vec<u8> {
         let mut said = Vec::new();
         if which & 1 != 0 {
@@ -215,7 +217,7 @@ impl World {
     }
 }
 
-/// Returns the headers of an IPv4 packet, which are all of it that the capture contains.
+/// Returns the IPv4 packet without its data: the capture contains only the headers.
 fn ip(tcp: &[u8], len: u32, id: u8, side: usize) -> Vec<u8> {
     let total = 20 + tcp.len() as u32 + len;
     let mut packet = vec![0x45, 0];

@@ -1,4 +1,4 @@
-//! A connection whose peer, network and application follow a script of any bytes.
+//! Fuzzer entry point for a connection whose peer, network and application follow a script of arbitrary bytes.
 
 use std::sync::OnceLock;
 
@@ -14,19 +14,19 @@ use dupack_tcp::sender::CutRule;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
-/// Largest number of segments in answer to one input: a window of the smallest segments, and some more.
+/// Maximum number of segments in answer to one input: a window of the smallest segments, and some more.
 const ANSWERS_MAX: usize = 4000;
 
-/// Smallest number of bytes per segment, but for a few segments.
+/// Minimum number of bytes per segment, except for a few segments.
 const LEAST_SEGMENT_BYTES: u64 = 64;
 
-/// Largest number of bytes that the application writes at once, and largest receive buffer.
+/// Maximum number of bytes that the application writes at once, and maximum receive buffer in bytes.
 const BYTES_MAX: u64 = 100_000;
 
-/// Runs `bytes` as a script: the first bytes choose the connection, the others the events.
+/// Runs `bytes` as a script. The first bytes choose the connection, the remaining bytes the events.
 ///
 /// # Panics
-/// If the connection breaks an invariant.
+/// If the connection violates an invariant.
 pub fn endpoint(bytes: &[u8]) {
     let mut script = Bytes { rest: bytes };
     let Some(mut world) = World::new(&mut script) else {
@@ -55,7 +55,7 @@ fn stacks() -> &'static [StackSpec] {
     })
 }
 
-/// The script, read from the front; missing bytes at its end are zero.
+/// The remaining script. Bytes that are missing at its end count as zero.
 struct Bytes<'a> {
     rest: &'a [u8],
 }
@@ -75,7 +75,7 @@ impl Bytes<'_> {
         (0..4).fold(0, |word, _| word << 8 | self.small())
     }
 
-    /// Returns a number that is often near zero, on either side, and sometimes any other.
+    /// Returns a number that is often near zero, positive or negative, and sometimes arbitrary.
     fn near(&mut self) -> u32 {
         let kind = self.small();
         let value = self.small();
@@ -93,7 +93,7 @@ impl Bytes<'_> {
 struct World {
     connection: Connection,
     now: Instant,
-    /// Our sequence numbers that the peer may have seen.
+    /// Next sequence number after those that we have sent and that the peer may have seen.
     our_next: SeqNumber,
     our_una: SeqNumber,
     peer_next: SeqNumber,
@@ -131,7 +131,7 @@ impl World {
         })
     }
 
-    /// Returns the configuration of a connection that offers no more than `offered` does.
+    /// Returns the configuration of a connection. It offers at most what `offered` offers.
     fn config(offered: Config, switches: u32, iss: u32, script: &mut Bytes<'_>) -> Config {
         let mut config = offered;
         config.mss = script.small() as u16 * 8;
@@ -204,7 +204,7 @@ impl World {
         self.connection.handle_timeout(self.now);
     }
 
-    /// Sends the SYN of an honest peer, as an answer to ours or as the first segment.
+    /// Sends the SYN of an honest peer, either as an answer to ours or as the first segment.
     fn handshake(&mut self, script: &mut Bytes<'_>) {
         let mut syn = Segment::new(self.peer_next);
         syn.flags = Flags::SYN;
@@ -220,7 +220,7 @@ impl World {
             sacks: SackBlocks::NONE,
             accurate_ecn: None,
         };
-        // Its ECN bits come from bytes already read, so old inputs keep their meaning.
+        // The ECN bits come from bytes that have already been read, so old inputs keep their meaning.
         syn.flags = syn.flags.with(Flags::of_ace(syn.window as u8));
         syn.ecn = Codepoint::from_bits((syn.window >> 3) as u8);
         self.peer_next = self.peer_next.at(1);
@@ -236,7 +236,7 @@ impl World {
         }
     }
 
-    /// A router, or somebody else, sends an ICMP error about a packet.
+    /// Delivers an ICMP error about a packet, from a router or forged.
     fn icmp(&mut self, script: &mut Bytes<'_>) {
         let bits = script.small();
         let base = match bits & 1 {
@@ -334,13 +334,13 @@ impl World {
         }
     }
 
-    /// Takes all segments and events that the connection has to hand out.
+    /// Takes all segments and events from the connection.
     fn drain(&mut self) {
         let mut count = 0;
         while let Some(outgoing) = self.connection.poll_transmit(self.now) {
             let segment = &outgoing.segment;
             count += 1;
-            // A large window that opens at once lets the connection send everything written, in small segments.
+            // When a large window opens at once, the connection may send all written data in small segments.
             let segments = self.connection.written() / LEAST_SEGMENT_BYTES;
             assert!(count < ANSWERS_MAX + segments as usize, "it never stops");
             assert!(outgoing.data.end <= self.connection.written());
@@ -376,7 +376,8 @@ impl World {
         }
     }
 
-    /// A connection left alone with unsent data gives up by itself; one that does not give up has nothing to send.
+    /// Checks that a connection without further input ends by itself if it has unsent data: a connection that does not
+    /// end has nothing to send.
     fn finish(&mut self) {
         if self.connection.state() == State::Closed {
             assert_eq!(self.connection.next_timeout(), None);

@@ -1,8 +1,9 @@
-//! The file that the recipe "Add an algorithm" in CONTRIBUTING.md makes.
+//! The file that results from the recipe "Add an algorithm" in CONTRIBUTING.md.
 //!
-//! In the recipe it is a file of `dupack-algorithms`, here it is a crate of its own: the catalog accepts both.
+//! In the recipe, the file is part of `dupack-algorithms`. Here it is a separate crate, because the catalog accepts
+//! both.
 
-// `dupack-algorithms`, for which the file is written, has no `std`.
+// The file is written for `dupack-algorithms`, which does not use `std`.
 extern crate alloc;
 
 include!(concat!(env!("OUT_DIR"), "/recipe.rs"));

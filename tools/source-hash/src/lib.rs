@@ -1,9 +1,9 @@
 //! A hash of a crate's sources, made when the crate is built.
 //!
 //! A stored run is valid only as long as the code that made it has not changed. People forget to raise a version
-//! number; a hash made by the crate's own build is always right, in a workspace and in a package.
+//! number, but a hash made by the crate's own build is always right, in a workspace and in a package.
 //!
-//! The build script of a crate calls [`emit`], and the crate reads the hash, sixteen hexadecimal digits, as
+//! The build script of a crate calls [`emit`]. The crate reads the hash, which has sixteen hexadecimal digits, as
 //! `env!("DUPACK_SOURCE_HASH")`.
 
 use std::path::{Path, PathBuf};
@@ -22,11 +22,11 @@ pub fn emit() {
     println!("cargo::rustc-env=DUPACK_SOURCE_HASH={hash:016x}");
 }
 
-/// Returns the hash of the relative paths and the contents of all files below a folder. It depends neither on the place
-/// of the folder nor on a system's path separators and line ends.
+/// Returns the hash of the relative paths and the contents of all files below a folder. The hash does not depend on the
+/// location of the folder, on the system's path separator or on line endings.
 ///
 /// # Errors
-/// If something in the folder cannot be read.
+/// If a file or folder in it cannot be read.
 pub fn of_folder(folder: &Path) -> io::Result<u64> {
     let mut files = Vec::new();
     collect(folder, "", &mut files)?;
@@ -45,7 +45,7 @@ pub fn of_folder(folder: &Path) -> io::Result<u64> {
     Ok(hasher.digest())
 }
 
-/// Collects the files of a folder: names that begin with `above`, with `/` between folders, and paths.
+/// Collects the names and paths of the files below a folder. Names begin with `above`, with `/` between folders.
 fn collect(folder: &Path, above: &str, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -80,7 +80,7 @@ mod tests {
         assert_ne!(hash(&[("lib.rs", "ab"), ("a/x.rs", "c")]), base);
         assert_ne!(hash(&[("lib.rs", "ab"), ("a/b.rs", "x")]), base);
         assert_ne!(hash(&[("lib.rs", "ab")]), base);
-        // The boundaries between files count, too.
+        // The hash also depends on the boundaries between files.
         assert_ne!(hash(&[("lib.rs", "a"), ("a/b.rs", "bc")]), base);
     }
 

@@ -1,5 +1,6 @@
-//! tshark and tcptrace (Debian packages of these names), which must find no malformed packet, no bad checksum and every
-//! byte in our captures. If a tool is not installed its checks are skipped, with a message that bypasses the test harness.
+//! Checks of our captures with tshark and tcptrace (Debian packages of these names): the tools must find no malformed
+//! packet and no wrong checksum, and must find every byte. If a tool is not installed, its checks are skipped with a
+//! message that bypasses the test harness.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Write};
@@ -8,23 +9,23 @@ use std::process::{Command, Output};
 
 /// Value of tshark's `tcp.checksum.status` and `ip.checksum.status` for a correct checksum.
 pub const GOOD: &str = "1";
-/// Value of these for a checksum that cannot be verified.
+/// Value of these fields for a checksum that cannot be verified.
 pub const UNVERIFIED: &str = "2";
 
-/// Runs a tool and returns its output, or `None` if it is not installed.
+/// Runs a tool and returns its output, or `None` if the tool is not installed.
 ///
 /// # Panics
 /// If the tool cannot be started for another reason.
 pub fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
     let mut command = Command::new(tool);
-    // No user's preferences: they may change anything, or may be unreadable.
+    // The user's preferences are not used, because they may change any result or be unreadable.
     command
         .env("HOME", "/nonexistent")
         .env_remove("XDG_CONFIG_HOME");
     match command.args(arguments).output() {
         Ok(output) => Some(output),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            // `eprintln` would be hidden by the harness.
+            // The test harness would hide the output of `eprintln`.
             let _ = writeln!(
                 std::io::stderr(),
                 "\n*** SKIPPED: {tool} is not installed, so captures are not checked with it"
@@ -35,8 +36,8 @@ pub fn run(tool: &str, arguments: &[&str]) -> Option<Output> {
     }
 }
 
-/// Arguments with which tshark dissects the payload of TCP as plain data, whatever the ports. Some ports that a kernel picks
-/// for a client belong to protocols (34980, 48049, 57000) that our payload is not.
+/// Arguments with which tshark dissects the payload of TCP as plain data, regardless of the ports. Some ports that a
+/// kernel chooses for a client (34980, 48049, 57000) belong to protocols that our payload does not follow.
 pub const DATA_ONLY: [&str; 2] = ["-d", "tcp.port==1-65535,data"];
 
 /// Converts the output of a tool to text.
@@ -45,7 +46,7 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Returns one row per packet with one string for each of `fields`, or `None` if tshark is not installed.
+/// Returns one row per packet, with one string for each of `fields`. Returns `None` if tshark is not installed.
 ///
 /// # Panics
 /// If tshark fails.
@@ -80,18 +81,18 @@ pub fn tshark(path: &Path, fields: &[&str]) -> Option<Vec<Vec<String>>> {
 /// Part of each packet that a capture contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
-    /// Whole packets: every checksum is verified.
+    /// The capture contains whole packets, so every checksum is verified.
     Verified,
-    /// Short packets whole and the headers of long ones, of which there are some. Checksums of truncated packets cannot be
-    /// verified.
+    /// The capture contains whole short packets, but only the headers of long packets. Checksums of truncated packets
+    /// cannot be verified.
     CutShort,
 }
 
-/// Checks with tshark that a capture of TCP has no fault, and returns the number of its packets, or `None` if tshark is not
-/// installed.
+/// Checks with tshark that a capture of TCP has no fault, and returns the number of its packets. Returns `None` if
+/// tshark is not installed.
 ///
 /// # Panics
-/// If there is a malformed packet or a wrong checksum, or if packets are not captured as `data` says.
+/// If there is a malformed packet or a wrong checksum, or if the packets are not captured as `data` states.
 pub fn find_no_fault(path: &Path, data: Data) -> Option<usize> {
     let fields = [
         "_ws.malformed",
@@ -126,11 +127,11 @@ pub fn find_no_fault(path: &Path, data: Data) -> Option<usize> {
     Some(rows.len())
 }
 
-/// Returns the two columns of `tcptrace -l`, (sender, receiver) by label, one map per connection, or `None` if tcptrace is
-/// not installed.
+/// Returns the two columns of `tcptrace -l`: one map per connection, from the label to the values (sender, receiver).
+/// Returns `None` if tcptrace is not installed.
 ///
 /// # Panics
-/// If tcptrace fails or complains.
+/// If tcptrace fails or prints a warning.
 pub fn tcptrace(path: &Path) -> Option<Vec<HashMap<String, (String, String)>>> {
     let output = run("tcptrace", &["-l", path.to_str().expect("UTF-8")])?;
     let printed = text(&output.stdout);

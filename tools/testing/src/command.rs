@@ -1,4 +1,4 @@
-//! Support for tests of the `dupack` command: folders, output, processes.
+//! Support for tests of the `dupack` command: folders, output and processes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 pub use crate::skipping::skip;
 
-/// Temporary folder of one test, removed when it is dropped.
+/// Temporary folder of one test, which is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
@@ -40,7 +40,7 @@ impl Drop for Folder {
     }
 }
 
-/// Reads every file below `path`, by its name relative to `path`.
+/// Reads every file below `path`. The keys are names relative to `path`.
 #[must_use]
 pub fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
@@ -69,7 +69,7 @@ pub fn errors(output: &Output) -> String {
     text(&output.stderr)
 }
 
-/// Error messages of the command where namespaces, or parts of them, are unavailable: a container may have read-only
+/// Error messages of the command on machines without usable namespaces. A container, for example, may have read-only
 /// settings or no IPv6.
 const LACKS: [&str; 4] = [
     "cannot make a network namespace",
@@ -92,13 +92,13 @@ pub fn skipped(output: &Output) -> bool {
 /// Interrupts a process, as Ctrl-C does.
 #[cfg(unix)]
 pub fn interrupt(child: &Child) {
-    // The shell has `kill` built in.
+    // `kill` is a built-in command of the shell.
     let kill = format!("kill -INT {}", child.id());
     let status = Command::new("sh").args(["-c", &kill]).status().unwrap();
     assert!(status.success());
 }
 
-/// Waits until `holds` returns `true`, at most ten seconds, and returns `false` if it never does.
+/// Waits until `holds` returns `true`, for at most ten seconds. Returns `false` if this does not happen.
 pub fn comes_true(mut holds: impl FnMut() -> bool) -> bool {
     for _ in 0..1000 {
         if holds() {

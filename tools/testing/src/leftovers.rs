@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
-/// Names of the devices that our runs make. Others come and go for other reasons.
+/// Names of the devices that our runs make. Other devices may appear and vanish for other reasons.
 const OURS: [&str; 4] = ["near", "far", "endpoint", "dupack0"];
 
 /// Returns our devices in the namespace of the calling thread.
@@ -17,7 +17,7 @@ pub fn devices() -> BTreeSet<String> {
     names.filter(|name| OURS.contains(&name.as_str())).collect()
 }
 
-/// Network namespaces, held open: the kernel reuses the number of a namespace that is gone.
+/// Network namespaces, which are held open because the kernel reuses the numbers of namespaces that no longer exist.
 #[derive(Debug)]
 pub struct Namespaces(Vec<File>);
 
@@ -27,7 +27,7 @@ impl Namespaces {
     pub fn of(process: u32) -> Self {
         let mut seen = BTreeSet::from([number(&open("/proc/thread-self/ns/net").expect("ours"))]);
         let tasks = numbered(&format!("/proc/{process}/task")).into_iter();
-        // A thread may end in the meantime.
+        // A thread may have ended in the meantime.
         let files = tasks.filter_map(|task| open(&format!("/proc/{process}/task/{task}/ns/net")));
         Self(files.filter(|file| seen.insert(number(file))).collect())
     }
@@ -39,13 +39,14 @@ impl Namespaces {
         self
     }
 
-    /// Returns the numbers by which the kernel shows the namespaces.
+    /// Returns the inode numbers by which the kernel identifies the namespaces.
     #[must_use]
     pub fn numbers(&self) -> BTreeSet<u64> {
         self.0.iter().map(number).collect()
     }
 
-    /// Returns `true` if a thread is in one of the namespaces, or if a mount or a descriptor other than ours holds one.
+    /// Returns `true` if a thread is in one of the namespaces, or if a mount or a file descriptor other than ours holds
+    /// one.
     #[must_use]
     pub fn are_in_use(&self) -> bool {
         let links: BTreeSet<String> = self

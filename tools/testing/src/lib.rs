@@ -1,7 +1,7 @@
 //! Support for the tests of several crates.
 //!
-//! It depends on no crate of dupack, so a test that uses it waits for none. Support that needs the crates stands apart:
-//! `tools/wire-testing`, `tools/truth`, `tools/broken-senders`, `tools/fuzz-entries`.
+//! This crate depends on no other crate of dupack, so its users can be compiled early. Support that needs other crates
+//! is separate: `tools/wire-testing`, `tools/truth`, `tools/broken-senders`, `tools/fuzz-entries`.
 
 pub mod analysers;
 pub mod command;

@@ -1,7 +1,7 @@
-//! Both captures of a transfer, altered as real captures are: by clocks, a NAT, middleboxes, packets that a capture
-//! misses.
+//! The captures at both ends of a transfer, altered as real captures are: by clocks, a NAT, middleboxes, and packets
+//! that a capture misses.
 //!
-//! The truth comes from the IPv4 identifications, of which the simulated ends use each once: a packet that only one
+//! The truth comes from the IPv4 identifications. The simulated ends use each of them once, so a packet that only one
 //! capture contains was lost. The identifications can be removed afterwards, so that a diagnosis cannot use them.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,17 +16,17 @@ const IPV4: usize = 20;
 /// A packet in a capture.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Nanoseconds since 1970.
+    /// Capture time in nanoseconds since 1970.
     pub at: i64,
     pub from: End,
-    /// Number among the packets of its sender.
+    /// Number of the packet among all packets of its sender.
     pub number: u16,
     bytes: Vec<u8>,
     length: u32,
 }
 
 impl Frame {
-    /// Returns the number of data bytes, and the flags FIN, SYN and RST.
+    /// Returns the number of data bytes, and the flags FIN, SYN and RST as bits.
     pub fn text(&self) -> (usize, u8) {
         let header = IPV4 + usize::from(self.bytes[IPV4 + 12] >> 4) * 4;
         (self.length as usize - header, self.bytes[IPV4 + 13] & 7)
@@ -40,14 +40,14 @@ impl Frame {
         )
     }
 
-    /// Changes a number of the TCP header: the sequence number is at 4, the ACK number at 8.
+    /// Changes a 32-bit number of the TCP header at offset `at`: 4 for the sequence number, 8 for the ACK number.
     fn change(&mut self, at: usize, change: impl Fn(u32) -> u32) {
         let place = IPV4 + at..IPV4 + at + 4;
         let number = u32::from_be_bytes(self.bytes[place.clone()].try_into().expect("four bytes"));
         self.bytes[place].copy_from_slice(&change(number).to_be_bytes());
     }
 
-    /// Returns the kind of each option and its place in the packet.
+    /// Returns the kind and the position of each TCP option in the packet.
     fn options(&self) -> Vec<(u8, std::ops::Range<usize>)> {
         let end = IPV4 + usize::from(self.bytes[IPV4 + 12] >> 4) * 4;
         let mut at = IPV4 + 20;
@@ -65,7 +65,7 @@ impl Frame {
     }
 }
 
-/// Fates of the packets of one end.
+/// Counts of what happened to the packets of one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
     pub sent: u64,
@@ -74,7 +74,7 @@ pub struct Fates {
     /// Packets that arrived after packets that were sent later.
     pub reordered: u64,
     pub duplicated: u64,
-    /// Retransmissions of bytes that had arrived, or that arrived later from an earlier transmission.
+    /// Retransmissions of bytes that had already been sent in a packet that arrives.
     pub needless: u64,
 }
 
@@ -86,7 +86,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Takes both captures of a simulated transfer.
+    /// Returns both captures of a simulated transfer.
     pub fn of(tape: &Tape) -> Self {
         let frames = |end| {
             let mut reader = CaptureReader::new(tape.capture(end)).expect("a capture");
@@ -122,7 +122,7 @@ impl Pair {
         }
     }
 
-    /// Returns the fates of the packets of an end, by their numbers.
+    /// Determines the fates of the packets of an end from their numbers.
     pub fn fates(&self, from: End) -> Fates {
         let far = if from == End::Sender {
             End::Receiver
@@ -140,7 +140,8 @@ impl Pair {
                 }
             }
         }
-        // Earliest position at which any packet arrived that was sent later; packets are visited from the last.
+        // Earliest position at which a packet sent after `frame` arrived. The packets are visited in reverse order of
+        // sending.
         let mut earliest = usize::MAX;
         let mut sent: Vec<&Frame> = of(from).collect();
         for frame in sent.iter().rev() {
@@ -167,7 +168,7 @@ impl Pair {
         fates
     }
 
-    /// Sets the receiver's clock ahead by `ahead_s`, and makes it fast by `ppm`.
+    /// Sets the receiver's clock ahead by `ahead_s` seconds, and makes it fast by `ppm` parts per million.
     pub fn clock(&mut self, ahead_s: f64, ppm: f64) {
         let first = self.sender.first().map_or(0, |frame| frame.at);
         for frame in &mut self.receiver {
@@ -176,7 +177,7 @@ impl Pair {
         }
     }
 
-    /// Sets the receiver's clock forward once, in the middle of the transfer.
+    /// Moves the receiver's clock forward by `by_s` seconds once, in the middle of the transfer.
     pub fn set_clock(&mut self, by_s: f64) {
         let middle = self.receiver.len() / 2;
         for frame in self.receiver.iter_mut().skip(middle) {
@@ -192,8 +193,8 @@ impl Pair {
         self.receiver.drain(..until.unwrap_or(0));
     }
 
-    /// Lets the sender's interface divide segments: its capture shows up to ten segments that leave at once as one.
-    /// Returns the reduction in packets.
+    /// Simulates segmentation offload at the sender: its capture shows up to ten segments that are sent at the same
+    /// time as one packet. Returns the number of packets that disappear from the capture.
     pub fn offload(&mut self) -> usize {
         let before = self.sender.len();
         let mut merged: Vec<Frame> = Vec::new();
@@ -227,7 +228,7 @@ impl Pair {
         before - self.sender.len()
     }
 
-    /// Puts a NAT in front of the sender, which has another address and port at the receiver.
+    /// Puts a NAT in front of the sender. In the receiver's capture, the sender has a different address and port.
     pub fn nat(&mut self) {
         for frame in &mut self.receiver {
             let (address, port) = match frame.from {
@@ -239,7 +240,8 @@ impl Pair {
         }
     }
 
-    /// Puts a middlebox on the path that adds `by` to the sender's sequence numbers, and corrects ACKs and SACK blocks.
+    /// Puts a middlebox on the path that adds `by` to the sender's sequence numbers and translates ACKs and SACK
+    /// blocks.
     pub fn move_numbers(&mut self, by: u32) {
         for frame in &mut self.receiver {
             match frame.from {
@@ -257,7 +259,7 @@ impl Pair {
         }
     }
 
-    /// Changes the timestamps in the receiver's capture.
+    /// Adds `by` to the timestamps in the receiver's capture.
     pub fn move_timestamps(&mut self, by: u32) {
         for frame in &mut self.receiver {
             let stamps = frame.options().into_iter().find(|(kind, _)| *kind == 8);
@@ -285,14 +287,14 @@ impl Pair {
         }
     }
 
-    /// Removes the identifications.
+    /// Removes the IPv4 identifications from both captures.
     pub fn without_identification(&mut self) {
         for frame in self.sender.iter_mut().chain(&mut self.receiver) {
             frame.bytes[4..6].fill(0);
         }
     }
 
-    /// Lets the path duplicate every `one_in`-th packet of an end; the copy arrives a little later.
+    /// Makes the path duplicate every `one_in`-th packet of an end. The copy arrives 50 µs later.
     pub fn duplicate(&mut self, from: End, one_in: usize) {
         let frames = match from {
             End::Sender => &mut self.receiver,
@@ -314,7 +316,8 @@ impl Pair {
         frames.sort_by_key(|frame| frame.at);
     }
 
-    /// Removes every `one_in`-th data packet of `from` from the capture at an end, and returns their number.
+    /// Removes every `one_in`-th data packet of `from` from the capture at `end`, and returns the number of removed
+    /// packets.
     pub fn miss(&mut self, end: End, from: End, one_in: usize) -> u64 {
         let frames = match end {
             End::Sender => &mut self.sender,
@@ -331,7 +334,7 @@ impl Pair {
         missed
     }
 
-    /// Returns the capture at an end as a file with times in nanoseconds.
+    /// Returns the capture at an end as a pcap file with times in nanoseconds.
     pub fn file(&self, end: End) -> Vec<u8> {
         let mut file = Vec::new();
         for word in [0xa1b2_3c4d, 0x0004_0002, 0, 0, 262_144, 101_u32] {

@@ -5,12 +5,12 @@
 //! | [`retransmissions`] | the cause and the need of each retransmission |
 //! | [`limits`] | the budget of time, and the stalls |
 //! | [`senders`] | recovery and congestion control |
-//! | [`paths`] | round trip, rate, buffer and losses; the transfer times of other senders |
+//! | [`paths`] | round-trip time, rate, buffer and losses; the transfer times of other senders |
 //! | [`several`] | several transfers in one capture, over one bottleneck or several |
 //! | [`both`] | two captures, joined |
 //! | [`script`] | captures written packet by packet |
 //!
-//! Tests run a part of the transfers; the programs in `validation/diagnosis` print whole tables.
+//! The tests use only some of the transfers. The programs in `validation/diagnosis` print whole tables.
 
 #![allow(
     missing_docs,

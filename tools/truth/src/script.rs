@@ -1,8 +1,8 @@
-//! Captures written packet by packet: timelines of traffic that no simulation produces.
+//! Captures that are written packet by packet, for traffic that no simulation produces.
 //!
-//! A [`Script`] takes [`Packet`]s in any order and writes their headers and given text to a pcap file in order of time.
-//! Each end numbers its IPv4 packets from 1, as a host does; packets of another connection of the same host take
-//! numbers, too.
+//! A [`Script`] takes [`Packet`]s in any order and writes their headers and the given text to a pcap file in order of
+//! time. Each end numbers its IPv4 packets from 1, as a host does. Packets of another connection of the same host take
+//! numbers of the same sequence.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -19,13 +19,13 @@ pub const PORTS: [u16; 2] = [40_000, 443];
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// 10.0.0.1 or 2001:db8::1, which opens the connection.
+    /// The client, with the address 10.0.0.1 or 2001:db8::1. It opens the connection.
     Client,
-    /// 10.0.0.2 or 2001:db8::2.
+    /// The server, with the address 10.0.0.2 or 2001:db8::2.
     Server,
 }
 
-/// The version of IP.
+/// IP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ip {
     V4,
@@ -35,9 +35,9 @@ pub enum Ip {
 /// Link type of libpcap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// Without a link layer.
+    /// IP packets without a link layer.
     Raw,
-    /// Linux cooked, version 2, with the interface index.
+    /// Linux cooked capture, version 2, with the interface index.
     Cooked,
 }
 
@@ -83,7 +83,7 @@ impl Packet {
         self
     }
 
-    /// Adds data, of which the capture keeps `text`; the packet has at least as many bytes.
+    /// Adds data, of which the capture keeps `text`. The packet has at least as many bytes as `text`.
     #[must_use]
     pub fn text(mut self, text: &'static [u8]) -> Self {
         self.segment.len = self.segment.len.max(text.len() as u32);
@@ -113,7 +113,7 @@ impl Packet {
         self
     }
 
-    /// Makes it a SYN with these options, or a SYN-ACK if it has an ACK number.
+    /// Makes the packet a SYN with these options, or a SYN-ACK if it has an ACK number.
     #[must_use]
     pub fn syn(mut self, mss: u16, scale: Option<u8>) -> Self {
         self.segment.options.mss = Some(mss);
@@ -142,7 +142,7 @@ impl Packet {
         self
     }
 
-    /// Sets the identification, instead of the next one of its host.
+    /// Sets the IPv4 identification. Otherwise, the packet gets the next one of its host.
     #[must_use]
     pub fn id(mut self, id: u16) -> Self {
         self.id = Some(id);
@@ -161,7 +161,7 @@ impl Packet {
         self
     }
 
-    /// Sets the ports of client and server.
+    /// Sets the ports of the client and the server.
     #[must_use]
     pub fn ports(mut self, client: u16, server: u16) -> Self {
         self.ports = [client, server];
@@ -182,7 +182,7 @@ pub struct Script {
     ip: Ip,
     link: Link,
     packets: Vec<Packet>,
-    /// Identification of the last packet of each end.
+    /// Last identification that each end has used.
     ids: [u16; 2],
     /// Number of consecutive records that are written in reverse order of time.
     group: usize,
@@ -223,14 +223,15 @@ impl Script {
             .extend(seen.into_iter().map(|as_seen| as_seen(packet)));
     }
 
-    /// Takes the next identification of an end, for a packet that the capture lacks.
+    /// Uses up the next identification of an end, for a packet that is missing in the capture.
     pub fn unseen(&mut self, from: End) {
         let id = &mut self.ids[from as usize];
         *id = id.wrapping_add(1);
     }
 
-    /// Opens the connection with three packets, a round trip of `rtt_s` away from the client. The initial sequence
-    /// numbers are 999 (client) and 4999 (server). Both announce an MSS of 1460 and a window scale of 7.
+    /// Opens the connection with three packets. The round-trip time as seen by the client is `rtt_s` seconds. The
+    /// initial sequence numbers are 999 (client) and 4999 (server). Both ends announce an MSS of 1460 and a window
+    /// scale of 7.
     pub fn open(&mut self, at_s: f64, rtt_s: f64) {
         self.add(packet(at_s, End::Client, 999).syn(1460, Some(7)));
         self.add(
@@ -245,23 +246,22 @@ impl Script {
         );
     }
 
-    /// Removes all packets for which `keep` is false.
+    /// Removes all packets for which `keep` returns `false`.
     pub fn retain(&mut self, keep: impl FnMut(&Packet) -> bool) {
         self.packets.retain(keep);
     }
 
-    /// Keeps only so many bytes of each packet.
+    /// Keeps only the first `kept` bytes of each packet.
     pub fn keep_bytes(&mut self, kept: usize) {
         self.kept = kept;
     }
 
-    /// Reverses each group of so many packets after the first ones, as if several interfaces or processors wrote the
-    /// capture.
+    /// Reverses each group of `group` consecutive packets, as if several interfaces or processors wrote the capture.
     pub fn reverse_groups(&mut self, group: usize) {
         self.group = group;
     }
 
-    /// Returns the capture as a file.
+    /// Returns the capture as a pcap file.
     pub fn pcap(&self) -> Vec<u8> {
         let mut packets = self.packets.clone();
         packets.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
@@ -289,7 +289,7 @@ impl Script {
         file
     }
 
-    /// Returns the headers of a packet with its text, and its full length.
+    /// Returns the headers and the text of a packet, and the full length of the packet.
     fn frame(&self, packet: &Packet) -> (Vec<u8>, usize) {
         let address = |end: End| -> IpAddr {
             let host = end as u8 + 1;
@@ -336,7 +336,7 @@ impl Script {
 }
 
 impl Packet {
-    /// Returns the end that sends it.
+    /// Returns the end that sends the packet.
     pub fn from(&self) -> End {
         self.from
     }
@@ -346,12 +346,12 @@ impl Packet {
         self.segment.len
     }
 
-    /// Returns its identification, or 0 if it has none yet.
+    /// Returns the identification of the packet, or 0 if it has none yet.
     pub fn number_of_host(&self) -> u16 {
         self.id.unwrap_or(0)
     }
 
-    /// Returns the time of the capture in seconds.
+    /// Returns the capture time in seconds.
     pub fn at_s(&self) -> f64 {
         self.at_s
     }

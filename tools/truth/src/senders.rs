@@ -24,7 +24,7 @@ impl Axis {
     }
 }
 
-/// Returns the diagnosed name.
+/// Returns the diagnosed name, or `unknown`.
 pub fn name_of(axis: Axis, report: &SenderReport) -> &'static str {
     let name = match axis {
         Axis::Recovery => report.recovery.name.map(|r| r.name()),
@@ -33,7 +33,7 @@ pub fn name_of(axis: Axis, report: &SenderReport) -> &'static str {
     name.unwrap_or("unknown")
 }
 
-/// Returns `true` if the diagnosis names the truth, or a family that contains it.
+/// Returns `true` if the diagnosis `said` names the truth, or a family that contains it.
 pub fn is_right(truth: &str, said: &str) -> bool {
     let halves = ["reno", "vegas", "veno", "westwood", "westwood-linux"];
     said == truth
@@ -79,7 +79,7 @@ impl Count {
     }
 }
 
-/// Results for one axis.
+/// Results for one diagnosed property.
 #[derive(Default)]
 pub struct Table {
     pairs: BTreeMap<(&'static str, &'static str), u32>,

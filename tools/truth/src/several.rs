@@ -1,7 +1,7 @@
 //! Several transfers in one capture, with known shared bottlenecks.
 //!
-//! Every transfer has its own links to and from the bottleneck, so that round-trip times may differ. All are captured
-//! at the same end: at the host that sends all of them, or at the one that receives them.
+//! Every transfer has its own links to and from the bottleneck, so that round-trip times may differ. All transfers are
+//! captured at the same end: at the host that sends all of them, or at the host that receives all of them.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -25,10 +25,10 @@ pub use crate::limits::tape::End;
 
 use crate::limits::dress::{LEAD, Wardrobe};
 
-/// Rate of the hosts' links in bit/s.
+/// Rate of the access links in bit/s.
 const ACCESS: u64 = 1_000_000_000;
 
-/// A link with a queue.
+/// A shared link with a queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Bottleneck {
     pub bit_per_s: u64,
@@ -38,7 +38,7 @@ pub struct Bottleneck {
 /// A transfer.
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// Index of its bottleneck.
+    /// Index of the bottleneck of the transfer.
     pub over: usize,
     pub stack: &'static str,
     /// One-way delay without queues.
@@ -46,12 +46,12 @@ pub struct Transfer {
     pub start: Duration,
     pub application: Application,
     pub writes: Vec<Write>,
-    /// `true` if the capture contains it.
+    /// `true` if the capture contains the transfer.
     pub captured: bool,
 }
 
 impl Transfer {
-    /// Returns a transfer of rack/cubic that always has more data, from the start.
+    /// Returns a transfer with the stack rack/cubic that starts at once and always has more data.
     #[must_use]
     pub fn new(over: usize, delay_ms: u64) -> Self {
         Self {
@@ -98,7 +98,8 @@ impl Transfer {
     }
 }
 
-/// Returns the address and port of an end of a transfer; where the transfers are captured, they share one host.
+/// Returns the address and port of an end of a transfer. The ends at which the transfers are captured share one
+/// address.
 fn address(at: End, sender: bool, number: usize) -> SocketAddr {
     let common = sender == (at == End::Sender);
     let host = if common { 1 } else { number as u8 + 10 };
@@ -107,7 +108,7 @@ fn address(at: End, sender: bool, number: usize) -> SocketAddr {
     ([net[0], net[1], net[2], host], port).into()
 }
 
-/// Returns the capture of these transfers over these bottlenecks for a duration.
+/// Runs these transfers over these bottlenecks for the duration `long`, and returns the capture at the end `at`.
 #[must_use]
 pub fn capture(
     bottlenecks: &[Bottleneck],
@@ -166,7 +167,7 @@ fn bottleneck(map: &mut Topology, one: &Bottleneck) -> Joined {
     (left, right, there, back)
 }
 
-/// Adds a sender and a receiver on either side of a bottleneck.
+/// Adds a sender on one side of a bottleneck and a receiver on the other side, and returns the path between them.
 fn way(map: &mut Topology, (left, right, over, back): &Joined, delay: Duration) -> Path {
     let rate = BitRate::new(ACCESS).expect("a rate");
     let half = LinkConfig::rate(rate, delay / 2);
@@ -179,14 +180,14 @@ fn way(map: &mut Topology, (left, right, over, back): &Joined, delay: Duration) 
     }
 }
 
-/// Takes the capture.
+/// Observer that takes the capture.
 struct Camera {
     at: End,
     flows: Vec<Taken>,
     packets: Vec<(Instant, Vec<u8>)>,
-    /// ACKs in transit: departure time and packet.
+    /// ACKs in transit, with departure time and packet.
     acks: HashMap<(usize, u64), (Instant, Vec<u8>)>,
-    /// Data in transit.
+    /// Data packets in transit.
     under_way: HashMap<(usize, u64, u64), Vec<u8>>,
 }
 
@@ -208,7 +209,7 @@ impl Camera {
         }
     }
 
-    /// Adds a flow with its handshake.
+    /// Adds a flow and captures its handshake.
     fn add(&mut self, mut wardrobe: Wardrobe, transfer: &Transfer) {
         let start = Instant::ZERO + LEAD + transfer.start;
         let delay = transfer.delay;

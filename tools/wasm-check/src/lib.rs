@@ -1,7 +1,8 @@
-//! The experiments of `crates/engine/tests/it/trace_hashes` in WebAssembly: `run.mjs` compares the trace hashes that [`run`]
-//! computes with those of native runs.
+//! The experiments of `crates/engine/tests/it/trace_hashes` in WebAssembly. [`run`] computes their trace hashes, and
+//! `run.mjs` compares these with the hashes of native runs.
 //!
-//! A WebAssembly module exchanges only numbers with JavaScript; a text is its address in the module's memory and its length.
+//! A WebAssembly module exchanges only numbers with JavaScript. A text is therefore passed as its address in the
+//! module's memory and its length.
 
 use std::sync::Mutex;
 
@@ -35,11 +36,11 @@ const EXPERIMENTS: [(&str, &str); 5] = [
     ),
 ];
 
-/// The text that [`text`] and [`length`] return.
+/// Text whose address and length [`text`] and [`length`] return.
 static TEXT: Mutex<String> = Mutex::new(String::new());
 
-/// Runs every experiment. Afterwards the text has the format of `golden.csv`; if the run ends in a trap, the text is the
-/// error message.
+/// Runs every experiment. Afterwards, the text has the format of `golden.csv`. If the run ends in a trap, the text is
+/// the error message.
 #[allow(unsafe_code, reason = "JavaScript finds the function by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn run() {
@@ -51,7 +52,7 @@ pub extern "C" fn run() {
     keep(lines);
 }
 
-/// Returns a line for each run of an experiment.
+/// Returns one line for each run of an experiment.
 fn hashes(name: &str, text: &str) -> String {
     let source = Source::new(name, text);
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
@@ -63,7 +64,7 @@ fn keep(text: String) {
     *TEXT.lock().expect("no panic while it is locked") = text;
 }
 
-/// Returns the address of the text, which is valid until the next [`run`].
+/// Returns the address of the text. The address is valid until the next [`run`].
 #[allow(unsafe_code, reason = "JavaScript finds the function by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn text() -> *const u8 {

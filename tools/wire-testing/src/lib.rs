@@ -1,5 +1,5 @@
-//! Support for tests on real packets: a harness that gains the right to make network namespaces before the first thread
-//! starts, and the kernel's TCP at both ends of a path.
+//! Support for tests on real packets: a harness that gets the privilege to make network namespaces before the first
+//! thread starts, and functions that use the kernel's TCP at both ends of a path.
 #![cfg(target_os = "linux")]
 
 use std::io::{self, Read, Write};
@@ -17,11 +17,11 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 /// A named test.
 pub struct Case {
-    /// Its name.
+    /// Name of the test.
     pub name: String,
     /// The test itself, which panics if it fails.
     pub test: Box<dyn FnOnce() + Send + std::panic::UnwindSafe>,
-    /// Program that the test needs.
+    /// Program that the test needs, if any.
     pub needs: Option<&'static str>,
 }
 
@@ -47,13 +47,14 @@ pub fn case_with(needs: &'static str, name: &str, test: fn()) -> Case {
 /// Number of tests that may run at once.
 #[derive(Clone, Copy, Debug)]
 pub enum Together {
-    /// One: these tests measure time, and would disturb each other.
+    /// One test at a time, because these tests measure time and would disturb each other.
     One = 1,
-    /// A few: these tests wait for timers most of the time.
+    /// A few tests at a time, because these tests wait for timers most of the time.
     Few = 6,
 }
 
-/// Runs named tests as `cargo test` would, or skips them all with a message if this process cannot make network namespaces.
+/// Runs named tests as `cargo test` does. Skips all tests with a message if this process cannot make network
+/// namespaces.
 pub fn run(cases: Vec<Case>, together: Together) -> ExitCode {
     let mut arguments = Arguments::from_args();
     let standing = namespace::prepare()
@@ -107,9 +108,10 @@ fn announce(standing: Standing) {
     }
 }
 
-/// Makes a namespace with a TUN device as the tests need it: a container may have read-only settings or no IPv6.
+/// Tries to make a namespace with a TUN device as the tests need them. A container, for example, may have read-only
+/// settings or no IPv6.
 fn try_devices() -> Result<(), String> {
-    // It starts the programs in namespaces.
+    // setpriv starts the programs in namespaces.
     if !is_installed("setpriv") {
         return Err("setpriv (util-linux) is not installed".to_owned());
     }
@@ -138,22 +140,22 @@ pub const SEED: u64 = 0x6b65_726e;
 /// Port of every server.
 pub const PORT: u16 = 5001;
 
-/// Longest time that anything may take before a test fails.
+/// Maximum time for a single step of a test, after which the test fails.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Bytes that a receiving program read.
+/// Result of a receiving program.
 #[derive(Debug)]
 pub struct Receipt {
-    /// Number of bytes until the end of the stream.
+    /// Number of bytes read until the end of the stream.
     pub bytes: u64,
-    /// Hash of the bytes.
+    /// Hash of all bytes.
     pub hash: u128,
-    /// Number of bytes received by each time since the first byte.
+    /// Times since the first byte, each with the number of bytes received until then.
     pub progress: Vec<(Duration, u64)>,
 }
 
 impl Receipt {
-    /// Returns the rate, in bits per second, between two moments of the transfer, given as shares of its bytes.
+    /// Returns the rate in bits per second between two moments of the transfer, given as fractions of its bytes.
     #[must_use]
     pub fn rate_bps(&self, from: f64, to: f64) -> f64 {
         let at = |share: f64| {
@@ -166,7 +168,7 @@ impl Receipt {
     }
 }
 
-/// Accepts one connection in `namespace` and reads it to its end.
+/// Accepts one connection in `namespace` and reads the stream to its end.
 ///
 /// # Panics
 /// If the port is taken.
@@ -185,7 +187,7 @@ pub fn receive(namespace: &Namespace, address: IpAddr) -> JoinHandle<io::Result<
 /// Reads a stream to its end.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the stream cannot be read.
 #[expect(clippy::disallowed_methods, reason = "real packets take real time")]
 pub fn read_to_end(stream: &mut TcpStream) -> io::Result<Receipt> {
     let mut digest = Digest::default();
@@ -211,7 +213,7 @@ pub fn read_to_end(stream: &mut TcpStream) -> io::Result<Receipt> {
 /// Connects from `namespace` to `address` and sends `bytes` bytes of the pattern.
 ///
 /// # Panics
-/// If there is no thread for it.
+/// If no thread can be started.
 pub fn send(namespace: &Namespace, address: IpAddr, bytes: u64) -> JoinHandle<io::Result<u128>> {
     let job = move || {
         let mut stream = TcpStream::connect(SocketAddr::new(address, PORT))?;
@@ -258,7 +260,7 @@ pub fn converse(mut stream: TcpStream, bytes: u64) -> io::Result<Receipt> {
 /// Waits until a program listens at `address`.
 ///
 /// # Panics
-/// If nothing listens there after five seconds.
+/// If no program listens there after five seconds.
 pub fn wait_for_listener(namespace: &Namespace, address: SocketAddr) {
     for _ in 0..500 {
         if namespace.run(move || TcpStream::connect(address).is_ok()) {
@@ -272,7 +274,7 @@ pub fn wait_for_listener(namespace: &Namespace, address: SocketAddr) {
 /// Waits until `holds` returns `true`.
 ///
 /// # Panics
-/// If it does not within [`PATIENCE`].
+/// If this does not happen within [`PATIENCE`].
 pub fn eventually(holds: impl Fn() -> bool) {
     const BETWEEN: Duration = Duration::from_millis(10);
     for _ in 0..PATIENCE.as_millis() / BETWEEN.as_millis() {

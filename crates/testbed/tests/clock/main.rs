@@ -1,4 +1,4 @@
-//! Tests that use the wall clock: they run alone.
+//! Tests that use the wall clock and therefore run alone.
 #![cfg(target_os = "linux")]
 
 mod pauses;

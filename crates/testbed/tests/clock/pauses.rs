@@ -1,4 +1,5 @@
-//! An application with pauses on real packets, with our sender and the kernel's, and the statistics of the senders.
+//! Tests of an application with pauses on real packets, with our sender and the kernel's, and of the senders'
+//! statistics.
 #![cfg(target_os = "linux")]
 
 use dupack_algorithms::catalog::{Catalog, Dialect};
@@ -12,7 +13,7 @@ use dupack_wire::transfer::{Extent, ReadPauses, Recording, TransferConfig, probe
 
 use crate::skipping;
 
-/// Five answers of 20 kB, 100 ms apart.
+/// The application writes five responses of 20 kB, at intervals of 100 ms after each is acknowledged.
 const FILE: &str = r#"
 stacks = ["sack/reno"]
 dialect = "linux"
@@ -40,7 +41,7 @@ fn config() -> TransferConfig {
     config
 }
 
-/// A single test, because each part takes time and must run alone.
+/// This is a single test, because each part takes time and must run alone.
 #[test]
 fn pauses_of_an_application_show_in_its_sender() {
     if let Err(error) = probe("reno") {
@@ -66,7 +67,7 @@ fn pauses_of_an_application_show_in_its_sender() {
                 let news = report.transmissions.iter();
                 let news = news.filter(|one| one.why == SendReason::NewData);
                 let bytes: u64 = news.map(|one| u64::from(one.len)).sum();
-                // The FIN counts as one byte.
+                // The FIN may count as one more byte.
                 assert!((100_000..=100_001).contains(&bytes), "{bytes}");
             }
         }
@@ -74,7 +75,7 @@ fn pauses_of_an_application_show_in_its_sender() {
     a_reader_that_stops_fills_its_window(config);
 }
 
-/// 100 kB into a window of 20 kB, with a pause of half a second in the middle during which nobody reads.
+/// Sends 100 kB through a receive window of 20 kB. In the middle, the reader pauses for half a second.
 fn a_reader_that_stops_fills_its_window(mut config: TransferConfig) {
     let time = Duration::from_millis(500);
     config.bytes = 100_000;

@@ -12,7 +12,7 @@ use dupack_wire::path::Trust;
 
 use crate::skipping;
 
-/// A path whose rate is halved in the middle, with a short buffer.
+/// A path with a short buffer whose rate is halved in the middle of the run.
 const FILE: &str = r#"
 stacks = ["kernel:cubic"]
 dialect = "linux"
@@ -39,11 +39,11 @@ stack = "kernel:reno"
 /// Tolerance for tests that do not depend on the machine's speed.
 const GENEROUS: Delay = Delay::from_nanos(10_000_000_000);
 
-/// Tolerance for tests of the delivered amount.
+/// Maximum lateness of the path for the checks of the delivered amount.
 const IN_TIME: Duration = Duration::from_millis(5);
 
-/// A single test, because each part takes time and must run alone: the flows share the link, each has its own counters,
-/// and an unknown congestion control is rejected by name.
+/// This is a single test, because each part takes time and must run alone. It checks that the flows share the link,
+/// that each flow has its own counters, and that the error for an unknown congestion control contains its name.
 #[test]
 fn senders_of_both_kinds_share_a_path_and_each_has_its_own_count() {
     let source = Source::new("test.toml", FILE.to_owned());
@@ -73,23 +73,24 @@ fn senders_of_both_kinds_share_a_path_and_each_has_its_own_count() {
     for flow in &outcome.flows {
         let (segments, again) = flow.segments.expect("every sender says what it counted");
         assert!(flow.goodput_mbit_s > 0.0 && again < segments, "{flow:?}");
-        // Holds on any machine: the path ends its count before the senders' counters are read.
+        // This holds on any machine, because the path ends its count before the senders' counters are read.
         let (offered, dropped) = (flow.offered, flow.dropped);
         assert!(dropped <= offered && offered <= segments, "{flow:?}");
         let (median, p95) = flow.waits_ms.expect("a FIFO says how long packets wait");
-        // 14 packets of 1500 bytes at 4 Mbit/s, plus the one in transmission.
+        // The longest queue has 14 packets of 1500 bytes at 4 Mbit/s, plus the packet in transmission.
         assert!(median <= p95 && p95 < 46.0, "{flow:?}");
     }
     let dropped: u64 = outcome.flows.iter().map(|flow| flow.dropped).sum();
     let on_link = outcome.path.forward.link.drops.total();
     assert!(dropped <= on_link, "{dropped} of {on_link}");
-    // Two seconds at 8 Mbit/s and two at 4 Mbit/s on the wire. A flow's goodput counts from its own start.
+    // The link carries 8 Mbit/s for two seconds and 4 Mbit/s for two seconds, with headers. A flow's goodput counts
+    // from its own start.
     let total = outcome.values.get(Measure::TotalGoodput).unwrap();
     assert!(total < 6.9, "{total} Mbit/s");
     let own = outcome.values.get(Measure::Goodput).unwrap();
     let first = outcome.flows[0].goodput_mbit_s;
     assert!((own - first).abs() < 1e-9, "{own} {first}");
-    // A slow machine affects how much the path carries and whether its buffer overflows.
+    // If the machine is slow, the path carries less and its buffer may not overflow.
     if outcome.path.trust(IN_TIME) != Trust::Sound {
         return;
     }
@@ -97,7 +98,7 @@ fn senders_of_both_kinds_share_a_path_and_each_has_its_own_count() {
     for flow in &outcome.flows {
         let (segments, _) = flow.segments.unwrap_or_default();
         assert!(flow.goodput_mbit_s > 0.1 && segments > 50, "{flow:?}");
-        // Segments that were sent but have not reached the link are less than a window: the buffer, the path, and as
+        // Segments that were sent but have not reached the link are fewer than a window: the buffer, the path, and as
         // much again.
         assert!(flow.offered + 100 > segments, "{flow:?}");
     }

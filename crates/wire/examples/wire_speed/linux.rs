@@ -1,4 +1,4 @@
-//! Endpoints that can be measured, and the setup of a run.
+//! The endpoints that can be measured, and the setup of a run.
 
 mod cores;
 mod kernel;
@@ -26,13 +26,14 @@ const ENDPOINT: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 2);
 const PREFIX_BITS: u8 = 24;
 const PORT: u16 = 5001;
 
-/// Buffer of an endpoint in each direction, in bytes. All endpoints with a configurable buffer use the same size.
+/// Size of an endpoint's buffer in each direction, in bytes. All endpoints with a configurable buffer use the same
+/// size.
 const BUFFER_BYTES: usize = 4 << 20;
 
-/// Length of the longest IP packet on the link, as on Ethernet.
+/// Length of the longest IP packet on the link in bytes, as on Ethernet.
 const MTU: u16 = 1500;
 
-/// Value of the bytes sent. Every sender writes them anew, and nobody reads them.
+/// Value of the bytes that are sent. Every sender writes them into its buffer each time, and no reader checks them.
 const FILLING: u8 = 7;
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -67,7 +68,7 @@ enum Party {
         #[arg(long, default_value = "none")]
         control: smoltcp::Control,
     },
-    /// A second kernel, behind a thread that relays packets.
+    /// A second kernel behind a thread that relays packets.
     Relay { packets: Packets },
 }
 
@@ -78,7 +79,7 @@ enum Direction {
     Receive,
 }
 
-/// Packets that cross the device.
+/// Kind of the packets that cross the device.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Packets {
     /// Packets of up to 1500 bytes, with complete checksums.
@@ -162,7 +163,7 @@ fn device(namespace: &Namespace, address: Ipv4Addr, packets: Packets) -> Result<
     }
 }
 
-/// Starts the endpoint on its own thread and core. The result can read the thread's processor time.
+/// Starts the endpoint on its own thread and core. The result gives access to the thread's processor time.
 fn spawn(
     core: Core,
     stop: Box<dyn FnOnce()>,

@@ -8,8 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use super::{Device, Granted, Pending, Reading, Writing};
 use crate::clock::WallClock;
 
-/// A device with a judge in front of it. Filters nest: the outer filter is the first to see written packets and the
-/// last to see read packets.
+/// A device with a closure that decides on every packet. Filters nest: the outer filter is the first to see written
+/// packets and the last to see read packets.
 pub struct Filter<D, J> {
     device: D,
     judge: J,
@@ -41,9 +41,9 @@ pub enum Way {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The packet goes on.
+    /// The packet passes the filter.
     Passes,
-    /// The packet is lost. Its writer does not learn of the loss.
+    /// The packet is lost. Its writer is not informed of the loss.
     Lost,
 }
 

@@ -46,13 +46,13 @@ impl Default for PairConfig {
     }
 }
 
-/// One end of a pair. Once it is dropped, the other end's packets are refused.
+/// One end of a pair. Once this end is dropped, packets that are written to the other end are refused.
 #[derive(Debug)]
 pub struct PairEnd {
     config: PairConfig,
-    /// Written by the other end, read here.
+    /// Direction that the other end writes and this end reads.
     inward: Arc<Cable>,
-    /// Written here, read by the other end.
+    /// Direction that this end writes and the other end reads.
     outward: Arc<Cable>,
 }
 
@@ -60,7 +60,8 @@ pub struct PairEnd {
 #[derive(Debug)]
 struct Cable {
     queue: Mutex<Queue>,
-    /// Readable as long as there are packets. It is only written and read while the queue is locked.
+    /// File descriptor that is readable while the queue has packets. It is written and read only while the queue is
+    /// locked.
     bell: EventFd,
 }
 
@@ -94,7 +95,7 @@ impl Cable {
         })
     }
 
-    /// Ignores poisoning: every change is complete before anything can panic.
+    /// Locks the queue. Poisoning is ignored, because a panic cannot leave a change incomplete.
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -115,7 +116,7 @@ impl Device for PairEnd {
             return Ok(Reading::Empty);
         };
         if queue.packets.is_empty() {
-            // The bell is set: there was a packet.
+            // The read succeeds because the bell was set for the packet.
             let _ = self.inward.bell.read();
         }
         drop(queue);

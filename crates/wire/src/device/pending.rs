@@ -19,8 +19,8 @@ pub enum ChecksumState {
     Unverified,
     /// The checksum has been verified.
     Verified,
-    /// The packet never left this machine: the checksum field holds the sum over the pseudo-header. The final value is
-    /// the complement of the sum over everything from `start` to the end.
+    /// The checksum is incomplete, because the packet has not left this machine. The checksum field holds the sum over
+    /// the pseudo-header. The final value is the complement of the sum over everything from `start` to the end.
     Partial {
         /// Start of the transport header, in bytes from the start of the packet.
         start: u16,

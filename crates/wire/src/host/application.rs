@@ -16,13 +16,14 @@ pub trait Application: Send {
     fn supply(&mut self, room: &mut [u8]) -> Supply;
 
     /// Takes bytes from the peer and returns their number. `bytes` is not empty. Bytes that are not taken are offered
-    /// again later; meanwhile the receive window shrinks.
+    /// again later; until then, the receive window shrinks.
     fn take(&mut self, bytes: &[u8]) -> usize;
 
     /// Called when the peer has acknowledged our stream up to `_until`.
     fn acknowledged(&mut self, _until: u64) {}
 
-    /// Called when a segment of our stream is sent. `_sender` is in the state right after the decision to send it.
+    /// Called when a segment of our stream is sent. `_sender` has the state right after the decision to send the
+    /// segment.
     fn sent(&mut self, _outgoing: &Outgoing, _sender: &Sender) {}
 
     /// Called when the peer's stream has ended and all of its bytes have been taken.
@@ -36,15 +37,15 @@ pub trait Application: Send {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// The number of bytes that were written, at least one.
+    /// Number of bytes written. It is at least one.
     Bytes(usize),
     /// There is nothing to send at the moment. The host asks again after [`Waker::wake`](super::Waker::wake), and also
     /// whenever a packet arrives.
     NothingNow,
     /// The stream has ended.
     End,
-    /// The rest of the stream is not available. The connection is aborted, so that the peer does not mistake a part for
-    /// the whole.
+    /// The remaining part of the stream is not available. The connection is aborted, so that the peer does not take an
+    /// incomplete stream for a complete one.
     Abort,
 }
 
@@ -160,7 +161,7 @@ impl Digest {
         let mut digest = Self::default();
         let mut buffer = [0; 1 << 14];
         while digest.bytes < bytes {
-            // At most the buffer's length.
+            // The value is at most the buffer's length, so it fits into `usize`.
             let length = (bytes - digest.bytes).min(buffer.len() as u64) as usize;
             pattern.fill(&mut buffer[..length]);
             digest.add(&buffer[..length]);

@@ -15,20 +15,20 @@ pub struct HostConfig {
     pub destinations: Destinations,
     /// Size of each connection's send buffer, in bytes. The buffer keeps data until it is acknowledged.
     pub send_buffer: usize,
-    /// Time that the host stays to answer its peer after its last connection has reached TIME-WAIT. If it is shorter
-    /// than the peer's RTO and the last ACK is lost, the peer retransmits until it gives up.
+    /// Time for which the host keeps running to answer its peers after its last connection has reached TIME-WAIT. If it
+    /// is shorter than a peer's RTO and the last ACK is lost, the peer retransmits until it gives up.
     pub linger: Duration,
-    /// Maximum number of connections kept in TIME-WAIT. Beyond it, the oldest is forgotten. They do not count towards
-    /// [`connections_max`](Self::connections_max): each takes about 300 bytes.
+    /// Maximum number of connections kept in TIME-WAIT. If there are more, the oldest one is removed. Connections in
+    /// TIME-WAIT do not count towards [`connections_max`](Self::connections_max). Each takes about 300 bytes.
     pub time_waits_max: usize,
     /// Maximum number of simultaneous connections, not counting unfinished handshakes. A connection beyond the limit
-    /// replaces the one whose peer has kept its window closed for longest while answering window probes, provided that
-    /// this has lasted longer than the user timeout (RFC 6429). If there is none, SYNs are not answered, and the
-    /// segment that completes a handshake must be retransmitted.
+    /// replaces the connection whose peer has kept its window closed for longest while answering window probes,
+    /// provided that this has lasted longer than the user timeout (RFC 6429). If there is no such connection, SYNs are
+    /// not answered, and the segment that completes a handshake must be retransmitted.
     pub connections_max: usize,
     /// Maximum number of simultaneous handshakes that peers have started. A SYN beyond the limit is answered with a
-    /// cookie (RFC 4987 §3.6) and not stored. The resulting connection has SACK, but neither window scaling nor
-    /// timestamps nor ECN. In that case, peers whose segments are shorter than 536 bytes get no answer.
+    /// cookie (RFC 4987 §3.6) and not stored. The resulting connection may use SACK, but no window scaling, timestamps
+    /// or ECN. A SYN beyond the limit is not answered if the peer's maximum segment size is below 536 bytes.
     pub half_open_max: usize,
 }
 
@@ -70,8 +70,8 @@ impl HostConfig {
         }
     }
 
-    /// Returns `true` if `source` is a valid source address of a packet to the host, i.e. a unicast address. Packets
-    /// from other sources are silently dropped (RFC 9293 §3.10.7.2, MUST-63; RFC 1122 §3.2.1.3).
+    /// Returns `true` if `source` is a valid source address of a packet to the host: a unicast address of another host.
+    /// Packets from other sources are silently dropped (RFC 9293 §3.10.7.2, MUST-63; RFC 1122 §3.2.1.3).
     pub(super) fn hears(&self, source: IpAddr) -> bool {
         // An IPv4-mapped IPv6 address is not valid in a packet.
         let is_mapped = source.to_canonical() != source;

@@ -23,7 +23,7 @@ pub(super) struct Endpoint {
     application: Box<dyn Application>,
     /// Bytes of our stream between the acknowledged and the written position.
     ours: Ring,
-    /// Bytes of the peer's stream from the position that the application has taken up to.
+    /// Bytes of the peer's stream that the application has not taken yet.
     peers: Ring,
     /// Capacity of the send buffer once the handshake is complete, in bytes.
     send_buffer: usize,
@@ -34,14 +34,14 @@ pub(super) struct Endpoint {
     sink: Progress,
     negotiated: Option<Negotiated>,
     reason: Option<Reason>,
-    /// Time since which nothing is left to do for the application.
+    /// Time at which the application was told that the connection is over.
     over_since: Option<Instant>,
 }
 
 /// Stage of an endpoint's setup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The peer has sent a SYN. There are no application and no buffers yet.
+    /// The peer has sent a SYN. The endpoint has no application and no buffers yet.
     HalfOpen,
     /// The handshake that the peer started is complete. The endpoint needs an application now.
     Opened,
@@ -102,7 +102,7 @@ impl Endpoint {
         endpoint
     }
 
-    /// Creates an endpoint for a SYN that has arrived. The SYN itself must be passed on next.
+    /// Creates an endpoint for a SYN that has arrived. The caller must then pass the SYN to [`arrive`](Self::arrive).
     pub(super) fn half_open(connection: Connection, ends: Ends, send_buffer: usize) -> Self {
         Self {
             connection,
@@ -123,7 +123,7 @@ impl Endpoint {
 
     fn make_rings(&mut self) {
         self.ours = Ring::new(self.send_buffer);
-        // At most 4 GiB, which any platform with TUN devices can address.
+        // The size is at most 4 GiB, which any platform with TUN devices can address.
         self.peers = Ring::new(self.connection.config().receive_buffer as usize);
     }
 
@@ -167,13 +167,13 @@ impl Endpoint {
         }
     }
 
-    /// Implements the part of receive coalescing that concerns TCP: several in-order data segments, or several ACKs of
-    /// data that was sent in order, may be answered together. A segment that indicates loss or requires an answer is
-    /// answered immediately (RFC 5681 §4.2).
+    /// Returns the time at which work is due after `segment`. As in receive coalescing, several in-order data segments,
+    /// or several ACKs of data that was sent in order, may be answered together. A segment that indicates loss or
+    /// requires an answer is answered immediately (RFC 5681 §4.2).
     fn due_after(&self, segment: &Segment, before: Mark) -> Work {
         let after = self.mark();
         let passed_over = match self.connection.negotiated() {
-            // With Accurate ECN, these flags are a counter that every segment carries (RFC 9768 §3.2.2).
+            // With Accurate ECN, the ACE flags are a counter that every segment carries (RFC 9768 §3.2.2).
             Some(agreed) if agreed.ecn == Ecn::Accurate => Flags::PSH.with(Flags::of_ace(0b111)),
             _ => Flags::PSH,
         };
@@ -240,7 +240,7 @@ impl Endpoint {
                 Event::PeerFinished { .. } => self.sink = Progress::Ending,
                 Event::Closed(reason) => self.reason = Some(reason),
                 Event::Acknowledged { until } => self.application.acknowledged(until),
-                // The position is read when it is needed.
+                // The position is taken from the connection when it is needed.
                 Event::Readable { .. } => {}
             }
         }
@@ -263,7 +263,7 @@ impl Endpoint {
         }
     }
 
-    /// Gets bytes to send from the application, as far as there is room.
+    /// Gets bytes to send from the application until the send buffer is full.
     fn fetch(&mut self) {
         while self.source == Progress::Going && self.reason.is_none() {
             let (written, done) = (self.connection.written(), self.connection.acknowledged());
@@ -303,7 +303,7 @@ impl Endpoint {
         }
     }
 
-    /// Ends the connection. The next [`work`](Self::work) informs the peer.
+    /// Aborts the connection. The next [`work`](Self::work) informs the peer.
     pub(super) fn abort(&mut self) {
         self.connection.abort();
     }
@@ -318,8 +318,8 @@ impl Endpoint {
         self.stage == Stage::HalfOpen && !self.is_over()
     }
 
-    /// Returns `true` if nothing is left of the connection. A host creates a passive connection only when it has a SYN,
-    /// so a connection that listens again is one whose peer has withdrawn its SYN.
+    /// Returns `true` if the connection no longer exists. A host creates a passive connection only for a SYN, so a
+    /// connection in LISTEN is one whose peer has withdrawn its SYN.
     pub(super) const fn is_over(&self) -> bool {
         matches!(self.connection.state(), State::Closed | State::Listen)
     }

@@ -1,5 +1,5 @@
-//! Several hosts on one device, each with its own queue and thread, and the way a packet reaches the host that has its
-//! connection.
+//! Several hosts on one device, each with its own queue and thread. A packet that reaches the wrong host is handed over
+//! to the host that has the connection.
 //!
 //! The kernel does most of this. A TUN device with several queues notes the queue to which a connection's packets are
 //! written, and delivers packets of the other direction to the same queue. This mechanism has gaps:
@@ -12,8 +12,9 @@
 //! Without a note, the kernel chooses a queue by a hash, and a host may find packets of a sibling in its queue. The
 //! host hands them over, and the sibling's next packet corrects the kernel's note.
 //!
-//! A packet for a connection of the host that reads it costs no more than without siblings: only strays are looked up
-//! in the shared registry. A packet that is handed over may arrive out of order, as in any network.
+//! A packet for a connection of the host that reads it costs no more than without siblings: only packets without a
+//! connection are looked up in the shared registry. A packet that is handed over may arrive out of order, as in any
+//! network.
 
 use std::io;
 
@@ -35,16 +36,17 @@ impl<D: Device> Host<D> {
     /// same as with [`Host::new`].
     ///
     /// A connection belongs to the host that opened or accepted it. A SYN is answered by the host whose queue received
-    /// it, if that host listens on the port, and otherwise by a host that does. No two open connections have the same
-    /// ends.
+    /// it if that host listens on the port, and otherwise by another host that listens on the port. No two open
+    /// connections have the same ends.
     ///
     /// All hosts must run, even those without their own work, because their queues receive packets too. [`Host::run`]
-    /// therefore returns in all of them at the same time, when the last one is done. They may then be given work and
-    /// run again. All of them must run again, and none may start before each has its work.
+    /// therefore returns in all of them at the same time, when the last one is done. The hosts may then be given new
+    /// work and run again. In that case all of them must run again, and no host may start before every host has its
+    /// work.
     ///
     /// A host that is stopped, fails, panics or is dropped leaves the group: its connections are aborted or lost, its
     /// queue is closed, and it cannot run again. Packets that waited in that queue are lost, as in a network. Later
-    /// packets go to the queues of the remaining hosts, which do not wait for it.
+    /// packets go to the queues of the remaining hosts. The remaining hosts do not wait for a host that has left.
     ///
     /// # Errors
     ///
@@ -57,7 +59,8 @@ impl<D: Device> Host<D> {
             .collect::<io::Result<Vec<_>>>()?;
         if hosts.len() > 1 {
             let wakers: Vec<Waker> = hosts.iter().map(Self::waker).collect();
-            // A time that one host has taken must mean the same to its siblings.
+            // The hosts share one clock, because packets are handed over together with the times at which they were
+            // read.
             let clock = WallClock::start();
             for (host, membership) in hosts.iter_mut().zip(Membership::of_siblings(wakers)) {
                 host.clock = clock;
@@ -104,7 +107,7 @@ impl<D: Device> Host<D> {
         if let (Whose::Sibling(sibling), Some(membership)) = (whose, &self.membership) {
             let mut packet = *received;
             if packet.pending.checksum == ChecksumState::Unverified {
-                // A packet with a wrong checksum would have been dropped before.
+                // The checksum is correct: otherwise, this host would have dropped the packet.
                 packet.pending.checksum = ChecksumState::Verified;
             }
             match membership.post(sibling, &packet) {
@@ -121,8 +124,8 @@ impl<D: Device> Host<D> {
         };
         for letter in membership.mailbox().take(READS_AT_ONCE) {
             let mut received = letter.received();
-            // A sibling read the packet while this host did something else, and time must not run backwards for any
-            // connection.
+            // The sibling may have read the packet before the latest time that the connections know, and the time of a
+            // connection must not decrease.
             self.told = self.told.max(received.at);
             received.at = self.told;
             self.arrive(device, &received)?;

@@ -1,5 +1,5 @@
-//! ICMP errors about a host's packets: dispatch to the connection concerned, and the path MTUs that the next
-//! connections on the same paths start with.
+//! ICMP errors about a host's packets. The errors are passed to the connections concerned, and the reported path MTUs
+//! are stored for later connections on the same paths.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,7 +16,7 @@ use crate::device::{Device, Received};
 use dupack_packet::icmp::parse_icmp;
 use dupack_packet::parse::Verify;
 
-/// Maximum number of hosts whose path MTU is remembered. Beyond it, one entry is forgotten, and the next connection
+/// Maximum number of hosts whose path MTU is stored. If there are more, one entry is removed, and the next connection
 /// learns the value again.
 const REMEMBERED_MAX: usize = 4096;
 
@@ -106,7 +106,7 @@ mod tests {
         }
         let last = host(2 * REMEMBERED_MAX as u32 - 1);
         assert_eq!(all.of(last, at(600)), None);
-        // Expired entries are removed to make room.
+        // Expired entries are removed when the table is full.
         all.note(host(1 << 20), known(1200), at(600));
         assert_eq!(all.0.len(), 1);
     }

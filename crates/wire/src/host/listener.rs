@@ -1,7 +1,7 @@
-//! Listeners, which accept connections on a port of a host in two steps: the reply to a SYN, and the application for a
-//! completed handshake.
+//! Listeners, which accept connections on a port of a host in two steps: a listener first provides the reply to a SYN,
+//! and then the application for a completed handshake.
 //!
-//! SYNs can come from anybody and with a forged source. A connection whose handshake is not complete therefore has no
+//! Anybody can send SYNs, with a forged source address. A connection whose handshake is not complete therefore has no
 //! application and no buffers, and SYNs beyond a limit are not stored at all (RFC 4987 §3.6).
 
 use std::fmt;
@@ -66,7 +66,7 @@ pub trait Listener: Send {
 /// Listener that accepts one connection.
 pub struct Once<F> {
     offer: F,
-    /// `None` once it is in use.
+    /// `None` once the application is in use.
     application: Option<Box<dyn Application>>,
 }
 

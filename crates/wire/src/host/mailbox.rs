@@ -1,4 +1,4 @@
-//! Mailbox for a host's packets that a sibling has read.
+//! Mailbox of a host for packets that a sibling has read.
 
 use std::collections::VecDeque;
 use std::mem::size_of;
@@ -10,8 +10,8 @@ use dupack_tcp::time::Instant;
 use crate::device::{Pending, Received};
 
 /// Maximum size of the packets that wait for a host, including overhead, in bytes. Excess packets are lost, as they are
-/// when the kernel's queue is full. The limit leaves room for a peer's whole window, which may arrive before our first
-/// answer steers the flow to the right queue.
+/// when the kernel's queue is full. The limit is large enough for a peer's whole window, which may arrive before our
+/// first answer makes the kernel deliver the flow to the right queue.
 const ROOM_BYTES: usize = 4 << 20;
 
 /// A packet that a sibling has read.
@@ -26,11 +26,11 @@ pub(super) struct Letter {
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Posted {
-    /// The letter is the first. Its reader may be asleep.
+    /// The letter is the first in the mailbox. The reader may be asleep.
     First,
-    /// Other letters wait in front of it.
+    /// Other letters were already waiting.
     Behind,
-    /// There was no room.
+    /// The mailbox was full, and the letter was dropped.
     Lost,
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Posted {
 #[derive(Debug, Default)]
 pub(super) struct Mailbox {
     letters: Mutex<Letters>,
-    /// `true` if there are letters. A reader that checks often can do so without the lock.
+    /// `true` if there are letters. The reader can check this without the lock.
     any: AtomicBool,
 }
 
@@ -104,7 +104,7 @@ impl Mailbox {
         !self.any.load(Ordering::Acquire)
     }
 
-    /// Ignores poisoning: every change is complete before anything can panic.
+    /// Locks the letters. Poisoning is ignored, because a panic cannot leave a change incomplete.
     fn lock(&self) -> MutexGuard<'_, Letters> {
         self.letters.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,7 @@
 //! Writes segments to the device, one by one or joined into long packets if the kernel accepts them.
 //!
-//! Segments are joined as receive coalescing joins them: consecutive full segments of one connection that do not differ
-//! otherwise, and a last one that may be shorter and may carry PSH or FIN.
+//! Segments are joined by the rules of receive coalescing: consecutive full segments of one connection with the same
+//! header fields. The last segment may be shorter and may carry PSH or FIN.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,12 +17,13 @@ use dupack_packet::emit::{
     CHECKSUM_AT, Checksum, EmitError, Envelope, MAX_HEADER_BYTES, emit, emit_headers,
 };
 
-/// Maximum payload of a joined packet, which fits the longest packet with any headers.
+/// Maximum payload of a joined packet, in bytes. It fits into the longest packet with any headers.
 const MAX_JOINED_BYTES: u32 = (MAX_PACKET_BYTES - MAX_HEADER_BYTES) as u32;
 
 /// Identification of every IPv4 packet. All packets forbid fragmentation, so the field has no meaning and may hold any
-/// value (RFC 6864 §4.1). A counter would tell each peer how many packets go to the others, challenge ACKs included
-/// (idle scan). When the kernel cuts a joined packet, it counts up from this value, starting anew for each packet.
+/// value (RFC 6864 §4.1). A counter would reveal to each peer how many packets the host sends to other peers, including
+/// challenge ACKs (idle scan). When the kernel cuts a joined packet, it counts up from this value, and starts again for
+/// each packet.
 const IDENTIFICATION: u16 = 0;
 
 /// Output of a host.
@@ -39,7 +40,7 @@ pub(super) struct Outbox {
 pub struct OutboxCounters {
     /// Segments sent.
     pub segments: u64,
-    /// Packets that carried the segments. Fewer than the segments if the device accepts long packets.
+    /// Packets that carried the segments. There are fewer packets than segments if the device accepts long packets.
     pub packets: u64,
     /// Packets that the device refused.
     pub refused: u64,
@@ -151,8 +152,8 @@ impl Outbox {
     }
 }
 
-/// Builds the packet in two parts. The payload is not copied if nobody needs its checksum here and it is contiguous in
-/// the ring.
+/// Builds the packet in two parts. The payload is not copied if its checksum is not computed here and the payload is
+/// contiguous in the ring.
 fn packet<'a>(
     buffer: &'a mut [u8],
     joined: &Joined,
@@ -174,7 +175,7 @@ impl Joined {
     /// Returns `true` if `next` can be joined with these segments.
     fn admits(&self, next: &Outgoing) -> bool {
         let (mine, theirs) = (&self.outgoing.segment, &next.segment);
-        // Devices copy these flags to every segment. CWR goes only to the first.
+        // Devices copy these flags to every segment, but copy CWR only to the first one.
         let echo = Flags::AE.with(Flags::ECE);
         mine.flags.without(echo) == Flags::NONE
             && is_end(theirs.flags.without(echo))
@@ -304,8 +305,8 @@ mod tests {
         );
     }
 
-    /// Returns the header fields that a peer sees in two packets to it while `others` packets go to another peer in
-    /// between.
+    /// Returns the IPv4 fields for identification and fragmentation of the packets that one peer receives. `others`
+    /// transmissions to another peer take place between the first and the last of these packets.
     fn identifications_seen(others: u64, offload: Granted) -> Vec<[u8; 4]> {
         let mut config = PairConfig::new();
         config.offload = offload;

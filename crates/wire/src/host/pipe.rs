@@ -1,7 +1,7 @@
 //! Application that connects two blocking streams, such as files, pipes or terminals, to a connection.
 //!
 //! Each stream has its own thread and a small queue of chunks between it and the host. A stream that fails aborts the
-//! connection, so that neither end mistakes a part for the whole.
+//! connection, so that neither end takes an incomplete stream for a complete one.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{
@@ -31,7 +31,7 @@ pub struct Pipe {
 #[derive(Debug)]
 pub struct PipeEnd {
     outcome: Receiver<ConnectionReport>,
-    /// Error that ended the input early. The input's thread itself may block forever.
+    /// Error that ended the input early. The thread of the input is not joined, because it may block forever.
     input_failure: Receiver<io::Error>,
     writer: JoinHandle<io::Result<()>>,
 }
@@ -50,7 +50,7 @@ pub enum PipeError {
 
 impl PipeEnd {
     /// Waits until everything has been written and returns the result of the connection, or `None` if there never was a
-    /// connection. Call it after the host is gone. Otherwise it may block forever.
+    /// connection. Call this method only after the host is dropped. Otherwise, the call may block forever.
     ///
     /// # Errors
     ///
@@ -130,8 +130,8 @@ impl Pipe {
     }
 }
 
-/// Body of the input's thread. An empty chunk marks the end of the input. A channel that closes without one marks a
-/// failure.
+/// Body of the input's thread. An empty chunk marks the end of the input. A channel that closes without an empty chunk
+/// indicates a failure.
 fn feed(
     input: Box<dyn Read + Send>,
     chunks: SyncSender<Vec<u8>>,
@@ -139,14 +139,14 @@ fn feed(
     waker: &Waker,
 ) {
     if let Err(failure) = read(input, &chunks, waker) {
-        // The receiver may be gone.
+        // The receiver may have been dropped.
         let _ = failures.send(failure);
     }
     drop(chunks);
     waker.wake();
 }
 
-/// Reads the input to its end, or until the receiver is gone.
+/// Reads the input to its end, or until the receiver is dropped.
 fn read(
     mut input: Box<dyn Read + Send>,
     chunks: &SyncSender<Vec<u8>>,
@@ -166,7 +166,7 @@ fn read(
     }
 }
 
-/// Body of the output's thread. If the output fails, nobody reads any more, so the host is stopped.
+/// Body of the output's thread. If the output fails, received data can no longer be written, so the host is stopped.
 fn drain(
     output: Box<dyn Write + Send>,
     chunks: &Receiver<Vec<u8>>,
@@ -235,7 +235,7 @@ impl Application for Pipe {
             .map(|output| output.try_send(chunk.to_vec()))
         {
             Some(Err(TrySendError::Full(_))) => 0,
-            // Without a reader the data is dropped. The output's thread has stopped the host.
+            // If the output has failed, the data is dropped: the output's thread has stopped the host.
             Some(Ok(()) | Err(TrySendError::Disconnected(_))) | None => chunk.len(),
         }
     }
@@ -248,7 +248,7 @@ impl Application for Pipe {
     }
 
     fn closed(&mut self, outcome: &ConnectionReport) {
-        // The receiver may be gone.
+        // The receiver may have been dropped.
         let _ = self.outcome.send(*outcome);
     }
 }

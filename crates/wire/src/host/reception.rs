@@ -1,9 +1,9 @@
 //! Packets for which a host has no connection: connection requests, the last segment of a handshake that was not
 //! stored, and strays.
 //!
-//! SYNs can come from anybody and with a forged source. A host stores only a limited number of them. It answers the
-//! others with a SYN cookie, for which it stores nothing. A flood of SYNs therefore does not cost another client its
-//! handshake (RFC 4987 §3.6).
+//! Anybody can send SYNs, with a forged source address. A host stores only a limited number of them. It answers the
+//! others with a SYN cookie, for which it stores nothing. A flood of SYNs therefore does not prevent the handshakes of
+//! other clients (RFC 4987 §3.6).
 
 use dupack_packet::parse::Parsed;
 use dupack_tcp::connection::{Config, Connection, EcnOffer, Flags, Outgoing, Segment};
@@ -18,9 +18,9 @@ use super::outbox::Ends;
 use crate::device::Device;
 use crate::isn::cookie::{Asked, CookieOptions};
 
-/// Decision on such a packet.
+/// Decision on a packet for which the host has no connection.
 pub(super) enum Reception {
-    /// The packet belongs to a connection, which exists now.
+    /// The packet belongs to a connection that has just been created.
     Connection(usize),
     /// The host answers with this segment.
     Answer(Segment),
@@ -105,7 +105,7 @@ impl<D: Device> Host<D> {
         };
         let claims = |host: &Self| host.membership.as_ref().is_none_or(|m| m.claim(ends));
         if !self.make_room() || !claims(self) {
-            // The peer retransmits the segment.
+            // The segment is dropped, and the peer retransmits it.
             return Reception::Silence;
         }
         let listener = self.listeners.get_mut(&ends.local.port());
@@ -120,8 +120,8 @@ impl<D: Device> Host<D> {
         Reception::Connection(self.add_half_open(connection, ends))
     }
 
-    /// Reconstructs the SYN whose cookie `segment` acknowledges, as far as the cookie describes it. Also returns the
-    /// sequence number of the answer.
+    /// Reconstructs the SYN whose cookie `segment` acknowledges, with the options that the cookie stores. Also returns
+    /// the sequence number of the answer.
     fn recognize(
         &self,
         ends: Ends,
@@ -142,7 +142,7 @@ impl<D: Device> Host<D> {
     }
 }
 
-/// Returns the answer to a segment that nobody expects.
+/// Returns the answer to an unexpected segment: a RST, if the segment permits one.
 fn refuse(segment: &Segment) -> Reception {
     segment
         .reset()

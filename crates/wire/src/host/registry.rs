@@ -33,7 +33,7 @@ enum Standing {
 pub(super) enum Stray {
     /// A SYN that requests a connection.
     Syn,
-    /// A segment that may complete a handshake that was not stored. A listening host can tell.
+    /// A segment that may complete a handshake that was not stored. A host that listens on the port can check this.
     Ack,
     /// Anything else.
     Other,
@@ -157,7 +157,7 @@ impl Membership {
             return Whose::Sibling(sibling);
         }
         if owner.is_some() {
-            // The connection is over and about to be forgotten. It must not keep its peer from opening a new one.
+            // The connection is over and about to be removed. It must not prevent its peer from opening a new one.
             table.owners.remove(&ends);
         }
         let listeners = table.listeners.get(&ends.local.port());
@@ -175,7 +175,7 @@ impl Membership {
         Whose::Sibling(listeners[usize::from(ends.remote.port()) % listeners.len()])
     }
 
-    /// Hands a packet over to a sibling and wakes it.
+    /// Hands a packet over to a sibling, and wakes the sibling if its mailbox was empty.
     pub(super) fn post(&self, to: Group, packet: &Received<'_>) -> Posted {
         let member = &self.registry.members[to.0];
         let posted = member.mailbox.post(Letter::new(packet));
@@ -225,7 +225,7 @@ impl Drop for Membership {
 }
 
 impl Registry {
-    /// Ignores poisoning: every change is complete before anything can panic.
+    /// Locks the table. Poisoning is ignored, because a panic cannot leave a change incomplete.
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(b.whose(ends(1), Stray::Other), Whose::Sibling(Group(0)));
         b.listen(1);
         assert_eq!(b.whose(ends(1), Stray::Syn), Whose::Sibling(Group(0)));
-        // The owner asks only if its connection is over.
+        // The owner looks up a packet only if its own connection is over.
         assert_eq!(a.whose(ends(1), Stray::Other), Whose::Nobodys);
         assert_eq!(b.whose(ends(1), Stray::Syn), Whose::Claimed);
         assert_eq!(a.whose(ends(1), Stray::Syn), Whose::Sibling(Group(1)));

@@ -1,4 +1,5 @@
-//! Ring buffer for the part of a stream between the bytes that are finished and those that do not exist yet.
+//! Ring buffer for the part of a stream that is in use: bytes before it are no longer needed, and bytes after it do not
+//! exist yet.
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Creates a ring with room for `capacity` bytes, at least one.
+    /// Creates a ring with a capacity of `capacity` bytes, but at least one.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             bytes: vec![0; capacity.max(1)].into_boxed_slice(),
@@ -53,13 +54,13 @@ impl Ring {
     }
 
     fn place(&self, offset: u64) -> usize {
-        // Less than the capacity.
+        // The remainder is less than the capacity, so it fits into `usize`.
         (offset % self.capacity()) as usize
     }
 
     fn length(&self, range: &Range<u64>, at: usize) -> usize {
         let wanted = range.end.saturating_sub(range.start);
-        // At most the capacity.
+        // The minimum is at most the capacity, so it fits into `usize`.
         wanted.min((self.bytes.len() - at) as u64) as usize
     }
 }

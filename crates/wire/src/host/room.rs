@@ -1,4 +1,4 @@
-//! Room for new connections, if necessary at the expense of the least valuable ones.
+//! Limit on the number of connections. If necessary, the least valuable connection is aborted for a new one.
 
 use dupack_tcp::connection::Segment;
 use dupack_tcp::time::Instant;
@@ -45,12 +45,12 @@ impl<D: Device> Host<D> {
         self.census.open < self.config.connections_max
     }
 
-    /// Returns `true` if [`make_room`](Self::make_room) would find room now.
+    /// Returns `true` if [`make_room`](Self::make_room) would succeed now.
     pub(super) fn may_have_room(&mut self) -> bool {
         self.has_room() || self.longest_shut_out().is_some()
     }
 
-    /// Makes room for one more connection, if necessary by aborting another one (see
+    /// Makes space for one more connection, if necessary by aborting another one (see
     /// [`connections_max`](super::HostConfig::connections_max)). Returns `true` on success. Call it only for peers that
     /// have proved that they receive our packets.
     pub(super) fn make_room(&mut self) -> bool {
@@ -70,8 +70,8 @@ impl<D: Device> Host<D> {
         true
     }
 
-    /// Returns `true` if a segment for the connection at `index` is dropped because it may complete a handshake and
-    /// there is no room. The peer retransmits it.
+    /// Returns `true` if a segment for the connection at `index` is dropped because it may complete a handshake and the
+    /// host has no space for another connection. The peer retransmits the segment.
     pub(super) fn must_wait(&mut self, index: usize, segment: &Segment) -> bool {
         completes(segment) && self.endpoints[index].is_half_open() && !self.make_room()
     }

@@ -43,7 +43,7 @@ impl TimeWaits {
         self.by_ends.keys()
     }
 
-    /// Adds an entry. If there are more than `max` entries then, removes and returns the oldest.
+    /// Adds an entry. If there are then more than `max` entries, removes and returns the oldest one.
     pub(super) fn insert(&mut self, ends: Ends, left: TimeWait, max: usize) -> Option<Ends> {
         self.remove(&ends);
         self.count += 1;
@@ -97,7 +97,7 @@ impl TimeWaits {
 
 impl<D: Device> Host<D> {
     /// Processes a packet for a connection in TIME-WAIT. The packet may open a new connection between the same ends.
-    /// The old entry stays until the new connection is established, because the SYN may have been a stray (RFC 9293
+    /// The old entry stays until the new connection is established, because the SYN may be an old duplicate (RFC 9293
     /// §3.6.1, MAY-2).
     pub(super) fn recall(
         &mut self,
@@ -120,7 +120,7 @@ impl<D: Device> Host<D> {
         self.reply(device, ends, segment)
     }
 
-    /// Drops connections that are over, and moves those in TIME-WAIT to the table.
+    /// Removes connections that are over, and moves those in TIME-WAIT to the table.
     pub(super) fn forget(&mut self) {
         let goes = |endpoint: &Endpoint| endpoint.is_over() || endpoint.left().is_some();
         if !self.endpoints.iter().any(goes) {
@@ -158,7 +158,7 @@ impl<D: Device> Host<D> {
         self.release(gone);
     }
 
-    /// Forgets the connections whose time in TIME-WAIT has expired.
+    /// Removes the connections whose time in TIME-WAIT has expired.
     pub(super) fn expire_time_waits(&mut self, now: Instant) {
         if self.time_waits.next_timeout().is_none_or(|at| at > now) {
             return;

@@ -1,5 +1,5 @@
-//! SYN cookies (D. J. Bernstein; RFC 4987 §3.6): initial sequence numbers that let a host recognize its answer to a SYN
-//! that it did not store, and the options that were negotiated.
+//! SYN cookies (D. J. Bernstein; RFC 4987 §3.6): initial sequence numbers that let a host verify the ACK of a handshake
+//! whose SYN it did not store, and restore the negotiated options.
 //!
 //! ```text
 //!  5 bits   time in units of 64 s, modulo 32
@@ -23,9 +23,9 @@ use super::{Purpose, Secret};
 /// Length of a cookie period, in nanoseconds. A cookie is valid for at least one period and at most two.
 const PERIOD_NANOS: u64 = 64_000_000_000;
 
-/// Segment sizes that a cookie can represent. A peer's maximum segment size is rounded down to one of them. They are
-/// the default of RFC 9293 §3.7.1, the minimum MTU of RFC 8200 §5, and the MTU of Ethernet for IPv6 and IPv4, each
-/// without headers.
+/// Segment sizes that a cookie can represent, in bytes. A peer's maximum segment size is rounded down to one of them.
+/// They are the default of RFC 9293 §3.7.1, the minimum MTU of RFC 8200 §5, and the MTU of Ethernet for IPv6 and IPv4,
+/// each without headers.
 const SIZES: [u16; 4] = [536, 1220, 1440, 1460];
 
 const PERIOD_SHIFT: u32 = 27;
@@ -36,7 +36,7 @@ const HASH_MASK: u32 = (1 << SACK_SHIFT) - 1;
 /// Options that a cookie stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CookieOptions {
-    /// Maximum segment size in bytes, as in the SYN or a little less.
+    /// Maximum segment size in bytes. In a cookie, it is rounded down to one of [`SIZES`].
     pub(crate) mss: u16,
     /// SACK, if it was offered.
     pub(crate) sack: Sack,
@@ -67,7 +67,7 @@ pub(crate) struct Asked {
 }
 
 impl Secret {
-    /// Returns the sequence number for the answer to a SYN of which only `kept` is stored. Returns `None` if the
+    /// Returns the initial sequence number of the SYN-ACK, which encodes the options `kept`. Returns `None` if the
     /// segment size is too small.
     pub(crate) fn cookie(
         &self,
@@ -80,7 +80,7 @@ impl Secret {
         Some(SeqNumber(bits | self.cookie_hash(period, bits, asked)))
     }
 
-    /// Returns the options stored in the answer with sequence number `iss`, if this host sent that answer recently.
+    /// Returns the options encoded in `iss` if it is a valid cookie that this host sent recently.
     pub(crate) fn read_cookie(
         &self,
         now: Instant,

@@ -7,16 +7,16 @@ use std::process::{Command, Output, Stdio};
 /// another program.
 const SETPRIV: &str = "setpriv";
 
-/// A running program. Dropping it kills it.
+/// A running program, which is killed when this value is dropped.
 #[derive(Debug)]
 pub struct Child {
-    /// `None` once it has been waited for.
+    /// `None` once the program has been waited for.
     process: Option<std::process::Child>,
 }
 
 impl Child {
-    /// Starts `command` such that it dies with the calling thread. Its input is empty, and its output is kept for
-    /// [`finish`](Self::finish).
+    /// Starts `command` so that the program dies with the calling thread. Its input is empty, and its output is kept
+    /// for [`finish`](Self::finish).
     pub(super) fn start(command: &Command) -> io::Result<Self> {
         let mut guarded = Command::new(SETPRIV);
         guarded

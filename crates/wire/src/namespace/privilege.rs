@@ -11,10 +11,10 @@ use nix::unistd::{getegid, geteuid};
 
 use super::NamespaceError;
 
-/// Source of the privilege.
+/// Source of the privilege to make network namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The process already had it.
+    /// The process already had the privilege.
     Privileged,
     /// The process was unprivileged and is now root in its own user namespace.
     UserNamespace,
@@ -24,7 +24,7 @@ pub enum Standing {
 const CAP_NET_ADMIN: u32 = 12;
 const CAP_SYS_ADMIN: u32 = 21;
 
-/// A thread that has been joined may still exist for a moment.
+/// Number of attempts to enter a user namespace: a thread that has been joined may still exist for a short time.
 const ATTEMPTS: u32 = 20;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(1);
 
@@ -45,7 +45,7 @@ pub fn prepare() -> Result<Standing, NamespaceError> {
     let map = |file: &str, text: String| {
         fs::write(format!("/proc/self/{file}"), text).map_err(NamespaceError::Refused)
     };
-    // user_namespaces(7): group IDs can be mapped only after setgroups(2) has been given up.
+    // user_namespaces(7): group IDs can be mapped only after setgroups(2) has been denied.
     map("setgroups", "deny".to_owned())?;
     map("uid_map", format!("0 {user} 1"))?;
     map("gid_map", format!("0 {group} 1"))?;
@@ -56,7 +56,7 @@ fn enter_user_namespace() -> Result<(), NamespaceError> {
     for _ in 0..ATTEMPTS {
         match unshare(CloneFlags::CLONE_NEWUSER) {
             Ok(()) => return Ok(()),
-            // There are other threads.
+            // The process still has other threads.
             Err(Errno::EINVAL) => thread::sleep(BETWEEN_ATTEMPTS),
             Err(error) => return Err(NamespaceError::Refused(io::Error::from(error))),
         }

@@ -21,7 +21,7 @@ impl Checksum {
         self.0.ones_complement().to_ne_bytes()
     }
 
-    /// Returns the sum itself, as it appears in a header that somebody else completes.
+    /// Returns the sum itself, as it appears in a header with a partial checksum.
     pub(super) fn folded(&self) -> [u8; 2] {
         (!self.0.ones_complement()).to_ne_bytes()
     }

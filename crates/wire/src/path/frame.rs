@@ -1,8 +1,8 @@
 //! Packet in transit over the emulated path, and the segments that it represents.
 //!
 //! With offload, one read returns up to 64 KiB, which no real link carries as one packet. For the links, such a packet
-//! is the segments that it will be cut into, and each segment is offered, queued and lost independently. Segments that
-//! arrive together and are still adjacent leave together, see [`Frame::cut`].
+//! consists of the segments that it will be cut into, and each segment is offered, queued and lost independently.
+//! Segments that arrive together and are still adjacent leave together; see [`Frame::cut`].
 
 use std::net::IpAddr;
 
@@ -16,8 +16,9 @@ use super::checksum::{Checksum, transport_sum};
 use crate::device::{ChecksumState, Pending, Received, Segmentation};
 use crate::family::Family;
 
-/// Maximum length of the headers of a packet that is cut or whose checksum is completed: IPv6 with some extension
-/// headers, and TCP with all of its options. A packet with longer headers is not carried.
+/// Maximum length in bytes of the headers of a packet that is cut or whose checksum is completed: IPv6 with some
+/// extension headers, and TCP with all of its options. A packet with longer headers is not carried if its headers must
+/// be changed.
 const MAX_CUT_HEADER_BYTES: usize = 256;
 
 /// Maximum number of segments of one packet: 64 KiB in segments of 32 bytes, more than any kernel sends.
@@ -52,7 +53,7 @@ pub(super) struct Frame {
     bytes: Vec<u8>,
     pending: Option<Pending>,
     shape: Shape,
-    /// Segments that a queue has marked with congestion experienced. Empty if there are none.
+    /// `true` for each segment that a queue has marked with congestion experienced. Empty if no segment is marked.
     marked: Vec<bool>,
 }
 
@@ -68,7 +69,7 @@ pub(super) struct Shape {
     /// Payload bytes of every segment except the last.
     segment_payload: usize,
     segments: usize,
-    /// The ECN field, if it can be changed, and otherwise Not-ECT.
+    /// The ECN field of the packet, or Not-ECT if the field cannot be changed.
     pub(super) ecn: Codepoint,
     /// Acknowledgment number, if the packet is a pure ACK without further information.
     pub(super) acknowledges: Option<SeqNumber>,
@@ -160,7 +161,7 @@ impl Frame {
         }
     }
 
-    /// Returns `true` if segment `index` is marked.
+    /// Returns `true` if segment `index` carries a mark.
     pub(super) fn is_marked(&self, index: usize) -> bool {
         self.marked.get(index).copied().unwrap_or(false)
     }
@@ -218,7 +219,7 @@ impl Frame {
         piece
     }
 
-    /// Returns the headers and the payload of some segments. Everything is correct except the transport checksum.
+    /// Returns the headers and the payload of some segments. All fields are correct except the transport checksum.
     fn cut_out(&self, first: usize, count: usize) -> Piece<'_> {
         let shape = &self.shape;
         let from = first * shape.segment_payload;
@@ -260,7 +261,7 @@ impl Piece<'_> {
             Transport::Tcp => {
                 let field = &mut header[TCP_SEQUENCE..TCP_SEQUENCE + 4];
                 let number = u32::from_be_bytes([field[0], field[1], field[2], field[3]]);
-                // Below 64 KiB.
+                // `from` is below 64 KiB.
                 field.copy_from_slice(&number.wrapping_add(from as u32).to_be_bytes());
                 if !last {
                     header[TCP_FLAGS] &= !FIN_PSH;
@@ -270,7 +271,7 @@ impl Piece<'_> {
                 }
             }
             Transport::Udp => {
-                // Below 64 KiB.
+                // `length` is below 64 KiB.
                 let length = (length as u16).to_be_bytes();
                 header[UDP_LENGTH..UDP_LENGTH + 2].copy_from_slice(&length);
             }
@@ -290,7 +291,7 @@ impl Piece<'_> {
                     .copy_from_slice(&(length as u16).to_be_bytes());
                 let field = &mut header[IPV4_IDENTIFICATION..IPV4_IDENTIFICATION + 2];
                 let identification = u16::from_be_bytes([field[0], field[1]]);
-                // Consecutive numbers, as in segmentation by a network card.
+                // The segments have consecutive numbers, as in segmentation by a network card.
                 field.copy_from_slice(&identification.wrapping_add(first as u16).to_be_bytes());
                 sum_up(header);
             }
@@ -389,7 +390,7 @@ impl Shape {
 
     /// Determines the number of segments that the packet represents.
     fn segment(&mut self, pending: &Pending) -> Result<(), Unfit> {
-        // The checksum may be incomplete even if the packet is not to be cut, and completing it copies the headers.
+        // The checksum may be incomplete even if the packet is not cut, and completing it copies the headers.
         let partial = matches!(pending.checksum, ChecksumState::Partial { .. });
         if partial && self.payload_at > MAX_CUT_HEADER_BYTES {
             return Err(Unfit::Malformed);
@@ -463,7 +464,7 @@ impl Shape {
     }
 }
 
-/// Returns the acknowledgment number of a segment that is a pure ACK without further information.
+/// Returns the acknowledgment number if the segment is a pure ACK without further information.
 fn plainly_acknowledges(tcp: &TcpSlice<'_>) -> Option<SeqNumber> {
     let (first, flags) = (tcp.slice()[12], tcp.slice()[13]);
     // AE, the bit before the flags, belongs to Accurate ECN (RFC 9768 §3.1).
@@ -478,7 +479,7 @@ fn plainly_acknowledges(tcp: &TcpSlice<'_>) -> Option<SeqNumber> {
     plain.then(|| SeqNumber(tcp.acknowledgment_number()))
 }
 
-/// ACK and no other flag.
+/// The ACK flag without other flags.
 const ACK_FLAG: u8 = 0x10;
 
 /// Completes the checksum of an IPv4 header.

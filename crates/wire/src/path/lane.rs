@@ -20,7 +20,7 @@ use crate::clock::WallClock;
 use crate::device::{Device, Granted, Received, Writing};
 use dupack_packet::icmp::packet_too_big;
 
-/// Bytes of a dropped packet that a router quotes: the longest headers of IPv6 and TCP.
+/// Number of bytes that a router quotes of a dropped packet: the longest headers of IPv6 and TCP.
 const QUOTED_BYTES: usize = 100;
 
 /// A link that runs in real time, and the packets on it.
@@ -41,7 +41,7 @@ pub(super) struct Lane {
     messages: Vec<Vec<u8>>,
     /// Additional delay of packets from these ports.
     detours: BTreeMap<u16, Duration>,
-    /// Segments that have left the link and are delayed further, the next one first.
+    /// Segments that have left the link and are delayed further. The segment that is due next comes first.
     detoured: BinaryHeap<Reverse<(Instant, u64, usize, usize)>>,
 }
 
@@ -112,7 +112,8 @@ impl Lane {
         self.by_port = false;
     }
 
-    /// Returns the counters of the flow that a stored packet belongs to, if data is counted by port.
+    /// Returns the counters of the flow that a stored packet belongs to, if it carries data and data is counted by
+    /// port.
     fn passage(&mut self, slot: usize) -> Option<&mut FlowPassage> {
         if !self.by_port {
             return None;
@@ -236,7 +237,7 @@ impl Lane {
         }
     }
 
-    /// Counts data that was read and is not a packet.
+    /// Counts data that was read but is not a valid packet.
     pub(super) const fn take_in_garbage(&mut self) {
         self.report.malformed += 1;
     }

@@ -47,7 +47,7 @@ pub enum Side {
 /// Two hosts and the path between them. Programs and threads in their namespaces end with the network.
 #[derive(Debug)]
 pub struct PathNetwork {
-    // Fields are dropped in this order. The path comes first because it holds the devices.
+    // Fields are dropped in this order. The path must be dropped first, because it holds the devices.
     path: RunningPath,
     recorder: Option<Recorder>,
     near: Namespace,
@@ -57,7 +57,7 @@ pub struct PathNetwork {
 /// Two hosts with no path between them yet. The packets that they send wait in their devices.
 #[derive(Debug)]
 pub struct Hosts {
-    // Fields are dropped in this order. The devices come first.
+    // Fields are dropped in this order. The devices must be dropped first.
     near_tun: Tun,
     far_tun: Tun,
     near: Namespace,
@@ -76,7 +76,7 @@ pub struct Attachment {
 }
 
 impl Default for Attachment {
-    /// Ethernet's MTU with offload.
+    /// Returns an attachment with Ethernet's MTU and with offload.
     fn default() -> Self {
         Self {
             mtu: 1500,
@@ -133,7 +133,8 @@ impl Hosts {
         }
     }
 
-    /// Starts the path between the hosts. Its clock starts now. If `files` is given, the path's packets are captured.
+    /// Starts the path between the hosts. The path's clock starts now. If `files` is given, the path's packets are
+    /// captured.
     ///
     /// # Errors
     ///
@@ -234,16 +235,16 @@ impl PathNetwork {
         })
     }
 
-    /// Makes the kernel run the path's thread before all ordinary threads: see [`RunningPath::give_precedence`].
+    /// Makes the kernel run the path's thread before all ordinary threads; see [`RunningPath::give_precedence`].
     ///
     /// # Errors
     ///
-    /// Returns an error if the system does not allow it.
+    /// Returns an error if the system does not allow this.
     pub fn give_precedence(&self) -> io::Result<()> {
         self.path.give_precedence()
     }
 
-    /// Ends the count by port. Packets that the path reads from now on are not counted there.
+    /// Ends the count by port. Packets that the path reads from now on are not counted by port.
     pub fn end_count_by_port(&self) {
         self.path.end_count_by_port();
     }
@@ -252,7 +253,7 @@ impl PathNetwork {
     ///
     /// # Errors
     ///
-    /// Returns an error if the path ended by itself before, or if a capture could not be written.
+    /// Returns an error if the path had already ended by itself, or if a capture could not be written.
     pub fn stop(self) -> Result<PathReport, NetworkError> {
         let passed = self.path.stop().map_err(NetworkError::Ended);
         let captures = self.recorder.map(Recorder::finish).transpose()?;

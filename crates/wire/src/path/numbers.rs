@@ -1,8 +1,8 @@
 //! Flow and packet numbers, for links that distinguish packets (loss scripts).
 //!
 //! The simulator numbers a data packet by its position in the stream, so that a retransmission has the number of the
-//! original. It numbers other packets consecutively. Here, the stream starts at the SYN's sequence number, and the unit
-//! is the length of the first segment with data.
+//! original. It numbers other packets consecutively. Here, the stream starts after the SYN's sequence number, and the
+//! unit is the length of the first segment with data.
 
 use std::collections::HashMap;
 
@@ -12,13 +12,13 @@ use dupack_tcp::seq::SeqNumber;
 
 use super::frame::Frame;
 
-/// Maximum number of flows to remember. Packets of later flows count as one flow.
+/// Maximum number of flows to store. Packets of later flows count as one flow.
 const MAX_FLOWS: usize = 65_536;
 
 /// Both ends of a flow. The smaller address and port come first.
 type Ends = ([u8; 18], [u8; 18]);
 
-/// All flows seen, in the order of their first packet.
+/// All flows seen, numbered in the order of their first packets.
 #[derive(Debug, Default)]
 pub(super) struct FlowNumbers {
     flows: HashMap<Ends, Flow>,
@@ -38,7 +38,7 @@ struct Stream {
     origin: Option<SeqNumber>,
     /// Length of the first segment with data, in bytes.
     unit: Option<u64>,
-    /// Highest offset seen.
+    /// Highest stream offset seen.
     reference: u64,
     others: u64,
 }
@@ -84,7 +84,7 @@ impl FlowNumbers {
             return Name::UNKNOWN;
         }
         let flow = self.flows.entry(ends).or_insert_with(|| Flow {
-            // Less than MAX_FLOWS.
+            // `count` is less than MAX_FLOWS.
             id: FlowId(count as u32),
             streams: Default::default(),
         });

@@ -1,7 +1,7 @@
 //! Count of the payload that one direction of the path has delivered. TCP retransmissions do not count twice.
 //!
 //! The bytes of a stream are identified by their sequence numbers, beginning with the first one seen. Ranges that
-//! arrive out of order are remembered until the gap below them is filled.
+//! arrive out of order are stored until the gap below them is filled.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,11 +10,11 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::frame::Frame;
 
-/// Maximum number of streams to distinguish. In later streams, duplicate bytes count each time.
+/// Maximum number of streams to distinguish. In later streams, duplicate bytes are counted each time.
 const MAX_STREAMS: usize = 65_536;
 
-/// Maximum number of out-of-order ranges to remember across all streams. Beyond it, a stream gives up its lowest gap:
-/// bytes that fill the gap later are not counted.
+/// Maximum number of out-of-order ranges to store for all streams together. If there are more, a stream gives up its
+/// lowest gap: bytes that fill the gap later are not counted.
 const MAX_RANGES: usize = 65_536;
 
 /// SYN flag of TCP, and the offsets of the flags and of the sequence number (RFC 9293 §3.1).
@@ -28,7 +28,7 @@ const SEQUENCE: usize = 4;
 pub struct Payload {
     /// Delivered bytes: for TCP, every byte once; for UDP, all bytes, including duplicates.
     pub bytes: u64,
-    /// Times of the first and the last delivery, on the path's clock. `None` if there was none.
+    /// Times of the first and the last delivery, on the path's clock. `None` if nothing was delivered.
     pub delivered: Option<(Instant, Instant)>,
 }
 
@@ -52,7 +52,7 @@ impl Payload {
 #[derive(Debug, Default)]
 pub(super) struct PayloadCount {
     payload: Payload,
-    /// Streams by both addresses and ports.
+    /// Streams, identified by both addresses and ports.
     streams: HashMap<[u8; 36], Stream>,
     /// Total number of ranges in all streams.
     ranges: usize,
@@ -93,7 +93,7 @@ impl PayloadCount {
         self.payload.add(at, new);
     }
 
-    /// Returns how many of these bytes arrived for the first time.
+    /// Returns the number of these bytes that have arrived for the first time.
     fn count(&mut self, name: [u8; 36], seq: SeqNumber, length: u64, is_syn: bool) -> u64 {
         if is_syn && let Some(old) = self.streams.remove(&name) {
             self.ranges -= old.beyond.len();
@@ -136,7 +136,8 @@ impl Stream {
             return 0;
         }
         let mut new = to - from;
-        // Overlapping or adjacent ranges: the nearest one that begins before, and all that begin inside.
+        // These ranges overlap the new one or are adjacent to it: the last one that begins before it, and all that
+        // begin inside it.
         let before = self.beyond.range(..from).next_back();
         let before = before.filter(|(_, end)| **end >= from);
         let inside = self.beyond.range(from..=to);
@@ -185,7 +186,8 @@ mod tests {
     const FLOW: [u8; 36] = [7; 36];
     const ISN: SeqNumber = SeqNumber(u32::MAX - 50);
 
-    /// Returns a counter for a connection whose SYN has passed, and a function that counts its bytes `from..to`.
+    /// Returns a counter for a connection whose SYN has passed, and a function that counts the bytes `from..to` of the
+    /// connection.
     fn counting() -> (PayloadCount, impl FnMut(&mut PayloadCount, u64, u64) -> u64) {
         let mut count = PayloadCount::default();
         assert_eq!(count.count(FLOW, ISN, 0, true), 0);
@@ -207,7 +209,7 @@ mod tests {
             (25, 45, 10),
             (15, 20, 5),
             (0, 60, 10),
-            // Beyond the wrap of the sequence numbers.
+            // The sequence numbers wrap around within this range.
             (60, 160, 100),
         ] {
             assert_eq!(add(&mut count, from, to), new, "{from}..{to}");
@@ -232,7 +234,7 @@ mod tests {
             .map(|n| add(&mut count, n * 10, n * 10 + 5))
             .sum();
         assert_eq!((new, count.ranges), (gaps * 5, MAX_RANGES));
-        // The first gap was given up.
+        // The stream has given up the first gap.
         assert_eq!(add(&mut count, 0, 10), 0);
     }
 }

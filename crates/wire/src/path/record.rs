@@ -1,13 +1,13 @@
-//! Captures of the path's packets: one file as if captured in front of the near host, one in front of the far host.
+//! Captures the packets of the path in two files: one as seen at the near host, and one as seen at the far host.
 //!
 //! There are two files instead of one with two interfaces because tcptrace and tcpdump cannot read two interfaces of
-//! raw IP (see [`capture`](dupack_packet::capture)), and Wireshark takes a packet that it sees twice for a
-//! retransmission. Packets that are in the file of the end where they entered but not in the other file were lost on
-//! the way.
+//! raw IP (see [`capture`](dupack_packet::capture)), and Wireshark treats a packet that appears twice as a
+//! retransmission. A packet was lost on the path if it is in the file of the end at which it entered but not in the
+//! other file.
 //!
-//! The files contain packets as on the wire: long packets are cut into segments, and every checksum is complete. The
-//! timestamp is the time of the read where a packet enters, and the time after the write where it leaves. Packets that
-//! the path does not carry, such as multicast, are in neither file.
+//! The files contain packets as on a real link: long packets are cut into segments, and every checksum is complete. At
+//! the entry, the timestamp is the time at which the packet was read. At the exit, it is the time after the packet was
+//! written. Packets that the path does not carry, such as multicast, are in neither file.
 //!
 //! The path's thread copies packets into a channel and never blocks. A separate thread writes them. If the channel is
 //! full, the packet is missing from the file and is counted.
@@ -28,20 +28,21 @@ use super::frame::Piece;
 use crate::clock::WallClock;
 use dupack_packet::capture::{CaptureError, CapturePart, CaptureTime, CaptureWriter, Snap};
 
-/// Maximum number of packets that wait to be written: about 50 MB of long packets. Each data packet is seen twice and
-/// causes half an ACK, so a path of 400 Mbit/s fills the channel in a third of a second.
+/// Maximum number of packets that wait to be written: about 50 MB of packets of 1500 bytes. Each data packet is
+/// captured twice and causes half an ACK on average, so a path of 400 Mbit/s fills the channel in a third of a second
+/// if the writer stalls.
 const WAITING: usize = 1 << 15;
 
-/// Sleep of the writer when there is nothing to write. The writer polls so that the path's thread need not spend time
-/// on waking it.
+/// Time that the writer sleeps if there is nothing to write. The writer polls, so that the path's thread need not spend
+/// time on waking it.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Names and contents of the capture files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureFiles {
-    /// File for packets that enter and leave at the near end. It must not exist.
+    /// File for packets that enter and leave at the near end. The file must not exist yet.
     pub near: PathBuf,
-    /// File for packets that enter and leave at the far end. It must not exist.
+    /// File for packets that enter and leave at the far end. The file must not exist yet.
     pub far: PathBuf,
     /// Part of each packet to keep.
     pub snap: Snap,
@@ -61,7 +62,7 @@ pub struct Captures {
 pub struct Captured {
     /// Packets in the file.
     pub written: u64,
-    /// Packets missing from the file because the disk did not keep up.
+    /// Packets that are missing from the file because the disk was too slow.
     pub missed: u64,
 }
 
@@ -73,14 +74,14 @@ pub struct CaptureFileError {
     source: CaptureError,
 }
 
-/// Writes both captures on a separate thread until all [`Tap`]s are gone.
+/// Writes both captures on a separate thread until all [`Tap`]s are dropped.
 #[derive(Debug)]
 pub(super) struct Recorder {
     thread: Option<JoinHandle<Result<[u64; 2], CaptureFileError>>>,
     missed: Missed,
 }
 
-/// Packets lost because the channel was full, by side.
+/// Number of packets lost because the channel was full, for each side.
 type Missed = Arc<[AtomicU64; 2]>;
 
 /// Copies the packets of one direction of the path to the recorder.
@@ -109,8 +110,8 @@ impl Captures {
 }
 
 impl Recorder {
-    /// Creates the files and starts to write. Returns the taps of the forward and the backward direction. Their times
-    /// are on `clock`.
+    /// Creates the files and starts to write. Returns the taps of the forward and the backward direction. Packet times
+    /// are measured by `clock`.
     pub(super) fn start(
         files: &CaptureFiles,
         clock: WallClock,
@@ -148,7 +149,8 @@ impl Recorder {
         Ok((recorder, taps))
     }
 
-    /// Waits until everything is written. The path must have ended before.
+    /// Waits until everything is written. The path must have ended, because the writer runs until both taps are
+    /// dropped.
     pub(super) fn finish(mut self) -> Result<Captures, CaptureFileError> {
         let written = match self.thread.take().map(JoinHandle::join) {
             Some(Ok(written)) => written?,
@@ -168,7 +170,7 @@ impl Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        // Once the thread has ended, the files are complete. `finish` returns the thread's result.
+        // When the thread has ended, the files are complete. `finish` returns the thread's result.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -187,7 +189,7 @@ impl Tap {
     fn see(&self, side: Side, at: Instant, packet: &Piece<'_>) {
         let bytes = [packet.head(), packet.tail].concat();
         match self.sightings.try_send(Sighting { side, at, bytes }) {
-            // A writer that is gone has failed. `finish` returns its error.
+            // If the receiver is disconnected, the writer has failed. `finish` returns the error.
             Ok(()) | Err(TrySendError::Disconnected(_)) => {}
             Err(TrySendError::Full(_)) => {
                 self.missed[side.index()].fetch_add(1, Ordering::Relaxed);
@@ -268,7 +270,7 @@ impl CaptureFileError {
         }
     }
 
-    /// Wraps the error of a file that cannot be started.
+    /// Wraps the error of a capture that cannot be started.
     fn at_start(path: &Path) -> impl Fn(io::Error) -> Self {
         let part = CapturePart::Header;
         move |source| Self::of(path)(CaptureError::Write { part, source })

@@ -10,7 +10,7 @@ use dupack_tcp::time::Duration;
 use super::payload::Payload;
 use super::record::Captures;
 
-/// Traffic of a path, and measures of its reliability.
+/// Traffic of a path, and measures of its timeliness.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PathReport {
@@ -19,7 +19,7 @@ pub struct PathReport {
     /// Direction from the far device to the near one.
     pub backward: LaneReport,
     /// Times for which the devices were not checked, each counted from the moment when the path's thread was woken,
-    /// whether or not the thread had a processor. They bound how late the arrival of a packet is stamped.
+    /// even if the thread had no processor yet. They bound the error of the timestamps of arriving packets.
     pub unattended: Histogram,
     /// Total time that the path's thread was ready to run without a processor. `None` if the kernel does not report it.
     pub waited_for_processor: Option<Duration>,
@@ -46,7 +46,7 @@ pub struct EndpointLosses {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LaneReport {
-    /// Counters of the link. They count packets on the wire, even with offload.
+    /// Counters of the link. They count packets as on a real link, even with offload.
     pub link: LinkCounters,
     /// Queueing delays, if the link records them.
     pub waits: Option<Histogram>,
@@ -67,7 +67,7 @@ pub struct LaneReport {
     pub overflowed: Option<u64>,
     /// Packets that a [`NarrowHop`](super::NarrowHop) dropped.
     pub too_big: u64,
-    /// Packets read that still had a segment in flight at the end.
+    /// Packets that were read and still had a segment in flight at the end.
     pub under_way: usize,
     /// Delivered payload, if it is counted ([`PathConfig::count_payload`](super::PathConfig::count_payload)).
     pub payload: Option<Payload>,
@@ -82,31 +82,32 @@ pub struct LaneReport {
 pub struct FlowPassage {
     /// Packets that were offered to the link.
     pub offered: u64,
-    /// Packets that the link did not carry to its end, for any reason.
+    /// Packets that the link dropped, for any reason.
     pub dropped: u64,
-    /// Queueing delays, as far as the link knows them when it accepts a packet. A managed queue does not.
+    /// Queueing delays of packets whose delay is known when the link accepts them. With a managed queue, it is not
+    /// known.
     pub waits: Histogram,
 }
 
-/// Share of packets that must leave within the tolerance.
+/// Fraction of the packets that must leave within the tolerance.
 const IN_TIME: f64 = 0.99;
 
 /// Validity of a run over the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// The path kept its times.
+    /// The path was on time, and no packets were lost outside the links.
     Sound,
-    /// The machine could not keep up, or packets were lost outside the links.
+    /// The machine was too slow, or packets were lost outside the links.
     Worthless {
-        /// Reasons, for people to read.
+        /// Reasons, as texts for people.
         reasons: Vec<String>,
     },
 }
 
 impl PathReport {
-    /// Judges the run. It is sound if 99 % of all packets left within `tolerance` of their due time, 99 % of the checks
-    /// of the devices were in time too, and no packets were lost outside the links: in front of the path, in it, behind
-    /// it, or at the device of an endpoint. Packets for the local link do not count.
+    /// Judges the run. The run is sound if 99 % of all packets left within `tolerance` of their due time, 99 % of the
+    /// checks of the devices were in time too, and no packets were lost outside the links: in front of the path, in the
+    /// path, behind it, or at the device of an endpoint. Packets for the local link do not count.
     #[must_use]
     pub fn trust(&self, tolerance: Duration) -> Trust {
         self.trust_of(["forward", "backward"], tolerance)

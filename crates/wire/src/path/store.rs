@@ -5,7 +5,7 @@ use dupack_net::packet::PacketHandle;
 use super::frame::{Frame, MAX_SEGMENTS, Unfit};
 use crate::device::Received;
 
-/// Packets, and the number of their segments that are still in flight.
+/// Stored packets, each with the number of its segments that are still in flight.
 #[derive(Debug, Default)]
 pub(super) struct FrameStore {
     slots: Vec<Slot>,
@@ -25,7 +25,7 @@ pub(super) struct SegmentId {
     pub(super) index: usize,
 }
 
-/// Maximum number of packets in flight, limited by a handle of 32 bits.
+/// Maximum number of packets in flight, so that every segment has a 32-bit handle.
 const MAX_SLOTS: usize = (1 << 32) / MAX_SEGMENTS;
 
 impl SegmentId {
@@ -35,7 +35,7 @@ impl SegmentId {
         PacketHandle((self.slot * MAX_SEGMENTS + self.index) as u32)
     }
 
-    /// Returns the segment of a handle.
+    /// Returns the segment that a handle identifies.
     pub(super) const fn of(handle: PacketHandle) -> Self {
         let number = handle.0 as usize;
         Self {
@@ -69,7 +69,7 @@ impl FrameStore {
         &self.slots[slot].frame
     }
 
-    /// Marks a segment on behalf of a queue.
+    /// Sets the CE mark of a segment when a queue marks it.
     pub(super) fn mark(&mut self, id: SegmentId) {
         self.slots[id.slot].frame.mark(id.index);
     }

@@ -1,4 +1,4 @@
-//! Tests of segmentation: another parser reads the packets for a device, and the test reassembles them.
+//! Tests of segmentation: another parser reads the packets that are written to a device, and the tests reassemble them.
 
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 
@@ -90,7 +90,7 @@ fn tcp_frame(family: Family, length: usize) -> Frame {
     load(&tcp(family, length), pending(family, segmentation))
 }
 
-/// Returns the packet of a piece. A partial checksum is completed as the kernel completes it.
+/// Returns the bytes of a piece. A partial checksum is completed as the kernel completes it.
 fn packet(piece: &Piece<'_>) -> Vec<u8> {
     let mut bytes = [piece.head(), piece.tail].concat();
     if let ChecksumState::Partial { start, offset } = piece.pending.checksum {
@@ -101,7 +101,7 @@ fn packet(piece: &Piece<'_>) -> Vec<u8> {
     bytes
 }
 
-/// Checks everything that a receiver checks. Returns the sequence number, the flags (FIN, PSH, CWR) and the payload.
+/// Checks the checksums of a segment. Returns the sequence number, the flags (FIN, PSH, CWR) and the payload.
 fn read_tcp(bytes: &[u8]) -> (u32, [bool; 3], Vec<u8>) {
     let sliced = SlicedPacket::from_ip(bytes).expect("a packet");
     let Some(TransportSlice::Tcp(tcp)) = &sliced.transport else {
@@ -125,7 +125,7 @@ fn read_tcp(bytes: &[u8]) -> (u32, [bool; 3], Vec<u8>) {
 #[test]
 fn each_segment_is_a_complete_packet() {
     for family in [Family::V4, Family::V6] {
-        // Three full segments and a remainder, across the wrap of the sequence numbers.
+        // The packet has three full segments and a remainder, and the sequence numbers wrap around.
         let frame = tcp_frame(family, 3210);
         assert_eq!(frame.shape().segments(), 4);
         assert_eq!(frame.shape().kind, PacketKind::Data);
@@ -167,7 +167,7 @@ fn a_mark_is_only_on_its_segment_and_checksums_are_correct() {
             assert_eq!(ecn(&frame.cut(index, 1)), wanted);
             assert_eq!(ecn(&frame.cut_plain(index)), wanted);
         }
-        // A packet that is not cut, with and without a complete checksum.
+        // The same for a packet that is not cut, with and without a complete checksum.
         for pending in [Pending::NOTHING, pending(family, Segmentation::Whole)] {
             let mut frame = load(&tcp(family, 700), pending);
             frame.mark(0);
@@ -287,7 +287,7 @@ fn invalid_packets_are_unfit() {
         let cut_short = load(&good[..length], Pending::NOTHING);
         assert_eq!(cut_short, Err(Unfit::Malformed), "{length} bytes");
     }
-    // UDP segmentation of a TCP packet, and more segments than allowed.
+    // The two cases are UDP segmentation of a TCP packet, and more segments than allowed.
     let wrong = Segmentation::Udp {
         size: 10,
         header_len: 28,
@@ -317,7 +317,7 @@ fn tcp_behind_options(option_bytes: usize) -> Vec<u8> {
     const TCP: u8 = 6;
     const DESTINATION_OPTIONS: u8 = 60;
     let mut packet = tcp(Family::V6, 100);
-    // All bytes but the first two are one-byte options without effect.
+    // All bytes except the first two are one-byte options without effect.
     let mut options = vec![0; option_bytes];
     options[0] = TCP;
     options[1] = (option_bytes / 8 - 1) as u8;
@@ -346,7 +346,7 @@ fn headers_that_do_not_fit_are_carried_only_unchanged() {
         },
         segmentation: Segmentation::Whole,
     };
-    // With 32 bytes of TCP header these are 256 bytes, which fit.
+    // With 32 bytes of TCP header, the headers have 256 bytes, which is the maximum.
     let frame = load(&tcp_behind_options(184), partial(184)).expect("it fits");
     let (seq, _, data) = read_tcp(&packet(&frame.cut_plain(0)));
     assert_eq!((seq, data), (SEQ, payload(100)));

@@ -1,4 +1,4 @@
-//! Capture by tcpdump at a host's device, where offloaded segments are not cut yet.
+//! Capture by tcpdump at a host's device. At this point, offloaded packets have not been cut into segments.
 
 use std::io;
 use std::path::Path;
@@ -12,14 +12,14 @@ use nix::unistd::Pid;
 use crate::namespace::{Child, Namespace};
 use crate::path::Side;
 
-/// Length of a pcap file's header, which is written once the capture has started.
+/// Length of a pcap file's header in bytes. tcpdump writes the header when the capture has started.
 const HEADER_BYTES: u64 = 24;
 
-/// Number of times to check whether tcpdump has started.
+/// Maximum number of checks for the start of tcpdump.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Bytes kept of each packet: headers and options with some room.
+/// Number of bytes kept of each packet: enough for all headers and options.
 const SNAP: &str = "128";
 
 /// A running tcpdump.
@@ -27,11 +27,11 @@ const SNAP: &str = "128";
 pub(super) struct Dump(Child);
 
 impl Dump {
-    /// Captures the packets that the device of `host` sends and receives in `file`.
+    /// Starts to capture in `file` the packets that the device of `host` sends and receives.
     pub(super) fn start(host: &Namespace, side: Side, file: &Path) -> io::Result<Self> {
         let mut command = Command::new("tcpdump");
         command.args(["-i", side.device(), "-s", SNAP, "-B", "16384", "-U", "-n"]);
-        // Otherwise, tcpdump switches to a user who may lack write permission.
+        // Without this option, tcpdump switches to a user that may lack write permission.
         command.args(["-Z", "root", "--immediate-mode"]);
         command.arg("--time-stamp-precision=nano");
         command.arg("-w").arg(file);

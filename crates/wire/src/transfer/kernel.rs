@@ -1,5 +1,5 @@
-//! Statistics of the kernel's TCP: per namespace, which are the sender's counters if the namespace was made for a
-//! single transfer, and per socket.
+//! Statistics of the kernel's TCP, for a namespace or for a socket. The statistics of a namespace are those of the
+//! sender if the namespace was made for a single transfer.
 
 use std::fs;
 use std::io;
@@ -55,8 +55,8 @@ sockopt_impl!(
     TcpInfo
 );
 
-/// Returns `true` if nothing is outstanding at a socket, sent or unsent: `tcpi_unacked` in segments and
-/// `tcpi_notsent_bytes`.
+/// Returns `true` if a socket has no outstanding or unsent data: `tcpi_unacked`, in segments, and `tcpi_notsent_bytes`
+/// are 0.
 pub(super) fn is_all_acknowledged(stream: &TcpStream) -> io::Result<bool> {
     const UNACKED: usize = 4;
     const NOT_SENT: usize = 2;
@@ -68,7 +68,7 @@ pub(super) fn is_all_acknowledged(stream: &TcpStream) -> io::Result<bool> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SocketTimes {
-    /// Time with data outstanding or waiting to be sent (`tcpi_busy_time`).
+    /// Time for which data was outstanding or waiting to be sent (`tcpi_busy_time`).
     pub busy: Duration,
     /// Part of `busy` that was limited by the receive window (`tcpi_rwnd_limited`).
     pub receive_window: Duration,
@@ -83,11 +83,11 @@ pub struct SocketTimes {
 }
 
 impl SocketTimes {
-    /// Reads the times of a socket. Needs a kernel since 4.10.
+    /// Reads the times of a socket. Requires Linux 4.10 or later.
     ///
     /// # Errors
     ///
-    /// Returns an error if the kernel does not report them.
+    /// Returns an error if the kernel does not report the times.
     pub(super) fn of(stream: &TcpStream) -> io::Result<Self> {
         let info = getsockopt(stream, LongInfo)?;
         let [busy, receive_window, send_buffer] = info.busy_to_sndbuf.map(Duration::from_micros);
@@ -102,7 +102,7 @@ impl SocketTimes {
     }
 }
 
-/// Same as [`TcpInfo`], extended to the times (since 4.10).
+/// Same as [`TcpInfo`], but up to the time fields (Linux 4.10 and later).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct LongTcpInfo {
@@ -118,7 +118,7 @@ pub struct LongTcpInfo {
 }
 
 sockopt_impl!(
-    /// TCP_INFO of tcp(7), longer version.
+    /// TCP_INFO of tcp(7), in the longer version.
     LongInfo,
     GetOnly,
     libc::IPPROTO_TCP,
@@ -141,7 +141,7 @@ impl KernelStats {
     ///
     /// # Errors
     ///
-    /// Returns an error if the kernel does not report them.
+    /// Returns an error if the kernel does not report the counters.
     pub(super) fn read() -> io::Result<Self> {
         let read = |file: &str, group, name| {
             let text = fs::read_to_string(format!("/proc/thread-self/net/{file}"))?;
@@ -159,7 +159,7 @@ impl KernelStats {
     }
 }
 
-/// Parses a counter of a group. A line of names is followed by a line of values.
+/// Parses a counter of a group. In the text, a line with the names is followed by a line with the values.
 fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().filter(|line| line.starts_with(group));
     let (names, values) = (lines.next()?, lines.next()?);

@@ -1,5 +1,5 @@
-//! Latency under load: datagrams that are sent at regular intervals next to the transfers, echoed and timed, as in
-//! flent's RRUL test.
+//! Latency under load: at the same time as the transfers, datagrams are sent at regular intervals, echoed and timed, as
+//! in flent's RRUL test.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -15,10 +15,10 @@ pub(super) const ECHO_PORT: u16 = 4999;
 /// Payload of a datagram in bytes: a number, padded to the size of a small request.
 const BYTES: usize = 64;
 
-/// Time that a thread waits for a datagram before it checks whether the run is over.
+/// Maximum time that a thread waits for a datagram before it checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Results of the probe.
+/// Results of the latency probe.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LatencyReport {
@@ -28,7 +28,7 @@ pub struct LatencyReport {
     pub loaded: Histogram,
     /// Datagrams sent while senders were active.
     pub sent: u64,
-    /// Datagrams out of `sent` that never came back.
+    /// Datagrams among `sent` whose echo did not arrive.
     pub lost: u64,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn echo(socket: &UdpSocket, is_over: &dyn Fn() -> bool) -> io::Result
     while !is_over() {
         match socket.recv_from(&mut bytes) {
             Ok((length, from)) => {
-                // The requester may be gone.
+                // An error is ignored: the sender of the datagram may have closed its socket.
                 let _ = socket.send_to(&bytes[..length], from);
             }
             Err(error) if is_timeout(&error) => {}
@@ -50,7 +50,7 @@ pub(super) fn echo(socket: &UdpSocket, is_over: &dyn Fn() -> bool) -> io::Result
 }
 
 /// Sends a datagram to `to` every `interval` until `is_over` returns `true`. `begun` returns the time at which the
-/// senders started, once they have.
+/// senders started, or `None` before that.
 pub(super) fn probe(
     socket: &UdpSocket,
     to: SocketAddr,
@@ -97,7 +97,7 @@ pub(super) fn probe(
             Err(error) => return Err(error),
         }
     }
-    // Datagrams that were sent within the last round trips may still be in flight.
+    // The last datagrams are not counted because they may still be in flight.
     let end = clock.now();
     let longest = report.loaded.quantile(1.0).unwrap_or(Duration::ZERO);
     let begun = begun().unwrap_or(end);

@@ -1,4 +1,4 @@
-//! Receiving end: the far kernel's TCP, and a reader that hashes the data.
+//! Receiving end: the far kernel's TCP, and a reader that computes a hash of the data.
 
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use crate::host::Digest;
 use crate::poll;
 use crate::processor::ProcessorWaits;
 
-/// Bytes read at once.
+/// Maximum number of bytes read at once.
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// Result of the receiver.
@@ -23,7 +23,7 @@ pub(super) struct Receipt {
     pub(super) extent: Extent,
     pub(super) bytes: u64,
     pub(super) hash: u128,
-    /// Time from the end of the handshake to the last byte or the limit.
+    /// Time from the end of the handshake to the last byte or to the limit.
     pub(super) lasted: Duration,
 }
 
@@ -36,18 +36,18 @@ sockopt_impl!(
     u32
 );
 
-/// Maximum receive window. `None` leaves it to the kernel.
+/// Maximum receive window in bytes. `None` leaves the window to the kernel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window(pub(super) Option<u64>);
 
 impl Window {
-    /// Makes the receive buffer large enough. Must be called before the window scale is sent.
+    /// Makes the receive buffer large enough. Must be called before the handshake announces the window scale.
     fn prepare(self, listener: &TcpListener) -> io::Result<()> {
         let Some(bytes) = self.0 else { return Ok(()) };
         let asked = usize::try_from(bytes).unwrap_or(usize::MAX);
         setsockopt(listener, sockopt::RcvBuf, &asked)?;
         if given(listener)? < asked {
-            // The size exceeds net.core.rmem_max, which only root may do. The resulting size decides.
+            // The size exceeds net.core.rmem_max, which only root may do. The size is read back below.
             let _ = setsockopt(listener, sockopt::RcvBufForce, &asked);
         }
         let most = given(listener)?;
@@ -61,7 +61,7 @@ impl Window {
         Ok(())
     }
 
-    /// Keeps the window at its maximum. The kernel forgets the limit when it learns the memory size of packets.
+    /// Keeps the window limit in effect. The kernel changes the limit when it learns the memory size of packets.
     pub(super) fn hold(self, stream: &TcpStream) -> io::Result<()> {
         let asked = self.0.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         if let Some(asked) = asked
@@ -73,8 +73,8 @@ impl Window {
     }
 }
 
-/// Returns the usable receive buffer. Linux reserves the same amount for its own use and includes it in the reported
-/// size (socket(7), SO_RCVBUF).
+/// Returns the usable receive buffer in bytes. Linux reserves the same amount for its own use and includes it in the
+/// reported size (socket(7), SO_RCVBUF).
 fn given(listener: &TcpListener) -> io::Result<usize> {
     Ok(getsockopt(listener, sockopt::RcvBuf)? / 2)
 }
@@ -86,7 +86,7 @@ pub(super) fn listen(at: SocketAddr, window: Window) -> io::Result<TcpListener> 
     Ok(listener)
 }
 
-/// Accepts one connection and reads it to its end or to the limit.
+/// Accepts one connection and reads it until it ends or the limit is reached.
 pub(super) fn run(
     listener: &TcpListener,
     window: Window,
@@ -105,8 +105,8 @@ pub(super) fn run(
     }
 }
 
-/// Returns a connection, and the time that it existed before this thread ran. Returns `None` if no connection arrived
-/// within the limit.
+/// Returns a connection, and the time for which it existed before this thread ran. Returns `None` if no connection
+/// arrived within the limit.
 fn accept(
     listener: &TcpListener,
     limit: Duration,
@@ -171,7 +171,7 @@ fn read(
     })
 }
 
-/// Pauses if a multiple of the pause interval lies between these byte counts.
+/// Pauses if a multiple of the pause interval lies between the byte counts `before` and `after`.
 fn pause(pauses: Option<ReadPauses>, before: u64, after: u64) {
     let Some(ReadPauses { every, time }) = pauses else {
         return;

@@ -31,11 +31,11 @@ pub struct Transmission {
     pub offset: u64,
     /// Reason for the transmission.
     pub why: SendReason,
-    /// Phase that the sender was in according to its own state.
+    /// Recovery phase of the sender.
     pub phase: Option<Phase>,
     /// Number of retransmission timeouts so far.
     pub timeouts: u64,
-    /// Number of losses detected without a timeout so far.
+    /// Number of loss events that were detected without a timeout so far.
     pub loss_events: u64,
     /// Minimum round-trip time seen so far.
     pub least_rtt: Option<Duration>,

@@ -32,10 +32,10 @@ use crate::host::{
 };
 use crate::path::{Attachment, EndpointLosses, PathNetwork, Side};
 
-/// Maximum time after the last byte for our sender to report its result.
+/// Maximum time after the last byte until our sender must have reported its result.
 const LAST_WORDS: StdDuration = StdDuration::from_secs(5);
 
-/// Bytes written at once.
+/// Maximum number of bytes written at once.
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// A running sender.
@@ -62,7 +62,7 @@ impl Running {
     ) -> Result<Self, TransferError> {
         match origin {
             Origin::Kernel { control } => {
-                // Done here, so that a missing congestion control is noticed immediately.
+                // The socket is made here, so that a missing congestion control is noticed immediately.
                 let family = config.family;
                 let made = move || socket(family, &control);
                 let socket = network.host(Side::Near).run(made)?;
@@ -227,16 +227,16 @@ impl Application for Supplier {
     fn supply(&mut self, room: &mut [u8]) -> Supply {
         match self.script.next() {
             Next::Write(due) => {
-                // At most the room's length.
+                // The minimum is at most the length of `room`, so it fits into `usize`.
                 let length = due.min(room.len() as u64) as usize;
                 self.pattern.fill(&mut room[..length]);
                 self.script.wrote(length as u64);
                 Supply::Bytes(length)
             }
             Next::WaitUntil(time) => {
-                // Every packet causes another call, and one alarm is enough.
+                // Every packet causes another call, but one alarm is enough.
                 if self.awaited.replace(time) != Some(time) {
-                    // The alarm's thread lives as long as the sender of this channel.
+                    // The send cannot fail: the alarm's thread runs as long as this end of the channel exists.
                     let _ = self.alarm.send(self.script.time_to(time));
                 }
                 Supply::NothingNow
@@ -259,7 +259,7 @@ impl Application for Supplier {
     }
 
     fn closed(&mut self, outcome: &ConnectionReport) {
-        // The receiver may be gone.
+        // The receiver of the report may have been dropped.
         let _ = self.outcome.send(*outcome);
     }
 }
@@ -302,7 +302,7 @@ fn available() -> String {
     names.split_whitespace().collect::<Vec<_>>().join(", ")
 }
 
-/// Interval at which to check whether everything is acknowledged.
+/// Interval between checks for the acknowledgment of all data.
 const LOOK: StdDuration = StdDuration::from_micros(200);
 
 /// Connects and writes the pattern. Returns the stream, whose last bytes may still be in flight.
@@ -323,7 +323,7 @@ fn send(
     loop {
         match script.next() {
             Next::Write(due) => {
-                // At most the buffer's length.
+                // The minimum is at most the length of the buffer, so it fits into `usize`.
                 let length = due.min(buffer.len() as u64) as usize;
                 pattern.fill(&mut buffer[..length]);
                 write_all(&mut stream, &buffer[..length], stop)?;
@@ -363,7 +363,7 @@ fn write_all(stream: &mut TcpStream, mut unsent: &[u8], stop: &Stop) -> Result<(
     Ok(())
 }
 
-/// Connects with as many SYNs as necessary, unless the transfer must end.
+/// Waits until the connection is established. Fails if the transfer must end before that.
 pub(super) fn establish(
     socket: &OwnedFd,
     to: SocketAddr,
@@ -371,7 +371,7 @@ pub(super) fn establish(
 ) -> Result<(), TransferError> {
     let to = SockaddrStorage::from(to);
     loop {
-        // connect(2): the attempt continues after the timeout, and connect can be called again to wait for it.
+        // connect(2): the attempt continues after the timeout, and calling connect again waits for it.
         match connect(socket.as_raw_fd(), &to) {
             Ok(()) | Err(Errno::EISCONN) => return Ok(()),
             Err(Errno::EINPROGRESS | Errno::EALREADY | Errno::EINTR | Errno::EAGAIN)

@@ -42,7 +42,7 @@ const FIRST_PORT: u16 = 5001;
 /// Maximum time to establish the connections.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Bytes read or written at once.
+/// Maximum number of bytes read or written at once.
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// Configuration of several senders on one path.
@@ -58,9 +58,9 @@ pub struct SharedConfig {
     pub family: Family,
     /// Configuration of each receiver.
     pub receiver: ReceiverConfig,
-    /// Length of the run, from the time when all connections are established.
+    /// Duration of the run, from the time when all connections are established.
     pub duration: Duration,
-    /// Interval of the datagrams that measure latency next to the senders. `None` sends none.
+    /// Interval of the datagrams that measure the latency while the senders are active. `None` sends no datagrams.
     pub probe: Option<Duration>,
 }
 
@@ -83,11 +83,11 @@ impl SharedConfig {
 /// One of the senders.
 #[non_exhaustive]
 pub struct SharedFlow {
-    /// Origin of the data.
+    /// Kind of the sender.
     pub origin: Origin,
     /// Start time, relative to the start of the run.
     pub start: Duration,
-    /// Additional round-trip time of this flow.
+    /// Additional round-trip time of this flow, compared with the other flows.
     pub detour: Duration,
 }
 
@@ -123,15 +123,15 @@ pub struct FlowReport {
     pub bytes: u64,
     /// Time from the sender's start to the end of the run.
     pub lasted: Duration,
-    /// Data segments that the sender had sent when the run ended, including retransmissions. `None` if it could not
-    /// report them.
+    /// Data segments that the sender had sent when the run ended, including retransmissions. `None` if the sender could
+    /// not report them.
     pub segments: Option<u64>,
     /// Retransmissions among `segments`.
     pub retransmissions: Option<u64>,
     /// Congestion control read back from the kernel's socket at the end. `None` for our endpoints.
     pub control: Option<String>,
-    /// The path's treatment of the sender's data until the run ended. The path was never offered more packets than
-    /// `segments`.
+    /// Treatment of the sender's data on the path until the run ended. The number of packets offered to the path is at
+    /// most `segments`.
     pub passage: FlowPassage,
 }
 
@@ -146,7 +146,7 @@ impl FlowReport {
     }
 }
 
-/// Runs all senders over one path at the same time. `asked` is checked regularly; once it returns `true`, the run ends.
+/// Runs all senders over one path at the same time. `asked` is called regularly. Once it returns `true`, the run ends.
 ///
 /// # Errors
 ///
@@ -191,7 +191,7 @@ fn port(flow: usize) -> u16 {
     FIRST_PORT.saturating_add(u16::try_from(flow).unwrap_or(u16::MAX))
 }
 
-/// Start and end of the run, which all threads wait for. The start is not known at first.
+/// Start and end of the run, which all threads observe. The start is unset until all connections are established.
 #[derive(Clone, Debug)]
 struct Course {
     clock: WallClock,
@@ -201,7 +201,7 @@ struct Course {
 }
 
 impl Course {
-    /// Returns `true` if a flow that starts `start` after the run may send.
+    /// Returns `true` if a flow may send now that starts at `start`, counted from the start of the run.
     fn may_send(&self, start: Duration) -> bool {
         let due = self.begun.get().map(|begun| *begun + start);
         due.is_some_and(|due| self.clock.now() >= due)
@@ -212,7 +212,7 @@ impl Course {
         self.stop.is_asked() || end.is_some_and(|end| self.clock.now() >= end)
     }
 
-    /// Sleeps until `start` after the start of the run, or until its end.
+    /// Sleeps until `start` after the start of the run, or until the end of the run.
     fn await_start(&self, start: Duration) {
         while !self.may_send(start) && !self.is_over() {
             sleep(PAUSE);
@@ -220,7 +220,7 @@ impl Course {
     }
 }
 
-/// Precision of starts and ends.
+/// Interval at which threads check for the start and the end.
 const PAUSE: Duration = Duration::from_millis(2);
 
 fn sleep(span: Duration) {
@@ -266,7 +266,7 @@ fn run(
         let (course, arrivals) = (course.clone(), arrivals.clone());
         let reader = far.spawn("receiver", move || {
             let stream = accept(&listener, &course)?;
-            // The receiver may be gone.
+            // The receiver of the message may have been dropped.
             let _ = arrivals.send(());
             read(stream, window, &course)
         });
@@ -281,9 +281,9 @@ fn run(
         course.stop.ask();
     }
     let interrupted = begun.is_ok() && conduct(&course, (&arrived, &starts), &begun, asked);
-    // Each sender continues until it notices the end, and even then the kernel sends the data that it has been given.
-    // Therefore everything is counted here, first at the path and then at the senders: the path never counts a packet
-    // that its sender has not.
+    // Each sender continues until it notices the end, and even then the kernel sends the data that is already in the
+    // socket's buffer. Therefore all counts are taken here, first at the path and then at the senders: the path never
+    // counts a packet that its sender has not counted.
     network.end_count_by_port();
     let counted = begun.as_ref().map(Senders::count);
     let counted = counted.unwrap_or_default();
@@ -304,7 +304,7 @@ fn run(
     Ok((reports, losses, latency))
 }
 
-/// The latency probe next to the senders.
+/// The latency probe, which runs at the same time as the senders.
 struct Probing {
     echo: JoinHandle<io::Result<()>>,
     probe: JoinHandle<io::Result<LatencyReport>>,
@@ -392,14 +392,14 @@ struct Senders {
 /// A sender in the kernel.
 struct Kernels {
     thread: JoinHandle<Result<(), TransferError>>,
-    /// Duplicate of the socket, to read its statistics.
+    /// Duplicate of the socket, for reading its statistics.
     socket: TcpStream,
 }
 
 /// Statistics of the kernel's sockets, by flow index.
 type Counted = BTreeMap<usize, io::Result<SocketStats>>;
 
-/// Our endpoints, on one device.
+/// Our endpoints, which share one device.
 struct Ours {
     host: JoinHandle<io::Result<EndpointLosses>>,
     waker: Waker,
@@ -510,7 +510,8 @@ impl Senders {
     }
 }
 
-/// Returns `true` if a connection ended as the run did: aborted here, or reset by a reader that has left.
+/// Returns `true` if a connection ended because the run ended: it was aborted here, or reset because its reader had
+/// ended.
 const fn is_our_end(reason: Reason) -> bool {
     matches!(reason, Reason::Finished | Reason::Aborted | Reason::Reset)
 }
@@ -544,7 +545,7 @@ impl Ours {
     }
 }
 
-/// Application that has no data before its start time, and always more after it.
+/// Application that has no data before its start time and always has more data after it.
 struct Greedy {
     course: Course,
     start: Duration,
@@ -566,7 +567,7 @@ impl Application for Greedy {
     }
 
     fn closed(&mut self, outcome: &ConnectionReport) {
-        // The receiver may be gone.
+        // The receiver of the report may have been dropped.
         let _ = self.outcome.send(*outcome);
     }
 }
@@ -633,7 +634,7 @@ impl Receipt {
     }
 }
 
-/// Accepts a connection. Returns an error if none arrives.
+/// Accepts a connection. Returns an error if no connection arrives before the run is stopped.
 fn accept(listener: &TcpListener, course: &Course) -> io::Result<TcpStream> {
     listener.set_nonblocking(true)?;
     while !course.stop.is_asked() {
@@ -650,7 +651,7 @@ fn accept(listener: &TcpListener, course: &Course) -> io::Result<TcpStream> {
     Err(io::Error::new(io::ErrorKind::TimedOut, text))
 }
 
-/// Reads to the end of the run. Later bytes do not count.
+/// Reads until the end of the run. Bytes that arrive later do not count.
 fn read(mut stream: TcpStream, window: Window, course: &Course) -> io::Result<Receipt> {
     stream.set_read_timeout(Some(SLICE_STD))?;
     let mut digest = Digest::default();

@@ -1,4 +1,4 @@
-//! Script of a sending application: everything at once, or several writes with pauses.
+//! Script of a sending application: one write of all bytes, or several writes with pauses.
 
 use std::collections::VecDeque;
 
@@ -7,15 +7,15 @@ use dupack_tcp::time::{Duration, Instant};
 
 use crate::clock::WallClock;
 
-/// The writes that remain.
+/// The remaining writes.
 #[derive(Clone, Debug)]
 pub(super) struct Script {
     left: VecDeque<Write>,
     clock: WallClock,
-    /// Bytes that may be written now.
+    /// Number of bytes that may be written now.
     due: u64,
     written: u64,
-    /// Time since which everything written has been acknowledged.
+    /// Time since which all written bytes have been acknowledged.
     idle_since: Option<Instant>,
 }
 
@@ -33,7 +33,8 @@ pub(super) enum Next {
 }
 
 impl Script {
-    /// Creates a script of these writes, whose times count from now. Without writes, it writes `bytes` at once.
+    /// Creates a script of these writes, whose times are relative to now. If there are none, the script is one
+    /// immediate write of `bytes`.
     pub(super) fn new(writes: &[Write], bytes: u64) -> Self {
         let all = Write {
             when: When::At(Duration::ZERO),
@@ -86,14 +87,14 @@ impl Script {
         until.since(self.clock.now())
     }
 
-    /// Records that `bytes` were written.
+    /// Records that the application wrote `bytes` bytes.
     pub(super) fn wrote(&mut self, bytes: u64) {
         self.due = self.due.saturating_sub(bytes);
         self.written += bytes;
         self.idle_since = None;
     }
 
-    /// Records that the peer has acknowledged everything up to `until`.
+    /// Records that the peer has acknowledged all bytes up to `until`.
     pub(super) fn acknowledged(&mut self, until: u64) {
         if until >= self.written {
             let now = self.clock.now();

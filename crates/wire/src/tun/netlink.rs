@@ -1,6 +1,6 @@
 //! Requests to the kernel about interfaces: up, MTU, addresses, routes (rtnetlink(7)).
 //!
-//! They act on the network namespace of the calling thread.
+//! The requests act on the network namespace of the calling thread.
 
 use std::io;
 use std::net::IpAddr;
@@ -59,8 +59,8 @@ pub(crate) fn add_address(interface: InterfaceIndex, address: Prefix) -> io::Res
     message.header.prefix_len = address.length;
     message.header.scope = AddressScope::Universe;
     if address.address.is_ipv6() {
-        // There are no other hosts on the link, and without this flag the kernel blocks the address until duplicate
-        // address detection is complete (RFC 4862 §5.4).
+        // The flag disables duplicate address detection, because there are no other hosts on the link. Without the
+        // flag, the kernel blocks the address until the detection is complete (RFC 4862 §5.4).
         message.header.flags = AddressHeaderFlags::Nodad;
     }
     message.header.index = interface.0;

@@ -20,7 +20,7 @@ const GSO_UDP: u8 = 5;
 /// Flag in the segmentation type: only the first segment carries TCP's CWR.
 const GSO_ECN: u8 = 0x80;
 
-/// Parses the header. Returns `None` if it is too short or requests an offload that was not negotiated.
+/// Parses the header. Returns `None` if the header is too short or requests an offload that was not negotiated.
 pub(super) fn read_header(bytes: &[u8]) -> Option<Pending> {
     let (flags, kind) = (*bytes.first()?, *bytes.get(1)?);
     // The device's numbers are in native byte order (VIRTIO 1.2 §2.4, legacy).
@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn unnegotiated_offload_is_refused() {
-        // UDP fragmentation (type 3), and segments of zero bytes.
+        // The first two headers request UDP fragmentation (type 3) and segments of zero bytes. The third one is too
+        // short.
         assert_eq!(read_header(&[0, 3, 0, 0, 8, 0, 0, 0, 0, 0]), None);
         assert_eq!(read_header(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0]), None);
         assert_eq!(read_header(&[0; 9]), None);

@@ -1,5 +1,5 @@
-//! ICMP errors at a host: forged ones change nothing and are counted, and one about a packet of a connection reaches
-//! that connection.
+//! Tests of ICMP errors at a host: forged errors change nothing and are counted, and an error about a packet of a
+//! connection reaches that connection.
 #![cfg(target_os = "linux")]
 
 use dupack_tcp::connection::Segment;
@@ -81,18 +81,19 @@ fn forged_errors_change_nothing() {
         |peer| {
             let first = open(peer, PORT);
             let _ = burst(peer, PORT, 9);
-            // Not in flight: already acknowledged, and not sent yet.
+            // The quoted bytes are not in flight: they are already acknowledged, or not sent yet.
             for seq in [first.seq.at(u64::from(u32::MAX)), first.seq.at(1 << 20)] {
                 let quoted = Segment { seq, ..first };
                 peer.say_too_big(PORT, &quoted, 1000);
             }
-            // Less than any link carries, and more than was sent.
+            // The reported MTU is smaller than any link's, or not smaller than the packet that was sent.
             for mtu in [68, 551, 1500, 9000] {
                 peer.say_too_big(PORT, &first, mtu);
             }
-            // A port without a connection.
+            // No connection uses this port.
             peer.say_too_big(PORT + 5, &first, 1000);
-            // Nothing is sent at once. The segment is retransmitted unchanged when the timer expires.
+            // No message causes an immediate transmission. The segment is retransmitted unchanged when the timer
+            // expires.
             let again = peer.hear(PORT).expect("a retransmission");
             assert_eq!((again.seq, again.len), (first.seq, first.len));
         },

@@ -1,4 +1,4 @@
-//! A host that is full when another connection is requested.
+//! Tests of a host that is at its connection limit when another connection is requested.
 #![cfg(target_os = "linux")]
 
 use dupack_tcp::connection::{Flags, Segment};
@@ -54,8 +54,8 @@ fn a_window_closed_for_too_long_makes_room() {
         |config| config.connections_max = 1,
         |peer| {
             let shut = open(peer, 1000, 0);
-            // The connection stays as long as nobody needs the room: RFC 9293 §3.8.6.1 (MUST-37). The probes arrive
-            // after 0.2, 0.6, 1.4 and 3 s.
+            // The connection stays as long as no other connection needs its place: RFC 9293 §3.8.6.1 (MUST-37). The
+            // probes arrive after 0.2, 0.6, 1.4 and 3 s.
             answer_probes(peer, 1000, &shut, 4);
             std::thread::sleep(std::time::Duration::from_millis(500));
             // A SYN may be forged, so it displaces no connection.

@@ -1,4 +1,4 @@
-//! SYNs from invalid addresses, and floods of SYNs.
+//! Tests of SYNs from invalid addresses, and of floods of SYNs.
 #![cfg(target_os = "linux")]
 
 use dupack_tcp::connection::{Flags, Segment};
@@ -8,7 +8,7 @@ use dupack_wire::host::{Application, Supply};
 
 use crate::lone_peer::{Everybody, Peer, against_host};
 
-/// Listener that accepts every connection and sends nothing.
+/// Application that sends nothing and accepts all data.
 struct Listener;
 
 impl Application for Listener {
@@ -35,10 +35,10 @@ fn syn() -> Segment {
     syn
 }
 
-/// RFC 9293, MUST-63.
+/// RFC 9293 §3.9.2.3, MUST-63.
 #[test]
 fn a_syn_from_an_invalid_address_gets_no_answer() {
-    // The last address is the host's own: an answer would make the host talk to itself.
+    // The last address is the host's own: if the host answered, it would send packets to itself.
     let nobodys = [
         "224.0.0.1",
         "255.255.255.255",
@@ -58,14 +58,14 @@ fn a_syn_from_an_invalid_address_gets_no_answer() {
         },
     );
     assert_eq!(counters.ignored, nobodys.len() as u64);
-    // The answer, and a RST when the host stops.
+    // The host sends the SYN-ACK, and a RST when it stops.
     assert_eq!((counters.received, counters.sent.packets), (1, 2));
 }
 
-/// More than a host's default configuration has room for.
+/// Number of SYNs that exceeds the limits of a host's default configuration.
 const FLOOD: u16 = 1500;
 
-/// Sends SYNs of strangers who receive an answer and then stay silent.
+/// Sends SYNs from peers that receive an answer and never complete the handshake.
 fn flood(peer: &mut Peer, first: u16) {
     for port in first..first + FLOOD {
         let answer = peer.ask(port, u32::from(port), None).expect("an answer");
@@ -151,7 +151,7 @@ fn a_cookie_keeps_sack_and_admits_no_one_else() {
             assert!(finish(peer, 1000, &guessed).is(Flags::RST));
             assert!(finish(peer, 1001, &answer).is(Flags::RST));
             assert_eq!(finish(peer, 1000, &answer).flags, Flags::NONE);
-            // Beyond a gap: SACK was negotiated.
+            // The segment lies beyond a gap, and the answer shows that SACK was negotiated.
             let mut beyond = Segment::new(SeqNumber(77 + 1 + 20));
             beyond.ack = Some(answer.seq.at(1));
             beyond.len = 10;

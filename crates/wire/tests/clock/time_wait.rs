@@ -1,5 +1,5 @@
-//! A host that closes first, and a peer that comes back: a connection in TIME-WAIT does not count as a connection and
-//! does not prevent its peer from opening a new one (RFC 6191).
+//! Tests of TIME-WAIT at a host that closes first: a connection in TIME-WAIT does not count towards the connection
+//! limit, and the peer can open a new connection from the same port (RFC 6191).
 #![cfg(target_os = "linux")]
 
 use dupack_tcp::connection::{Flags, Segment, Timestamps};
@@ -38,7 +38,7 @@ fn against_host(
 #[derive(Clone, Copy)]
 struct Old {
     port: u16,
-    /// Sequence numbers after our FIN and after the host's.
+    /// Sequence number after our FIN. (`theirs`: sequence number after the host's FIN.)
     next: SeqNumber,
     theirs: SeqNumber,
     /// TSval of our last segment.
@@ -46,7 +46,7 @@ struct Old {
 }
 
 impl Peer {
-    /// Runs a connection from its SYN to the host's TIME-WAIT.
+    /// Runs a connection from its SYN until it is in TIME-WAIT at the host.
     fn come_and_go(&mut self, port: u16, isn: u32, time: Option<u32>) -> Option<Old> {
         let answer = self.ask(port, isn, time).filter(|s| s.is(Flags::SYN))?;
         let segment = |seq, ack, flags| {
@@ -104,7 +104,7 @@ fn many_short_connections_fit_a_small_limit() {
             for old in &all {
                 peer.assert_answers(old);
             }
-            // A RST ends none of them (RFC 1337).
+            // A RST does not end a connection in TIME-WAIT (RFC 1337).
             let mut reset = Segment::new(all[0].next);
             reset.flags = Flags::RST;
             peer.send(all[0].port, &reset);
@@ -135,7 +135,8 @@ fn a_returning_peer_is_accepted_unless_its_syn_is_a_stray() {
     against_host(
         |_| (),
         |peer| {
-            // RFC 6191 §2: the values of the old connection, those of the SYN, and whether the SYN is accepted.
+            // RFC 6191 §2: timestamp of the old connection, timestamp and sequence number of the new SYN, and `true` if
+            // the SYN is accepted.
             let cases = [
                 (Some(100), Some(101), 70, true),
                 (Some(100), Some(100), 200, true),
@@ -153,11 +154,11 @@ fn a_returning_peer_is_accepted_unless_its_syn_is_a_stray() {
                 assert_eq!(answer.is(Flags::SYN), enters, "{before:?} {time:?} {isn}");
                 if enters {
                     assert_eq!(answer.ack, Some(SeqNumber(isn + 1)));
-                    // RFC 9293 §3.6.1: beyond all sequence numbers of the old connection.
+                    // RFC 9293 §3.6.1: the number is greater than all sequence numbers of the old connection.
                     let ahead = answer.seq.0.wrapping_sub(old.theirs.0);
                     assert!((1..1 << 31).contains(&ahead), "{ahead}");
                 } else {
-                    // RFC 5961 §4.
+                    // A SYN that is not accepted gets a challenge ACK (RFC 5961 §4).
                     assert_eq!((answer.seq, answer.ack), (old.theirs, Some(old.next)));
                     peer.assert_answers(&old);
                 }
@@ -174,12 +175,12 @@ fn an_accepted_stray_leaves_the_old_connection_in_place() {
             let old = peer.come_and_go(1000, 77, None).expect("an answer");
             let answer = peer.ask(1000, 5000, None).expect("an answer");
             assert!(answer.is(Flags::SYN));
-            // The peer has not sent such a SYN (RFC 9293 §3.6.1, MAY-2).
+            // The SYN was an old duplicate, so the peer resets the new connection (RFC 9293 §3.6.1, MAY-2).
             let mut reset = Segment::new(SeqNumber(5001));
             reset.flags = Flags::RST;
             peer.send(1000, &reset);
             peer.assert_answers(&old);
-            // A genuine SYN leads to a connection, which replaces the old one.
+            // A genuine SYN leads to a new connection, which replaces the old one.
             let new = peer.come_and_go(1000, 9000, None).expect("an answer");
             peer.assert_answers(&new);
         },

@@ -1,5 +1,5 @@
-//! Two hosts in one process over a pair of devices in memory. The tests need no privileges and no namespaces, and
-//! nothing outside this process notices them.
+//! Tests of two hosts in one process over a pair of devices in memory. The tests need no privileges and no namespaces,
+//! and have no effect outside this process.
 #![cfg(target_os = "linux")]
 
 use std::net::{IpAddr, SocketAddr};
@@ -59,7 +59,7 @@ impl Application for Talker {
     }
 
     fn closed(&mut self, outcome: &ConnectionReport) {
-        // The test may have given up.
+        // The send fails if the test has already ended.
         let _ = self.report.send((*outcome, self.digest.clone()));
     }
 }
@@ -86,8 +86,8 @@ fn address(text: &str) -> IpAddr {
 
 fn config(own: &str) -> HostConfig {
     let mut config = HostConfig::new(vec![address(own)]);
-    // Longer than the other end's timer. If the last ACK is lost, the other end retransmits its FIN and must get an
-    // answer. Otherwise, it would retransmit for minutes until it gives up.
+    // The time is longer than the other end's timer. If the last ACK is lost, the other end retransmits its FIN and
+    // must get an answer. Otherwise, it would retransmit for minutes until it gives up.
     config.linger = Duration::from_secs(1);
     config
 }
@@ -96,7 +96,7 @@ fn host<D: Device>(config: HostConfig, device: D) -> Host<D> {
     Host::new(config, device, Secret::new(&[7; 16])).expect("a host")
 }
 
-/// Connects `client` to `server` at the address `peer`. Both send and accept [`BYTES`].
+/// Connects `client` to `server` at the address `peer`. Both send and accept [`BYTES`] bytes.
 fn talk<A: Device, B: Device>(client: Host<A>, peer: IpAddr, server: Host<B>) -> [End; 2] {
     let (mut client, mut server) = (client, server);
     let ((asking, asked), (answering, answered)) = (talker(1), talker(2));
@@ -123,7 +123,7 @@ fn talk<A: Device, B: Device>(client: Host<A>, peer: IpAddr, server: Host<B>) ->
     })
 }
 
-/// Asserts that every byte has crossed in both directions and that both ends have closed.
+/// Asserts that every byte has arrived in both directions and that both ends have closed.
 fn assert_complete(ends: &[End; 2]) {
     for (end, theirs) in ends.iter().zip([2, 1]) {
         let End {
@@ -168,7 +168,7 @@ fn read<'a>(sighting: &Sighting<'a>) -> Parsed<'a> {
     parse(sighting.head, Verify::Checksums).expect("a segment")
 }
 
-/// Loses the first SYN written and every `nth` data packet in each direction. Each direction has its own count, so the
+/// Drops the first SYN written and every `nth` data packet in each direction. Each direction has its own count, so the
 /// losses do not depend on the scheduling of the ends.
 fn lossy<D: Device>(device: D, nth: u32) -> impl Device {
     let (mut syns, mut data_out, mut data_in) = (0, 0, 0);
@@ -224,14 +224,14 @@ fn recording<D: Device>(device: D, file: Sender<Vec<u8>>) -> impl Device {
 #[test]
 fn lost_packets_are_retransmitted() {
     let (a, b) = ends(Granted::Plain);
-    // The recorder sees outgoing packets before the client's own link loses them.
+    // The recorder sees outgoing packets before the lossy device drops them.
     let (file, files) = channel();
     let client = host(config("10.0.0.1"), recording(lossy(a, 50), file));
     let both = talk(client, address("10.0.0.2"), host(config("10.0.0.2"), b));
     assert_complete(&both);
     for end in &both {
         let sender = end.outcome.sender.expect("it has sent");
-        // A segment has at most 1448 bytes, and every fiftieth of the 690 in each direction was lost.
+        // A segment has at most 1448 bytes, so at least 690 are sent in each direction, and every fiftieth is lost.
         assert!(sender.retransmissions >= 10, "{sender:?}");
     }
     let file = files.try_recv().expect("a capture");
@@ -248,7 +248,7 @@ fn lost_packets_are_retransmitted() {
         fins += u32::from(segment.is(Flags::FIN));
         bytes += u64::from(segment.len);
     }
-    // The first SYN, its retransmission, and the answer.
+    // The capture has the first SYN, its retransmission, and the SYN-ACK.
     assert!(syns >= 3);
     assert!(fins >= 2);
     assert!(bytes > 2 * BYTES, "{bytes}");
@@ -263,7 +263,7 @@ fn foreign_addresses_are_answered_if_the_policy_allows() {
     let both = talk(host(config("10.0.0.1"), a), foreign, host(open, b));
     assert_complete(&both);
 
-    // On a device without offload they are not even refused.
+    // By default, packets to foreign addresses are ignored.
     let (a, b) = ends(Granted::Plain);
     let (asking, asked) = talker(1);
     let (mut client, mut server) = (host(config("10.0.0.1"), a), host(config("10.0.0.2"), b));

@@ -1,4 +1,4 @@
-//! Two of our hosts on one device: assignment of connections, and packets that reach the wrong host.
+//! Tests of two of our hosts on one device: assignment of connections, and packets that reach the wrong host.
 
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -22,25 +22,25 @@ use crate::testbed::{self, Case, PATIENCE, PORT, Receipt, case};
 
 const STACK: &str = "sack/reno";
 
-/// Number of connections when the kernel's hash decides. The probability that all get the same queue is one in tens of
-/// thousands.
+/// Number of connections if the kernel's hash decides. The probability that all connections get the same queue is one
+/// in tens of thousands.
 const MANY: usize = 16;
 
 /// Number of connections in tests that must show more than one handed-over packet per connection.
 const SILENT: usize = 2 * MANY;
 
-/// Bytes that each connection carries in either direction.
+/// Number of bytes that each connection carries in each direction.
 const BYTES: u64 = 200_000;
 
-/// Bytes that we send to a silent server. They are few, so they are acknowledged unread, and we have nothing more to
-/// write.
+/// Number of bytes that we send to a silent server. It is small, so that the kernel acknowledges all bytes although the
+/// server does not read them, and we have nothing more to write.
 const FEW_BYTES: u64 = 1000;
 
-/// Room for more connections than any test makes.
+/// Connection limit that exceeds the number of connections in any test.
 const AMPLE: usize = 1024;
 
-/// Silence after which the kernel has forgotten who wrote a connection's packets. It forgets after three seconds and
-/// checks once a second; two seconds are added.
+/// Time without packets after which the kernel has forgotten which queue a connection's packets were written to. The
+/// kernel forgets after three seconds and checks once per second. Two seconds are added.
 const SILENCE: Duration = Duration::from_secs(6);
 
 pub fn cases() -> Vec<Case> {
@@ -60,7 +60,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Listener that accepts every connection and reports which group it reached.
+/// Listener that accepts every connection and reports the group that the connection reached.
 struct Open {
     group: usize,
     accepted: Sender<(usize, Receiver<Report>)>,
@@ -82,7 +82,7 @@ impl Listener for Open {
     }
 }
 
-/// Starts `count` kernel clients of our port, half of them in each address family.
+/// Starts `count` clients in the kernel that connect to our port, half of them in each address family.
 fn clients(kernel: &Namespace, count: usize) -> Vec<JoinHandle<io::Result<Receipt>>> {
     let client = |number: usize| {
         let family = [Family::V4, Family::V6][number % 2];
@@ -125,7 +125,7 @@ fn both_siblings_accept() {
     assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
     for group in running {
         group.waker.stop();
-        // Only the kernel decides who accepts, and it sticks to its decision.
+        // Only the kernel decides which host accepts, and it does not change its decision.
         assert_eq!(group.finish().handed_over, 0);
     }
 }
@@ -142,7 +142,7 @@ fn one_sibling_accepts_for_both() {
     assert_eq!(all_whole(clients(&kernel, MANY), &accepted), [MANY, 0]);
     a.waker.stop();
     a.finish();
-    // The host only waited for its sibling.
+    // The second host had no work of its own and only waited for its sibling.
     let counters = b.finish();
     assert!(counters.handed_over > 0, "{counters:?}");
     assert_eq!(counters.not_handed_over, 0);
@@ -150,7 +150,7 @@ fn one_sibling_accepts_for_both() {
 
 // --- silence ------------------------------------------------------------------------------
 
-/// Starts a kernel server that accepts `count` connections, is silent for a while, and then sends data.
+/// Starts a server in the kernel that accepts `count` connections, is silent for [`SILENCE`], and then sends data.
 fn silent_server(
     kernel: &Namespace,
     family: Family,
@@ -171,7 +171,7 @@ fn silent_server(
     (address, kernel.spawn("server", job).expect("a thread"))
 }
 
-/// Opens `count` connections that send at once and end after the peer.
+/// Opens `count` connections. They send at once and close after the peer has closed.
 fn connect(host: &mut Host, to: SocketAddr, count: usize) -> Vec<Receiver<Report>> {
     let open = |_| {
         let (duplex, reports) = Duplex::new(FEW_BYTES, End::AfterPeer);
@@ -194,8 +194,8 @@ fn both_whole(reports: &[Receiver<Report>], server: JoinHandle<io::Result<Vec<Re
     }
 }
 
-/// Runs the first of two groups against silent servers in both families while the second does as `second` says. Asserts
-/// that the second handed over the packets that reached it.
+/// Runs the first of two groups against silent servers in both families, after `second` has prepared the second group.
+/// Asserts that the second group handed over the packets that reached it.
 fn after_a_silence(second: impl FnOnce(&mut Host)) {
     let (kernel, [mut a, mut b]) = two_groups(AMPLE, Offload::Off);
     second(&mut b);
@@ -210,8 +210,8 @@ fn after_a_silence(second: impl FnOnce(&mut Host)) {
     // The host stops by itself.
     a.finish();
     let counters = b.finish();
-    // A SYN-ACK may arrive before the kernel has noted who wrote the SYN. That explains one packet of each connection.
-    // After its silence, the server sent bursts of about ten packets.
+    // A SYN-ACK may arrive before the kernel has noted which queue the SYN was written to. This explains one packet per
+    // connection. After the period without packets, the server sent bursts of about ten packets.
     assert!(counters.handed_over > SILENT as u64, "{counters:?}");
     assert_eq!(counters.not_handed_over, 0);
 }
@@ -227,7 +227,7 @@ fn a_sibling_that_is_done_reads_on() {
         let opened = host.connect(nobody, opening(STACK, duplex));
         opened.expect("a connection");
     });
-    // That connection ended immediately, long before there was anything to hand over.
+    // This connection ended immediately, long before there were packets to hand over.
     assert_eq!(wait(&reports).outcome.reason, Some(Reason::Refused));
 }
 
@@ -247,7 +247,7 @@ fn a_sibling_that_stops() {
         host.listen(PORT, Box::new(Open { group, accepted }));
     }
     let waker = a.waker();
-    // The host is kept alive. Its queue must be closed nevertheless.
+    // The host is not dropped, but its queue must be closed nevertheless.
     let thread = thread::spawn(move || (a.run(), a));
     let b = Running::start(b);
     let (mut stream, _) = kernel.run(move || listener.accept()).expect("a connection");
@@ -280,7 +280,7 @@ fn a_sibling_that_is_dropped() {
     running.finish();
 }
 
-/// An application with a bug.
+/// Application that panics.
 struct Broken;
 
 impl Application for Broken {
@@ -338,8 +338,8 @@ fn a_flood_through_a_sibling() {
     let receipt = client.expect("a whole stream");
     assert_eq!(receipt.hash, Digest::of_pattern(SEED, BYTES));
     assert!(wait(&reports).outcome.is_complete());
-    // Both hosts stop by themselves: nothing is left of the strangers. The client has overtaken the strangers that came
-    // through the other queue, about half of them, but not the rest.
+    // Both hosts stop by themselves, so no state of the strangers is left. The client has overtaken some of the
+    // strangers that came through the other queue (about half of all strangers).
     let counters = a.finish();
     assert!(counters.cookies_sent >= u64::from(SYNS / 4), "{counters:?}");
     assert!(b.finish().handed_over > 0);

@@ -1,4 +1,4 @@
-//! The endpoint as an iperf3 server: a control connection and a data connection.
+//! Tests of the endpoint as an iperf3 server, with a control connection and a data connection.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -13,10 +13,10 @@ use crate::testbed::{Case, PORT, case_with, eventually};
 pub const STACK: &str = "sack/cubic";
 pub const BYTES: u64 = 20_000_000;
 
-/// Length of the cookie that opens every connection: 36 characters and a zero.
+/// Length in bytes of the cookie that opens every connection: 36 characters and a zero.
 pub const COOKIE_BYTES: usize = 37;
 
-/// States that server and client send each other in one byte (`iperf_api.h` of iperf 3).
+/// States that the server and the client send to each other as one byte (`iperf_api.h` of iperf 3).
 pub const TEST_START: u8 = 1;
 pub const TEST_RUNNING: u8 = 2;
 pub const TEST_END: u8 = 4;
@@ -77,7 +77,7 @@ fn iperf3(family: Family, direction: Direction) {
     let complaints = String::from_utf8_lossy(&output.stderr);
     eprintln!("{text}{complaints}");
     assert!(output.status.success());
-    // The client is done when its kernel has everything, which may be before we have received it.
+    // The client is done when its kernel has accepted all data, which may be before we have received it.
     eventually(|| {
         let progress = test.progress();
         let bytes = match direction {
@@ -89,13 +89,13 @@ fn iperf3(family: Family, direction: Direction) {
     drop(running);
 }
 
-/// Returns JSON as the control connection carries it: preceded by its length.
+/// Returns JSON in the form in which the control connection carries it: preceded by its length.
 pub fn message(json: &str) -> Vec<u8> {
     let length = (json.len() as u32).to_be_bytes();
     [&length, json.as_bytes()].concat()
 }
 
-/// Removes a message, without its length, if it is complete.
+/// Removes a message from `input` and returns it without its length. Returns `None` if the message is incomplete.
 pub fn take_message(input: &mut Vec<u8>) -> Option<Vec<u8>> {
     let (length, rest) = input.split_first_chunk::<4>()?;
     let end = 4 + u32::from_be_bytes(*length) as usize;
@@ -128,7 +128,7 @@ struct Progress {
     sent: u64,
 }
 
-/// Progress of the test.
+/// Stage of the test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     #[default]
@@ -178,7 +178,7 @@ struct Control {
     announced: Announced,
 }
 
-/// Announcement of the running test to the client.
+/// `Yes` if the client has been told that the test is running.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Announced {
     No,
@@ -195,7 +195,7 @@ impl Control {
         }
     }
 
-    /// Does everything that the input allows. Returns `true` if it did anything.
+    /// Takes the next step if the input allows it. Returns `true` if it did.
     fn step(&mut self) -> bool {
         let progress = self.test.progress();
         let (stage, received, sent) = (progress.stage, progress.received, progress.sent);

@@ -1,4 +1,4 @@
-//! The endpoint as the client of an iperf3 server.
+//! Tests of the endpoint as the client of an iperf3 server.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -41,7 +41,7 @@ fn client(family: Family, direction: Direction) {
     // The server runs one test and exits.
     command.args(["-s", "-1", "-p", &PORT.to_string()]);
     let server = kernel.start(command).expect("iperf3 starts");
-    // A probe connection would be counted as the single test.
+    // The test reads the socket table, because a probe connection would count as the single test.
     eventually(|| sockets(&kernel).iter().any(|it| it.state == State::Listens));
 
     let test = Test {
@@ -58,7 +58,7 @@ fn client(family: Family, direction: Direction) {
         test: test.clone(),
         cookie: COOKIE,
     };
-    // The server accepts the second connection for the data only after it has accepted the first.
+    // The server accepts the second connection as the data connection, but only after it has accepted the first one.
     let to = SocketAddr::new(kernel_address(family), PORT);
     host.connect(to, opening(STACK, control))
         .expect("a connection");
@@ -66,7 +66,7 @@ fn client(family: Family, direction: Direction) {
         .expect("a connection");
     let running = Running::start(host);
     if direction == Direction::FromUs {
-        // The server does not count bytes that it has not read at the end.
+        // At the end, the server does not count bytes that it has not read.
         let has_read = |it: &Socket| it.state == State::PeerHasFinished && it.unread == 0;
         eventually(|| sockets(&kernel).iter().any(has_read));
         test.progress().data = Stream::Over;
@@ -102,14 +102,14 @@ fn count_of(results: &str) -> u64 {
 /// A socket at the server's port, from the kernel's table (proc(5)).
 struct Socket {
     state: State,
-    /// Bytes that the program has not read.
+    /// Number of bytes that the program has not read.
     unread: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Listens,
-    /// CLOSE-WAIT.
+    /// The state CLOSE-WAIT.
     PeerHasFinished,
     Other,
 }
@@ -153,7 +153,7 @@ struct Test {
 struct Progress {
     control: Stage,
     data: Stream,
-    /// Bytes sent or received, without the cookie.
+    /// Number of bytes sent or received, without the cookie.
     bytes: u64,
     /// Results of the server.
     results: String,
@@ -213,7 +213,7 @@ struct Control {
 }
 
 impl Control {
-    /// Does everything that the input allows. Returns `true` if it did anything.
+    /// Takes the next step if the input allows it. Returns `true` if it did.
     fn step(&mut self) -> bool {
         let stage = self.test.progress().control;
         if stage == Stage::Results {
@@ -250,7 +250,7 @@ impl Control {
         };
         self.input.remove(0);
         self.test.progress().control = next;
-        // The data connection may have been waiting for this.
+        // The data connection may wait for the new stage.
         self.test.waker.wake();
         true
     }
@@ -289,7 +289,7 @@ impl Application for Control {
 /// The data connection.
 struct Data {
     test: Test,
-    /// Unsent part of the cookie.
+    /// Part of the cookie that has not been sent.
     cookie: &'static [u8],
 }
 
@@ -313,7 +313,7 @@ impl Application for Data {
                 progress.bytes += length as u64;
                 Supply::Bytes(length)
             }
-            // Ending the stream early would end the test.
+            // The stream stays open, because ending it early would end the test.
             (Direction::ToUs, Stage::Running) => Supply::NothingNow,
             _ => Supply::End,
         }

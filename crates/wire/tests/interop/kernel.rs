@@ -1,4 +1,4 @@
-//! The endpoint and the kernel's TCP: all ways to open and close a connection.
+//! Tests of the endpoint with the kernel's TCP, in all ways to open and close a connection.
 
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -68,7 +68,7 @@ enum Opener {
     Kernel,
 }
 
-/// Data of an exchange, and the time at which our side ends.
+/// Amount of data in an exchange, and the time at which our side closes.
 #[derive(Clone, Copy)]
 struct Exchange {
     opener: Opener,
@@ -201,7 +201,7 @@ fn plain_packets_v6() {
 }
 
 fn small_mtu() {
-    // The minimum of IPv6 (RFC 8200 §5), and an MTU that only IPv4 allows.
+    // The values are the minimum of IPv6 (RFC 8200 §5), and an MTU that only IPv4 allows.
     for (mtu, family) in [(1280, Family::V6), (296, Family::V4)] {
         let report = Exchange {
             family,
@@ -258,8 +258,8 @@ fn kernel_without_window_scaling() {
     assert_eq!((shifts.ours, shifts.peers), (0, 0));
 }
 
-/// If the kernel opens the connection, it requests ECN and we agree: new data is ECN-capable, and nothing is marked. We
-/// do not request ECN because Linux does not by default.
+/// If the kernel opens the connection, it requests ECN and we agree: new data is ECN-capable, and nothing is marked. If
+/// we open the connection, we do not request ECN, because Linux does not do so by default.
 fn kernel_that_asks_for_ecn() {
     for opener in [Opener::Us, Opener::Kernel] {
         let scene = Scene::usual();
@@ -294,7 +294,7 @@ fn kernel_that_asks_for_ecn() {
     }
 }
 
-/// We request Accurate ECN. A kernel that supports it agrees. Another kernel agrees to classic ECN.
+/// We request Accurate ECN. A kernel that supports it agrees. Any other kernel agrees to classic ECN.
 fn kernel_that_is_asked_for_accurate_ecn() {
     let scene = Scene::usual();
     let agreed = match scene.kernel.set("ipv4/tcp_ecn", "3") {
@@ -347,7 +347,7 @@ fn kernel_refuses() {
 fn we_refuse() {
     for family in [Family::V4, Family::V6] {
         let (kernel, mut host) = Scene::usual().split();
-        // There is a listener, but on a different port.
+        // The host listens, but on a different port.
         let (duplex, _reports) = Duplex::new(10, End::AtOnce);
         host.listen(PORT + 1, once(STACK, duplex));
         let _running = Running::start(host);
@@ -402,7 +402,7 @@ fn we_reset() {
 
 // --- windows ------------------------------------------------------------------------------
 
-/// Number of window probes before the closed window opens.
+/// Number of window probes before the closed window opens again.
 const PROBES: u64 = 2;
 
 fn kernel_stops_reading() {
@@ -429,7 +429,7 @@ fn kernel_stops_reading() {
     running.finish();
 }
 
-/// Waits until `prober` has probed a closed window.
+/// Waits until `prober` has probed a closed window [`PROBES`] times.
 fn probed(watch: &Watch, prober: IpAddr) {
     eventually(|| watch.probes_of_a_closed_window(prober) as u64 >= PROBES);
 }
@@ -498,7 +498,7 @@ fn many_connections() {
 
 // --- pipes --------------------------------------------------------------------------------
 
-/// An output that is slower than the connection.
+/// Output that is slower than the connection.
 struct Slow(std::sync::mpsc::Sender<Digest>, Digest);
 
 impl io::Write for Slow {
@@ -509,7 +509,7 @@ impl io::Write for Slow {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // The receiver either has the whole stream, or the test fails.
+        // If the receiver has been dropped, the test has already failed.
         let _ = self.0.send(std::mem::take(&mut self.1));
         Ok(())
     }

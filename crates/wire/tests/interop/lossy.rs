@@ -1,4 +1,4 @@
-//! Megabytes in both directions at once through 5 % loss each way, for every recovery in the catalog.
+//! Tests that transfer megabytes in both directions at once, with 5 % loss each way, for every recovery in the catalog.
 //!
 //! `cargo xtask interop` transfers 100 MB.
 
@@ -17,13 +17,13 @@ use dupack_wire::tun::Offload;
 use crate::ours::{Duplex, End, Running, SEED, host, opening};
 use crate::testbed::{self, Case, PORT};
 
-/// Bytes in every run, and before a release.
+/// Number of bytes in every run of the tests, and before a release.
 const BYTES: [u64; 2] = [4_000_000, 10_000_000];
 
-/// Variable that sets another number of bytes (used by `xtask/src/interop.rs`).
+/// Environment variable that sets another number of bytes (used by `xtask/src/interop.rs`).
 const BYTES_VARIABLE: &str = "DUPACK_LOSSY_BYTES";
 
-/// Lower bound for any recovery: a timeout of 200 ms for every ten segments.
+/// Minimum goodput of any recovery: a timeout of 200 ms for every ten segments.
 const SLOWEST_BYTES_PER_SECOND: u64 = 70_000;
 
 pub fn cases() -> Vec<Case> {

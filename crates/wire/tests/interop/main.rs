@@ -1,5 +1,5 @@
-//! Interoperability of the endpoint with other TCPs: this machine's kernel, and through it curl, nginx and iperf3; in
-//! both roles and both address families, with and without loss.
+//! Interoperability of the endpoint with other TCPs: this machine's kernel, and through it curl, nginx and iperf3. The
+//! tests cover both roles and both address families, with and without loss.
 
 #[cfg(target_os = "linux")]
 mod ours;

@@ -24,10 +24,10 @@ use crate::testbed::PATIENCE;
 /// Seed of the pattern that our side sends.
 pub const SEED: u64 = 0x6475_7061;
 
-/// RFC 8200 §5.
+/// Minimum MTU of IPv6 in bytes (RFC 8200 §5).
 const LEAST_MTU_OF_IPV6: u16 = 1280;
 
-/// A kernel, and a device on which an endpoint is its neighbour.
+/// A kernel, and a device on which our endpoint is the kernel's neighbour.
 pub struct Scene {
     pub kernel: Namespace,
     tun: Tun,
@@ -67,8 +67,8 @@ impl Scene {
         (self.kernel, host(addresses, self.tun))
     }
 
-    /// Same as [`split`](Self::split), with a host that has room for `connections_max` connections and as many
-    /// handshakes.
+    /// Same as [`split`](Self::split), with limits of `connections_max` connections and `connections_max` handshakes
+    /// for the host.
     pub fn split_with_room(self, connections_max: usize) -> (Namespace, Host) {
         let addresses = [Family::V4, Family::V6].map(our_address).to_vec();
         let mut config = host_config(addresses);
@@ -96,7 +96,7 @@ fn device(mtu: u16, offload: Offload) -> TunConfig {
     config
 }
 
-/// Returns a kernel and two of our hosts that share a device. Each has room for `connections_max` connections.
+/// Returns a kernel and two of our hosts that share a device. Each host allows `connections_max` connections.
 pub fn two_groups(connections_max: usize, offload: Offload) -> (Namespace, [Host; 2]) {
     let kernel = Namespace::new("kernel").expect("a namespace");
     let config = device(1500, offload);
@@ -149,7 +149,7 @@ impl Running {
         }
     }
 
-    /// Waits until the host has nothing left to do.
+    /// Waits until the host has no more work, and returns its counters.
     pub fn finish(mut self) -> HostCounters {
         let thread = self.thread.take().expect("it runs");
         let counters = thread.join().expect("no panic").expect("a device");
@@ -181,13 +181,13 @@ pub struct Report {
 /// Time at which our side ends its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// After its last byte.
+    /// Our side ends its stream after its last byte.
     AtOnce,
-    /// After its last byte and the peer's.
+    /// Our side ends its stream after its last byte and after the end of the peer's stream.
     AfterPeer,
 }
 
-/// Application that sends the pattern, hashes received data, and reports.
+/// Application that sends the pattern, computes a hash of the received data, and reports the result.
 pub struct Duplex {
     left: u64,
     pattern: Pattern,
@@ -220,7 +220,7 @@ impl Duplex {
         (duplex, reports)
     }
 
-    /// Makes the application take nothing until the returned gate is opened and the host is woken.
+    /// Makes the application take no data until the returned gate is opened and the host is woken.
     pub fn behind_a_gate(&mut self) -> Arc<AtomicBool> {
         self.gate.store(false, Ordering::Release);
         Arc::clone(&self.gate)
@@ -259,7 +259,7 @@ impl Application for Duplex {
             hash: self.digest.value(),
             outcome: *outcome,
         };
-        // The test may have given up.
+        // The send fails if the test has already ended.
         let _ = self.report.send(report);
     }
 }
@@ -280,7 +280,7 @@ pub fn offer(stack: &str) -> Offer {
     catalog::offer(&stack, Dialect::Linux).into()
 }
 
-/// Waits for a report.
+/// Waits for a report and returns it.
 pub fn wait(reports: &Receiver<Report>) -> Report {
     let report = reports.recv_timeout(PATIENCE).expect("a report in time");
     eprintln!("{report:?}");

@@ -1,5 +1,5 @@
-//! The endpoint and the kernel over a path that carries less than their links, with and without a router that reports
-//! it.
+//! Tests of the endpoint and the kernel over a path whose MTU is smaller than that of their links, with and without a
+//! router that reports it.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -18,7 +18,7 @@ use crate::testbed::{self, Case, PORT, case};
 
 const BYTES: u64 = 2_000_000;
 
-/// The minimum that IPv6 permits, less than both links.
+/// MTU of the path: the minimum that IPv6 permits, and less than the MTU of both links.
 const NARROW: u16 = 1280;
 
 pub fn cases() -> Vec<Case> {
@@ -45,13 +45,13 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Result of our connection, and the traffic.
+/// Result of our connection, and the traffic of the path.
 struct Passed {
     outcome: ConnectionReport,
     report: PathReport,
 }
 
-/// Sends 2 MB from our side to the kernel's, and 2 MB back if `both`.
+/// Sends 2 MB from our side to the kernel's, and `kernels` bytes back.
 fn exchange(
     hops: [Option<NarrowHop>; 2],
     family: Family,
@@ -103,7 +103,7 @@ fn exchange(
     passed
 }
 
-/// Returns the payload that fits a segment with timestamps on the narrow path.
+/// Returns the maximum payload of a segment with timestamps on the narrow path, in bytes.
 fn most(family: Family) -> u32 {
     let headers = match family {
         Family::V4 => 40,
@@ -112,7 +112,7 @@ fn most(family: Family) -> u32 {
     u32::from(NARROW) - headers - 12
 }
 
-/// Both ends receive the report: segments become smaller immediately, and both streams arrive.
+/// Both ends receive the router's message: segments become smaller immediately, and both streams arrive.
 fn says_so(family: Family, offload: Offload) {
     let hop = NarrowHop {
         mtu: NARROW,
@@ -124,13 +124,13 @@ fn says_so(family: Family, offload: Offload) {
     assert_eq!(outcome.path.too_big, 1);
     let stats = outcome.sender.expect("it has sent");
     assert_eq!(stats.timeouts, 0, "{stats:?}");
-    // One window of ours and one of the kernel.
+    // The dropped packets are at most one window of ours and one window of the kernel's.
     for lane in [passed.report.forward, passed.report.backward] {
         assert!((1..200).contains(&lane.too_big), "{}", lane.too_big);
     }
 }
 
-/// No router reports anything, and our side detects the black hole.
+/// No router sends a message, and our side detects the black hole.
 fn black_hole(family: Family, probing: ProbingRule) {
     let hop = NarrowHop {
         mtu: NARROW,
@@ -151,12 +151,12 @@ fn black_hole(family: Family, probing: ProbingRule) {
     assert_eq!(outcome.path.black_holes, holes);
     assert!(passed.report.forward.too_big > 0);
     if family == Family::V4 {
-        // There was something to find above 1024 bytes.
+        // The path's MTU exceeds the start of the search, 1024 bytes, so the search needed probes.
         assert!(outcome.path.probes > 0, "{:?}", outcome.path);
     }
 }
 
-/// The search ends near the MTU of the links.
+/// If the path is as wide as the links, the search ends near the MTU of the links.
 fn nothing_narrow() {
     let passed = exchange(
         [None, None],

@@ -1,4 +1,4 @@
-//! The endpoint as a web server for curl and nginx, and as a client of nginx.
+//! Tests of the endpoint as a web server for curl and nginx, and as a client of nginx.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -34,12 +34,12 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// One HTTP exchange of ours: we send a head and receive one, and either may have a body.
+/// One HTTP exchange: our side sends a head and receives one, and each may be followed by a body.
 struct Http {
-    /// Our head, sent immediately or after the other head has arrived.
+    /// Our head, which is sent immediately or after the peer's message has arrived.
     head: Vec<u8>,
     starts: Starts,
-    /// Length of the body after our head.
+    /// Length of the body after our head, in bytes.
     body: u64,
     pattern: Pattern,
     received: Vec<u8>,
@@ -51,14 +51,14 @@ struct Http {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Starts {
     AtOnce,
-    /// When the other message is complete.
+    /// The message starts when the peer's message is complete.
     WhenAsked,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expects {
     Head,
-    /// A body with this many bytes left.
+    /// A body of which this many bytes remain.
     Body(u64),
 }
 
@@ -108,7 +108,8 @@ impl Application for Http {
             self.body -= length as u64;
             return Supply::Bytes(length);
         }
-        // A client waits for the answer because some servers treat a half-closed connection as an abort.
+        // A client does not close before the answer is complete, because some servers treat a half-closed connection as
+        // an abort.
         match self.starts {
             Starts::AtOnce if !asked => Supply::NothingNow,
             _ => Supply::End,
@@ -186,7 +187,7 @@ fn curl_fetches_from_us(family: Family) {
     running.finish();
 }
 
-/// Creates a server of ours for one page.
+/// Creates our server for one page.
 fn page() -> (Http, Receiver<(Digest, ConnectionReport)>) {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\nConnection: close\r\n\r\n");
     Http::new(head, Starts::WhenAsked, BYTES)
@@ -246,7 +247,7 @@ fn we_fetch_from_nginx(family: Family) {
     running.finish();
 }
 
-/// nginx as a proxy is our client: it fetches a requested page from us.
+/// nginx as a proxy is our client: it fetches a requested page from our server.
 fn nginx_fetches_from_us(family: Family) {
     const ASKED_PORT: u16 = PORT + 1;
     let (kernel, mut host) = Scene::usual().split();
@@ -265,7 +266,7 @@ fn nginx_fetches_from_us(family: Family) {
     running.finish();
 }
 
-/// Fetches the page of a kernel server.
+/// Fetches the page from a server in the kernel.
 fn fetch(server: SocketAddr) -> io::Result<Digest> {
     let mut stream = TcpStream::connect(server)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -294,7 +295,8 @@ impl Nginx {
 
     /// Starts nginx as a server at `address` with the configuration `site`, and waits until it listens.
     fn start(&self, kernel: &Namespace, address: SocketAddr, site: &str) -> Child {
-        // A single foreground process dies with us. In a user namespace, root is the only user.
+        // nginx runs as a single process in the foreground, so that it ends with us. In a user namespace, root is the
+        // only user.
         let configuration = format!(
             "user root root; daemon off; master_process off; pid {0}/pid; error_log stderr;\n\
              events {{}} http {{ access_log off; client_body_temp_path {0}/b;\n\

@@ -1,4 +1,4 @@
-//! Strangers who request connections without completing them, and a good client after them.
+//! Tests of strangers that request connections without completing them, and of a good client after them.
 
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -26,7 +26,7 @@ const STACK: &str = "sack/reno";
 /// Maximum number of connections of the host.
 pub const ROOM: u16 = 64;
 
-/// Total number of SYNs, sent at once where it matters.
+/// Total number of SYNs. (`AT_ONCE`: number of SYNs that are sent at once by some tests.)
 pub const SYNS: u16 = 2048;
 const AT_ONCE: u16 = ROOM / 2;
 
@@ -45,7 +45,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Sends one SYN from each port with the source address `source`, regardless of its owner.
+/// Sends one SYN from each port with the source address `source`, even if it is not the kernel's.
 pub fn send_syns(kernel: &Namespace, source: IpAddr, ports: std::ops::Range<u16>) {
     let job = move || {
         let (family, raw) = (AddressFamily::Inet, SockType::Raw);
@@ -89,7 +89,7 @@ fn resets(kernel: &Namespace) -> u64 {
     count.parse().expect("a number")
 }
 
-/// Runs `strangers` against a host that accepts one connection, then lets a good client talk to the host.
+/// Runs `strangers` against a host that accepts one connection, and then connects a good client to the host.
 fn after(strangers: impl FnOnce(&Namespace)) -> HostCounters {
     let (kernel, mut host) = Scene::usual().split_with_room(usize::from(ROOM));
     let (duplex, reports) = Duplex::new(100_000, End::AtOnce);
@@ -106,7 +106,7 @@ fn after(strangers: impl FnOnce(&Namespace)) -> HostCounters {
     assert_eq!(report.hash, Digest::of_pattern(testbed::SEED, 100_000));
     let sent = Digest::of_pattern(SEED, 100_000);
     assert_eq!(receipt.expect("the kernel's side").hash, sent);
-    // The host stops by itself: nothing is left of the strangers.
+    // The host stops by itself, so no state of the strangers is left.
     running.finish()
 }
 
@@ -114,7 +114,7 @@ fn a_flood_of_syns() {
     let counters = after(|kernel| {
         send_syns(kernel, NOBODY, FIRST_PORT..FIRST_PORT + SYNS);
     });
-    // There were never more handshakes than the limit. The client's cookie is included.
+    // The number of stored handshakes never exceeded the limit. The client's cookie is included.
     assert!(
         counters.cookies_sent >= u64::from(SYNS - ROOM),
         "{counters:?}"
@@ -123,10 +123,10 @@ fn a_flood_of_syns() {
     assert_eq!(counters.displaced, 0);
 }
 
-/// Clients that connect one after the other while SYNs arrive.
+/// Number of clients that connect one after the other while SYNs arrive.
 const CLIENTS: u16 = 200;
 
-/// SYNs per second meanwhile.
+/// Number of SYNs per second during this time.
 const SYNS_PER_SECOND: u32 = 5000;
 
 fn a_flood_that_goes_on() {
@@ -162,7 +162,7 @@ fn a_flood_that_goes_on() {
     assert!(counters.cookies_returned > 0, "{counters:?}");
 }
 
-/// Connects and reads the greeting to its end.
+/// Connects and reads the whole greeting.
 fn greeted(to: SocketAddr) -> std::io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&to, PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -176,7 +176,7 @@ fn greeted(to: SocketAddr) -> std::io::Result<()> {
 
 const GREETING: &[u8] = b"hello";
 
-/// Listener that greets every client and closes.
+/// Listener that sends a greeting to every client and closes.
 struct Greeter;
 
 impl Listener for Greeter {
@@ -193,7 +193,7 @@ impl Listener for Greeter {
     }
 }
 
-/// `true` once the greeting has been sent.
+/// Application that sends the greeting. The value is `true` once the greeting has been sent.
 struct Greeting(bool);
 
 impl Application for Greeting {
@@ -212,7 +212,7 @@ impl Application for Greeting {
 
 fn a_scan_of_syns_and_resets() {
     let counters = after(|kernel| {
-        // The kernel does not know these connections and resets the answers.
+        // The kernel does not know these connections, so it resets them when the host answers.
         let before = resets(kernel);
         for start in (0..SYNS).step_by(usize::from(AT_ONCE)) {
             let first = FIRST_PORT + start;

@@ -30,7 +30,7 @@ pub enum Ecn {
     Capable,
 }
 
-/// Records packets until it is dropped.
+/// Recorder of packets, which runs until it is dropped.
 pub struct Watch {
     seen: Arc<Mutex<Vec<Seen>>>,
     is_over: Arc<AtomicBool>,
@@ -51,7 +51,7 @@ impl Watch {
                         .lock()
                         .expect("no panic")
                         .extend(read(&buffer[..length])),
-                    // Nothing arrived in time, or more than there was room for.
+                    // No packet arrived in time, or the receive buffer was full.
                     Err(Errno::EAGAIN | Errno::EINTR | Errno::ENOBUFS) => {}
                     Err(error) => panic!("the packet socket fails: {error}"),
                 }
@@ -64,15 +64,15 @@ impl Watch {
         }
     }
 
-    /// Returns the packets that `source` has sent so far, as far as they were seen.
+    /// Returns the recorded packets that `source` has sent so far.
     pub fn from(&self, source: IpAddr) -> Vec<Seen> {
         let seen = self.seen.lock().expect("no panic");
         let from = seen.iter().filter(|packet| packet.source == source);
         from.copied().collect()
     }
 
-    /// Returns the number of times that `source` has probed a closed window with a segment without data just below the
-    /// window.
+    /// Returns the number of times that `source` has probed a closed window. A probe is a segment without data whose
+    /// sequence number is one below the window.
     pub fn probes_of_a_closed_window(&self, source: IpAddr) -> usize {
         let mut closed = None;
         let mut probes = 0;
@@ -115,7 +115,7 @@ fn packet_socket() -> nix::Result<OwnedFd> {
 
 fn read(packet: &[u8]) -> Option<Seen> {
     const ECN_FIELD: u8 = 0b11;
-    // The checksum may be left to the device.
+    // The checksum may be incomplete, because the kernel leaves it to the device.
     let parsed = parse(packet, Verify::Nothing).ok()?;
     let ecn = match packet[1] & ECN_FIELD {
         0 => Ecn::NotCapable,

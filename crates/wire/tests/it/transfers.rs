@@ -1,4 +1,5 @@
-//! Two connections over a bad network: with every recovery, both streams arrive completely and both ends close.
+//! Tests of two connections over a bad network: with every recovery, both streams arrive completely and both ends
+//! close.
 
 use std::net::SocketAddr;
 
@@ -86,7 +87,7 @@ impl Case {
         };
         [0, 1].map(|end| {
             let other = 1 - end;
-            // Every other stream wraps within its first megabyte.
+            // In every other case on average, the sequence numbers wrap around within the first megabyte.
             let iss = (stream.bits() as u32) | if stream.below(2) == 0 { 0xfff0_0000 } else { 0 };
             let mut config = config(&self.stack, self.dialect, iss);
             config.mss = 300 + stream.below(1160) as u16;
@@ -109,7 +110,7 @@ impl Case {
         })
     }
 
-    /// Returns the number of retransmitted segments.
+    /// Runs the transfer, checks its result, and returns the number of retransmitted segments.
     fn run(&self) -> u64 {
         let mut network = Network::new(self.hosts(), self.weather, self.seed);
         let name = format!("{:?}:{}#{}", self.dialect, self.stack, self.seed);

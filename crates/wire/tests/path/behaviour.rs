@@ -1,4 +1,4 @@
-//! The path has the configured rate, delay and losses.
+//! Tests that the path has the configured rate, delay and losses.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -23,10 +23,10 @@ use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use crate::testbed::{self, PATIENCE, PORT, Receipt};
 
 const SEED: u64 = 1;
-/// Socket buffer for more than all datagrams of a test. Only root gets this size.
+/// Size of a socket buffer that holds all datagrams of a test, in bytes. Only root can set this size.
 const ROOM_BYTES: usize = 64 << 20;
 const MTU: f64 = 1500.0;
-/// Lengths of IP and TCP headers with timestamps.
+/// Lengths of IP and TCP headers with timestamps, in bytes.
 const HEADERS_V4: f64 = 52.0;
 const HEADERS_V6: f64 = 72.0;
 
@@ -49,7 +49,7 @@ fn network(forward: LinkConfig, attachment: Attachment) -> PathNetwork {
     PathNetwork::new(&config(forward), attachment).expect("a network")
 }
 
-/// Sends `bytes` from near to far and verifies that they arrive unchanged.
+/// Sends `bytes` bytes from near to far and verifies that they arrive unchanged.
 fn transfer(network: &PathNetwork, family: Family, bytes: u64) -> Receipt {
     let far = Side::Far.address(family);
     let receiver = testbed::receive(network.host(Side::Far), far);
@@ -77,18 +77,19 @@ fn one_of_few(measure: impl Fn() -> Result<(), String>) {
     assert!(failed.len() < ATTEMPTS, "{failed:?}");
 }
 
-/// Checks that a stream uses the available rate between 30 and 95 % of its bytes, while the queue is always full.
+/// Checks that a stream uses the available rate. The rate is measured from 30 to 95 % of the stream's bytes, while the
+/// queue is never empty.
 fn fits(receipt: &Receipt, left_bps: f64) -> Result<(), String> {
     let measured = receipt.rate_bps(0.3, 0.95);
     let ratio = measured / left_bps;
     let text = format!("{measured:.0} bit/s, {ratio:.4} of the available rate");
     eprintln!("{text}");
-    // A busy machine does not catch up on data that it sends too late.
+    // The lower bound is looser, because a busy machine sends some data late and does not catch up.
     let fits = (0.95..=1.02).contains(&ratio);
     fits.then_some(()).ok_or(text)
 }
 
-/// On a link of 40 Mbit/s, a stream gets the share of each packet that is not headers.
+/// Checks that the goodput on a link of 40 Mbit/s is the rate multiplied by the payload fraction of a packet.
 fn rate(family: Family, headers: f64, attachment: Attachment) {
     let link = LinkConfig::rate(BitRate::from_mbps(40), ms(5)).with_queue(QueueLimit::Packets(400));
     one_of_few(|| {
@@ -112,7 +113,7 @@ pub fn rate_v4_plain() {
 }
 
 pub fn rate_of_a_recorded_trace() {
-    // Five opportunities every 4 ms: 5 · 12 kbit / 4 ms = 15 Mbit/s.
+    // The trace has five opportunities every 4 ms: 5 · 12 kbit / 4 ms = 15 Mbit/s.
     let trace = DeliveryTrace::new(vec![1, 1, 2, 4, 4]).expect("a trace");
     let link =
         LinkConfig::new(ServiceConfig::Trace(trace), ms(5)).with_queue(QueueLimit::Packets(200));
@@ -138,7 +139,7 @@ pub fn delay_is_added_both_ways() {
             let (least, median) = (trips[0], trips[trips.len() / 2]);
             let text = format!("round trip: minimum {least:?}, median {median:?}");
             eprintln!("{text}");
-            // Never early, and on time except for two wake-ups on a busy machine.
+            // No datagram is early. The median may be late by 2 ms, because a busy machine may delay two wake-ups.
             assert!(least >= StdDuration::from_millis(42), "{least:?}");
             let is_on_time = median <= StdDuration::from_millis(44);
             is_on_time.then_some(()).ok_or(text)
@@ -212,8 +213,8 @@ fn lossy(mut link: LinkConfig, probability: f64) -> LinkConfig {
     link
 }
 
-/// Asserts that the share of losses is within four standard deviations of the probability. A binomial count is outside
-/// for one in 16 000 seeds, and the seed is fixed.
+/// Asserts that the fraction of losses is within four standard deviations of the probability. A binomial count is
+/// outside this range for one in 16,000 seeds, and the seed is fixed.
 fn assert_share(lane: &LaneReport, probability: f64) {
     let offered = lane.link.offered_packets as f64;
     let lost = lane.link.drops.of(DropCause::Random) as f64;
@@ -226,26 +227,27 @@ fn assert_share(lane: &LaneReport, probability: f64) {
     assert_eq!(lane.overflowed, Some(0));
 }
 
-/// Numbered datagrams that a reader received.
+/// Numbered datagrams that arrived at the receiver.
 struct Arrived {
-    /// Their numbers, in order of arrival.
+    /// Numbers of the datagrams, in order of arrival.
     numbers: Vec<u32>,
     room: Room,
 }
 
-/// Capacity of the reader's socket.
+/// Size of the receive buffer: all datagrams of a test fit, or only some of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Room {
     All,
-    /// The maximum for an unprivileged user (`net.core.rmem_max`). A reader that cannot run in time loses some
-    /// datagrams.
+    /// The buffer has the maximum size for an unprivileged user (`net.core.rmem_max`). If the reader does not run in
+    /// time, it loses some datagrams.
     Some,
 }
 
 impl Arrived {
-    /// Asserts that all datagrams delivered by the link arrived, except those that did not fit the socket.
+    /// Asserts that all datagrams that the link delivered arrived, or at least a tenth of them if the receive buffer is
+    /// small.
     fn check(&self, lane: &LaneReport) {
-        /// Share that must arrive on a busy machine with a small socket, as a divisor.
+        /// Divisor of the number of delivered datagrams, for the minimum that must arrive with a small buffer.
         const LEAST_PART: usize = 10;
         let (count, delivered) = (self.numbers.len(), lane.delivered as usize);
         let least = match self.room {
@@ -257,7 +259,7 @@ impl Arrived {
     }
 }
 
-/// Sends numbered datagrams.
+/// Sends `count` numbered datagrams, with a pause of `gap` after every 20.
 fn datagrams(network: &PathNetwork, count: u32, gap: StdDuration) -> Arrived {
     let sink = udp(network, Side::Far, Family::V4, PORT);
     setsockopt(&sink, sockopt::RcvBufForce, &ROOM_BYTES)
@@ -282,7 +284,7 @@ fn datagrams(network: &PathNetwork, count: u32, gap: StdDuration) -> Arrived {
                 Ok(_) => arrived.push(u32::from_be_bytes([
                     buffer[0], buffer[1], buffer[2], buffer[3],
                 ])),
-                // The process was stopped meanwhile.
+                // A signal interrupted the call.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) if may_end => break,
                 Err(_) => {}
@@ -323,7 +325,8 @@ pub fn loss_is_drawn_per_segment_under_offload() {
     );
     transfer(&network, Family::V4, bytes);
     let report = stop(network);
-    // At least as many packets as segments of 1448 bytes: super-packets were not offered as one packet.
+    // More packets are offered than there are segments of 1448 bytes, so each segment of a super-packet is offered
+    // separately.
     let segments = bytes / 1448;
     let offered = report.forward.link.offered_packets;
     assert!(offered > segments, "{offered} packets, {segments} segments");
@@ -332,7 +335,8 @@ pub fn loss_is_drawn_per_segment_under_offload() {
 
 pub fn segments_cut_apart_arrive_whole() {
     for family in [Family::V4, Family::V6] {
-        // 2 % losses in bursts of up to 44 segments, with time to join bursts again.
+        // 2 % of the segments are lost at random. Super-packets have up to 44 segments, and the delay leaves time to
+        // merge the segments again.
         let network = network(
             lossy(LinkConfig::pure_delay(ms(2)), 0.02),
             Attachment::default(),
@@ -344,7 +348,8 @@ pub fn segments_cut_apart_arrive_whole() {
 }
 
 pub fn plain_and_offload_may_be_mixed() {
-    // We compute the checksum of packets that cross from offload to plain, and the kernel verifies it.
+    // We compute the checksum of packets that cross from a device with offload to one without, and the kernel verifies
+    // it.
     let mixed = [
         (Offload::WherePossible, Offload::Off),
         (Offload::Off, Offload::WherePossible),
@@ -388,7 +393,7 @@ pub fn reordering_overtakes() {
 }
 
 pub fn a_script_drops_what_it_names() {
-    // Segments 24 to 30 of the stream once each, and segment 26 a second time.
+    // The script drops the first transmission of segments 24 to 30 and the second transmission of segment 26.
     let rule = |packets, nth| ScriptRule::Data {
         flow: FlowId(0),
         packets,
@@ -408,15 +413,15 @@ pub fn a_script_drops_what_it_names() {
 pub fn a_stopped_process_is_reported_as_late() {
     const COUNT: u32 = 100;
     const GAP: StdDuration = StdDuration::from_millis(10);
-    /// Number of datagrams after which the path has received some.
+    /// Number of the datagram after which the process is stopped: by then, the path has received datagrams.
     const FIRST: u32 = 20;
     let tolerance = ms(20);
     let network = network(LinkConfig::pure_delay(ms(1000)), Attachment::default());
     let sink = udp(&network, Side::Far, Family::V4, PORT);
     let source = udp(&network, Side::Near, Family::V4, 0);
     let to = sink.local_addr().expect("an address");
-    // A shell stops this process while datagrams are in flight, for longer than their delay. The exact time within the
-    // next second does not matter.
+    // A shell stops this process while datagrams are in flight, for longer than their delay. The exact time of the stop
+    // does not matter.
     let script = format!(
         "read -r go; kill -STOP {0}; sleep 1.2; kill -CONT {0}",
         std::process::id()

@@ -1,4 +1,4 @@
-//! Captures of the path contain the packets that crossed it, as a real link would have carried them.
+//! Tests that captures of the path contain the packets that crossed it, as a real link would have carried them.
 
 use std::fs;
 use std::net::IpAddr;
@@ -28,11 +28,11 @@ struct Transfer {
     files: CaptureFiles,
     report: PathReport,
     captures: Captures,
-    /// Keeps the files.
+    /// Folder with the files, which exists as long as this value.
     _folder: TempDir,
 }
 
-/// Transfers one megabyte from near to far through loss in both directions, between kernels with offload.
+/// Transfers one megabyte from near to far between kernels with offload, with losses in both directions.
 fn captured(family: Family, snap: Snap) -> Transfer {
     let folder = tempfile::tempdir().expect("a folder");
     let files = CaptureFiles {
@@ -78,7 +78,7 @@ fn packets(path: &Path) -> Vec<(std::time::Duration, Vec<u8>)> {
     packets
 }
 
-/// Returns the number of packets from `source`. Asserts that all packets are valid and fit the path.
+/// Returns the number of packets from `source`. Asserts that all packets are valid and do not exceed the path's MTU.
 fn count_from(source: IpAddr, packets: &[(std::time::Duration, Vec<u8>)]) -> u64 {
     let from = packets.iter().filter(|(_, bytes)| {
         assert!(bytes.len() <= MTU, "{} bytes", bytes.len());
@@ -119,10 +119,10 @@ pub fn captures_hold_what_crossed() {
     }
 }
 
-/// Asserts that the first packet, the SYN, leaves one propagation delay after it enters.
+/// Asserts that the first packet, the SYN, leaves at least one propagation delay after it has entered.
 fn takes_its_time(near: &[(std::time::Duration, Vec<u8>)], far: &[(std::time::Duration, Vec<u8>)]) {
     let (entered, syn) = &near[0];
-    // A lost SYN is retransmitted as a different packet.
+    // A retransmission of a lost SYN is a different packet.
     if let Some((left, _)) = far.iter().find(|(_, packet)| packet == syn) {
         let under_way = left.saturating_sub(*entered);
         assert!(
@@ -164,8 +164,8 @@ pub fn tcptrace_finds_every_byte() {
             let sent = &connection["unique bytes sent"];
             assert_eq!(sent.0, BYTES.to_string(), "{}", file.display());
         }
-        // Lost data was retransmitted, and the sender's capture contains all of it. SYN, the ACK after it, and FIN
-        // carry no data.
+        // Lost data was retransmitted, and the sender's capture contains all retransmissions. The SYN, the ACK after it
+        // and the FIN carry no data.
         let connections = analysers::tcptrace(&files.near).expect("tcptrace is there");
         let again: u64 = connections[0]["rexmt data pkts"]
             .0

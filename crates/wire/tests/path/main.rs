@@ -1,5 +1,5 @@
-//! The emulated path between two of the kernel's own TCPs: it has the configured rate, delay and losses, also with
-//! offload, and leaves nothing behind.
+//! Tests of the emulated path between the kernel's own TCPs: the path has the configured rate, delay and losses, with
+//! and without offload, and leaves nothing behind.
 
 #[cfg(target_os = "linux")]
 mod behaviour;

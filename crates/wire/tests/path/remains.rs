@@ -1,4 +1,4 @@
-//! No run leaves a namespace, a device or a process behind, however it ends.
+//! Tests that no run leaves a namespace, a device or a process behind, no matter how the run ends.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ use nix::unistd::Pid;
 use crate::leftovers::{Namespaces, devices};
 use crate::testbed::{self, eventually};
 
-/// Variable that is set in the process to be killed.
+/// Environment variable that is set in the process that will be killed.
 const VICTIM: &str = "DUPACK_TEST_VICTIM";
 
 pub fn is_victim() -> bool {
@@ -33,7 +33,7 @@ fn network() -> PathNetwork {
 }
 
 fn is_alive(process: u32) -> bool {
-    // A zombie is dead and only waits for its parent.
+    // A zombie has ended and only waits for its parent.
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     !status.is_empty() && !status.contains("State:\tZ")
 }
@@ -54,12 +54,12 @@ pub fn a_finished_run_leaves_nothing() {
     let own: BTreeSet<u64> = [Side::Near, Side::Far]
         .map(|side| network.host(side).inode())
         .into();
-    // A thread of an earlier test may still be about to end.
+    // Only the namespaces of this network count, because a thread of an earlier test may still be about to end.
     let namespaces = Namespaces::of(std::process::id()).among(&own);
     assert_eq!(namespaces.numbers(), own);
     assert!(namespaces.are_in_use());
     network.stop().expect("a report");
-    // The keeper is gone, so the kernel has killed the processes that it started.
+    // The keeper has ended, so the kernel has killed the processes that it started.
     eventually(|| !is_alive(process));
     drop(sleeper);
     eventually(|| !namespaces.are_in_use());
@@ -70,12 +70,13 @@ pub fn a_killed_run_leaves_nothing() {
     a_run_ended_by(Signal::SIGKILL);
 }
 
-/// Uses SIGTERM because a shell makes background processes ignore SIGINT, and children inherit that.
+/// SIGTERM is used, because a shell makes background processes ignore SIGINT, and their children inherit this.
 pub fn a_terminated_run_leaves_nothing() {
     a_run_ended_by(Signal::SIGTERM);
 }
 
-/// Starts this program again as a victim, waits until it is in the middle of a transfer, and ends it with a signal.
+/// Starts this program again as a victim, waits until the victim is in the middle of a transfer, and ends it with a
+/// signal.
 fn a_run_ended_by(signal: Signal) {
     let before = devices();
     let program = std::env::current_exe().expect("a path");
@@ -110,7 +111,7 @@ fn a_run_ended_by(signal: Signal) {
     assert_eq!(devices(), before);
 }
 
-/// Body of the victim: a network, a program in it, and an endless transfer.
+/// Body of the victim: creates a network, starts a program in it, and runs an endless transfer.
 pub fn live_until_killed() -> ExitCode {
     namespace::prepare().expect("namespaces");
     let network = network();

@@ -1,4 +1,4 @@
-//! The broken senders fail the criteria that they are meant to fail, and no others.
+//! Tests that the broken senders fail the intended criteria and no others.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ fn complaints(sender: &Sender, keys: &[String]) -> Vec<String> {
     sender.complaints(&card[0])
 }
 
-/// Senders that are meant to fail a single criterion fail it: one for each of the first criteria that have such a sender.
+/// Checks, for the first criteria that have a sender for them alone, that this sender fails the criterion.
 #[test]
 fn a_criterion_is_failed_by_a_sender_made_for_it_alone() {
     let most = dupack_testing::cases(8, u64::MAX);
@@ -67,7 +67,7 @@ fn a_criterion_is_failed_by_a_sender_made_for_it_alone() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The table was written before the first run; only the listed differences from it exist.
+/// The table was written before the first run. The runs differ from it only in the listed differences.
 #[test]
 #[ignore = "six whole cards take minutes: cargo xtask test --all"]
 fn each_fails_its_criteria_and_nothing_unrelated() {
@@ -76,7 +76,7 @@ fn each_fails_its_criteria_and_nothing_unrelated() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Senders with a long list fail their criteria; `cargo measure evaluation` checks the whole list.
+/// Senders with `brief` fail the criteria in `fails`. `cargo measure evaluation` checks all criteria of these senders.
 #[test]
 #[ignore = "it takes minutes: cargo xtask test --all"]
 fn each_subtle_sender_fails_its_criteria() {

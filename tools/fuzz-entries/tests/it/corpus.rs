@@ -1,4 +1,4 @@
-//! The entry points on the corpus in the repository.
+//! Tests of the entry points on the corpus in the repository.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The fuzzers' entry points on their corpus and on bytes from a seed.
+//! Tests of the fuzzers' entry points on their corpus and on bytes from a seed.
 
 mod corpus;
 mod seeded;

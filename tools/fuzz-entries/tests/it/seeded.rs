@@ -1,4 +1,4 @@
-//! The entry points on bytes that are drawn from a seed.
+//! Tests of the entry points on bytes that are drawn from a seed.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use dupack_fuzz_entries as entry;
 use dupack_net::random::Stream;
 
-/// Draws `length` bytes, small values more often than others.
+/// Draws `length` bytes. Small values are more frequent than others.
 fn draw(stream: &mut Stream, length: u64) -> Vec<u8> {
     let byte = |stream: &mut Stream| match stream.below(3) {
         0 => stream.below(8) as u8,
@@ -21,7 +21,7 @@ fn packets_are_read_or_refused() {
     for _ in 0..50_000 {
         let length = stream.below(200);
         let mut packet = draw(&mut stream, length);
-        // Many are almost valid.
+        // Many of the packets are almost valid.
         if packet.len() >= 60 && stream.below(4) > 0 {
             packet[0] = if stream.below(2) == 0 { 0x45 } else { 0x60 };
             let (at, protocol) = if packet[0] == 0x45 { (2, 9) } else { (4, 6) };
@@ -69,7 +69,7 @@ fn captures_are_diagnosed() {
     for _ in 0..dupack_testing::cases(500, 1500) {
         let steps = stream.below(200);
         let mut bytes: Vec<u8> = (0..9 * steps).map(|_| stream.bits() as u8).collect();
-        // Most are bulk transfers: one end sends, the other acknowledges.
+        // Most of the captures are bulk transfers: one end sends, and the other acknowledges.
         if stream.below(4) > 0 {
             for step in bytes.chunks_exact_mut(9) {
                 let receives = step[0] & 1;
@@ -89,7 +89,7 @@ fn scripts_do_not_harm_a_connection() {
     for _ in 0..60_000 {
         let length = stream.below(600);
         let mut script = draw(&mut stream, length);
-        // Most begin with a handshake: operation 6, after 16 bytes that choose the connection.
+        // Most of the scripts begin with a handshake: operation 6, after the 16 bytes that choose the connection.
         if script.len() > 20 && stream.below(8) > 0 {
             script[17] = 6;
         }

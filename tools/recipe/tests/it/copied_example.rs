@@ -1,5 +1,5 @@
-//! A copy of `examples/own_recovery` outside the workspace is a complete package, once its manifest names the place of
-//! dupack.
+//! Test that a copy of `examples/own_recovery` outside the workspace is a complete package once its manifest contains
+//! the path of dupack.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,7 +20,7 @@ fn a_copy_of_the_example_is_a_package_of_its_own() {
         let file = Path::new("src").join(name);
         fs::copy(example.join(&file), copy.path().join(&file)).unwrap();
     }
-    // The same versions as here, so that cargo looks nothing up.
+    // The copy uses the same versions as the workspace, so that cargo needs no registry.
     let lock = workspace.join("Cargo.lock");
     fs::copy(lock, copy.path().join("Cargo.lock")).unwrap();
 

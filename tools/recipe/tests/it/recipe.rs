@@ -1,4 +1,4 @@
-//! The file of the recipe is formatted, a catalog accepts it, and it runs in an experiment.
+//! Tests that the file of the recipe is formatted, that a catalog accepts it, and that it runs in an experiment.
 
 use std::fs;
 use std::io::Write as _;
@@ -32,7 +32,7 @@ fn the_file_is_formatted() {
             let differences = String::from_utf8_lossy(&check.stdout);
             assert!(check.status.success(), "{differences}");
         }
-        // This bypasses the harness, which hides the output of a test that passes.
+        // Writing to stderr bypasses the test harness, which hides the output of a test that passes.
         Err(error) => {
             let mut shown = std::io::stderr();
             writeln!(shown, "*** SKIPPED: rustfmt cannot be started: {error}").unwrap();
@@ -63,7 +63,7 @@ fn the_algorithm_runs_beside_reno() {
     );
 }
 
-/// The recipe's line of registration looks like the existing ones.
+/// The line in the recipe that registers the algorithm has the form of the existing lines.
 #[test]
 fn the_line_of_registration_is_like_the_others() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,4 @@
-//! Time budget of a simulated sender, as the sender itself knew it.
+//! Time budget of a simulated sender, computed from the sender's own state.
 
 use dupack_tcp::Sender;
 use dupack_tcp::facts::{LimitedBy, SendReason};
@@ -6,34 +6,34 @@ use dupack_tcp::recovery::Phase;
 use dupack_tcp::sender::{Transmit, TransmitKind};
 use dupack_tcp::time::{Duration, Instant};
 
-/// Limit of the sender.
+/// Limit of the sender at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Nothing outstanding, and nothing to send.
+    /// No data is outstanding, and there is no data to send.
     Idle,
-    /// Nothing more to send.
+    /// The application has no more data to send now, but data is outstanding.
     Pause,
-    /// The receive window.
+    /// The receive window limits the sender.
     Receiver,
-    /// A loss that recovery repairs.
+    /// The sender recovers from a loss.
     Recovery,
-    /// The congestion window or the pace.
+    /// The congestion window or the pacing rate limits the sender.
     Window,
-    /// A timer.
+    /// The sender waits for a timer.
     Timer,
-    /// The last data is in flight: the application does not limit the transfer any more.
+    /// The last data is in flight, so the application no longer limits the transfer.
     Last,
 }
 
 /// The time budget of a transfer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Truth {
-    /// From the SYN to the last packet.
+    /// Time from the SYN to the last packet.
     pub all: Duration,
     pub handshake: Duration,
     held: [Duration; 7],
-    /// Time with data outstanding or to send, and time limited by the receive window, as Linux counts them
-    /// (`tcp_chrono`).
+    /// Time with outstanding or unsent data, as Linux counts it (`tcp_chrono`). (`rwnd_limited`: Time limited by the
+    /// receive window, counted in the same way.)
     pub busy: Duration,
     pub rwnd_limited: Duration,
     pub timeouts: u64,
@@ -59,7 +59,7 @@ struct State {
     full: bool,
 }
 
-/// Accounts for the time of a transfer.
+/// Observer that adds up the time budget of a transfer.
 pub struct Account {
     truth: Truth,
     /// Intervals since the last packet, which count only if another packet follows.
@@ -67,20 +67,21 @@ pub struct Account {
     state: State,
     since: Option<Instant>,
     last_packet: Option<Instant>,
-    /// Time at which the timer was last restarted.
+    /// Time of the last transmission or ACK of new data, at which the timer is restarted.
     moved_at: Instant,
     una: u64,
     timeouts: u64,
-    /// `true` if something was sent since the last call, was a retransmission, and was caused by a probe timer.
+    /// `true` if a packet was sent since the last call of `sender`. (`again`: one of them was a retransmission;
+    /// `probed`: one of them was a tail loss probe.)
     sent: bool,
     again: bool,
     probed: bool,
     heard_or_sent: bool,
-    /// Pauses since new data was last sent.
+    /// Total time in state `Pause` since new data was last sent.
     paused: Duration,
     news: bool,
-    /// End of the data that was outstanding at the last retransmission: the repair ends there if the recovery has no
-    /// phases.
+    /// End of the data that was outstanding at the last retransmission. If the recovery algorithm has no phases, the
+    /// recovery counts as ended when this data is acknowledged.
     repaired: Option<u64>,
 }
 
@@ -158,7 +159,7 @@ impl Account {
         self.sent = false;
         self.probed = false;
         if core::mem::take(&mut self.news) {
-            // More data followed.
+            // New data followed, so the pauses count as limited by the application.
             self.truth.held[Held::Pause as usize] += core::mem::take(&mut self.paused);
         }
         if core::mem::take(&mut self.again) {
@@ -189,7 +190,7 @@ impl Account {
         }
     }
 
-    /// Returns the budget; `handshake` is the duration of the handshake.
+    /// Returns the time budget, given the duration of the handshake.
     pub fn finish(mut self, handshake: Duration) -> Truth {
         self.truth.handshake = handshake;
         self.truth.all += handshake;
@@ -203,7 +204,7 @@ fn state(at: Instant, sender: &Sender, repairs: bool) -> State {
     let flight = sender.scoreboard().flight_size();
     let unsent = sender.unsent_bytes();
     let smss = u64::from(sender.config().smss);
-    // Linux checks the congestion window first.
+    // Linux checks the congestion window before the receive window.
     let full = unsent > 0
         && sender.limited_by() == LimitedBy::ReceiveWindow
         && sender.allowance(at) >= smss.min(unsent);

@@ -1,4 +1,4 @@
-//! Stalls of a known kind: packets are dropped, or one end stops.
+//! Stalls of a known kind, which are caused by dropping packets or by stopping one end.
 
 use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_net::flow::Reader;
@@ -6,18 +6,18 @@ use dupack_tcp::time::Duration;
 
 use super::tape::{End, Tape};
 
-/// A transfer with stalls.
+/// A transfer with stalls of known kinds.
 pub struct Case {
     pub name: &'static str,
     stack: &'static str,
-    /// The part of the experiment beside the rate and the round trip.
+    /// Part of the experiment in addition to its rate and delay.
     text: &'static str,
     reader: Reader,
-    /// Kinds of its stalls in order of time; if there are many, the first ones.
+    /// Kinds of the stalls in order of time. If there are many stalls, only the first ones are listed.
     pub kinds: &'static [StallKind],
 }
 
-/// 30 full segments: an answer of three flights.
+/// Response of 30 full segments, which takes three flights.
 const ANSWER: &str = "[[flows]]\nwrites = [{ bytes = \"43440B\" }]";
 
 const fn case(name: &'static str, text: &'static str, kinds: &'static [StallKind]) -> Case {
@@ -30,7 +30,7 @@ const fn case(name: &'static str, text: &'static str, kinds: &'static [StallKind
     }
 }
 
-/// Returns all cases. `BULK` and `ANSWER` stand for the data that is sent.
+/// Returns all cases. `BULK` and `ANSWER` are placeholders for the data that is sent.
 pub fn all() -> Vec<Case> {
     use StallKind as K;
     vec![
@@ -50,7 +50,7 @@ pub fn all() -> Vec<Case> {
             &[K::TailRecovery],
         ),
         Case {
-            // Linux's SACK detects a lost retransmission by later SACKs.
+            // The SACK recovery of Linux detects a lost retransmission by later SACK blocks, so this case uses NewReno.
             stack: "newreno/reno",
             ..case(
                 "a fast retransmission is lost",
@@ -107,7 +107,7 @@ pub fn all() -> Vec<Case> {
 }
 
 impl Case {
-    /// Returns the experiment, without RACK, which would not wait for a timer.
+    /// Returns the experiment. Its stack does not use RACK, which would not wait for a timer.
     fn experiment(&self) -> String {
         let rest = self.text.replace("BULK", "").replace("ANSWER", ANSWER);
         format!(
@@ -117,7 +117,7 @@ impl Case {
         )
     }
 
-    /// Returns the kinds that a diagnosis of the capture at `end` names.
+    /// Returns the kinds of the stalls that the diagnosis of the capture at `end` reports.
     pub fn told(&self, end: End) -> Vec<StallKind> {
         let text = self.experiment();
         let tape = match self.reader {

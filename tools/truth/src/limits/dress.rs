@@ -1,5 +1,5 @@
-//! Packets of a simulated flow as each end would capture them: real headers, and timestamps that echo what that end has
-//! received.
+//! Packets of a simulated flow as each end would capture them, with real headers. Their timestamps echo those that the
+//! end has received.
 
 use std::net::SocketAddr;
 
@@ -12,15 +12,15 @@ use dupack_tcp::{ReceiverConfig, SenderConfig};
 
 /// Initial sequence number of the receiver.
 const RECEIVER_ISN: SeqNumber = SeqNumber(1_000_000);
-/// Unit of the receiver's timestamps: a millisecond.
+/// Unit of the receiver's timestamps in nanoseconds: one millisecond.
 const TICK_NANOS: u64 = 1_000_000;
-/// Receiver's timestamp at the start of the simulation.
+/// Timestamp of the receiver at the start of the simulation.
 const CLOCK_AT_ZERO: u64 = 1_000_000;
-/// Time between the start of the capture and the start of the simulation, for the handshake.
+/// Time between the start of the capture and the start of the simulation. It contains the handshake.
 pub const LEAD: Duration = Duration::from_secs(10);
 const SENDER_WINDOW: u16 = 65_535;
 
-/// Makes packets.
+/// Builder of the packets of a flow.
 pub struct Wardrobe {
     /// Addresses and ports of the sender and the receiver.
     ends: [SocketAddr; 2],
@@ -28,7 +28,7 @@ pub struct Wardrobe {
     receiver: ReceiverConfig,
     scale: u8,
     ids: [u16; 2],
-    /// Latest TSval of the receiver that has reached the sender, and last window.
+    /// Latest TSval of the receiver that has reached the sender. (`window`: last window field of the receiver.)
     echo: u32,
     window: u16,
 }
@@ -40,7 +40,7 @@ fn ends() -> [SocketAddr; 2] {
     ]
 }
 
-/// Returns the receiver's timestamp.
+/// Returns the receiver's timestamp at a time.
 pub fn clock(at: Instant) -> u32 {
     (at.as_nanos() / TICK_NANOS + CLOCK_AT_ZERO) as u32
 }
@@ -62,7 +62,7 @@ impl Wardrobe {
         }
     }
 
-    /// Sets the addresses and ports of sender and receiver.
+    /// Sets the addresses and ports of the sender and the receiver.
     #[must_use]
     pub fn between(mut self, ends: [SocketAddr; 2]) -> Self {
         self.ends = ends;
@@ -84,7 +84,7 @@ impl Wardrobe {
         buffer
     }
 
-    /// Returns a data segment; `pushed` sets PSH.
+    /// Returns a data segment, with PSH if `pushed`.
     pub fn data(&mut self, sent: &DataSegment, pushed: bool) -> Vec<u8> {
         let segment = Segment {
             ack: Some(RECEIVER_ISN.at(1)),
@@ -103,7 +103,7 @@ impl Wardrobe {
         self.packet(0, &segment)
     }
 
-    /// Returns an ACK that leaves at this time.
+    /// Returns an ACK that is sent at `at`.
     pub fn ack(&mut self, at: Instant, ack: &Ack) -> Vec<u8> {
         self.window = u16::try_from(ack.window >> self.scale).unwrap_or(u16::MAX);
         let segment = Segment {
@@ -126,12 +126,12 @@ impl Wardrobe {
         self.packet(1, &segment)
     }
 
-    /// Records that an ACK that left at this time has reached the sender.
+    /// Records that an ACK that was sent at `left_at` has reached the sender.
     pub fn heard(&mut self, left_at: Instant) {
         self.echo = self.echo.max(clock(left_at));
     }
 
-    /// Returns SYN, SYN-ACK and ACK.
+    /// Returns the packets of the handshake: SYN, SYN-ACK and ACK.
     pub fn handshake(&mut self) -> [Vec<u8>; 3] {
         let first = SeqNumber(self.sender.isn.0.wrapping_sub(1));
         let with_timestamps = self.sender.timestamps.is_some();
@@ -184,7 +184,7 @@ impl Film {
         self.0.push((at, packet));
     }
 
-    /// Returns the capture as a file; `times` are those of the handshake.
+    /// Returns the capture as a file. `times` are the times of the handshake's packets.
     pub fn file(&self, handshake: &[Vec<u8>; 3], times: [Instant; 3]) -> Vec<u8> {
         let mut writer = CaptureWriter::new(Vec::new(), Snap::Headers).expect("memory");
         for (packet, at) in handshake.iter().zip(times) {

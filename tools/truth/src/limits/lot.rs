@@ -8,22 +8,22 @@ use super::tape::Tape;
 /// Behaviour of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Work {
-    /// Always more data.
+    /// The application always has more data.
     Bulk,
-    /// A fixed amount of data.
+    /// The application sends a fixed amount of data.
     Short,
-    /// Answers, each some time after the previous one was acknowledged.
+    /// The application sends responses, each some time after the previous one was acknowledged.
     Answers,
-    /// Data at regular times.
+    /// The application writes data at regular times.
     Writes,
     Video,
-    /// Always more data, to a receiver with a small window.
+    /// The application always has more data, and the receiver has a small window.
     SmallWindow,
-    /// Always more data, to a receiver whose application reads slowly or stops reading.
+    /// The application always has more data, and the receiving application reads slowly or stops reading.
     SlowReader,
 }
 
-/// A transfer.
+/// A randomly drawn transfer.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     pub seed: u64,
@@ -32,13 +32,13 @@ pub struct Drawn {
     pub dialect: &'static str,
     pub work: Work,
     pub reader: Reader,
-    /// The experiment as a file contains it.
+    /// The experiment as the text of a file.
     pub text: String,
-    /// Description in one line.
+    /// Description of the transfer in one line.
     pub line: String,
 }
 
-/// Recovery, control and weight.
+/// Recovery, congestion control and weight of each stack.
 const STACKS: [(&str, &str, u32); 22] = [
     ("rack", "cubic", 6),
     ("rack", "reno", 4),
@@ -77,18 +77,18 @@ const WORKS: [Work; 10] = [
     Work::SlowReader,
 ];
 
-/// Bytes of a full packet on the wire.
+/// Size of a full packet with headers, in bytes.
 const WIRE: f64 = 1500.0;
-/// Approximate largest number of packets of a transfer.
+/// Approximate maximum number of packets of a transfer.
 const PACKETS_MAX: f64 = 12_000.0;
 
 impl Drawn {
-    /// Returns the transfer of a seed.
+    /// Draws the transfer of a seed.
     pub fn of(seed: u64) -> Self {
         let mut lot = Lot(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x2545_f491_4f6c_dd1d);
         lot.next();
         let (recovery, control) = lot.stack();
-        // Paced as by Linux's fq.
+        // The pacing is that of Linux's fq.
         let paced = matches!(control, "reno" | "cubic") && lot.of(&[true, false, false, false]);
         let pace = if paced { "(pacing=on)" } else { "" };
         let dialect = lot.of(&["linux", "linux", "linux", "rfc", "ns2"]);
@@ -146,9 +146,9 @@ impl Drawn {
     }
 }
 
-/// A path.
+/// A randomly drawn path.
 struct Way {
-    /// In Mbit/s; the round-trip time is in ms.
+    /// Rate in Mbit/s. (`rtt`: round-trip time in ms.)
     rate: f64,
     rtt: f64,
     text: String,
@@ -212,7 +212,7 @@ impl Way {
 }
 
 impl Way {
-    /// Draws an application that reads more slowly than the path delivers, or stops for a while.
+    /// Draws an application that reads more slowly than the path delivers, or that stops reading for a while.
     fn reader(&self, lot: &mut Lot) -> Reader {
         let every = lot.of(&[1, 20, 200, 1000]);
         let share = 0.1 + 0.8 * lot.share();
@@ -230,7 +230,7 @@ impl Way {
 }
 
 impl Work {
-    /// Draws the flow as a file contains it, its description, and the receive buffer.
+    /// Draws the flow in the syntax of an experiment file, its description, and the receive buffer.
     fn drawn(self, lot: &mut Lot, path: &Way) -> (String, String, String) {
         let product = path.rate * 1e6 / 8.0 * path.rtt / 1e3;
         let none = String::new;
@@ -285,7 +285,7 @@ impl Work {
     }
 }
 
-/// Random numbers from a seed (SplitMix64).
+/// Generator of random numbers from a seed (SplitMix64).
 struct Lot(u64);
 
 impl Lot {

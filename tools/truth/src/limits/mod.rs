@@ -1,4 +1,4 @@
-//! The time budget and the stalls, compared with the knowledge of a simulated sender.
+//! The time budget and the stalls, compared with the state of a simulated sender.
 
 pub mod account;
 pub mod cases;

@@ -1,4 +1,4 @@
-//! Errors of a time budget.
+//! Errors of a diagnosed time budget.
 
 use dupack_diagnosis::StreamFindings;
 use dupack_diagnosis::analyse::budget::{Group, Limit};
@@ -6,7 +6,7 @@ use dupack_tcp::time::Duration;
 
 use super::account::{Held, Truth};
 
-/// A compared quantity.
+/// A quantity that is compared with the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Time without data to send, as a kernel counts it.
@@ -17,7 +17,8 @@ pub enum Measure {
     Application,
     Receiver,
     Timers,
-    /// Time in recovery, if the diagnosis reports more than the truth: the bottleneck may account for the rest.
+    /// Time in recovery. Only excess time is an error, because the diagnosis may attribute time in recovery to the
+    /// bottleneck.
     Recovery,
     /// Duration of the transfer.
     Length,
@@ -33,11 +34,11 @@ pub const MEASURES: [Measure; 7] = [
     Measure::Length,
 ];
 
-/// Reported and true values, in percent of the transfer.
+/// Diagnosed and true values, in percent of the transfer.
 #[derive(Clone, Debug)]
 pub struct Off {
     pairs: [(f64, f64); MEASURES.len()],
-    /// All reported shares.
+    /// All diagnosed shares, as text.
     shares: String,
 }
 
@@ -112,7 +113,7 @@ impl Off {
 #[derive(Default)]
 pub struct Summary(Vec<Off>);
 
-/// Aimed largest error, in percent.
+/// Target for the maximum error, in percentage points.
 pub const AIM: f64 = 5.0;
 
 impl Summary {
@@ -124,7 +125,7 @@ impl Summary {
         self.0.len()
     }
 
-    /// Returns the share of transfers in which the error of a measure is within the aim.
+    /// Returns the fraction of transfers in which the error of a measure is at most [`AIM`].
     pub fn within(&self, measure: Measure) -> f64 {
         let within = self.0.iter().filter(|off| off.off(measure).abs() <= AIM);
         within.count() as f64 / self.0.len().max(1) as f64

@@ -24,7 +24,7 @@ use dupack_tcp::time::{Duration, Instant};
 use super::account::{Account, Truth};
 use super::dress::{Film, LEAD, Wardrobe};
 
-/// Place of a capture.
+/// End at which a capture is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Sender,
@@ -35,7 +35,7 @@ impl End {
     pub const BOTH: [Self; 2] = [Self::Sender, Self::Receiver];
 }
 
-/// A transfer.
+/// A simulated transfer with its captures.
 pub struct Tape {
     /// Captures at the sender and at the receiver.
     captures: [Vec<u8>; 2],
@@ -58,7 +58,7 @@ impl Tape {
     }
 
     /// Runs a transfer that always has more data, to a receiver whose application reads slowly, which an experiment
-    /// file cannot describe. Stack, ends and path are those of the experiment, without impairments of the path.
+    /// file cannot describe. Stack, ends and path are those of the experiment, except for impairments of the path.
     pub fn to_slow_reader(text: &str, reader: Reader, seed: u64) -> Self {
         let source = Source::new("tape", text);
         let parsed = source.parse().unwrap_or_else(|e| panic!("{text}: {e:?}"));
@@ -87,7 +87,7 @@ impl Tape {
         Self::run(simulation, Duration::from_nanos(e.duration.as_nanos()))
     }
 
-    /// Runs the first flow of a simulation until a time.
+    /// Runs the first flow of a simulation for the duration `until`.
     pub fn run(mut simulation: Simulation, until: Duration) -> Self {
         let flow = simulation.tcp(FIRST).expect("a flow");
         let (sender, receiver) = (*flow.sender().config(), *flow.receiver().config());
@@ -105,7 +105,7 @@ impl Tape {
         camera.finish()
     }
 
-    /// Diagnoses the capture at `end`; `None` if it has no data.
+    /// Diagnoses the capture at `end`. Returns `None` if the capture contains no data.
     pub fn diagnosed(&self, end: End) -> Option<StreamFindings> {
         let bytes = self.capture(end);
         let mut reader = CaptureReader::new(bytes).expect("a capture");
@@ -126,13 +126,13 @@ impl Tape {
 struct Camera {
     wardrobe: Wardrobe,
     films: [Film; 2],
-    /// Data packets in transit, by order and time of sending.
+    /// Data packets in transit, identified by order and time of sending.
     under_way: HashMap<(u64, u64), (Instant, Vec<u8>)>,
-    /// Ends of the data that the application had written at the time of sending.
+    /// Stream offsets at which the data ended that the application had written at the time of sending.
     pushed: HashSet<u64>,
-    /// ACKs in transit, by number.
+    /// ACKs in transit, identified by number.
     acks: HashMap<u64, (Instant, Vec<u8>)>,
-    /// Smallest delay in each direction.
+    /// Minimum delay in each direction.
     ways: [Duration; 2],
     account: Account,
     first: Option<Instant>,

@@ -1,8 +1,8 @@
 //! Captures of a simulated flow, as taken at either end.
 //!
-//! A capture at the sender contains segments at their departure and ACKs at their arrival; one at the receiver contains
-//! segments at their arrival and ACKs at their departure. The packets are the same: a segment echoes the timestamp of
-//! the last ACK that its sender had received, wherever it is captured.
+//! A capture at the sender contains segments when they are sent and ACKs when they arrive. A capture at the receiver
+//! contains segments when they arrive and ACKs when they are sent. The packets are the same in both: a segment echoes
+//! the timestamp of the last ACK that its sender had received, wherever the segment is captured.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use dupack_tcp::segment::Ack;
 use dupack_tcp::seq::SeqNumber;
 use dupack_tcp::time::{Duration, Instant};
 
-/// Time between the start of the capture's clock and the start of the simulation, for the handshake.
+/// Time between the start of the capture's clock and the start of the simulation. It contains the handshake.
 const BEFORE: Duration = Duration::from_secs(10);
 
 /// Value of both timestamp clocks at the start of the simulation.
@@ -24,7 +24,7 @@ const CLOCK: u32 = 1_000_000;
 /// Initial sequence number of the receiver.
 const RECEIVER_ISN: SeqNumber = SeqNumber(5_000_000);
 
-/// Place of a capture.
+/// End at which a capture is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
     Sender,
@@ -35,7 +35,7 @@ impl End {
     pub const BOTH: [Self; 2] = [Self::Sender, Self::Receiver];
 }
 
-/// Returns the capture at one end of `trace`, whose path has the round-trip time `rtt` without queues.
+/// Returns the capture at one end of `trace`. `rtt` is the round-trip time of its path without queues.
 pub fn at(end: End, trace: &Trace, rtt: Duration) -> Vec<u8> {
     let mut taken = Taken::new(trace);
     taken.handshake(end, rtt);
@@ -114,7 +114,8 @@ impl<'a> Taken<'a> {
             .expect("memory takes it");
     }
 
-    /// Writes the handshake as seen at `end`, so that data may flow from the start of the simulation.
+    /// Writes the handshake as seen at `end`. It ends before the simulation starts, so that data may follow
+    /// immediately.
     fn handshake(&mut self, end: End, rtt: Duration) {
         let begin = Instant::ZERO + BEFORE;
         let half = rtt / 2;
@@ -189,7 +190,7 @@ impl<'a> Taken<'a> {
         self.packet(1, &segment)
     }
 
-    /// Returns a packet; `way` 0 is to the receiver.
+    /// Returns a packet to the receiver if `way` is 0, and to the sender if it is 1.
     fn packet(&mut self, way: usize, segment: &Segment) -> Vec<u8> {
         self.numbers[way] = self.numbers[way].wrapping_add(1);
         let ends = [self.sender, self.receiver];

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-/// A transfer.
+/// A transfer that is drawn from a seed.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     pub seed: u64,
     pub stack: String,
     pub dialect: &'static str,
-    /// Bit/s; if it varies, the smallest and the largest rate.
+    /// Rate in bit/s. If the rate varies, this is the minimum, and `rate_max` is the maximum.
     pub rate: f64,
     pub rate_max: Option<f64>,
     /// One-way delay in seconds.
@@ -34,7 +34,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Returns the share of packets that is lost.
+    /// Returns the average fraction of packets that is lost.
     pub fn share(self) -> f64 {
         match self {
             Self::None => 0.0,
@@ -53,7 +53,7 @@ pub enum Kind {
     AckLoss,
     SmallWindow,
     Writes,
-    /// Rate in bit/s and burst in bytes.
+    /// Policer with this rate in bit/s and burst in bytes.
     Policer(f64, f64),
     Varying,
 }
@@ -75,11 +75,11 @@ const CONTROLS: [&str; 8] = [
 ];
 const DIALECTS: [&str; 5] = ["rfc", "linux", "linux", "linux", "ns2"];
 
-/// Largest number of packets of a transfer, as longer ones take too long to simulate.
+/// Maximum number of packets of a transfer, because longer transfers take too long to simulate.
 const PACKETS_MAX: f64 = 25_000.0;
 
 impl Drawn {
-    /// Returns the transfer of a seed.
+    /// Draws the transfer of a seed.
     pub fn of(seed: u64) -> Self {
         let mut dice = Dice::of(seed);
         let stack = format!("{}/{}", dice.one_of(&RECOVERIES), dice.one_of(&CONTROLS));
@@ -135,7 +135,7 @@ impl Drawn {
         .to_owned();
     }
 
-    /// Adds the special property as an experiment contains it.
+    /// Adds the losses and the special property of the path in the syntax of an experiment file.
     fn say(&mut self, dice: &mut Dice, pipe: f64) {
         let _ = match self.loss {
             Loss::None => Ok(()),
@@ -197,7 +197,7 @@ impl Drawn {
         }
     }
 
-    /// Returns the experiment as a file contains it.
+    /// Returns the experiment as the text of a file.
     pub fn experiment(&self) -> String {
         format!(
             "stacks = [\"{}\"]\ndialect = \"{}\"\nseeds = 1\nstarts = \"given\"\nduration = \"{:.1}s\"\n\
@@ -219,14 +219,14 @@ impl Drawn {
         )
     }
 
-    /// Returns the smallest round-trip time of a full packet and its ACK, in seconds.
+    /// Returns the minimum round-trip time of a full packet and its ACK, in seconds.
     pub fn least_rtt(&self) -> f64 {
         let packet = f64::from(self.segment + self.header) * 8.0;
         let ack = f64::from(self.header) * 8.0;
         2.0 * self.delay + (packet + ack) / self.rate_max.unwrap_or(self.rate)
     }
 
-    /// Returns the smallest round-trip time of the handshake, whose packets are short.
+    /// Returns the minimum round-trip time of the handshake, whose packets are short, in seconds.
     pub fn short_rtt(&self) -> f64 {
         let header = f64::from(self.header) * 8.0;
         2.0 * self.delay + 2.0 * header / self.rate_max.unwrap_or(self.rate)
@@ -270,7 +270,7 @@ fn kind(dice: &mut Dice, rate: f64) -> Kind {
     }
 }
 
-/// xorshift64* (Vigna 2016), sufficient for drawing paths.
+/// Generator of random numbers (xorshift64*, Vigna 2016), which is sufficient for drawing paths.
 #[derive(Clone, Copy, Debug)]
 pub struct Dice(u64);
 
@@ -290,7 +290,7 @@ impl Dice {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Returns a number between 0 and 1.
+    /// Returns a random number from 0 to below 1.
     pub fn share(&mut self) -> f64 {
         (self.roll() >> 11) as f64 / (1_u64 << 53) as f64
     }

@@ -1,4 +1,4 @@
-//! Diagnosed properties of a path, compared with the truth.
+//! Diagnosed properties of a path, and their comparison with the truth.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use dupack_tcp::time::Duration;
 use super::capture::{self, End};
 use super::drawn::{Drawn, Kind, Loss};
 
-/// Promised bounds for the smallest round-trip time, in seconds and as a share.
+/// Promised maximum error of the minimum round-trip time, in seconds and as a fraction. The larger one applies.
 const RTT_SECONDS: f64 = 1e-3;
 const RTT_SHARE: f64 = 0.02;
-/// Promised bound for the rate.
+/// Promised maximum error of the rate, as a fraction.
 const RATE_SHARE: f64 = 0.05;
-/// Promised bound for the capacity of the queue; a single packet is never reported.
+/// Promised maximum error of the queue's capacity, as a fraction and in packets. The larger one applies.
 const ROOM_SHARE: f64 = 0.15;
 const ROOM_PACKETS: f64 = 1.0;
 
 /// Number of dropped packets below which a policer cannot be detected (Flach et al.).
 const POLICED_MIN: f64 = 15.0;
 
-/// Relative tolerance for the ends of an interval: values are kept in bins of 0.4 %.
+/// Relative tolerance for the ends of an interval, because values are kept in bins of 0.4 %.
 const BIN: f64 = 0.004;
 
-/// Runs the flow that is captured.
+/// Runs and records the flow that is captured.
 pub fn run(experiment: &str, seed: u64) -> Trace {
     let source = Source::new("drawn.toml", experiment);
     let parsed = source.parse();
@@ -40,7 +40,7 @@ pub fn run(experiment: &str, seed: u64) -> Trace {
     Trace::record(&scenario, seed, &Interrupt::new()).expect("a network")
 }
 
-/// Returns the full diagnosis of its capture.
+/// Captures the flow of `trace` at `end` and returns its full diagnosis.
 pub fn findings(trace: &Trace, end: End, rtt: f64) -> Option<StreamFindings> {
     let file = capture::at(end, trace, Duration::from_secs_f64(rtt));
     let mut reader = CaptureReader::new(file.as_slice()).expect("a capture");
@@ -49,7 +49,7 @@ pub fn findings(trace: &Trace, end: End, rtt: f64) -> Option<StreamFindings> {
     first.streams.opener
 }
 
-/// Events on the path.
+/// Counts of the events on the path.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Happened {
     pub sent: f64,
@@ -87,7 +87,7 @@ impl Happened {
     }
 }
 
-/// Number of reports about a quantity, by their correctness.
+/// Counts of the reports about a quantity: requested, made, right, and with an interval that contains the truth.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
     pub asked: u32,
@@ -97,12 +97,12 @@ pub struct Score {
     pub wrong: Vec<String>,
 }
 
-/// Scores by quantity.
+/// Scores by quantity and end.
 pub type Scores = BTreeMap<(&'static str, End), Score>;
 
-/// Report about one quantity.
+/// A report about one quantity, with the truth.
 struct Answer {
-    /// Best estimate and its interval.
+    /// Reported estimate and its interval, if any.
     told: Option<(f64, (f64, f64))>,
     right: bool,
     truth: (f64, f64),
@@ -127,7 +127,7 @@ impl Score {
     }
 }
 
-/// Adds the reports about `drawn` at `end`.
+/// Adds the scores of the reports about `drawn` at `end`.
 pub fn judge(scores: &mut Scores, drawn: &Drawn, happened: &Happened, end: End, path: &Path) {
     let line = drawn.line();
     let mut add = |what, answer: Answer| {
@@ -168,7 +168,7 @@ pub fn judge(scores: &mut Scores, drawn: &Drawn, happened: &Happened, end: End, 
 
 fn rate(add: &mut impl FnMut(&'static str, Answer), drawn: &Drawn, path: &Path) {
     let bits = path.rate;
-    // If a policer was found, the rate is that of the policer.
+    // If a policer was found, the reported rate is the policer's.
     let truth = match drawn.kind {
         Kind::Policer(rate, _) if path.policer.is_some() => rate,
         _ => drawn.rate,
@@ -262,7 +262,7 @@ fn answer(told: Option<(f64, (f64, f64))>, truth: f64, right: impl Fn(f64) -> bo
     }
 }
 
-/// A report is right if its interval contains the truth.
+/// Returns an answer that is right if the reported interval contains the truth.
 fn interval(told: Option<(f64, (f64, f64))>, truth: f64) -> Answer {
     Answer {
         right: told.is_some_and(|(_, (low, high))| {

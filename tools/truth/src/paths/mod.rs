@@ -1,4 +1,4 @@
-//! Diagnosed paths and predictions for other senders, compared with simulations.
+//! Diagnosed paths, and predictions for other senders, compared with simulations.
 
 pub mod capture;
 pub mod drawn;

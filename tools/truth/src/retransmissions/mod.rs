@@ -1,4 +1,4 @@
-//! Diagnosed retransmissions, compared with the knowledge of a simulated sender.
+//! Diagnosed retransmissions, compared with the state of a simulated sender.
 
 pub mod record;
 pub mod score;

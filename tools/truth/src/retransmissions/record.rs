@@ -1,4 +1,4 @@
-//! A simulated transfer with the state of its sender at each transmission, and the fate of each.
+//! Record of a simulated transfer, with the sender's state at each transmission and the fate of each transmission.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub struct Sent {
     pub offset: u64,
     pub kind: TransmitKind,
     pub why: SendReason,
-    /// State of the sender's recovery.
+    /// Phase of the sender's recovery.
     pub phase: Option<Phase>,
     /// Number of timer expiries so far.
     pub expiries: u64,
@@ -57,13 +57,13 @@ pub enum What {
     AckArrived(Ack),
 }
 
-/// A transfer.
+/// Record of a transfer.
 #[derive(Debug)]
 pub struct Record {
     pub config: SenderConfig,
     pub sends: Vec<Sent>,
     pub events: Vec<Event>,
-    /// Smallest round-trip time that the sender measured.
+    /// Minimum round-trip time that the sender measured.
     pub rtt_least: Option<Duration>,
     pub signs: Signs,
 }
@@ -71,9 +71,9 @@ pub struct Record {
 /// Signals that reveal spurious retransmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signs {
-    /// DSACKs of the receiver.
+    /// The receiver sends DSACKs.
     Dsack,
-    /// Only timestamps.
+    /// There are timestamps, but no DSACKs.
     Timestamps,
     Neither,
 }
@@ -114,7 +114,7 @@ impl Record {
 struct Recording {
     sends: Vec<Sent>,
     events: Vec<Event>,
-    /// Transmissions by their order of sending; the order of probes is 0.
+    /// Index of each transmission by its order of sending. The order of window probes is 0.
     by_order: HashMap<u64, usize>,
     rtt_least: Option<Duration>,
 }

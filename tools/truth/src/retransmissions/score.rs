@@ -14,14 +14,14 @@ use super::told::{Explanation, Told};
 /// True or diagnosed class of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Was {
-    /// First transmission.
+    /// The packet is the first transmission of its data.
     New,
     Overtaken,
     Copy,
     Again(Class),
 }
 
-/// Returns the class of each transmission, as the sender knew it.
+/// Returns the class of each transmission, according to the sender's state.
 pub fn truth(record: &Record) -> Vec<Was> {
     let (mut expiries, mut events) = (0, 0);
     let mut truths = Vec::new();
@@ -51,7 +51,7 @@ fn truth_of(sent: &Sent, expiries: &mut u64, events: &mut u64) -> Was {
         });
     }
     if sent.phase == Some(Phase::Loss) {
-        // A kernel counts all retransmissions in its state Loss.
+        // A kernel counts all retransmissions in its state Loss as retransmissions after a timeout.
         return Was::Again(Class::AfterTimeout);
     }
     let first = sent.loss_events > *events;
@@ -59,7 +59,7 @@ fn truth_of(sent: &Sent, expiries: &mut u64, events: &mut u64) -> Was {
     Was::Again(if first { Class::Fast } else { Class::Further })
 }
 
-/// Returns the diagnosed class.
+/// Returns the diagnosed class of a data packet.
 pub fn told(told: &Told) -> Was {
     match told.repeat {
         None => Was::New,
@@ -75,8 +75,8 @@ pub fn told(told: &Told) -> Was {
     }
 }
 
-/// Merges the two classes of fast retransmission: if a recovery has no phases, the difference is a matter of
-/// definition.
+/// Merges the two classes of fast retransmission, because their difference is a matter of definition if a recovery has
+/// no phases.
 pub const fn coarse(was: Was) -> Was {
     match was {
         Was::Again(Class::Further) => Was::Again(Class::Fast),
@@ -84,7 +84,8 @@ pub const fn coarse(was: Was) -> Was {
     }
 }
 
-/// Returns whether a retransmission was diagnosed as spurious and whether it was, or `None` without a diagnosis.
+/// Returns two values: `true` if a retransmission was diagnosed as spurious, and `true` if it was spurious. Returns
+/// `None` if there is no diagnosis.
 pub fn needless(transfer: &Record, told: &Told) -> Option<(bool, bool)> {
     let sent = &transfer.sends[told.sent];
     let record = told.record?;
@@ -94,26 +95,26 @@ pub fn needless(transfer: &Record, told: &Told) -> Option<(bool, bool)> {
     (is_told && sent.kind == TransmitKind::Repeat).then_some((needless, truly))
 }
 
-/// Counts for one or many transfers.
+/// Counts for one transfer or many.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
-    /// Counts by true and diagnosed class.
+    /// Number of data packets for each pair of true and diagnosed class.
     pub confusion: BTreeMap<(Was, Was), u64>,
-    /// Spurious retransmissions with DSACK: diagnosed and true; diagnosed but false; true but not diagnosed; all
+    /// Spurious retransmissions with DSACK, as four counts: correctly diagnosed; wrongly diagnosed; not diagnosed; all
     /// retransmissions.
     pub by_dsack: (u64, u64, u64, u64),
-    /// The same with timestamps only.
+    /// The same counts with timestamps only.
     pub by_timestamps: (u64, u64, u64, u64),
-    /// The same with neither.
+    /// The same counts with neither DSACK nor timestamps.
     pub by_neither: (u64, u64, u64, u64),
-    /// Retransmissions without a diagnosis of whether they were spurious, by the same three cases.
+    /// Number of retransmissions for which the diagnosis leaves open if they were spurious, in the same three cases.
     pub not_told: [u64; 3],
-    /// Lost retransmissions, counted in the same way.
+    /// The same counts for lost retransmissions.
     pub lost: (u64, u64, u64, u64),
 }
 
 impl Score {
-    /// Scores one transfer.
+    /// Returns the score of one transfer.
     pub fn of(record: &Record, explanation: &Explanation) -> Self {
         let truths = truth(record);
         let mut score = Self::default();
@@ -143,7 +144,7 @@ impl Score {
         count(&mut self.lost, lost, sent.fate == Fate::Dropped);
     }
 
-    /// Adds another score.
+    /// Adds the counts of another score.
     pub fn add(&mut self, other: &Self) {
         for (&pair, &count) in &other.confusion {
             *self.confusion.entry(pair).or_default() += count;
@@ -157,7 +158,7 @@ impl Score {
         }
     }
 
-    /// Returns the number of correctly classified retransmissions and of all.
+    /// Returns the number of correctly classified retransmissions, and the number of all retransmissions.
     pub fn classified(&self) -> (u64, u64) {
         let again = |was: Was| matches!(was, Was::Again(_));
         let pairs = self
@@ -174,7 +175,8 @@ impl Score {
         })
     }
 
-    /// Returns the same with the first retransmission of a recovery distinguished from later ones.
+    /// Same as [`classified`](Self::classified), but distinguishes the first retransmission of a recovery from later
+    /// ones.
     pub fn finely(&self) -> (u64, u64) {
         let again = |was: Was| matches!(was, Was::Again(_));
         let pairs = self

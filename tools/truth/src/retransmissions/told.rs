@@ -1,4 +1,4 @@
-//! The explainer's diagnosis of a transfer, captured at one of its ends.
+//! Diagnosis of a transfer by the explainer, from a capture at one end.
 
 use std::collections::BinaryHeap;
 
@@ -12,14 +12,14 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::record::{Record, Sent, What};
 
-/// Place of a capture.
+/// End at which a capture is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum End {
     Sender,
     Receiver,
 }
 
-/// Visibility of IPv4 identifications that count the sender's packets.
+/// Presence of IPv4 identifications that count the sender's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ids {
     Counted,
@@ -33,7 +33,7 @@ pub struct Told {
     pub sent: usize,
     pub repeat: Option<Repeat>,
     pub stage: Stage,
-    /// Final diagnosis.
+    /// Final diagnosis, if the packet is a retransmission.
     pub record: Option<Retransmission>,
 }
 
@@ -43,14 +43,14 @@ pub struct Explanation {
     pub told: Vec<Told>,
 }
 
-/// Diagnoses a transfer.
+/// Diagnoses a transfer from the capture at `end`.
 pub fn explain(record: &Record, end: End, ids: Ids) -> Explanation {
     let mut stream = Stream::new(record, ids);
     let to_sender = match end {
         End::Sender => Duration::ZERO,
         End::Receiver => record.rtt_least.unwrap_or(Duration::ZERO),
     };
-    // ACKs wait until they have reached the sender.
+    // In a capture at the receiver, ACKs are processed when they have reached the sender.
     let mut waiting: BinaryHeap<std::cmp::Reverse<(Instant, u64)>> = BinaryHeap::new();
     let mut acks: Vec<(Instant, Ack)> = Vec::new();
     for event in &record.events {
@@ -81,7 +81,7 @@ struct Stream {
     replay: Replay,
     explainer: Explainer,
     told: Vec<Told>,
-    /// Number of data packets, and the transmission of each.
+    /// Number of data packets so far. (`by_packet`: index of the transmission of each packet.)
     packets: u64,
     by_packet: std::collections::HashMap<u64, usize>,
     edge: u64,
@@ -91,7 +91,7 @@ struct Stream {
 
 impl Stream {
     fn new(record: &Record, ids: Ids) -> Self {
-        // The explainer knows the options that the ends agreed on, and nothing that only the sender knows.
+        // The explainer gets the negotiated options, but no values that only the sender knows.
         let mut config = SenderConfig::new(record.config.smss);
         config.isn = record.config.isn;
         config.sack = record.config.sack;

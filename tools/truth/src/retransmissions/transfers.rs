@@ -1,6 +1,6 @@
-//! Transfers over randomly drawn paths: every recovery with several controls, in all dialects.
+//! Transfers over randomly drawn paths, for every recovery with several congestion controls, in all dialects.
 
-/// The stacks, each of which runs in every dialect.
+/// Stacks, each of which runs in every dialect.
 pub const STACKS: [&str; 16] = [
     "tahoe/reno",
     "reno/reno",
@@ -27,13 +27,13 @@ const DIALECTS: [&str; 3] = ["rfc", "linux", "ns2"];
 pub struct Transfer {
     pub stack: &'static str,
     pub dialect: &'static str,
-    /// Property of the path in a few words.
+    /// Short description of the path.
     pub path: String,
     pub text: String,
     pub seed: u64,
 }
 
-/// Random numbers from a seed (SplitMix64).
+/// Generator of random numbers from a seed (SplitMix64).
 struct Lot(u64);
 
 impl Lot {

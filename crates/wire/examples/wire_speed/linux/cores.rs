@@ -1,4 +1,4 @@
-//! One core for each side, and the processor time that a thread has used.
+//! Assignment of one core to each side, and the processor time that a thread has used.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ const CALLER: Pid = Pid::from_raw(0);
 #[derive(Clone, Copy)]
 pub struct Core(usize);
 
-/// Assignment of cores.
+/// Cores of the two sides.
 pub struct Cores {
     /// Core of the endpoint or the relay.
     pub carrier: Core,
@@ -60,7 +60,7 @@ impl ThreadTime {
         )))
     }
 
-    /// Returns the time so far in seconds (the first number, in ns: Documentation/scheduler/sched-stats.rst).
+    /// Returns the processor time so far in seconds (the first number, in ns: Documentation/scheduler/sched-stats.rst).
     pub fn seconds(&self) -> Result<f64, Failure> {
         let text = fs::read_to_string(&self.0)?;
         let ns: f64 = text.split(' ').next().unwrap_or_default().parse()?;

@@ -11,34 +11,34 @@ use dupack_wire::namespace::Namespace;
 use super::cores::{Core, ThreadTime};
 use super::{FILLING, Failure, PORT};
 
-/// Bytes read or written at once.
+/// Maximum number of bytes read or written at once.
 const CHUNK: usize = 1 << 20;
 
-/// Time for windows and buffers to grow.
+/// Time in seconds for windows and buffers to grow before the measurement.
 const WARM_UP_S: f64 = 0.5;
 
-/// Congestion control of the kernel, which every kernel has. The default of some systems is BBR, and its pacing would
+/// Congestion control of the kernel. Every kernel has this one. The default of some systems is BBR, whose pacing would
 /// dominate the result.
 const CONTROL: &str = "reno";
 
 /// Time without progress after which the run fails.
 const STALLED: Duration = Duration::from_secs(5);
 
-/// Role of the program.
+/// Role of the program on the kernel's side.
 pub enum Side {
-    /// Accepts a connection and reads.
+    /// The program accepts a connection and reads.
     Reads(TcpListener),
-    /// Connects to this address and writes.
+    /// The program connects to this address and writes.
     Writes(Ipv4Addr),
 }
 
-/// Bytes transferred, and the cost.
+/// Number of bytes transferred, and the processor time used.
 pub struct Measured {
     bytes: u64,
     seconds: f64,
-    /// Processor time of the thread that moves packets.
+    /// Processor time in seconds of the thread that moves packets.
     carrier_s: f64,
-    /// Processor time of the thread that reads or writes here.
+    /// Processor time in seconds of the thread that reads or writes on the kernel's side.
     kernel_s: f64,
 }
 
@@ -71,7 +71,8 @@ pub fn listener(namespace: &Namespace, address: Ipv4Addr) -> Result<TcpListener,
     Ok(namespace.run(move || TcpListener::bind((IpAddr::V4(address), PORT)))?)
 }
 
-/// Measures for `seconds`, including the processor time of the thread that moves the packets.
+/// Starts a thread that measures the transfer for `seconds`, including the processor time of the thread that moves
+/// packets.
 pub fn start(
     namespace: &Namespace,
     side: Side,
@@ -95,7 +96,7 @@ pub fn start(
     })?)
 }
 
-/// The running program.
+/// The program on the kernel's side while it runs.
 struct Program {
     stream: TcpStream,
     task: Task,
@@ -111,7 +112,7 @@ enum Task {
     Write,
 }
 
-/// Times since a common start.
+/// Times since a common start, in seconds.
 struct Account {
     at_s: f64,
     carrier_s: f64,
@@ -136,7 +137,7 @@ impl Program {
         })
     }
 
-    /// Reads or writes until `end_s`. Returns the number of bytes.
+    /// Reads or writes until the time `end_s`. Returns the number of bytes.
     fn move_until(&mut self, end_s: f64) -> Result<u64, Failure> {
         let mut bytes = 0;
         while self.clock.now().as_secs_f64() < end_s {
@@ -161,7 +162,7 @@ impl Program {
     }
 }
 
-/// Writes until the other end goes away.
+/// Connects and writes until the other end closes the connection.
 pub fn pour(address: Ipv4Addr, core: Core) -> Result<(), Failure> {
     core.take()?;
     let buffer = vec![FILLING; CHUNK];

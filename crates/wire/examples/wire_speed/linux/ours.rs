@@ -37,7 +37,7 @@ pub fn start(tun: Tun, direction: Direction, stack: &str, core: Core) -> Result<
 
 fn offer(stack: &StackSpec) -> Offer {
     let mut offer = Offer::from(catalog::offer(stack, Dialect::Linux));
-    // 4 MiB, which fits.
+    // The value is 4 MiB, which fits into `u32`.
     offer.config.receive_buffer = BUFFER_BYTES as u32;
     offer
 }

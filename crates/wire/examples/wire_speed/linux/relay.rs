@@ -1,5 +1,5 @@
-//! Baseline: two kernels and a thread that relays packets between their devices. It measures the devices without a TCP
-//! of our own.
+//! Baseline: two kernels and a thread that relays packets between their devices. This measures the devices without our
+//! own TCP.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -15,10 +15,10 @@ use super::cores::Cores;
 use super::kernel::{self, Measured, Side};
 use super::{ENDPOINT, Failure, KERNEL, Packets, device, joined, spawn};
 
-/// Number of packets to relay in one direction before the other direction gets its turn.
+/// Maximum number of packets that are relayed in one direction before the other direction is served.
 const AT_ONCE: usize = 64;
 
-/// Time within which the relay notices that it must stop, in milliseconds.
+/// Maximum time until the relay notices that it must stop, in milliseconds.
 const ATTENTION_MS: u8 = 100;
 
 /// Measures the transfer from one kernel to the other.
@@ -38,7 +38,7 @@ pub fn measure(packets: Packets, seconds: f64) -> Result<Measured, Failure> {
     let program = kernel::start(&reader, side, cores.kernel, relay.time.clone(), seconds)?;
     let pouring = writer.spawn("writer", move || kernel::pour(KERNEL, cores.kernel))?;
     let measured = joined(program);
-    // The reader has closed its end by now. The writer learns of it through the relay.
+    // The reader has already closed its end. The writer is informed through the relay, which therefore still runs.
     let poured = joined(pouring);
     (relay.stop)();
     joined(relay.thread)?;
@@ -68,7 +68,7 @@ fn pass(from: &mut Tun, to: &mut Tun, clock: &WallClock, buffer: &mut [u8]) -> i
     for count in 0..AT_ONCE {
         match from.read(clock, buffer)? {
             Reading::Packet(packet) => match to.write(&packet.pending, packet.bytes, &[])? {
-                // TCP retransmits the packets that a kernel refuses.
+                // Refused packets are ignored, because TCP retransmits them.
                 Writing::Done | Writing::Refused => {}
             },
             Reading::Garbage | Reading::Lost => {}

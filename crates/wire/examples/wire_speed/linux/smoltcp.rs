@@ -34,12 +34,12 @@ use super::{
 /// Local port of connections.
 const OWN_PORT: u16 = 49_152;
 
-/// Time within which the stack notices that it must stop.
+/// Maximum time until the stack notices that it must stop.
 const ATTENTION: Duration = Duration::from_millis(100);
 
-/// Lengths of IPv4 and TCP headers without options.
+/// Length of an IPv4 header without options, in bytes.
 const IP_HEADER_BYTES: usize = 20;
-/// Offset of the checksum in the TCP header (RFC 9293 §3.1).
+/// Offset of the checksum in the TCP header, in bytes (RFC 9293 §3.1).
 const CHECKSUM_AT: usize = 16;
 
 /// Limit of the sender in addition to the peer's window.
@@ -127,7 +127,7 @@ impl Stack {
 
 /// Fills the send buffer.
 fn supply(socket: &mut Socket<'_>) -> Result<(), Failure> {
-    // Twice, because the free space may wrap around the end of the buffer.
+    // The loop may run twice, because the free space may wrap around the end of the buffer.
     while socket.can_send() {
         let fill = |room: &mut [u8]| {
             room.fill(FILLING);
@@ -148,17 +148,17 @@ fn swallow(socket: &mut Socket<'_>) -> Result<(), Failure> {
 }
 
 fn now(clock: &WallClock) -> Instant {
-    // A run lasts only seconds, so the value fits.
+    // A run takes only seconds, so the value fits into `i64`.
     Instant::from_micros((clock.now().as_nanos() / 1000) as i64)
 }
 
-/// The device, as smoltcp expects it.
+/// The device in the form that smoltcp expects.
 struct Phy {
     tun: Tun,
     clock: WallClock,
-    /// The packet that was read.
+    /// Buffer for the packet that was read.
     incoming: Vec<u8>,
-    /// The packet to be written.
+    /// Buffer for the packet to be written.
     outgoing: Vec<u8>,
 }
 
@@ -206,7 +206,7 @@ impl Device for Phy {
         capabilities.medium = Medium::Ip;
         capabilities.max_transmission_unit = usize::from(self.tun.mtu());
         if self.tun.offload() == Granted::Offload {
-            // The kernel leaves the checksums of its own packets incomplete, and completes ours.
+            // The kernel leaves the checksums of its own packets incomplete, and completes those of our packets.
             capabilities.checksum.tcp = Checksum::None;
             capabilities.segmentation.tcpv4 = NonZeroUsize::new(MAX_PACKET_BYTES);
         }
@@ -248,7 +248,8 @@ impl TxToken for Outgoing<'_> {
             Granted::Plain => Pending::NOTHING,
             Granted::Offload => leave_to_kernel(packet, self.meta),
         };
-        // TCP retransmits the packets that the kernel refuses. A device that is gone shows up as a stall.
+        // Errors are ignored: TCP retransmits packets that the kernel refuses, and a device that no longer exists
+        // causes a stall.
         let _ = self.tun.write(&pending, packet, &[]);
         result
     }
@@ -258,7 +259,7 @@ impl TxToken for Outgoing<'_> {
     }
 }
 
-/// Returns the work left to the kernel, and writes the sum over the pseudo-header into the packet.
+/// Returns the work that is left to the kernel, and writes the sum over the pseudo-header into the packet.
 fn leave_to_kernel(packet: &mut [u8], meta: PacketMeta) -> Pending {
     let (ip, tcp) = packet.split_at_mut(IP_HEADER_BYTES);
     let sum = Sum16BitWords::new()
@@ -267,7 +268,7 @@ fn leave_to_kernel(packet: &mut [u8], meta: PacketMeta) -> Pending {
         .add_2bytes((tcp.len() as u16).to_be_bytes());
     let folded = !sum.ones_complement();
     tcp[CHECKSUM_AT..CHECKSUM_AT + 2].copy_from_slice(&folded.to_ne_bytes());
-    // The upper half of byte 12 holds the header length in 32-bit words.
+    // The upper four bits of byte 12 hold the header length in 32-bit words.
     let header_len = IP_HEADER_BYTES + usize::from(tcp[12] >> 4) * 4;
     Pending {
         checksum: ChecksumState::Partial {

@@ -1,4 +1,4 @@
-//! A host on a thread, and a peer that writes and reads individual packets.
+//! A host that runs on a thread, and a peer that writes and reads individual packets.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -66,7 +66,7 @@ impl Peer {
         assert_eq!(written.expect("the pair is there"), Writing::Done);
     }
 
-    /// Sends a router's message that a segment from the host to `port` is longer than `mtu`.
+    /// Sends a router's message that a segment from the host to `port` exceeds the MTU `mtu`.
     pub fn say_too_big(&mut self, port: u16, quoted: &Segment, mtu: u16) {
         let envelope = Envelope {
             source: HOST.parse().expect("an address"),
@@ -82,7 +82,7 @@ impl Peer {
         assert_eq!(written.expect("the pair is there"), Writing::Done);
     }
 
-    /// Returns the host's next segment to `port`, or `None` after a while of silence.
+    /// Returns the host's next segment to `port`, or `None` if there is none within five seconds.
     pub fn hear(&mut self, port: u16) -> Option<Segment> {
         let mut buffer = vec![0; BUFFER_BYTES];
         let end = self.clock.now() + Duration::from_secs(5);

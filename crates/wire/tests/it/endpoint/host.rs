@@ -1,4 +1,4 @@
-//! A host with real bytes: the environment that a connection needs.
+//! A host with real bytes, which is the environment that a connection needs.
 
 use std::net::SocketAddr;
 
@@ -9,9 +9,9 @@ use dupack_tcp::time::Instant;
 /// Behaviour of the application on a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Bytes to send.
+    /// Number of bytes to send.
     pub send: u64,
-    /// Bytes written at a time.
+    /// Number of bytes written at a time.
     pub chunk: u64,
     /// Time at which the application closes.
     pub close: Close,
@@ -22,9 +22,9 @@ pub struct Plan {
 /// Time at which an application closes its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Close {
-    /// After everything is written.
+    /// The application closes after it has written all data.
     WhenWritten,
-    /// After the peer has closed.
+    /// The application closes after the peer has closed.
     WhenPeerHas,
 }
 
@@ -37,7 +37,7 @@ pub struct Host {
     peer_seed: u64,
     /// The receive buffer, as a ring.
     ring: Vec<u8>,
-    /// Bytes read and verified.
+    /// Number of bytes read and verified.
     pub read: u64,
     pub peer_finished_at: Option<u64>,
     pub closed: Option<Reason>,
@@ -91,7 +91,7 @@ impl Host {
         }
     }
 
-    /// Lets the application work.
+    /// Lets the application handle events, read, write and close.
     pub fn work(&mut self) {
         while let Some(event) = self.connection.poll_event() {
             match event {
@@ -102,7 +102,7 @@ impl Host {
             }
         }
         self.take();
-        // Nothing more will arrive to wake it, so the rest is read now.
+        // No more packets will arrive and wake the application, so it reads the remaining data now.
         while self.peer_finished_at.is_some() && self.read < self.connection.readable() {
             self.take();
         }
@@ -125,7 +125,7 @@ impl Host {
         }
     }
 
-    /// Reads and verifies every byte.
+    /// Reads data and verifies every byte.
     fn take(&mut self) {
         let available = self.connection.readable() - self.read;
         let bytes = available.min(self.plan.read);
@@ -168,7 +168,7 @@ impl Host {
         Some(packet)
     }
 
-    /// Returns `true` if both directions have completed.
+    /// Returns `true` if both streams have arrived completely.
     pub fn is_whole(&self, expected: u64) -> bool {
         self.read == expected
             && self.peer_finished_at == Some(expected)

@@ -1,4 +1,4 @@
-//! Network between two hosts that loses, reorders, duplicates and damages packets. A seed determines everything.
+//! Network between two hosts that loses, reorders, duplicates and damages packets. All random choices depend on a seed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,7 +9,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::host::Host;
 
-/// Impairments of the network. Shares are per thousand.
+/// Impairments of the network. Probabilities are per thousand.
 #[derive(Clone, Copy, Debug)]
 pub struct Weather {
     pub lost: u64,
@@ -22,7 +22,7 @@ pub struct Weather {
     pub extra: Duration,
 }
 
-/// A packet in flight: its arrival time, its order of sending, the index of its receiver, and its bytes.
+/// A packet in flight: its arrival time, its number in the order of sending, the index of its receiver, and its bytes.
 type Flight = (Instant, u64, usize, Vec<u8>);
 
 pub struct Network {
@@ -46,7 +46,7 @@ impl Network {
         }
     }
 
-    /// Runs until both ends are closed and returns that time, or `None` if the limit is reached.
+    /// Runs until both ends are closed, and returns the time of this event. Returns `None` if the limit is reached.
     pub fn run(&mut self, limit: Duration) -> Option<Instant> {
         let end = self.now + limit;
         for turn in 0..20_000_000_u64 {
@@ -83,7 +83,7 @@ impl Network {
         }
     }
 
-    /// Lets both applications work, and takes the packets that the connections send.
+    /// Lets both applications work, and accepts the packets that the connections send.
     fn serve(&mut self) {
         for from in 0..2 {
             loop {

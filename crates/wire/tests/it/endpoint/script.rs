@@ -11,7 +11,7 @@
 //! R 1                 RST
 //! ```
 //!
-//! Only these fields of the connection's segments are compared. [`Script::last`] holds the rest.
+//! Only these fields of the connection's segments are compared. [`Script::last`] holds all other fields.
 
 use dupack_algorithms::catalog::Dialect;
 use dupack_tcp::connection::{
@@ -25,7 +25,7 @@ use dupack_tcp::time::{Duration, Instant};
 
 use super::stacks::{builder, config, stack};
 
-/// Initial sequence numbers that wrap within the first hundred bytes.
+/// Initial sequence numbers that wrap around within the first hundred bytes.
 pub const OUR_ISS: u32 = u32::MAX - 50;
 pub const PEER_ISS: u32 = u32::MAX - 70;
 
@@ -41,7 +41,7 @@ pub struct Script {
     pub options: Options,
 }
 
-/// Returns the parameters of scripted connections: no timestamps, immediate ACKs.
+/// Returns the parameters of scripted connections, with immediate ACKs and without timestamps.
 pub fn plain() -> Config {
     let mut plain = config(&stack("sack/reno"), Dialect::Rfc, OUR_ISS);
     plain.mss = 1000;
@@ -89,7 +89,7 @@ impl Script {
         Self::new(Connection::listen(config, build))
     }
 
-    /// Creates an established connection that we opened. Nothing is due.
+    /// Creates an established connection that we opened, without pending segments.
     pub fn established(config: Config) -> Self {
         let mut script = Self::active(config);
         script.sends(&["S 0"]);
@@ -113,7 +113,8 @@ impl Script {
         script
     }
 
-    /// Lets `ms` milliseconds pass and serves every timer when it is due. Returns the segments sent meanwhile, as text.
+    /// Lets `ms` milliseconds pass and serves every timer when it is due. Returns the segments sent during this time,
+    /// as text.
     pub fn pass(&mut self, ms: u64) -> Vec<String> {
         let until = self.now + Duration::from_millis(ms);
         let mut sent = Vec::new();
@@ -238,7 +239,7 @@ fn read(text: &str) -> Segment {
     let letters = parts.next().expect("flags");
     let numbers = parts.next().expect("a sequence number");
     let (start, end) = numbers.split_once(':').unwrap_or((numbers, numbers));
-    // Negative numbers lie before the SYN.
+    // Negative numbers are before the SYN.
     let number = |text: &str| text.parse::<i64>().expect("a number") as u32;
     let mut segment = Segment::new(SeqNumber(PEER_ISS.wrapping_add(number(start))));
     segment.len = number(end).wrapping_sub(number(start));

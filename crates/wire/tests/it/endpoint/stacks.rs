@@ -24,8 +24,8 @@ pub fn builder(stack: &StackSpec, dialect: Dialect) -> BuildSender {
     offer(stack, dialect).1
 }
 
-/// Returns the parameters of a connection for `stack`: all required options are offered, and keep-alive is on because
-/// fine timestamps require it.
+/// Returns the parameters of a connection for `stack`. All required options are offered, and keep-alive is on, because
+/// timestamps with short ticks require it.
 pub fn config(stack: &StackSpec, dialect: Dialect, iss: u32) -> Config {
     let (mut config, _) = offer(stack, dialect);
     config.mss = 1460;

@@ -1,4 +1,4 @@
-//! Attacks on the sender: acknowledgments, SACK blocks and windows.
+//! Attacks on the sender by acknowledgments, SACK blocks and windows.
 
 use dupack_tcp::connection::{Event, Reason, State};
 use dupack_tcp::time::Duration;
@@ -9,7 +9,7 @@ use crate::endpoint::stacks::every_recovery;
 
 #[test]
 fn sack_panic() {
-    // CVE-2019-11477: the smallest segments, and SACK blocks that merge and split them in all ways until a counter
+    // CVE-2019-11477: segments of minimum size, and SACK blocks that merge and split them in all ways until a counter
     // overflows. This implementation never splits or merges segments.
     for stack in every_recovery() {
         let mut t = Script::established_with(plain_for(&stack), &stack.to_string());
@@ -37,7 +37,8 @@ fn sack_blocks_that_make_no_sense() {
     each(20_000, |t| {
         let before = t.connection.acknowledged();
         for blocks in [
-            // Empty, reversed, before the stream, beyond the data sent, and around the whole sequence space.
+            // The blocks are empty, reversed, before the stream, beyond the data sent, or cover the whole sequence
+            // space.
             [(5, 5), (1000, 500), (0, 1), (1 << 30, (1 << 30) + 9)],
             [(u32::MAX, 1), (1, u32::MAX), (1 << 31, 1), (1, 1 << 31)],
             [(1, 3000), (1, 3000), (2999, 3001), (1, 1_000_000)],
@@ -52,7 +53,7 @@ fn sack_blocks_that_make_no_sense() {
 
 #[test]
 fn ack_division() {
-    // Savage et al. 1999 §2.1: an ACK for every byte. The window grows by bytes, not by ACKs.
+    // Savage et al. 1999 §2.1: the peer sends an ACK for every byte. The window grows by bytes, not by ACKs.
     let grown = |acks: &[u32]| {
         let mut t = Script::established(plain());
         t.connection.write(100_000).expect("open");
@@ -88,7 +89,7 @@ fn optimistic_acks_of_unsent_data() {
 
 #[test]
 fn spoofed_duplicate_acks() {
-    // Savage et al. 1999 §2.2. The additional data stays within the peer's own window.
+    // Savage et al. 1999 §2.2. The additional data does not exceed the peer's own window.
     each(1_000_000, |t| {
         for _ in 0..5000 {
             t.arrive(". 1 ack 1");
@@ -103,7 +104,7 @@ fn spoofed_duplicate_acks() {
 
 #[test]
 fn reneging() {
-    // RFC 2018 §8: everything is sacked and then discarded.
+    // RFC 2018 §8: the peer sacks all data and then discards it.
     each(8000, |t| {
         t.arrive_sacking(". 1 ack 1", &[(1001, 8001)]);
         t.drain();
@@ -114,7 +115,7 @@ fn reneging() {
             if state == State::Closed {
                 break;
             }
-            // Every ACK advances by at most a segment, as if nothing had been kept.
+            // Every ACK advances by at most one segment, as if the peer had stored nothing.
             if let Some(slot) = seen.get_mut((una / 1000) as usize) {
                 *slot = true;
             }
@@ -128,8 +129,8 @@ fn reneging() {
 
 #[test]
 fn a_window_held_at_zero() {
-    // The peer answers every probe and never accepts a byte. It may do so (RFC 9293 §3.8.6.1, MUST-37), and all that it
-    // gets is one probe a minute, until the host gives up (RFC 6429).
+    // The peer answers every probe and never accepts a byte. This is permitted (RFC 9293 §3.8.6.1, MUST-37), and the
+    // peer gets only one probe per minute, until the host gives up (RFC 6429).
     each(5000, |t| {
         t.window = 0;
         t.arrive(". 1 ack 5001");
@@ -169,7 +170,7 @@ fn a_window_held_at_zero_in_silence() {
 
 #[test]
 fn a_shrinking_window() {
-    // RFC 9293 §3.8.6: the right edge must not move left, but a sender must tolerate it.
+    // RFC 9293 §3.8.6: the right edge should not move left, but a sender must tolerate this.
     each(20_000, |t| {
         for window in [9000, 5000, 1, 0, 0, 3, 0] {
             t.window = window;
@@ -185,7 +186,7 @@ fn a_shrinking_window() {
 
 #[test]
 fn windows_of_one_byte_cause_no_tiny_segments() {
-    // Deliberate silly window syndrome: RFC 9293 §3.8.6.2.1.
+    // The peer provokes the silly window syndrome (RFC 9293 §3.8.6.2.1).
     let mut t = Script::established(plain());
     t.connection.write(20_000).expect("open");
     t.drain();
@@ -217,6 +218,6 @@ fn the_widest_window_is_used_only_as_far_as_the_network_bears() {
     }
     let sender = t.connection.sender().expect("established");
     let edge = sender.peer_edge() - sender.scoreboard().una();
-    // Shift 14 at most, i.e. just below 2³⁰.
+    // The shift is limited to 14, so the window is just below 2³⁰.
     assert!(edge <= 65_535 << 14);
 }

@@ -1,4 +1,4 @@
-//! Attacks on the receiver: gaps, overlaps, floods, and ends of the stream that move.
+//! Attacks on the receiver by gaps, overlaps, floods, and streams whose end moves.
 
 use dupack_tcp::connection::{Event, Segment, State, Store};
 use dupack_tcp::seq::SeqNumber;
@@ -7,7 +7,7 @@ use crate::endpoint::script::{OUR_ISS, PEER_ISS, Script, plain};
 
 #[test]
 fn single_bytes_with_gaps_between_them() {
-    // Every byte would be a separate range to remember.
+    // Every byte would be a separate range to store.
     let mut t = Script::established(plain());
     let mut kept = 0;
     for n in 0..25_000_u32 {
@@ -17,10 +17,10 @@ fn single_bytes_with_gaps_between_them() {
         t.drain();
     }
     let receiver = t.connection.receiver().expect("established");
-    // A buffer of 50 kB has room for 25 gaps between full segments, and 16 more.
+    // The limit for a buffer of 50 kB is 25 ranges, one per two full segments, and 16 more.
     assert_eq!(receiver.out_of_order_ranges(), 25 + 16);
     assert!(kept < 1000, "{kept}");
-    // In-order data that covers all of it is still accepted.
+    // In-order data that overlaps the stored bytes is still accepted.
     assert!(t.arrive(". 1:1001 ack 1").is_some());
     assert!(t.connection.readable() >= 1000);
 }
@@ -45,7 +45,7 @@ fn overlapping_data() {
     let store = |offset, skip, len| Some(Store { offset, skip, len });
     assert_eq!(t.arrive(". 201:401 ack 1"), store(200, 0, 200));
     assert_eq!(t.arrive(". 101:301 ack 1"), store(100, 0, 200));
-    // Bytes that were readable are never written again.
+    // Bytes that were readable are never overwritten.
     assert_eq!(t.arrive(". 1:151 ack 1"), store(0, 0, 150));
     assert_eq!(t.connection.readable(), 400);
     assert_eq!(t.arrive(". 1:501 ack 1"), store(400, 400, 100));
@@ -60,7 +60,7 @@ fn a_fin_that_moves() {
     let mut t = Script::established(plain());
     t.arrive("F. 501:601 ack 1");
     t.drain();
-    // Shorter, longer, without the end: all are rejected.
+    // A shorter end, a longer end and data beyond the end are rejected.
     for words in ["F. 101 ack 1", "F. 501:701 ack 1", "P. 501:602 ack 1"] {
         assert_eq!(t.arrive(words), None, "{words}");
         t.sends(&[". 1 ack 1"]);
@@ -69,7 +69,7 @@ fn a_fin_that_moves() {
     assert!(t.arrive("P. 1:501 ack 1").is_some());
     t.is(State::CloseWait);
     assert!(t.events().contains(&Event::PeerFinished { at: 600 }));
-    // Data after the end of the stream is rejected too.
+    // Data after the end of the stream is rejected, too.
     assert_eq!(t.arrive("P. 602:702 ack 1"), None);
     assert_eq!(t.connection.readable(), 600);
 }
@@ -90,7 +90,7 @@ fn a_fin_beyond_the_window() {
     let mut config = plain();
     config.receive_buffer = 1000;
     let mut t = Script::established(config);
-    // The payload fits, but the FIN does not.
+    // The payload fits into the window, but the FIN does not.
     assert!(t.arrive("F. 1:1001 ack 1").is_some());
     t.is(State::Established);
     t.sends(&[". 1 ack 1001"]);
@@ -102,7 +102,7 @@ fn a_fin_beyond_the_window() {
 
 #[test]
 fn four_gibibytes_and_more() {
-    // Sequence numbers wrap twice, windows are near their limit, and no byte is miscounted.
+    // Sequence numbers wrap around twice, windows are near their limit, and every byte is counted correctly.
     let mut config = plain();
     config.mss = 60_000;
     config.receive_buffer = 1 << 29;
@@ -117,7 +117,7 @@ fn four_gibibytes_and_more() {
     let mut received = 0_u64;
     while t.connection.acknowledged() < total {
         t.drain();
-        // Every byte sent is acknowledged, and the ACK carries as many bytes in the other direction.
+        // The peer acknowledges all sent bytes, and its ACK carries 60,000 bytes in the other direction.
         let sender = t.connection.sender().expect("established");
         let nxt = sender.scoreboard().nxt();
         let mut segment = Segment::new(SeqNumber(PEER_ISS).at(1 + received));

@@ -1,4 +1,4 @@
-//! Attacks by an off-path attacker: guessed segments that do not come from the peer.
+//! Attacks by an off-path attacker, who guesses the numbers of segments.
 
 use dupack_tcp::connection::{Event, Flags, Reason, Segment, State};
 use dupack_tcp::seq::SeqNumber;
@@ -18,19 +18,19 @@ fn blind_rst() {
     }
     t.is(State::Established);
     assert!((1..=ANSWERS_BOUND).contains(&answers), "{answers}");
-    // Outside the window, it is not even answered.
+    // A RST outside the window is not answered.
     t.now += Duration::from_secs(2);
     t.arrive("R 60000");
     t.arrive("R -5");
     t.sends(&[]);
-    // The real peer answers the challenge with the exact number.
+    // The real peer answers the challenge ACK with the exact sequence number.
     t.arrive("R 1");
     t.is(State::Closed);
 }
 
 #[test]
 fn blind_syn() {
-    // RFC 5961 §4: regardless of its sequence number.
+    // RFC 5961 §4: a SYN gets a challenge ACK, regardless of its sequence number.
     let mut t = Script::established(plain());
     for words in ["S 0", "S 1", "S 500", "S. 1 ack 1", "S 100000", "FS 1"] {
         t.arrive(words);
@@ -51,14 +51,14 @@ fn a_rebooted_peer_discovers_the_half_open_connection() {
     let mut t = Script::established(plain());
     t.arrive("S 777777");
     t.sends(&[". 1 ack 1"]);
-    // The peer does not know such a connection.
+    // The rebooted peer does not know the connection and resets it.
     t.arrive("R 1");
     assert!(t.events().contains(&Event::Closed(Reason::Reset)));
 }
 
 #[test]
 fn blind_data() {
-    // RFC 5961 §5: data in the window, with an ACK that the peer cannot have sent.
+    // RFC 5961 §5: the data is in the window, but the peer cannot have sent the ACK number.
     let mut t = Script::established(plain());
     t.connection.write(5000).expect("open");
     t.drain();
@@ -66,7 +66,7 @@ fn blind_data() {
         assert_eq!(t.arrive(&format!("P. 1:101 ack {ack}")), None);
         t.drain();
     }
-    // No ACK at all.
+    // The segment has no ACK number at all.
     assert_eq!(t.arrive("P 1:101"), None);
     t.sends(&[]);
     assert_eq!(t.connection.readable(), 0);
@@ -86,11 +86,11 @@ fn segments_before_the_window_are_answered_and_acknowledge_nothing() {
     let window = |t: &Script| t.connection.sender().expect("open").peer_edge();
     let edge = window(&t);
     for words in [
-        // An old segment, a keep-alive probe, and an end of the stream.
+        // These are an old segment, a keep-alive probe, and an old FIN.
         ". 1:1001 ack 3001",
         ". 20000 ack 3001",
         "F. 19000 ack 3001",
-        // Below anything that was ever sent.
+        // These numbers are below all that were ever sent.
         ". -60000:-59000 ack 3001",
         ". -9 ack 3001",
     ] {
@@ -101,7 +101,7 @@ fn segments_before_the_window_are_answered_and_acknowledge_nothing() {
         assert_eq!(window(&t), edge, "{words}");
     }
     t.window = 20_000;
-    // A segment that repeats the last bytes is a retransmission whose ACK was lost, so its ACK counts.
+    // A segment that repeats the last bytes may be a retransmission after its ACK was lost, so its ACK number counts.
     t.arrive(". 19001:20001 ack 1001");
     t.sends(&[". 3001 ack 20001"]);
     assert_eq!(t.connection.acknowledged(), 1000);
@@ -110,7 +110,7 @@ fn segments_before_the_window_are_answered_and_acknowledge_nothing() {
 
 #[test]
 fn an_old_segment_is_reported_as_a_duplicate() {
-    // RFC 2883 §4.1.1. Nothing else of the segment counts.
+    // RFC 2883 §4.1.1. The segment has no other effect.
     let mut t = Script::established(plain());
     t.arrive(". 1:1001 ack 1");
     t.arrive(". 1001:2001 ack 1");
@@ -125,8 +125,8 @@ fn an_old_segment_is_reported_as_a_duplicate() {
 
 #[test]
 fn an_ack_at_the_end_of_a_window_that_is_in_flight_counts() {
-    // RFC 9293 Appendix A.2: the peer has sent everything that it may, and the first part was lost. The sequence number
-    // of its ACKs is the first one after the window.
+    // RFC 9293 Appendix A.2: the peer has sent all data that the window permits, and the first part was lost. The
+    // sequence number of its ACKs is the first one after the window.
     let mut t = Script::established(plain());
     t.connection.write(1000).expect("open");
     t.drain();
@@ -135,7 +135,7 @@ fn an_ack_at_the_end_of_a_window_that_is_in_flight_counts() {
     t.arrive(". 50001 ack 1001");
     t.sends(&[]);
     assert_eq!(t.connection.acknowledged(), 1000);
-    // A RST there is outside the window (RFC 5961 §3).
+    // A RST with this sequence number is outside the window (RFC 5961 §3).
     t.arrive("R 50001");
     t.sends(&[]);
 }
@@ -150,7 +150,7 @@ fn a_flood_from_outside_the_window() {
         answers += t.drain().len();
     }
     assert!(answers <= ANSWERS_BOUND, "{answers}");
-    // Each segment with data is answered once, so no more comes out than goes in.
+    // Each segment with data is answered at most once, so there are no more answers than attacks.
     for n in 0..10_000_u32 {
         let number = 60_000 + n * 31;
         let words = format!(". {number}:{} ack 1", number + 10);
@@ -163,7 +163,7 @@ fn a_flood_from_outside_the_window() {
 
 #[test]
 fn every_combination_of_flags() {
-    // This includes the packets known as Christmas tree and null scan.
+    // The combinations include the packets known as Christmas tree and null scan.
     let open: [fn() -> Script; 4] = [
         || Script::passive(plain()),
         || {
@@ -179,7 +179,7 @@ fn every_combination_of_flags() {
         },
         || Script::established(plain()),
     ];
-    // Every fifth combination in a normal run. Each flag is still set in half of these.
+    // A normal run tries every fifth combination. Each flag is still set in half of these.
     let stride = dupack_testing::cases(5, 1) as usize;
     for open in open {
         for bits in (0..=511_u16).step_by(stride) {
@@ -226,7 +226,7 @@ fn a_handshake_that_is_never_finished() {
 
 #[test]
 fn a_guess_in_the_handshake() {
-    // Wrong acknowledgments, resets and data while the SYN-ACK is in flight.
+    // The attacker sends wrong ACK numbers, resets and data while the SYN-ACK is in flight.
     let mut t = Script::passive(plain());
     t.arrive("S 0");
     t.drain();
@@ -245,8 +245,8 @@ fn a_guess_in_the_handshake() {
 
 #[test]
 fn two_desynchronized_ends_do_not_answer_each_other_forever() {
-    // ACK storm: injected data has desynchronized both ends (Abramov and Herzberg 2011). Each of the two connections
-    // considers the other's numbers wrong.
+    // ACK storm: injected data has desynchronized both ends (Abramov and Herzberg 2011). Each of the two ends considers
+    // the numbers of the other end wrong.
     let mut a = Script::established(plain());
     let mut answers = 0;
     for _ in 0..10_000 {
@@ -257,6 +257,6 @@ fn two_desynchronized_ends_do_not_answer_each_other_forever() {
         answers += a.drain().len();
         a.now += Duration::from_micros(100);
     }
-    // One second of the storm may span two periods.
+    // The storm lasts one second, which may span two periods of the rate limit.
     assert!(answers <= 2 * ANSWERS_BOUND, "{answers}");
 }

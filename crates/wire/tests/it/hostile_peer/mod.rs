@@ -1,5 +1,5 @@
-//! A malicious peer, or an attacker who impersonates it. After each attack, the connection is correct or closed with an
-//! error, stores no more than its limits allow, and has never panicked.
+//! Tests of a malicious peer, or of an attacker who impersonates it. After each attack, the connection is correct or
+//! closed with an error, stores no more than its limits allow, and has not panicked.
 
 mod acknowledgments;
 mod data;
@@ -12,7 +12,7 @@ use dupack_tcp::connection::Config;
 use crate::endpoint::script::{OUR_ISS, Script, plain, stamped};
 use crate::endpoint::stacks::{config, every_recovery};
 
-/// More answers to suspicious segments than a connection gives in a second.
+/// Upper bound on the number of answers to suspicious segments per second.
 const ANSWERS_BOUND: usize = 21;
 
 /// Returns the parameters of [`plain`] with the options that `stack` needs.
@@ -24,8 +24,8 @@ fn plain_for(stack: &StackSpec) -> Config {
     plain
 }
 
-/// Runs an attack on an established connection of every recovery, with `written` bytes to send. The first of them are
-/// already sent.
+/// Runs an attack on an established connection with every recovery. The application has written `written` bytes, of
+/// which the first ones have been sent.
 fn each(written: u64, mut attack: impl FnMut(&mut Script)) {
     for stack in every_recovery() {
         let mut t = Script::established_with(plain_for(&stack), &stack.to_string());
@@ -35,7 +35,7 @@ fn each(written: u64, mut attack: impl FnMut(&mut Script)) {
     }
 }
 
-/// Creates an established connection with timestamps. The peer's clock reads `peer_time`.
+/// Creates an established connection with timestamps. The peer's clock shows `peer_time`.
 fn established_stamped(peer_time: u32) -> Script {
     let mut t = Script::active(stamped());
     t.peer_time = Some(peer_time);
@@ -46,7 +46,7 @@ fn established_stamped(peer_time: u32) -> Script {
     t
 }
 
-/// Lets the peer acknowledge everything in turn and asserts that all data written arrives.
+/// Lets the peer acknowledge all sent data repeatedly, and asserts that all written data is acknowledged in the end.
 #[track_caller]
 fn finishes(t: &mut Script) {
     t.window = 40_000;

@@ -1,4 +1,4 @@
-//! Attacks by options: segment sizes, timestamps, and invalid option bytes.
+//! Attacks by options: segment sizes, timestamps, and invalid options.
 
 use dupack_packet::Options;
 use dupack_tcp::connection::{MIN_SEND_MSS, State, Timestamps};
@@ -34,7 +34,7 @@ fn invalid_timestamps_give_no_round_trip_times() {
     let of_the_handshake = srtt(&t);
     t.connection.write(1000).expect("open");
     t.drain();
-    // Everything is retransmitted once, so only timestamp echoes give round-trip times.
+    // The data is retransmitted once, so only timestamp echoes give round-trip times.
     t.pass(1100);
     for echo in [0, 1, u32::MAX, 1 << 31, 12_345] {
         let mut segment = t.segment(". 1 ack 2");
@@ -58,11 +58,11 @@ fn invalid_timestamps_give_no_round_trip_times() {
 
 #[test]
 fn old_duplicates_are_recognized_by_their_timestamps() {
-    // RFC 7323 §5.3, with a clock that wraps.
+    // RFC 7323 §5.3, with a clock that wraps around.
     let mut t = established_stamped(u32::MAX - 3);
     assert!(t.arrive("P. 1:101 ack 1").is_some());
     t.drain();
-    // The next values are 0xffff_ffff, 0, 1.
+    // The next values of the peer's clock are 0xffff_ffff, 0 and 1.
     for (words, next) in [("P. 101:201 ack 1", 201), ("P. 201:301 ack 1", 301)] {
         assert!(t.arrive(words).is_some());
         t.sends(&[&format!(". 1 ack {next}")]);
@@ -79,7 +79,7 @@ fn old_duplicates_are_recognized_by_their_timestamps() {
 
 #[test]
 fn segments_without_the_negotiated_timestamps() {
-    // RFC 7323 §3.2: silently dropped, except for a RST.
+    // RFC 7323 §3.2: segments without timestamps are silently dropped, except for a RST.
     let mut t = established_stamped(1000);
     t.peer_time = None;
     assert_eq!(t.arrive("P. 1:101 ack 1"), None);
@@ -126,7 +126,8 @@ fn only_an_acceptable_segment_moves_the_peers_clock() {
 
 #[test]
 fn garbage_options() {
-    // Lengths of zero, one, and beyond the field; known kinds with wrong lengths; duplicates; no end marker.
+    // The fields have lengths of zero, one, and beyond the field; known kinds with wrong lengths; unknown kinds; and no
+    // end marker.
     let fields: [&[u8]; 12] = [
         &[2, 0],
         &[2, 1],
@@ -144,7 +145,7 @@ fn garbage_options() {
     for field in fields {
         assert_eq!(Options::parse(field), Options::NONE, "{field:?}");
     }
-    // Valid options before and between invalid ones count.
+    // Valid options before and between invalid ones are accepted.
     let mixed = [2, 4, 1, 0, 77, 3, 9, 3, 2, 1, 3, 3, 7, 4, 2, 8, 0];
     let read = Options::parse(&mixed);
     assert_eq!((read.mss, read.window_scale), (Some(256), Some(7)));

@@ -1,4 +1,4 @@
-//! Acceptability of segments and window updates (RFC 9293 §3.10.7.4).
+//! Tests of the acceptability of segments and of window updates (RFC 9293 §3.10.7.4).
 
 use dupack_tcp::options::Dsack;
 
@@ -11,7 +11,7 @@ fn peer_edge(t: &Script) -> u64 {
 
 #[test]
 fn an_overtaken_segment_does_not_update_the_window() {
-    // SND.WL1: segment 101 was sent after segment 1 and arrives before it.
+    // SND.WL1: segment 101 was sent after segment 1, but arrives before it.
     let mut t = Script::established(plain());
     t.window = 9000;
     t.arrive(". 101:201 ack 1");
@@ -26,7 +26,7 @@ fn an_overtaken_segment_does_not_update_the_window() {
 
 #[test]
 fn the_ack_that_acknowledges_more_updates_the_window() {
-    // SND.WL2: the ACK of 1000 was overtaken by that of 2000.
+    // SND.WL2: the ACK of the first 1000 bytes was overtaken by the ACK of 2000 bytes.
     let mut t = Script::established(plain());
     t.connection.write(5000).expect("open");
     t.drain();
@@ -36,13 +36,15 @@ fn the_ack_that_acknowledges_more_updates_the_window() {
     t.window = 100;
     t.arrive(". 1 ack 1001");
     assert_eq!(peer_edge(&t), 11_000);
-    // The same ACK is new information: the window may close without an ACK.
+    // A repeated ACK number with another window is new information: the window may close without new data being
+    // acknowledged.
     t.window = 8000;
     t.arrive(". 1 ack 2001");
     assert_eq!(peer_edge(&t), 10_000);
 }
 
-/// Creates a connection that has received `bytes` bytes and has as much room as an unscaled window can express.
+/// Creates a connection whose application has read all `bytes` bytes that have arrived, so that its window of 50,000
+/// bytes is open.
 fn after(bytes: u32) -> Script {
     let mut config = plain();
     config.receive_buffer = 50_000;
@@ -74,15 +76,15 @@ fn reported(t: &mut Script, words: &str) -> Option<(u32, u32)> {
 
 #[test]
 fn segments_too_far_below_the_window_are_no_duplicates() {
-    // RFC 2883 §4: a retransmission is reported. A segment too far below the window cannot be a retransmission, only a
-    // guess by an attacker. With SACK, a report would reveal information to the attacker.
+    // RFC 2883 §4: a retransmission is reported. A segment too far below the window cannot be a retransmission and must
+    // be an attacker's guess. A report with SACK would reveal information to the attacker.
     assert_eq!(plain().offer.dsack, Dsack::Reported);
     let mut t = after(70_000);
     assert_eq!(
         reported(&mut t, ". 69901:70001 ack 1"),
         Some((69_901, 70_001))
     );
-    // The next expected byte is 70001: 65535 below it, and one more.
+    // The next expected byte is 70001. The first segment starts 65,535 bytes below it, the second one 65,536 bytes.
     assert_eq!(reported(&mut t, ". 4466:4566 ack 1"), Some((4466, 4566)));
     assert_eq!(reported(&mut t, ". 4465:4565 ack 1"), None);
 }

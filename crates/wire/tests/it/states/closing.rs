@@ -1,4 +1,4 @@
-//! States from the first FIN or RST to CLOSED.
+//! Tests of the states from the first FIN or RST to CLOSED.
 
 use dupack_tcp::connection::{Event, Flags, Reason, Segment, State};
 use dupack_tcp::receiver::{AckPolicy, AdaptiveAcks};
@@ -15,7 +15,7 @@ fn this_end_closes_first() {
     t.sends(&["FP. 1:11 ack 1"]);
     t.arrive(". 1 ack 12");
     t.is(State::FinWait2);
-    // Half-closed: the peer may continue.
+    // The connection is half-closed, so the peer may still send data.
     assert!(t.arrive("P. 1:51 ack 12").is_some());
     t.sends(&[". 12 ack 51"]);
     t.arrive("F. 51 ack 12");
@@ -143,7 +143,7 @@ fn an_abort_sends_a_rst_and_later_segments_get_one_too() {
     t.arrive("P. 1:101 ack 1");
     t.sends(&["R 1"]);
     t.arrive("P 1:101");
-    // Number 0, which is 51 after our SYN.
+    // The RST has sequence number 0 (RFC 9293 §3.10.7.1), which is 51 after our SYN.
     t.sends(&["R. 51 ack 101"]);
     t.arrive("R 1");
     t.sends(&[]);
@@ -211,16 +211,16 @@ fn time_wait_adopts_the_timestamp_of_a_retransmitted_fin() {
         let answer = left.handle_segment(t.now, &again).expect("an answer");
         answer.options.timestamps.map(|stamps| stamps.echo)
     };
-    // A retransmitted FIN with a later timestamp.
+    // A retransmitted FIN has a later timestamp, which is echoed.
     assert_eq!(echoed("F. 1 ack 2"), Some(5001));
-    // Other segments are not retransmissions of the FIN.
+    // Other segments are not retransmissions of the FIN, so their timestamps are not echoed.
     let before = echoed("F. 7 ack 2");
     assert!(before.is_some_and(|echo| echo < 5000), "{before:?}");
 }
 
 #[test]
 fn a_fin_just_beyond_the_window_is_cut_off() {
-    // RFC 9293 §3.10.7.4, first step: 1000 bytes fill the window, and there is no room for the FIN.
+    // RFC 9293 §3.10.7.4, first step: 1000 bytes fill the window, and there is no space for the FIN.
     let mut config = plain();
     config.receive_buffer = 1000;
     let mut t = Script::established(config);
@@ -229,7 +229,7 @@ fn a_fin_just_beyond_the_window_is_cut_off() {
     t.sends(&[". 1 ack 1001"]);
     assert_eq!(t.connection.read(1000), 1000);
     t.drain();
-    // The FIN that was cut off does not count: the stream may continue.
+    // The FIN that was cut off does not count, so the stream may continue.
     assert!(t.arrive("P. 1001:1101 ack 1").is_some());
     t.arrive("F. 1101 ack 1");
     t.is(State::CloseWait);
@@ -237,7 +237,7 @@ fn a_fin_just_beyond_the_window_is_cut_off() {
 
 #[test]
 fn the_ack_of_a_fin_waits_for_the_applications_answer_unless_something_is_missing() {
-    // As in Linux: a server that closes in turn acknowledges with its own FIN.
+    // As in Linux, a server that closes as well acknowledges the FIN with its own FIN.
     let mut config = plain();
     config.ack_policy = AckPolicy::Adaptive(AdaptiveAcks::LINUX);
     let established = || {

@@ -1,4 +1,4 @@
-//! A peer that declines SACK: every recovery still repairs losses.
+//! Tests of a peer that declines SACK: every recovery still repairs losses.
 
 use dupack_algorithms::catalog::{Axis, Dialect};
 use dupack_tcp::connection::Connection;
@@ -7,7 +7,7 @@ use dupack_tcp::options::Sack;
 use crate::endpoint::script::{Script, plain};
 use crate::endpoint::stacks::{builder, every_recovery, stack};
 
-/// Creates an established connection over 100 ms to a peer without SACK, for a stack that offers it.
+/// Creates an established connection with a round-trip time of 100 ms. The stack offers SACK, and the peer declines it.
 fn declined(text: &str, dialect: Dialect) -> Script {
     let build = builder(&stack(text), dialect);
     let mut t = Script::new(Connection::connect(plain(), build));

@@ -1,4 +1,4 @@
-//! The open connection: data, windows, timers, timestamps.
+//! Tests of the open connection: data, windows, timers and timestamps.
 
 use dupack_tcp::connection::{Event, KeepAlive, Reason, Segment, State, Timestamps};
 use dupack_tcp::options::Sack;
@@ -28,7 +28,7 @@ fn a_closed_window_is_probed_and_an_update_reopens_it() {
     t.window = 0;
     t.arrive(". 1 ack 1001");
     t.sends(&[]);
-    // One below the window and without data: the peer must answer.
+    // The probe is one byte below the window and has no data, so the peer must answer.
     assert_eq!(t.pass(1000), [". 1000 ack 1"]);
     t.arrive(". 1 ack 1001");
     assert_eq!(t.pass(2000), [". 1000 ack 1"]);
@@ -46,7 +46,7 @@ fn our_window_closes_when_nothing_is_read_and_opens_again() {
     t.arrive(". 1001:2001 ack 1");
     t.sends(&[". 1 ack 2001"]);
     assert_eq!(t.last.clone().expect("the ACK").segment.window, 0);
-    // A probe with one byte that does not fit.
+    // The peer sends a probe with one byte that does not fit into the window.
     assert_eq!(t.arrive(". 2001:2002 ack 1"), None);
     t.sends(&[". 1 ack 2001"]);
     assert_eq!(t.connection.read(5000), 2000);
@@ -56,7 +56,7 @@ fn our_window_closes_when_nothing_is_read_and_opens_again() {
 
 #[test]
 fn coarse_window_units_hide_no_opening() {
-    // 128 MiB are expressed in units of 4 KiB (RFC 7323 §2.3), so 3000 bytes become zero.
+    // A window of 128 MiB is expressed in units of 4 KiB (RFC 7323 §2.3), so 3000 bytes become zero.
     let mut config = plain();
     config.receive_buffer = 1 << 27;
     let mut t = Script::active(config);
@@ -82,7 +82,7 @@ fn coarse_window_units_hide_no_opening() {
 
 #[test]
 fn a_peer_without_room_that_answers_keeps_the_connection() {
-    // RFC 9293 §3.8.6.1 (MUST-37), for an hour. Then the peer stops answering.
+    // RFC 9293 §3.8.6.1 (MUST-37): the peer answers for an hour. Then it stops answering.
     let mut t = Script::established(plain());
     t.connection.write(3000).expect("open");
     t.window = 1000;
@@ -138,7 +138,7 @@ fn an_older_segment_does_not_update_the_window() {
     t.window = 9000;
     t.arrive(". 101:201 ack 1");
     assert_eq!(edge(&t), 9000);
-    // A delayed copy of the first segment.
+    // A delayed copy of the first segment arrives.
     t.window = 100;
     t.arrive(". 1:101 ack 1");
     assert_eq!(edge(&t), 9000);
@@ -175,7 +175,7 @@ fn unacknowledged_data_ends_the_connection() {
     t.connection.write(100).expect("open");
     t.sends(&["P. 1:101 ack 1"]);
     let sent = t.pass(299_999);
-    // The RTO is 1 s and doubles up to 60 s: after 1, 3, 7, 15, 31, 63 s, then every 60 s.
+    // The RTO is 1 s and doubles up to 60 s, so retransmissions occur after 1, 3, 7, 15, 31, 63 s, and then every 60 s.
     assert_eq!(sent.len(), 9);
     t.is(State::Established);
     t.pass(1);
@@ -212,7 +212,7 @@ fn progress_keeps_the_connection() {
 
 #[test]
 fn the_wrap_of_the_sequence_numbers_changes_nothing() {
-    // 0xffff_ffff is the 51st number after our SYN, so a transfer of 100 bytes wraps.
+    // 0xffff_ffff is the 51st number after our SYN, so the numbers wrap around in a transfer of 100 bytes.
     let mut t = Script::established(plain());
     t.connection.write(100).expect("open");
     t.sends(&["P. 1:101 ack 1"]);
@@ -236,7 +236,7 @@ fn our_timestamps_count_ticks_from_a_secret_and_never_go_back() {
         let segment = t.last.clone().expect("a segment").segment;
         segment.options.timestamps.expect("stamps").value
     };
-    // A thousand seconds in milliseconds after the offset.
+    // The clock has advanced by 1000 s in milliseconds since the offset.
     assert_eq!(value(&t), u32::MAX);
     t.now += Duration::from_millis(50);
     t.arrive("S. 0 ack 1");
@@ -258,7 +258,7 @@ fn a_round_trip_time_comes_from_the_echo_even_of_a_retransmission() {
     t.now += Duration::from_millis(70);
     t.arrive(". 1 ack 101");
     let srtt = t.connection.sender().expect("established").rtt().srtt();
-    // The handshake took no time, so this is an eighth of the sample.
+    // The round-trip time of the handshake was zero, so SRTT is one eighth of the sample.
     assert_eq!(srtt, Some(Duration::from_micros(70_000 / 8)));
 }
 
@@ -267,7 +267,7 @@ fn the_timestamp_of_the_first_unacknowledged_segment_is_echoed() {
     let mut config = stamped();
     config.ack_policy = dupack_tcp::receiver::AckPolicy::Delayed(Duration::from_millis(40));
     let mut t = Script::active(config);
-    // A clock that is about to pass 2³¹, relative to zero.
+    // The peer's clock is about to pass 2³¹.
     t.peer_time = Some(0x7fff_fff0);
     t.sends(&["S 0"]);
     t.arrive("S. 0 ack 1");
@@ -326,7 +326,7 @@ fn every_ack_carries_sack_blocks_new_or_not() {
     t.arrive(". 101:201 ack 1");
     t.sends(&["P. 1:101 ack 1"]);
     assert_eq!(blocks(&t), 1);
-    // Two blocks take 20 bytes of a full segment.
+    // Two blocks take 20 bytes, so a full segment carries 980 bytes of data.
     t.connection.write(1000).expect("open");
     t.arrive(". 301:401 ack 1");
     t.sends(&[". 101:1081 ack 1", "P. 1081:1101 ack 1"]);
@@ -361,7 +361,7 @@ fn an_ack_stays_within_a_window_that_shrank() {
     t.window = 1500;
     t.arrive(". 1 ack 1001");
     t.drain();
-    // SND.NXT is 5001 and the window ends at 2501, so RFC 9293's SND.NXT would be outside the window.
+    // SND.NXT is 5001 and the window ends at 2501. An ACK with SND.NXT, as in RFC 9293, would be outside the window.
     t.arrive("P. 1:11 ack 1001");
     t.sends(&[". 2501 ack 11"]);
 }
@@ -384,7 +384,7 @@ fn outstanding_data_prevents_keep_alive_probes() {
 
 #[test]
 fn an_ack_counts_even_if_its_data_does_not_fit() {
-    // RFC 9293 §3.10.7.4, first step, also with a zero window.
+    // RFC 9293 §3.10.7.4, first step. This also holds for a zero window.
     let mut config = plain();
     config.receive_buffer = 1000;
     let mut t = Script::established(config);
@@ -397,7 +397,7 @@ fn an_ack_counts_even_if_its_data_does_not_fit() {
 
 #[test]
 fn the_timestamp_of_the_latest_data_is_echoed_if_configured() {
-    // LE §4.1: a segment without data causes nothing.
+    // LE §4.1: the timestamp of a segment without data is not echoed.
     let mut config = stamped();
     config.timestamp_echo = TimestampEcho::Trigger;
     let mut t = Script::active(config);

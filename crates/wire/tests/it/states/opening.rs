@@ -1,4 +1,4 @@
-//! States from the first SYN to ESTABLISHED.
+//! Tests of the states from the first SYN to ESTABLISHED.
 
 use dupack_tcp::connection::{EcnOffer, Event, Flags, Options, Reason, State, WindowShifts};
 use dupack_tcp::options::{Ecn, Sack};
@@ -35,7 +35,7 @@ fn an_active_open_offers_everything_and_accepts_the_peers_options() {
         panic!("it is connected");
     };
     assert_eq!(agreed.smss, 700 - 12);
-    // RFC 7323 §2.3: at most 14.
+    // RFC 7323 §2.3: the shift is at most 14.
     assert_eq!(agreed.shifts, WindowShifts { ours: 5, peers: 14 });
     assert_eq!(agreed.handshake_rtt, Some(Duration::from_millis(30)));
 }
@@ -55,8 +55,8 @@ fn options_without_peer_support_are_not_used() {
     assert_eq!((agreed.smss, agreed.sack), (536, Sack::Absent));
 }
 
-/// Interpretation of the peer's MSS option: RFC 9293 §3.7.1, with Linux's minimum, from which the timestamps are
-/// subtracted (`__tcp_mtu_to_mss`, `tcp_mtu_to_mss`).
+/// Interpretation of the peer's MSS option: RFC 9293 §3.7.1, with the minimum of Linux. The length of the timestamps is
+/// subtracted from the minimum (`__tcp_mtu_to_mss`, `tcp_mtu_to_mss`).
 #[test]
 fn the_peers_segment_size_has_a_minimum() {
     for (mss, bare) in [
@@ -150,7 +150,7 @@ fn both_ends_open_at_once() {
 
 #[test]
 fn both_ends_open_at_once_and_do_without_classic_ecn() {
-    // RFC 3168 §6.1.1 describes a client and a server.
+    // RFC 3168 §6.1.1 defines the negotiation only for a client and a server.
     let mut config = plain();
     config.offer.ecn = EcnOffer::Offered;
     let mut t = Script::active(config);
@@ -192,10 +192,10 @@ fn both_ends_open_at_once_and_the_answers_cross_with_a_loss() {
     t.sends(&["S 0"]);
     t.arrive("S 0");
     t.sends(&["S. 0 ack 1"]);
-    // The peer's answer is lost but ours is not, so the peer is established and acknowledges.
+    // The peer's SYN-ACK is lost but ours is not, so the peer is established and acknowledges.
     t.arrive(". 1 ack 1");
     t.is(State::Established);
-    // The peer did not receive ours and retransmits its own.
+    // The peer has not received our ACK and retransmits its SYN-ACK.
     t.arrive("S. 0 ack 1");
     t.sends(&[". 1 ack 1"]);
 }
@@ -213,7 +213,7 @@ fn a_syn_is_retransmitted_with_backoff_for_three_minutes() {
             times.push(at.since(start).as_nanos() / 1_000_000_000);
         }
     }
-    // Doubling from 1 s up to 60 s: 1, 2, 4, 8, 16, 32, 60.
+    // The timeout doubles from 1 s up to 60 s: 1, 2, 4, 8, 16, 32, 60.
     assert_eq!(times, [1, 3, 7, 15, 31, 63, 123]);
     assert_eq!(t.now.since(start), Duration::from_secs(180));
     assert_eq!(t.events(), [Event::Closed(Reason::OpenTimedOut)]);
@@ -248,7 +248,7 @@ fn a_retransmitted_syn_starts_with_a_timeout_of_three_seconds() {
     assert_eq!(agreed.handshake_rtt, None, "Karn: which SYN was answered?");
     t.connection.write(10).expect("open");
     t.sends(&["P. 1:11 ack 1"]);
-    // RFC 6298 §5.7.
+    // RFC 6298 §5.7 requires 3 s.
     let sender = t.connection.sender().expect("established");
     assert_eq!(sender.rto_at(), Some(t.now + Duration::from_secs(3)));
 }
@@ -259,7 +259,7 @@ fn timestamps_tell_which_of_two_syns_was_answered() {
     t.peer_time = Some(5000);
     t.sends(&["S 0"]);
     assert_eq!(t.pass(1500), ["S 0"]);
-    // The answer is for the second SYN, which was sent 500 ms ago.
+    // The SYN-ACK answers the second SYN, which was sent 500 ms ago.
     t.arrive("S. 0 ack 1");
     t.sends(&[". 1 ack 1"]);
     let agreed = t.connection.negotiated().expect("established");
@@ -288,7 +288,7 @@ fn the_handshake_is_the_first_round_trip_sample_at_both_ends() {
             (sender.rtt().srtt(), sender.rtt().min()),
             (Some(rtt), Some(rtt))
         );
-        // SRTT + 4 · SRTT/2.
+        // The RTO is SRTT + 4 · SRTT/2.
         assert_eq!(sender.rtt().rto(), rtt * 3);
     }
 }
@@ -297,7 +297,7 @@ fn the_handshake_is_the_first_round_trip_sample_at_both_ends() {
 fn a_refused_open_is_reported() {
     let mut t = Script::active(plain());
     t.sends(&["S 0"]);
-    // Without an ACK and with a wrong one: neither is the peer's answer to our SYN.
+    // A RST without an ACK number or with a wrong one is not the peer's answer to our SYN.
     t.arrive("R 0");
     t.arrive("R. 0 ack 2");
     t.is(State::SynSent);
@@ -309,7 +309,7 @@ fn a_refused_open_is_reported() {
 
 #[test]
 fn an_old_duplicate_in_syn_sent_is_reset() {
-    // RFC 9293 §3.5.1, figure 9: the peer is still in an old connection.
+    // RFC 9293 §3.5.1, figure 9: for the peer, an old connection is still open.
     let mut t = Script::active(plain());
     t.sends(&["S 0"]);
     t.arrive(". 300 ack 100");
@@ -338,7 +338,7 @@ fn a_passive_open_that_the_peer_withdraws_listens_again() {
     t.arrive("R 1");
     t.is(State::Listen);
     assert_eq!(t.events(), []);
-    // The next connection has a different number: the clock of RFC 6528 has ticked 250 times in the millisecond.
+    // The next connection has a different number: the clock of RFC 6528 has advanced by 250 within one millisecond.
     t.arrive("S 0");
     t.sends(&["S. 251 ack 1"]);
     let again = t.last.clone().expect("an answer").segment.seq;

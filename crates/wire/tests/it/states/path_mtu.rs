@@ -1,4 +1,4 @@
-//! Path MTU: messages of routers, their absence, their validation, and probes.
+//! Tests of the path MTU: messages from routers, missing messages, validation of messages, and probes.
 
 use dupack_algorithms::catalog::Dialect;
 use dupack_tcp::connection::{
@@ -12,17 +12,17 @@ use dupack_tcp::time::{Duration, Instant};
 use crate::endpoint::script::{OUR_ISS, Script, plain};
 use crate::endpoint::stacks::{builder, every_recovery, stack};
 
-/// Bytes of IPv4 and TCP headers.
+/// Length of the IPv4 and TCP headers, in bytes.
 const HEADERS: u32 = 40;
 
-/// Returns the parameters for a link of 1440 bytes, i.e. segments of 1400 bytes.
+/// Returns the parameters for a link with an MTU of 1440 bytes, i.e. with segments of 1400 bytes.
 fn link() -> Config {
     let mut config = plain();
     config.mss = 1400;
     config
 }
 
-/// Returns the parameters of Linux.
+/// Returns the parameters of Linux for this link.
 fn prompt() -> Config {
     let mut config = link();
     config.path_mtu.too_big = TooBigRule::AtOnce;
@@ -47,7 +47,7 @@ fn established(config: Config) -> Script {
     opened(config, "sack/reno", Dialect::Rfc)
 }
 
-/// Delivers a message about the segment at `seq`.
+/// Delivers an ICMP message about the segment at `seq`.
 fn hear(t: &mut Script, seq: u32, says: IcmpReport) {
     let error = IcmpError::new(SeqNumber(OUR_ISS.wrapping_add(seq)), says);
     t.connection.handle_icmp(t.now, &error);
@@ -80,7 +80,7 @@ fn a_segment_that_is_too_big_is_cut_and_retransmitted_at_once() {
         ". 2801:3801 ack 1",
         "P. 3801:4201 ack 1",
     ]);
-    // The number of segments stays the same, and there is no sign of congestion.
+    // The window keeps its number of segments, because the message is not a sign of congestion.
     let window = sender(&t).window();
     assert_eq!((window.cwnd, window.ssthresh), (10_000.0, f64::INFINITY));
     assert_eq!(sender(&t).stats().loss_events, 0);
@@ -146,8 +146,8 @@ fn impossible_messages_are_ignored_and_counted() {
     t.pass(100);
     t.arrive(". 1 ack 1401");
     let _ = t.drain();
-    // Already acknowledged, never sent, equal to the link's MTU, above it, below the accepted value, and 0, which
-    // routers older than RFC 1191 send.
+    // The cases are: already acknowledged, never sent, equal to the link's MTU, above it, below the minimum accepted
+    // value, and 0, which routers older than RFC 1191 send.
     for (seq, mtu) in [
         (1, 1040),
         (4201, 1040),
@@ -191,7 +191,7 @@ fn a_message_below_an_acknowledged_size_is_deferred() {
     t.pass(100);
     t.arrive(". 1 ack 1401");
 
-    // §7.3.4: packets of 1240 bytes have arrived. Acknowledging one of them refutes the claim.
+    // RFC 5927 §7.3.4: packets of 1240 bytes have arrived. An ACK of another such packet refutes the message.
     t.connection.write(1200).expect("it is open");
     t.sends(&["P. 1401:2601 ack 1"]);
     too_big(&mut t, 1401, 600);
@@ -202,7 +202,7 @@ fn a_message_below_an_acknowledged_size_is_deferred() {
     let counted = *t.connection.path_counters();
     assert_eq!((counted.too_big_delayed, counted.too_big_refuted), (1, 1));
 
-    // §7.3.2: a packet that times out proves the claim.
+    // RFC 5927 §7.3.2: a timeout of the packet confirms the message.
     t.connection.write(1200).expect("it is open");
     t.sends(&["P. 2601:3801 ack 1"]);
     too_big(&mut t, 2601, 600);
@@ -342,10 +342,10 @@ fn a_hard_error_ends_an_opening_attempt() {
 
 /// A path of 100 ms with a limited MTU, and the peer behind it.
 struct Path {
-    /// Length of the longest segment that passes.
+    /// Payload of the longest segment that passes, in bytes.
     carries: u32,
     router: Router,
-    /// The next byte that the peer expects, and the ranges beyond it, relative to our SYN.
+    /// Next byte that the peer expects, relative to our SYN. (`beyond`: the ranges beyond it that have arrived.)
     next: u32,
     beyond: Vec<(u32, u32)>,
     on_the_way: Vec<(Instant, Arrival)>,
@@ -374,7 +374,7 @@ impl Path {
         }
     }
 
-    /// Puts all due segments on the path.
+    /// Sends all due segments over the path.
     fn take(&mut self, t: &mut Script) {
         while let Some(outgoing) = t.connection.poll_transmit(t.now) {
             let seq = outgoing.segment.seq.0.wrapping_sub(OUR_ISS);
@@ -393,7 +393,7 @@ impl Path {
         }
     }
 
-    /// Lets time pass until everything written is acknowledged.
+    /// Lets time pass until all written data is acknowledged.
     fn finish(&mut self, t: &mut Script) {
         for _ in 0..1_000_000 {
             self.take(t);
@@ -441,7 +441,7 @@ impl Path {
             end > self.next
         });
         self.beyond = ranges;
-        // The newest block comes first.
+        // The block with the newest data comes first.
         let mut blocks = self.beyond.clone();
         blocks.sort_by_key(|&(from, to)| !(from <= start && end <= to));
         blocks.truncate(3);
@@ -506,7 +506,7 @@ fn every_recovery_gets_out_of_a_black_hole() {
             Path::new(1200, Router::Silent).finish(&mut t);
             let counted = counted(&t);
             assert_eq!(counted.black_holes, 1, "{text}, {dialect}: {counted:?}");
-            // The connection finds the path's MTU by itself.
+            // The connection finds the path MTU by itself.
             let found = smss(&t);
             assert!((984..=1200).contains(&found), "{text}, {dialect}: {found}");
             assert!(counted.probes_delivered + counted.probes_lost <= counted.probes);
@@ -537,7 +537,7 @@ fn a_search_finds_the_path_mtu() {
 
 #[test]
 fn a_search_over_ipv6_starts_with_the_minimum_mtu() {
-    // RFC 8200 §5: 1280 bytes, including 60 bytes of headers.
+    // RFC 8200 §5: the minimum MTU is 1280 bytes, including 60 bytes of headers.
     let mut config = link();
     config.path_mtu = config.path_mtu.over_ipv6();
     config.path_mtu.probing = ProbingRule::Always;
@@ -549,7 +549,8 @@ fn a_search_over_ipv6_starts_with_the_minimum_mtu() {
 
 #[test]
 fn a_search_stops_when_it_is_close_enough() {
-    // 1192, 1296, 1348, 1374, 1387 and 1394 of 1400: eight bytes are not worth another probe.
+    // The probes have 1192, 1296, 1348, 1374, 1387 and 1394 of 1400 bytes. A gain below eight bytes is not worth
+    // another probe.
     let mut config = link();
     config.path_mtu.probing = ProbingRule::Always;
     let mut t = established(config);
@@ -569,7 +570,7 @@ fn a_probe_that_a_router_drops_bounds_the_search() {
     let mut t = established(config);
     t.connection.write(60_000_000).expect("it is open");
     Path::new(1200, Router::Speaks).finish(&mut t);
-    // The message gives the limit, so no probe is lost after the first one that was too long.
+    // The message contains the limit, so only the first probe that was too long is lost.
     let counted = counted(&t);
     assert_eq!(counted.probes_lost, 1, "{counted:?}");
     let found = smss(&t);
@@ -590,7 +591,8 @@ fn consecutive_timeouts_halve_the_segment_size_down_to_a_minimum() {
         let end = words.split([':', ' ']).nth(2).expect("a range");
         lengths.push(end.parse::<u32>().expect("a number") - 1);
     }
-    // RFC 4821 §7.7: two unchanged (R1 is three), then the base, then half of it each time.
+    // RFC 4821 §7.7: the first two lengths are unchanged (R1 is three). Then the base follows, and half of the previous
+    // length each time.
     let shrinking = [1400, 1400, 984, 492, 246, 123, 61, 48];
     assert_eq!(lengths[..8], shrinking);
     assert_eq!(lengths.last(), Some(&48));
