@@ -36,7 +36,7 @@ const BEHIND: f64 = 3.0;
 /// dialects (ours: three quarters of the hosts that send much follow Linux's rules).
 const PER_DIALECT: f64 = 1.1;
 
-/// Maximum number of senders that are simulated (ours: each takes some seconds).
+/// Maximum number of senders that are simulated (ours: each simulation takes some seconds).
 const TRIED: usize = 12;
 
 /// Largest initial window, in segments, that RFC 3390 or RFC 2581 permits. Only ns-2's dialect still uses such a

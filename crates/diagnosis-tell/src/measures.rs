@@ -19,7 +19,7 @@ use dupack_diagnosis::read::side::Side;
 /// Measure of a connection. A measure of a stream describes the direction that kept an end waiting the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Bytes of data of both ends, each counted once.
+    /// Bytes of data of both ends. Each byte counts once.
     Bytes,
     /// Time from the first packet of the connection to the last.
     Duration,
@@ -45,7 +45,7 @@ pub enum Measure {
     Syns,
     /// Number of resets that ended the connection: 0 or 1.
     Resets,
-    /// Number of turns, each of which is a request and its answer.
+    /// Number of turns. A turn is a request and its answer.
     Requests,
     /// Median duration of the requests.
     P50,

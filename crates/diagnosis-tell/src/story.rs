@@ -4,8 +4,8 @@
 //!
 //! 1. The limit cannot be known: the capture has no data, no ACKs, or too little of the data.
 //! 2. There are signs of a property of the path that explains the other observations.
-//! 3. One group of limits took most of the time, and at least a third. If this group is a changing window, the stream must
-//!    have some round trips; otherwise the transfer is too short to determine its limit.
+//! 3. One group of limits took most of the time, and at least a third. If this group is a changing window, the stream
+//!    must have some round trips; otherwise the transfer is too short to determine its limit.
 //! 4. If no other condition holds, the sentence names the two largest groups.
 
 mod case;

@@ -28,7 +28,7 @@ pub(crate) const fn ink(mark: Mark) -> Option<Ink> {
     }
 }
 
-/// Returns the name of a stack after its mark: `★ le/westwood`.
+/// Returns the mark and the name of a stack: `★ le/westwood`.
 pub(crate) fn marked(results: &Answered<'_>, point: usize, stack: usize, mark: Mark) -> String {
     format!("{} {}", mark.sign(), results.name_at(point, stack))
 }
@@ -118,7 +118,7 @@ pub(crate) fn section(results: &Answered<'_>) -> Section {
     }
 }
 
-/// Caption of the table of the answer.
+/// Caption of the table in the answer.
 pub(crate) const CAPTION: &str = "Stacks with a ★ at each point, and stacks with a warning (!). A sentence gives the \
     gain and the cost of each.";
 

@@ -1,4 +1,4 @@
-//! The report of a comparison: its figures, the page around them, and all its files.
+//! The report of a comparison: its figures, its page, and all its files.
 
 mod charts;
 mod text;

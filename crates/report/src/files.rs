@@ -1,4 +1,5 @@
-//! The files of a report. Each file is made when it is written, and goes to any [`Folder`].
+//! The files of a report. The contents of each file are made when the file is written, and can be written to any
+//! [`Folder`].
 
 use std::borrow::Cow;
 use std::fmt;

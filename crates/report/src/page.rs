@@ -65,9 +65,9 @@ pub enum Block {
     },
     /// A table.
     Table {
-        /// Its caption.
-        caption: String,
         /// Caption of the table.
+        caption: String,
+        /// Names of the columns.
         header: Vec<String>,
         /// Rows of the table.
         rows: Vec<Vec<Cell>>,

@@ -42,7 +42,7 @@ pub(crate) fn subtitle_of(
             parts.push(seeds);
         }
         Medium::Wire(record) => {
-            // Senders that share a path stop only at the end of the run.
+            // An amount of 0 means that the senders run until the end of the run, like senders that share a path.
             parts.push(match record.bytes.as_bytes() {
                 0 => format!("{} over real packets", e.duration),
                 _ => format!("{} over real packets", record.bytes),

@@ -16,7 +16,7 @@ pub(crate) struct Mean {
     pub(crate) half_width_95: Option<f64>,
 }
 
-/// A comparison as seen by figures.
+/// A comparison in the form that figures need.
 pub(crate) trait Shown {
     /// Returns the experiment. Its sweep contains only the values that are shown.
     fn experiment(&self) -> &Experiment;

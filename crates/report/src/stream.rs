@@ -63,7 +63,7 @@ impl Settings {
     }
 }
 
-/// An experiment that streams its runs to its folder.
+/// An experiment that streams its runs to a folder.
 #[derive(Debug)]
 pub struct Streaming {
     store: Store<Identity>,
@@ -184,7 +184,7 @@ impl Streaming {
     }
 }
 
-/// Deletes the files that only an interrupted experiment needs.
+/// Deletes the files that are needed only to continue an interrupted experiment.
 fn tidy(path: &Path) {
     // A folder that cannot be deleted does no harm.
     let _ = fs::remove_dir_all(path.join(parts::BLOCKS));

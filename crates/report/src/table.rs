@@ -8,7 +8,7 @@ use comfy_table::{LineStyle, Table, TableStyle, Width};
 
 use crate::wrap::{columns, indented, wrap};
 
-/// Use of colour in the terminal. Without the feature `terminal` no output has colour.
+/// Use of colour in the terminal. Without the feature `terminal`, no output has colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// The text has colour.

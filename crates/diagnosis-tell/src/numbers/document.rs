@@ -178,11 +178,11 @@ pub(super) struct ConnectionNumbers {
     pub(super) first_s: f64,
     /// Time of the last packet.
     pub(super) last_s: f64,
-    /// Time at which the handshake was complete; null if the capture does not show it.
+    /// Time at which the handshake was complete; null if the capture does not show this time.
     pub(super) established_s: Option<f64>,
     /// Retransmitted SYNs.
     pub(super) syns_sent_again: Vec<SynNumbers>,
-    /// Time of the reset that ended the connection; null without one.
+    /// Time of the reset that ended the connection; null if no reset ended it.
     pub(super) reset_s: Option<f64>,
     /// First sentence about the connection.
     pub(super) headline: String,
@@ -274,7 +274,7 @@ pub(super) struct StreamNumbers {
     pub(super) limits_s: Option<BTreeMap<Limit, f64>>,
     /// Limits over time, in order and without gaps. Empty if the limits cannot be determined.
     pub(super) limits_over_time: Vec<BandNumbers>,
-    /// Time that Linux would count as busy (`tcpi_busy_time`); null if the limits cannot be determined.
+    /// Time that Linux would count as busy (`tcpi_busy_time`), in seconds; null if the limits cannot be determined.
     pub(super) kernel_busy_s: Option<f64>,
     /// Time that Linux would count as limited by the receive window (`tcpi_rwnd_limited`); null if the limits cannot be
     /// determined.

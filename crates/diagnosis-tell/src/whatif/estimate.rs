@@ -3,8 +3,8 @@
 //! There are three sources of uncertainty:
 //!
 //! 1. Chance within a transfer. The mean duration is estimated, and more seeds make the estimate more precise.
-//! 2. The path. Its numbers have confidence intervals, and durations on paths drawn from these intervals vary by more than
-//!    chance.
+//! 2. The path. Its numbers have confidence intervals, and durations on paths drawn from these intervals vary by more
+//!    than chance.
 //! 3. The difference between a real path and any simulated path.
 //!
 //! The captured duration adds information about the second and the third source. If the captured sender took longer in

@@ -1,13 +1,14 @@
-//! Predictions of the single answers of a connection with turns: which answers would have arrived sooner, and by how
-//! much.
+//! Predictions of the single answers of a connection with turns: the answers that would have arrived sooner, and their
+//! gains.
 //!
 //! Chance decides which answer is affected by a loss. Therefore, answers are compared by rank: the slowest answer of
 //! the capture with the slowest answer of each simulation, the second slowest with the second slowest, and so on. An
 //! answer would have arrived sooner if three conditions hold:
 //!
 //! - It took longer than the answer of the same rank in every simulation of the other sender.
-//! - The captured sender's mean time for this rank also exceeds these simulations, because a gain by chance is not a gain.
-//! - The captured sender takes about as long in simulations. A time that it never reaches there is not caused by the sender.
+//! - The captured sender's mean time for this rank is also longer than these simulations. Otherwise, the difference is due
+//!   to chance.
+//! - The captured sender takes about as long in simulations. Otherwise, the sender is not the cause of the captured time.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_diagnosis::path::Path;

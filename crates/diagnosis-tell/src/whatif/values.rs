@@ -39,7 +39,7 @@ pub struct Values {
     pub room: f64,
     /// Losses that queue overflows do not cause.
     pub loss: Losing,
-    /// Fraction of packets that are held back, and the time for which each is held back.
+    /// Fraction of the packets that are held back, and the time for which such a packet is held back.
     pub held_back: Option<(f64, Duration)>,
     /// Rate and burst of a policer, in bit/s and bytes.
     pub policer: Option<(f64, f64)>,

@@ -312,7 +312,8 @@ impl Axis {
         }
     }
 
-    /// Replaces the ticks by ticks at `values`, which ascend, as far as the labels fit side by side.
+    /// Replaces the ticks by ticks at `values`, which are in ascending order. Values whose labels do not fit are left
+    /// out.
     fn mark(&mut self, values: &[f64], length: f64) {
         let mut ticks: Vec<Tick> = Vec::new();
         let mut free_from = f64::NEG_INFINITY;

@@ -361,7 +361,7 @@ impl LadderColumn {
 }
 
 impl Rung {
-    /// Draws the line of a rung to its arrival, or as far as the segment or ACK gets.
+    /// Draws the line of a rung. The line ends at the arrival, or where the segment or ACK is lost or cut off.
     fn draw(
         &self,
         canvas: &Canvas<'_>,

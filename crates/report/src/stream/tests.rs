@@ -260,7 +260,7 @@ fn interrupted_experiments_continue_with_the_first_missing_part() {
     assert_eq!(progressed, Progressed::ToBlock(2));
     assert_eq!(streaming.runs_to_do(), 4 * 18);
     drop(streaming);
-    // These are the remains of a crash; a damaged part follows below.
+    // The crash leaves a partial file. Further below, a complete part is damaged.
     fs::write(path.join("runs/part-00003.csv.partial"), "half").unwrap();
     let again = Streaming::again(&path, &plan, &source, None).unwrap();
     assert_eq!(again.runs_to_do(), 4 * 18);

@@ -1,4 +1,4 @@
-//! Choice of the points of a sweep that are shown. Figures and tables of all points would be too large.
+//! Choice of the points of a sweep that are shown, because figures and tables of all points would be too large.
 
 use dupack_lab::experiment::points::Point;
 use dupack_lab::experiment::{Experiment, SweepValue};

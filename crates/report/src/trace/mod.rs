@@ -38,7 +38,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Returns `true` if a run that ends at `end` has anything to show in this part.
+    /// Returns `true` if the part is not empty and begins before `end`, which is the end of a run.
     #[must_use]
     pub fn shows_something(self, end: Instant) -> bool {
         self.from < self.until && self.from < end
@@ -85,7 +85,7 @@ pub fn annotated(trace: &Trace, span: Span) -> TimeSequence {
 pub enum Detail {
     /// The figure has every point.
     Full,
-    /// There were too many points, so some of those that are less than a pixel apart were left out.
+    /// There were too many points. Some points that are less than a pixel apart were left out.
     Thinned,
 }
 
@@ -110,7 +110,7 @@ fn undone(stats: &SenderStats) -> String {
     )
 }
 
-/// Returns a text about the sender: its throughput and the changes of its window.
+/// Returns a text about a sender: its throughput and the changes of its window.
 #[must_use]
 pub fn summary(account: &Account) -> String {
     let stats = &account.stats;

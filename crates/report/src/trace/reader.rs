@@ -43,7 +43,7 @@ pub(super) struct Reader {
     phases: Phases,
     /// Highest cumulative acknowledgment, as an offset in bytes.
     una: u64,
-    /// Number of duplicate ACKs in a row.
+    /// Number of duplicate ACKs in the current row.
     dup_acks: u32,
 }
 

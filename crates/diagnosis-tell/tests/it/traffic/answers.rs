@@ -10,9 +10,9 @@ use super::Told;
 
 const MSS: u32 = 1460;
 
-/// Returns a capture of `turns` turns at the server, with a round-trip time of 40 ms. An answer has `segments`
-/// segments, which the server sends at once and which pass a bottleneck in `each` seconds each. The client sends the
-/// next request as soon as it has the whole answer.
+/// Returns a capture of `turns` turns at the server, with a round-trip time of 40 ms. The server sends the `segments`
+/// segments of an answer at once, and each of them takes `each` seconds at a bottleneck. The client sends the next
+/// request as soon as it has the whole answer.
 fn answers(turns: u32, segments: u32, each: f64) -> Script {
     let rtt = 0.04;
     let mut script = Script::new(Ip::V4, Link::Raw);

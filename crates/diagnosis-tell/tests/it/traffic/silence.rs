@@ -89,7 +89,7 @@ fn a_syn_ack_without_an_answer_comes_first() {
         "The SYN-ACK got no answer: 10.0.0.2:443 sent its SYN-ACK 4 times in 7 s, and the capture has no ACK of \
          10.0.0.1:40000."
     );
-    // The capture has no packet of the client.
+    // In this capture, there is no packet of the client.
     let said = first_sentence([answer(0.02)]);
     assert!(
         said.contains("the capture has no packet of 10.0.0.1:40000"),

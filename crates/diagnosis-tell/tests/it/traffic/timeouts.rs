@@ -41,7 +41,7 @@ const ALL: [Options; 4] = [
     },
 ];
 
-/// Download from a server, captured at the client. Times are those of the capture.
+/// A download from a server, captured at the client. Times are times of the capture.
 struct Download {
     script: Script,
     options: Options,
