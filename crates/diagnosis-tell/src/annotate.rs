@@ -1,4 +1,4 @@
-//! Copy of a capture in which a comment describes each packet.
+//! Copies a capture and adds a comment that describes each packet.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use dupack_diagnosis::read::follow::StreamId;
 use dupack_diagnosis::read::handshake::{SynAgain, SynCause};
 use dupack_diagnosis::{Selection, Watch, each_packet};
 
-/// Error while an annotated capture is written.
+/// Error when writing an annotated capture.
 #[derive(Debug, Error)]
 pub enum AnnotateError {
     /// The capture cannot be read.
@@ -27,9 +27,11 @@ pub enum AnnotateError {
     Write(#[from] CaptureError),
 }
 
-/// Copies the packets of `connections` from `again` to `to`, with a comment on each that has one.
+/// Copies the packets of `connections` from `again` to `to`, and adds a comment to each packet that has a remark.
+/// Returns the number of copied packets.
 ///
-/// The capture is read twice: `first` and `again` both begin at its start. `selection` must be that of the diagnosis.
+/// The capture is read twice, so `first` and `again` must both begin at its start. `selection` must be the selection
+/// that the diagnosis used.
 ///
 /// # Errors
 /// If the capture cannot be read, or the copy cannot be written.
@@ -110,7 +112,7 @@ fn syn_in_words(syn: &SynAgain) -> String {
     format!("SYN retransmitted {why}, {waited} after the previous one")
 }
 
-/// Returns `true` if a packet between these ends at this time belongs to the connection.
+/// Returns `true` if a packet between `ends` at time `at` belongs to the connection.
 fn has(found: &ConnectionFindings, ends: [SocketAddr; 2], at: Instant) -> bool {
     let own = [found.addresses.opener, found.addresses.answerer];
     let same = ends == own || [ends[1], ends[0]] == own;
@@ -126,7 +128,7 @@ mod tests {
     use super::*;
     use crate::testing::{download, found};
 
-    /// Returns the number of packets that are copied for these connections of a download, and the copy.
+    /// Annotates these connections of a download, and returns the number of copied packets and the copy.
     fn copied(connections: &[&ConnectionFindings]) -> (u64, String) {
         let file = download();
         let mut first = CaptureReader::new(file.as_slice()).unwrap();
@@ -178,12 +180,12 @@ mod tests {
             Instant::ZERO + Duration::from_millis(100),
             Instant::ZERO + Duration::from_millis(500),
         );
-        // From the tenth packet to the twenty-first, both included.
+        // The copy contains the tenth to the twenty-first packet, both included.
         assert_eq!(copied(&[&later]).0, 12);
         let mut other = found.connections[0].clone();
         other.addresses.opener.set_port(40_001);
         assert_eq!(copied(&[&other]).0, 0);
-        // Either end may have opened it.
+        // Either end may have opened the connection.
         let addresses = &mut later.addresses;
         std::mem::swap(&mut addresses.opener, &mut addresses.answerer);
         assert_eq!(copied(&[&later]).0, 12);

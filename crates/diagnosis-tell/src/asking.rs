@@ -1,4 +1,4 @@
-//! What-if for people: the question, and the answer in words.
+//! What-if questions for people: the question, and its answer in words.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -25,21 +25,22 @@ use dupack_diagnosis::sender::{
 use dupack_diagnosis::told::Told;
 use dupack_diagnosis::untold::Untold;
 
-/// Sender for which a path is written if the captured sender is unknown: the most common one.
+/// Sender of the experiment file if the captured sender is unknown: the most common sender.
 const USUAL: (&str, Dialect) = ("rack/cubic", Dialect::Linux);
 
-/// A candidate whose score is behind the best one by no more than this, as a natural logarithm, may also be right
-/// (ours: about the lead that a name needs to be reported).
+/// Maximum distance of a candidate's score from the best score, as a natural logarithm. Candidates within this distance
+/// may also be right (ours: about the lead that a name needs to be reported).
 const BEHIND: f64 = 3.0;
 
-/// Score by which each dialect is behind the previous one if nothing distinguishes them (ours: three quarters of the
-/// hosts that send much follow Linux's rules).
+/// Distance of the score of each dialect from the score of the previous one, if the capture does not distinguish the
+/// dialects (ours: three quarters of the hosts that send much follow Linux's rules).
 const PER_DIALECT: f64 = 1.1;
 
-/// Maximum number of senders that are simulated (ours: each takes some seconds).
+/// Maximum number of senders that are simulated (ours: each simulation takes some seconds).
 const TRIED: usize = 12;
 
-/// Largest initial window in segments that follows RFC 3390 or RFC 2581: only ns-2's dialect still has it.
+/// Largest initial window, in segments, that RFC 3390 or RFC 2581 permits. Only ns-2's dialect still uses such a
+/// window.
 const SMALL_INITIAL: u32 = 4;
 
 /// Minimum retransmission timeout of RFC 6298 §2.4.
@@ -48,16 +49,16 @@ const ONE_SECOND: Duration = Duration::from_secs(1);
 /// Outcome of a question.
 #[derive(Debug)]
 pub enum Asked {
-    /// The answers, the fastest first; unreliable ones come last.
+    /// The answers, with the shortest duration first. Unreliable answers come last.
     Answered(Vec<Answer>),
-    /// There is no answer, for this reason.
+    /// There is no answer. The text gives the reason.
     Refused(String),
     /// The question was interrupted before there was an answer.
     Interrupted,
 }
 
-/// Returns the senders that may have been captured as experiments describe them, the likeliest first; none if no sender
-/// fits that can be simulated.
+/// Returns the senders that may have been captured, in the form that experiments use, the likeliest first. Empty if no
+/// sender that can be simulated fits.
 #[must_use]
 pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
     let report = &stream.sender;
@@ -68,7 +69,7 @@ pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
         .collect();
     let mut recoveries = fitting(&report.recovery, |name, other| name == other);
     if stream.path.losses == 0 {
-        // Without losses all recoveries behave alike.
+        // Without losses, all loss recoveries behave alike.
         recoveries.truncate(1);
     }
     let mut stacks: Vec<(f64, String, Dialect)> = Vec::new();
@@ -93,14 +94,15 @@ pub fn captured(stream: &StreamFindings) -> Vec<Captured> {
     all.collect()
 }
 
-/// `true` if the report names a single sender, not a family. Without `losses`, all recoveries behave alike.
+/// `true` if the report names a single sender and not a family. If `losses` is 0, only the congestion control needs a
+/// name, because all loss recoveries behave alike.
 fn is_named(report: &SenderReport, losses: u64) -> bool {
     let is_one = |control: Control| !control.is_family();
     report.control.name.is_some_and(is_one) && (losses == 0 || report.recovery.name.is_some())
 }
 
-/// Returns the candidates that fit, the likeliest first, each with its distance to the best score. If the verdict has a
-/// name, only candidates that the name includes are returned.
+/// Returns the candidates that fit, the likeliest first, each with its distance from the best score. If the verdict has
+/// a name, only candidates that this name includes are returned.
 fn fitting<N: Copy>(verdict: &Identification<N>, includes: fn(N, N) -> bool) -> Vec<(N, f64)> {
     let included = |c: &&Candidate<N>| verdict.name.is_none_or(|name| includes(name, c.name));
     let candidates = verdict.candidates.iter().filter(included);
@@ -119,7 +121,8 @@ fn dialects(traits: &Traits) -> Vec<Dialect> {
     match traits.least_timeout.map(|least| least.rule) {
         Some(TimeoutRule::Linux) => vec![Dialect::Linux],
         Some(TimeoutRule::OneSecond) => vec![Dialect::Rfc],
-        // Linux starts the timer when the first missing segment leaves, so it expires sooner after the last ACK.
+        // Linux starts the timer when the first missing segment is sent, so the timer expires sooner after the last
+        // ACK.
         Some(TimeoutRule::Short) if large => vec![Dialect::Linux, Dialect::Ns2],
         Some(TimeoutRule::Short) => vec![Dialect::Ns2],
         Some(TimeoutRule::Other) | None if small => vec![Dialect::Ns2, Dialect::Rfc],
@@ -140,7 +143,8 @@ fn options(report: &SenderReport) -> SenderOptions {
     }
 }
 
-/// Returns the path of a stream as an experiment with the captured sender, or with a common one if that is unknown.
+/// Returns the path of a stream as an experiment with the captured sender, or with the most common sender if the
+/// captured one is unknown.
 #[must_use]
 pub fn experiment(stream: &StreamFindings) -> Written {
     let usual = || Captured {
@@ -154,16 +158,17 @@ pub fn experiment(stream: &StreamFindings) -> Written {
     write(&stream.path, &captured)
 }
 
-/// Error for a path that the capture does not show.
+/// Error: the capture does not show the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the path cannot be determined: {why}")]
 pub struct NoPath {
     why: &'static str,
-    /// Capture that would show the path.
+    /// Description of a capture that would show the path.
     pub remedy: &'static str,
 }
 
-/// Returns the reason why a path is unknown, if it is: experiments and simulations then have no basis.
+/// Returns the reason why the path is unknown, or `None` if the path is known. Without a path, experiments and
+/// simulations have no basis.
 #[must_use]
 pub fn no_path(stream: &StreamFindings) -> Option<NoPath> {
     use Untold::{Contradictory, PacketsMissing, WithoutAcks};
@@ -178,10 +183,10 @@ pub fn no_path(stream: &StreamFindings) -> Option<NoPath> {
     }
 }
 
-/// Returns the files of [`experiment`]; the experiment file itself is called `name`.
+/// Returns the files of [`experiment`]. The experiment file itself is called `name`.
 ///
 /// # Errors
-/// If the path is unknown: the experiment would describe another one.
+/// If the path is unknown, because the experiment would then describe a different path.
 pub fn experiment_files(
     stream: &StreamFindings,
     name: PathBuf,
@@ -194,10 +199,10 @@ pub fn experiment_files(
     Ok(std::iter::once(own).chain(written.files).collect())
 }
 
-/// Predicts the time that `stacks` would have taken; without `stacks`, that of the stacks that Linux has.
+/// Predicts the time that each of `stacks` would have taken. The default of `stacks` is the stacks that Linux supports.
 ///
 /// # Errors
-/// If a stack cannot run on the path, in words.
+/// Returns a message if a stack cannot run on the path.
 pub fn ask(
     stream: &StreamFindings,
     catalog: &Catalog,
@@ -256,12 +261,12 @@ pub fn ask(
     Ok(Asked::Answered(answers))
 }
 
-/// A transfer takes at least this share of the time in which its application sends nothing (ours: the times of ACKs
-/// shift one against the other by some round trips).
+/// Minimum duration of a simulated transfer, as a fraction of the time in which the application sends nothing (ours:
+/// the times of ACKs may shift by a few round trips).
 const APPLICATION_PART: f64 = 0.95;
 
-/// Returns the reason for no answer, if a simulated transfer takes less time than the application was `silent` (silent
-/// time, whole time): one of the two is wrong.
+/// Returns a reason for refusing an answer, if a simulated transfer takes less time than the application sent nothing:
+/// one of the two durations must be wrong. `silent` is the time without data from the application and the whole time.
 fn faster_than_its_application(answers: &[Answer], silent: (Duration, Duration)) -> Option<String> {
     let (silent, of) = silent;
     let given = answers.iter().filter(|answer| answer.offer == Offer::Given);
@@ -276,7 +281,7 @@ fn faster_than_its_application(answers: &[Answer], silent: (Duration, Duration))
     })
 }
 
-/// Returns the captured stack and the others of `stacks`; `None` if there are no others.
+/// Returns the captured stack and the other stacks of `stacks`, or `None` if there are no other stacks.
 fn with_captured(stacks: &[StackSpec], passed: &Passed<'_>) -> Option<Vec<StackSpec>> {
     let captured = passed.likeliest()?;
     let name = captured.to_string();
@@ -285,10 +290,12 @@ fn with_captured(stacks: &[StackSpec], passed: &Passed<'_>) -> Option<Vec<StackS
     (all.len() > 1).then_some(all)
 }
 
-/// Number of the fastest stacks whose single replies are predicted (ours: it takes time).
+/// Number of stacks for which single answers are predicted. These are the fastest stacks (ours: a prediction takes
+/// time).
 const REPLIES_TOLD: usize = 3;
 
-/// Adds to the first answers their predictions of the single replies, if the connection has turns.
+/// Predicts the single answers with the fastest stacks, if the connection has turns. The predictions are added to
+/// `answers`.
 fn reply(answers: &mut [Answer], passed: &Passed<'_>, interrupt: &Interrupt) -> Result<(), String> {
     let given = answers.iter_mut();
     let given =
@@ -306,11 +313,11 @@ fn reply(answers: &mut [Answer], passed: &Passed<'_>, interrupt: &Interrupt) -> 
     Ok(())
 }
 
-/// Number of answers whose course is shown.
+/// Number of predicted stacks whose transfer is shown over time.
 const COURSES: usize = 2;
 
-/// Returns the course of the transfer in simulations of the captured sender and of the fastest stacks; nothing if there
-/// was no answer.
+/// Returns the transfer over time, in simulations of the captured sender and of the fastest stacks. Empty if there was
+/// no answer.
 #[must_use]
 pub fn courses(stream: &StreamFindings, asked: &Asked, catalog: &Catalog) -> Vec<Course> {
     let Asked::Answered(answers) = asked else {
@@ -327,14 +334,14 @@ pub fn courses(stream: &StreamFindings, asked: &Asked, catalog: &Catalog) -> Vec
     let stacks: Vec<String> = std::iter::once(sender.stack.clone())
         .chain(fastest)
         .collect();
-    // Stacks that have an answer can be run.
+    // A stack that has an answer can be run.
     course::courses(&stream.path, &sender, &stacks, catalog).unwrap_or_default()
 }
 
-/// Reason for no answer if no sender fits.
+/// Reason for refusing an answer if no sender fits.
 const NO_SENDER: &str = "the captured sender cannot be identified, so its simulation cannot be compared with the capture";
 
-/// Reason why a prediction with a wide interval is not offered.
+/// Reason for not offering a prediction whose confidence interval is wide.
 pub(crate) const TOO_WIDE: &str = "the capture does not show the path precisely enough";
 
 fn refusal(reason: &Reason, checked: &[Checked]) -> String {
@@ -365,8 +372,8 @@ fn refusal(reason: &Reason, checked: &[Checked]) -> String {
     }
 }
 
-/// Returns a remark on the compared part of the transfer, if it took less than half of the `whole` time: the comparison
-/// ends at the last acknowledgment of data.
+/// Returns a remark if the compared part of the transfer took less than half of the `whole` time. The comparison ends
+/// at the last acknowledgment of data.
 fn acknowledged_only((bytes, took): (u64, Duration), whole: Duration) -> Option<String> {
     (took + took < whole).then(|| {
         format!(
@@ -435,8 +442,8 @@ pub fn in_words(answer: &Answer) -> String {
     }
 }
 
-/// Returns the difference to the captured transfer, with its interval: `"34 % (29 to 39 %) less than the 35 s
-/// captured"`.
+/// Returns the difference from the captured transfer, with its confidence interval: `"34 % (29 to 39 %) less than the
+/// 35 s captured"`.
 #[must_use]
 pub fn compared(answer: &Answer) -> String {
     let captured = words::seconds(answer.captured);
@@ -460,23 +467,23 @@ pub fn compared(answer: &Answer) -> String {
         Gain::None if answer.is_rivalled => {
             "no significant difference from a stack that may be the captured sender".to_owned()
         }
-        // The captured transfer was luckier, or less lucky, than most.
+        // The captured transfer was faster or slower than most simulations of its sender, by chance.
         Gain::None => format!(
             "no significant difference from the captured sender in simulations, which differ from the {captured} captured"
         ),
     }
 }
 
-/// Returns the single answers of a connection with turns in words: `"the longest of 40 answers would have taken 210 ms
-/// instead of 1.2 s, and the median 45 ms instead of 44 ms, and 3 would have arrived sooner, answer 23 with the largest
-/// gain of 1 s"`; `None` if none would have arrived sooner.
+/// Returns a sentence about the single answers of a connection with turns: `"the longest of 40 answers would have taken
+/// 210 ms instead of 1.2 s, and the median 45 ms instead of 44 ms, and 3 would have arrived sooner, answer 23 with the
+/// largest gain of 1 s"`. Returns `None` if no answer would have arrived sooner.
 #[must_use]
 pub fn replies_in_words(answer: &Answer) -> Option<String> {
     let replies = answer.replies.as_ref()?;
     let seconds = words::seconds;
     let (median, longest) = replies.captured;
     let (its_median, its_longest) = replies.predicted;
-    // If none would have arrived sooner, there is nothing to report.
+    // If no answer would have arrived sooner, there is nothing to report.
     let most = replies.most.first()?;
     let mut text = format!(
         "with {}, the longest of {} answers would have taken {} instead of {}, and the median {} instead of {}",
@@ -498,7 +505,7 @@ pub fn replies_in_words(answer: &Answer) -> Option<String> {
     Some(text)
 }
 
-/// Returns the predicted duration with its interval.
+/// Returns the predicted duration with its confidence interval.
 #[must_use]
 pub fn duration(answer: &Answer) -> String {
     let Estimate { mean, low, high } = answer.duration;
@@ -506,7 +513,7 @@ pub fn duration(answer: &Answer) -> String {
     words::with_interval(&mean, &low, &high)
 }
 
-/// Returns the commands that enable a stack in Linux; none if Linux does not have it.
+/// Returns the commands that enable a stack in Linux. Empty if Linux does not support the stack.
 #[must_use]
 pub fn commands(stack: &StackSpec) -> Vec<String> {
     let deployment = Deployment::of(stack);

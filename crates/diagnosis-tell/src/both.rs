@@ -1,4 +1,4 @@
-//! Two captures of a transfer, one at each end, in words.
+//! Describes two captures of a transfer, one at each end.
 
 use std::fmt::Display;
 
@@ -14,7 +14,7 @@ use dupack_tcp::time::Duration;
 use crate::summary::UNTOLD;
 use crate::words;
 
-/// Returns the lines about both ends, each with its name: none if there is one capture.
+/// Returns the lines about both ends, each with its name. Empty if there is only one capture.
 #[must_use]
 pub fn lines(connection: &ConnectionFindings) -> Vec<(&'static str, String)> {
     let Some(both) = &connection.both else {
@@ -39,10 +39,10 @@ pub fn lines(connection: &ConnectionFindings) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// Function that returns a number of packets of one direction.
+/// Function that returns the number of packets of a kind in one direction.
 type Count = fn(&Way) -> u64;
 
-/// Returns the tables for the page: the lines, and the numbers of packets of each end.
+/// Returns two tables for the page: the lines about both ends, and the numbers of packets of each end.
 #[must_use]
 pub fn tables(connection: &ConnectionFindings) -> Vec<Block> {
     let Some(both) = &connection.both else {
@@ -92,10 +92,10 @@ pub fn tables(connection: &ConnectionFindings) -> Vec<Block> {
     blocks
 }
 
-/// Maximum number of lost packets that the page lists for each end (ours).
+/// Maximum number of lost packets of each end that the page lists (ours).
 const LISTED_MAX: usize = 40;
 
-/// Returns the numbers of the lost packets, as a sentence for each end.
+/// Returns one sentence for each end, with the numbers of its lost packets.
 fn lost_packets(connection: &ConnectionFindings, both: &BothEnds) -> Vec<Block> {
     let of = |side: Side| {
         let lost = &both.ways.of(side).lost;
@@ -120,7 +120,7 @@ fn lost_packets(connection: &ConnectionFindings, both: &BothEnds) -> Vec<Block> 
     Side::BOTH.into_iter().filter_map(of).collect()
 }
 
-/// Returns the place of the other capture, and the addresses of the connection there.
+/// Returns a description of the place of the other capture, with the addresses of the connection in that capture.
 fn place(connection: &ConnectionFindings, both: &BothEnds) -> String {
     let of = |side| connection.addresses.of(side);
     let far = both.near.other();
@@ -152,7 +152,7 @@ fn place(connection: &ConnectionFindings, both: &BothEnds) -> String {
     text
 }
 
-/// Returns the offset and the drift of the clocks.
+/// Returns a description of the offset and the drift between the clocks.
 fn clocks(both: &BothEnds) -> String {
     let Some(Clock {
         offset_s,
@@ -188,7 +188,7 @@ fn clocks(both: &BothEnds) -> String {
     text
 }
 
-/// Returns the fates of the packets that an end sent.
+/// Returns a description of the fates of the packets that an end sent.
 fn way(connection: &ConnectionFindings, both: &BothEnds, side: Side) -> String {
     let way = both.ways.of(side);
     let count =
@@ -255,14 +255,14 @@ fn lost(way: &Way) -> String {
     }
 }
 
-/// Returns the one-way delays and the place of the queue.
+/// Returns a description of the one-way delays and of the place of the queue.
 fn delays(both: &BothEnds, sender: Side) -> String {
     let delays = [sender, sender.other()].map(|side| both.ways.of(side).delays);
     let [Some(there), Some(back)] = delays else {
         return format!("{UNTOLD}: the offset of the clocks is unknown");
     };
     let beyond = |delays: &Delays| {
-        // Most captures have times in microseconds.
+        // The time is rounded to microseconds, because this is the resolution of most captures.
         let micros = |delay: Duration| delay.saturating_sub(delays.least).as_nanos() / 1000;
         let beyond = |delay| words::time(Duration::from_micros(micros(delay)));
         format!(
@@ -288,7 +288,7 @@ fn delays(both: &BothEnds, sender: Side) -> String {
     )
 }
 
-/// Returns the fields that something between the captures rewrites.
+/// Returns a description of the fields that are rewritten between the captures.
 fn rewritten(connection: &ConnectionFindings, both: &BothEnds) -> Option<String> {
     let mut parts = Vec::new();
     for side in Side::BOTH {
@@ -339,7 +339,7 @@ fn fields(rewritten: &Rewritten) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-/// Returns the findings of one capture before it was matched with the other.
+/// Returns the findings of one capture alone, compared with the findings of both captures.
 fn one_alone(connection: &ConnectionFindings, both: &BothEnds, alone: Alone) -> String {
     let way = both.ways.of(both.near);
     format!(

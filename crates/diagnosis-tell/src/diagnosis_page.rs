@@ -1,4 +1,4 @@
-//! Report: one page, its figures, and tables for other programs.
+//! Report of a diagnosis: one page, its figures, and tables for other programs.
 
 mod facts;
 
@@ -27,13 +27,13 @@ use dupack_diagnosis::sender::Identification;
 use dupack_diagnosis::{Diagnosis, Extent};
 use facts::{facts, facts_without_data, limits_or_why};
 
-/// Maximum number of retransmissions that a page lists; the CSV has more (ours).
+/// Maximum number of retransmissions that the page lists (ours). The CSV file contains more.
 const LISTED_MAX: usize = 40;
 
-/// Scenes of the streams that are described in detail.
+/// Scenes of the streams that are described in detail, by stream.
 pub type Scenes = BTreeMap<StreamId, Scene>;
 
-/// Files with the numbers of a page.
+/// Names of the files with the numbers of the page.
 const CONNECTIONS: &str = "connections.csv";
 const LIMITS: &str = "limits.csv";
 const RETRANSMISSIONS: &str = "retransmissions.csv";
@@ -42,8 +42,8 @@ const REQUESTS: &str = "requests.csv";
 const GROUPS: &str = "groups.csv";
 const JSON: &str = "diagnosis.json";
 
-/// Returns every file of the report on the capture called `name`. The first `detailed` connections are described
-/// individually, with a figure if there is a scene of them.
+/// Returns all files of the report on the capture called `name`. The first `detailed` connections are described
+/// individually. A stream has a figure if `scenes` contains its scene.
 ///
 /// # Errors
 /// If a figure cannot be drawn.
@@ -67,7 +67,7 @@ pub fn files<'d>(
         });
         let svg = match figure {
             Some((stream, scene)) => {
-                // Only the first connection has a what-if.
+                // Only the first connection has a prediction for other senders.
                 let courses = if place == 0 { courses } else { &[] };
                 Some(timeline(connection, stream, scene, courses).svg()?)
             }
@@ -146,7 +146,7 @@ fn in_short(diagnosis: &Diagnosis) -> Section {
     }
 }
 
-/// Returns the sections on a connection.
+/// Returns the sections about a connection.
 fn of_connection(
     connection: &ConnectionFindings,
     asked: Option<&Asked>,
@@ -329,14 +329,14 @@ fn what_if(asked: &Asked) -> Vec<Block> {
     blocks
 }
 
-/// Returns the predicted single answers of a connection with turns, with the fastest senders.
+/// Returns the predicted single answers of a connection with turns, for the fastest senders.
 fn replies(answers: &[Answer]) -> Vec<Block> {
     let told = answers.iter().filter_map(replies_in_words);
     told.map(|text| Block::text(format!("{}.", text.replacen("with", "With", 1))))
         .collect()
 }
 
-/// Returns the tables of the path.
+/// Returns a table of the path's properties.
 fn path(stream: &StreamFindings) -> Vec<Block> {
     let lines = path_in_words(&stream.path).into_iter();
     let rows = lines.map(|line| vec![line.name.into(), line.text.into()]);
@@ -372,7 +372,7 @@ fn path(stream: &StreamFindings) -> Vec<Block> {
     blocks
 }
 
-/// Returns a table of the stalls: times without events that are longer than two round trips.
+/// Returns a table of the stalls: periods without an event that are longer than two round trips.
 fn stalls(stream: &StreamFindings) -> Vec<Block> {
     let Some(caption) = crate::summary::stalls(stream) else {
         return Vec::new();
@@ -409,7 +409,7 @@ fn stalls(stream: &StreamFindings) -> Vec<Block> {
     }]
 }
 
-/// Candidates that are less likely than the likeliest one by more than this, as a natural logarithm, are not listed:
+/// Candidates are not listed if their log-likelihood is lower than the best one by more than this, which is a factor of
 /// e⁻¹² (ours).
 const SCORE_SHOWN: f64 = 12.0;
 
@@ -457,7 +457,7 @@ fn candidates<N: ToString>(axis: &str, verdict: &Identification<N>) -> Vec<Vec<C
     rows.collect()
 }
 
-/// Returns the section on bottlenecks that several streams share.
+/// Returns the section about bottlenecks that several streams share, if there are any.
 fn shared_bottlenecks(diagnosis: &Diagnosis) -> Option<Section> {
     let blocks = crate::shared::tables(&diagnosis.shared);
     (!blocks.is_empty()).then(|| Section {
@@ -467,7 +467,7 @@ fn shared_bottlenecks(diagnosis: &Diagnosis) -> Option<Section> {
     })
 }
 
-/// Returns the section on connections by server, if a server has several.
+/// Returns the section about connections by server, or `None` if no server has several connections.
 fn by_server(diagnosis: &Diagnosis) -> Option<Section> {
     let mut blocks = crate::groups::tables(&diagnosis.groups);
     (!blocks.is_empty()).then(|| {
@@ -482,7 +482,7 @@ fn by_server(diagnosis: &Diagnosis) -> Option<Section> {
     })
 }
 
-/// Maximum number of connections that the page lists: the CSV has all that were kept (ours).
+/// Maximum number of connections that the page lists (ours). The CSV file contains all connections that were kept.
 const CONNECTIONS_LISTED: usize = 100;
 
 fn all_connections(diagnosis: &Diagnosis) -> Section {
@@ -524,10 +524,10 @@ fn all_connections(diagnosis: &Diagnosis) -> Section {
     }
 }
 
-/// Cell without a value.
+/// Text of a cell without a value.
 const NONE: &str = "–";
 
-/// Returns the lost time, if it is known.
+/// Returns the lost time as text, or the text of an empty cell if the time is unknown.
 fn lost(time: Option<Duration>) -> String {
     time.map_or(NONE.to_owned(), words::time)
 }

@@ -1,4 +1,4 @@
-//! Path of a capture as an experiment file, for `run`, `trace`, `compare`, `testbed` and `evaluate`.
+//! Writes the path of a capture as an experiment file, for `run`, `trace`, `compare`, `testbed` and `evaluate`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,43 +18,44 @@ use dupack_tcp::time::Duration;
 
 use crate::whatif::values::{Losing, Values};
 
-/// File name of a path's trace, beside its experiment.
+/// File name of a path's trace, which is in the folder of the experiment.
 const TRACE: &str = "path.trace";
 
-/// Maximum duration of a simulated transfer, as a multiple of the captured one (ours): a transfer that does not end has
-/// no duration. The result lies between the two bounds below.
+/// Maximum duration of a simulated transfer, as a multiple of the captured duration (ours). The maximum lies between
+/// the two bounds below. A transfer that does not end by then has no duration.
 const TIMES_AS_LONG: u64 = 20;
 const DURATION_MIN: Duration = Duration::from_secs(60);
 const DURATION_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// Bytes of an ACK with timestamps and no other options.
+/// Size in bytes of an ACK with timestamps and no other options.
 const ACK_BYTES: f64 = 52.0;
 
-/// Seeds of the file (as usual for experiments with intervals).
+/// Number of seeds in the file (as is usual for experiments with confidence intervals).
 const SEEDS: u32 = 20;
 
-/// Captured sender, as far as a simulation needs it.
+/// The properties of a captured sender that a simulation needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Captured {
-    /// Its stack.
+    /// Stack of the sender.
     pub stack: String,
-    /// Its rules where TCP implementations differ.
+    /// Rules of the sender where TCP implementations differ.
     pub dialect: Dialect,
-    /// Its other parameters, such as the initial window.
+    /// Other parameters of the sender, such as the initial window.
     pub sender: SenderOptions,
-    /// Distance to the score of the likeliest sender, as a natural logarithm: 0 for the likeliest.
+    /// Distance of the sender's score from the likeliest sender's score, as a natural logarithm. It is 0 for the
+    /// likeliest sender.
     pub behind: f64,
 }
 
 impl Captured {
-    /// Returns its stack and its dialect.
+    /// Returns the stack and the dialect of the sender.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{} ({})", self.stack, self.dialect.name())
     }
 }
 
-/// Path as files.
+/// A path as files.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Written {
@@ -62,11 +63,11 @@ pub struct Written {
     pub experiment: Experiment,
     /// The files that the experiment names, by their paths relative to its folder.
     pub files: BTreeMap<PathBuf, String>,
-    /// Comments, by the beginning of the line that they precede.
+    /// Comments, by the beginning of the line that follows each comment.
     comments: BTreeMap<&'static str, String>,
 }
 
-/// Returns the path with its best estimates, the transfer on it and the captured sender.
+/// Returns the path with its best estimates, the transfer on this path, and the captured sender.
 #[must_use]
 pub fn write(path: &Path, captured: &Captured) -> Written {
     let mut written = with(path, &Values::best(path), captured);
@@ -74,7 +75,8 @@ pub fn write(path: &Path, captured: &Captured) -> Written {
     written
 }
 
-/// Returns the same with these values.
+/// Returns the path with the given values, the transfer on this path, and the captured sender. The result has no
+/// comments.
 #[must_use]
 pub fn with(path: &Path, values: &Values, captured: &Captured) -> Written {
     let mut experiment = Experiment::new(vec![captured.stack.clone()]);
@@ -95,7 +97,7 @@ pub fn with(path: &Path, values: &Values, captured: &Captured) -> Written {
     let receiver = &mut experiment.receiver;
     receiver.buffer = path.transfer.receive_window.map(Buffer::Bytes);
     match path.acks.delay.value() {
-        // The pauses between the answers contain all delays of ACKs.
+        // The pauses between the answers already contain all delays of ACKs.
         _ if are_answers(&path.transfer.writes) => receiver.delayed_ack = Some(Delay::default()),
         Some(Duration::ZERO) => receiver.delayed_ack = Some(Delay::default()),
         _ if captured.dialect == Dialect::Linux => receiver.acks = Some(Acks::Adaptive),
@@ -117,7 +119,7 @@ pub(crate) fn time_to_run(path: &Path) -> Duration {
 
 fn link(path: &Path, values: &Values) -> (LinkOptions, BTreeMap<PathBuf, String>) {
     let full_packet = (path.smss + path.headers) as f64;
-    // Both directions have the same rate.
+    // Both directions of the simulated path have the same rate.
     let transmissions = (full_packet + ACK_BYTES) * 8.0 / values.rate;
     let propagation = (values.least_rtt.as_secs_f64() - transmissions).max(0.0);
     let mut link = LinkOptions {
@@ -234,7 +236,8 @@ fn comments(path: &Path) -> BTreeMap<&'static str, String> {
 }
 
 impl Written {
-    /// Returns the text of the experiment: each number has a comment with its meaning and its interval.
+    /// Returns the text of the experiment file. A comment with the meaning and the interval precedes each number of the
+    /// path.
     #[must_use]
     pub fn toml(&self) -> String {
         let plain = Source::of_flags(&self.experiment).text;
@@ -296,19 +299,19 @@ fn delay(span: Duration) -> Delay {
     Delay::from_nanos(span.as_nanos())
 }
 
-/// Rounds to four digits, for readability.
+/// Rounds a number to four digits, for readability.
 fn readable(number: f64) -> u64 {
     let digits = number.max(1.0).log10().floor() - 3.0;
     let unit = 10_f64.powf(digits.max(0.0));
     ((number / unit).round() * unit) as u64
 }
 
-/// Rounds to the microsecond, the resolution of captures.
+/// Rounds a duration to a microsecond, which is the usual resolution of captures.
 fn rounded(span: Duration) -> Duration {
     span.rounded_to(Duration::from_micros(1))
 }
 
-/// Rounds to seven decimal places, for readability.
+/// Rounds a probability to seven decimal places, for readability.
 fn probability(share: f64) -> Probability {
     const DIGITS: f64 = 1e7;
     let rounded = (share * DIGITS).round() / DIGITS;

@@ -1,4 +1,4 @@
-//! Figure of a connection: its packets, its limits, the data in flight, round-trip times, losses.
+//! Figure of a connection: its packets, its limits, the data in flight, the round-trip times and the losses.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use dupack_diagnosis::analyse::cause::{Class, Need, Retransmission};
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::untold::Untold;
 
-/// Number of bytes from which the unit is MB.
+/// Number of bytes above which the unit is MB.
 const MEGA_FROM: f64 = 2e6;
 
-/// Unit for bytes on an axis.
+/// Unit of bytes on an axis.
 #[derive(Clone, Copy)]
 struct Unit {
     name: &'static str,
@@ -44,13 +44,14 @@ impl Unit {
     }
 }
 
-/// `true` if the figure has more panels than that of the packets: the capture shows the data in flight.
+/// `true` if the figure has panels in addition to the panel of packets, because the capture shows the data in flight.
 #[must_use]
 pub fn has_panels(stream: &StreamFindings) -> bool {
     matches!(stream.limits_untold(), None | Some(Untold::OptionsCut))
 }
 
-/// Returns the figure of a stream; only its packets if the capture does not show the data in flight.
+/// Returns the figure of a stream. Panels that need the data in flight are left out if the capture does not show this
+/// data.
 #[must_use]
 pub fn timeline(
     connection: &ConnectionFindings,
@@ -81,7 +82,7 @@ pub fn timeline(
     }
 }
 
-/// Returns a description of the figure for readers who cannot see it.
+/// Returns a text description of the figure for readers who cannot see it.
 fn in_words(stream: &StreamFindings) -> String {
     let most = in_percent(stream).into_iter().take(3);
     let most =
@@ -113,7 +114,7 @@ fn line(steps: &Steps, unit: f64) -> Vec<(f64, f64)> {
     points.map(|(time, value)| (time, value / unit)).collect()
 }
 
-/// Returns the look of a class of retransmissions.
+/// Returns the colour and the shape of a class of retransmissions.
 const fn looks(class: Class) -> (Hue, Shape) {
     match class {
         Class::Fast => (Hue::Orange, Shape::TriangleUp),
@@ -126,7 +127,7 @@ const fn looks(class: Class) -> (Hue, Shape) {
     }
 }
 
-/// Returns the retransmissions by their causes, as far as these are known.
+/// Returns the marks of retransmissions, grouped by their causes as far as these are known.
 fn repeated(stream: &StreamFindings, scene: &Scene, unit: f64) -> Vec<TimelineMarks> {
     let mut by_class: BTreeMap<Class, Vec<(f64, f64)>> = BTreeMap::new();
     for (class, again) in Class::ALL.into_iter().zip(&scene.again) {
@@ -200,14 +201,14 @@ fn sequence(stream: &StreamFindings, scene: &Scene) -> TimelineRow {
     }
 }
 
-/// Returns `true` if a part of the line is visible.
+/// Returns `true` if at least one point of the line is visible.
 fn is_seen(line: &TimelineLine) -> bool {
     line.points.iter().any(|point| point.1.is_finite())
 }
 
-/// Removes the parts of the window's edge that lie far above the data, so that the rest stays readable.
+/// Removes the parts of the receive window's end that lie far above the data, so that the data stays readable.
 fn near(edge: &[(f64, f64)], sent: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    /// Space above the data, as a multiple of its extent (ours).
+    /// Height of the space for the line, as a multiple of the highest data (ours).
     const ABOVE: f64 = 1.3;
     let most = sent.iter().map(|point| point.1).fold(0.0, f64::max) * ABOVE;
     edge.iter()
@@ -245,7 +246,8 @@ fn band(band: &Band) -> TimelineBand {
     }
 }
 
-/// Returns the panel of acknowledged bytes over time: captured, and simulated with the captured sender and others.
+/// Returns the panel of acknowledged bytes over time, in the capture and in simulations of the captured and of other
+/// senders.
 fn beside(scene: &Scene, courses: &[Course]) -> Option<TimelineRow> {
     let began = scene.sent.kept().first()?.time;
     let most = courses.iter().filter_map(|course| course.acked.last());

@@ -1,8 +1,8 @@
-//! Second reading of a few connections, packet by packet: the points of figures, and a remark on each packet.
+//! Second reading of a few connections, packet by packet. It gathers the points of figures and a remark on each packet.
 //!
-//! The first reading keeps no packets, and knows the worst connections only at its end. For details of some of them,
-//! the capture is read once more ([`retell`]): a [`Scene`] of each of their streams gathers a bounded number of points,
-//! and remarks.
+//! The first reading keeps no packets, and it knows the worst connections only at its end. The capture is therefore
+//! read again ([`retell`]) to describe some connections in detail: a [`Scene`] of each of their streams gathers a
+//! bounded number of points and remarks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -22,13 +22,13 @@ use dupack_diagnosis::read::side::Side;
 use dupack_diagnosis::read::table::{Limits, Table};
 use dupack_diagnosis::{Packet, Selection, Watch, each_packet};
 
-/// Maximum number of retransmissions of a stream that are kept individually: some 10 MB (ours).
+/// Maximum number of retransmissions of a stream that are kept individually (ours: about 10 MB).
 const RECORDS_MAX: usize = 1 << 16;
 
-/// Maximum number of remarks on packets of a stream: more than anybody reads (ours; some 20 MB).
+/// Maximum number of remarks on packets of a stream (ours: more than anybody reads, about 20 MB).
 const REMARKS_MAX: usize = 1 << 17;
 
-/// Choice between remarks and none.
+/// Option to keep remarks on packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remarks {
     /// Remarks are kept.
@@ -37,26 +37,26 @@ pub enum Remarks {
     None,
 }
 
-/// One stream, packet by packet. Times are in seconds, values in bytes.
+/// One stream, packet by packet. Times are in seconds, and values in bytes.
 #[derive(Debug)]
 pub struct Scene {
-    /// First transmissions: their times, and their positions in the stream.
+    /// First transmissions: their times and their positions in the stream.
     pub sent: Marks,
-    /// Retransmissions by their class, in the order of [`Class::ALL`].
+    /// Retransmissions of each class, in the order of [`Class::ALL`].
     pub again: [Marks; Class::ALL.len()],
-    /// Segments that later ones overtook.
+    /// Segments that were overtaken by later segments.
     pub overtaken: Marks,
-    /// Acknowledged bytes.
+    /// Number of acknowledged bytes.
     pub acked: Steps,
     /// SACK blocks.
     pub sacks: Marks,
-    /// The end of the receive window.
+    /// End of the receive window.
     pub edge: Steps,
-    /// Bytes in flight.
+    /// Number of bytes in flight.
     pub in_flight: Steps,
     /// Round-trip times, in seconds.
     pub rtt: Marks,
-    /// Its retransmissions, with what is known about each at the end.
+    /// Retransmissions, with all that is known about each of them at the end of the capture.
     pub retransmissions: Vec<Retransmission>,
     remarks: Option<RemarksOn>,
     smss: u64,
@@ -80,7 +80,7 @@ impl Scene {
         }
     }
 
-    /// Removes the triggers of retransmissions from all remarks, for captures that do not show them.
+    /// Removes the causes of retransmissions from all remarks, for captures that do not show these causes.
     pub fn forget_causes(&mut self) {
         if let Some(remarks) = &mut self.remarks {
             remarks.forget_causes();
@@ -173,11 +173,11 @@ impl Analysis for Scene {
 
 /// Beginning of the remark on a retransmission.
 const AGAIN: &str = "retransmission: ";
-/// Remark on a packet that the capture contains twice.
+/// Remark on a packet that is twice in the capture.
 const TWICE: &str = "the capture contains it twice";
 /// Beginning of the remark on the ACK that triggered a retransmission.
 const TRIGGERS: &str = "triggers the retransmission ";
-/// Causes that need no ACK.
+/// Causes that do not depend on an ACK, in words.
 const PROBES: [&str; 2] = [
     cause_in_words(Cause::KeepAlive),
     cause_in_words(Cause::WindowProbe),
@@ -187,11 +187,11 @@ const PROBES: [&str; 2] = [
 #[derive(Debug, Default)]
 struct RemarksOn {
     said: BTreeMap<u64, String>,
-    /// Packet that last carried the bytes from an offset on, while they are outstanding.
+    /// Last packet that carried the segment at each offset, while the segment is outstanding.
     carried: BTreeMap<u64, u64>,
-    /// Packet of the previous transmission, by the packet of a retransmission.
+    /// Packet of the previous transmission, for each packet that is a retransmission.
     before: BTreeMap<u64, u64>,
-    /// Last receive window.
+    /// Last receive window that was announced, in bytes.
     window: Option<u64>,
 }
 
@@ -264,7 +264,7 @@ impl RemarksOn {
         }
     }
 
-    /// Removes the triggers of retransmissions from all remarks.
+    /// Removes the causes of retransmissions from all remarks.
     fn forget_causes(&mut self) {
         for said in self.said.values_mut() {
             let parts = said.split("; ").filter(|part| !part.starts_with(TRIGGERS));
@@ -280,7 +280,7 @@ impl RemarksOn {
         self.said.retain(|_, said| !said.is_empty());
     }
 
-    /// Adds what is known about a retransmission at the end.
+    /// Adds the remarks on a retransmission that are known only at the end of the capture.
     fn learned(&mut self, record: &Retransmission) {
         let packet = record.packet;
         if let Some(needless) = needless_in_words(record.need) {
@@ -298,7 +298,7 @@ impl RemarksOn {
     }
 }
 
-/// Returns the evidence that a retransmission was spurious, if it was.
+/// Returns the evidence that a retransmission was spurious, or `None` if there is no such evidence.
 #[must_use]
 pub const fn needless_in_words(need: Need) -> Option<&'static str> {
     match need {
@@ -349,7 +349,7 @@ fn again_in_words(again: &Retransmission) -> String {
     text
 }
 
-/// Follower that explains retransmissions, and nothing else.
+/// Follower of a stream that only explains retransmissions.
 #[derive(Debug)]
 struct Retelling(Explainer);
 
@@ -385,7 +385,7 @@ impl Follower for Retelling {
     }
 }
 
-/// Onlooker on the streams of some connections.
+/// Observer of the streams of some connections.
 #[derive(Debug)]
 struct Film {
     wanted: BTreeSet<u64>,
@@ -419,8 +419,8 @@ impl Onlooker for Film {
 /// Number of packets that are sorted together (ours).
 const PACKETS_AT_ONCE: usize = 4096;
 
-/// Reads a capture again, and gathers scenes of the connections with these numbers. `selection` must be that of the
-/// diagnosis: the numbers count the connections that have selected packets.
+/// Reads a capture again, and gathers scenes of the connections with these numbers. `selection` must be the selection
+/// that the diagnosis used, because only connections with selected packets are numbered.
 ///
 /// # Errors
 /// If the reader fails.

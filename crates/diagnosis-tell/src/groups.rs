@@ -1,4 +1,4 @@
-//! Connections by server: lines for the terminal, tables for the page.
+//! Describes connections by server, as lines for the terminal and as tables for the page.
 
 use dupack_report::page::{Block, Cell, Emphasis};
 use dupack_report::table::{Colour, beside, paragraph};
@@ -12,16 +12,17 @@ use dupack_diagnosis::analyse::requests::Quantiles;
 /// Maximum number of groups that the terminal describes (ours).
 const SHOWN: usize = 5;
 
-/// Maximum number of groups that the page lists; the CSV has all that are kept (ours).
+/// Maximum number of groups that the page lists (ours). The CSV file contains all groups that are kept.
 const LISTED_MAX: usize = 50;
 
 /// Maximum number of causes that are named.
 const CAUSES_SHOWN: usize = 3;
 
-/// Minimum share of the lost time of a cause that is named (ours).
+/// Minimum fraction of the lost time that a cause must have to be named (ours).
 const CAUSE_SHOWN: f64 = 0.05;
 
-/// Returns the server with its service, or the service with the number of its servers: `"10.0.0.7:443 (https)"`.
+/// Returns the name of a group: a server with its service, such as `"10.0.0.7:443 (https)"`, or a service with the
+/// number of its servers.
 #[must_use]
 pub fn name(group: &Group) -> String {
     let called = service(group.key.port());
@@ -40,26 +41,28 @@ pub fn name(group: &Group) -> String {
     }
 }
 
-/// Minimum number of connections that the terminal sums (ours: two are described individually).
+/// Minimum number of connections of a group that the terminal describes (ours: two connections are described
+/// individually).
 const ADDED_UP_MIN: u64 = 3;
 
-/// Returns the groups of `connections` connections or more.
+/// Returns the groups with at least `connections` connections.
 fn of_at_least(connections: u64, groups: &[Group]) -> impl Iterator<Item = &Group> {
     let enough = move |group: &&Group| group.connections >= connections;
     groups.iter().filter(enough)
 }
 
-/// Returns the groups of several connections.
+/// Returns the groups with several connections.
 fn several(groups: &[Group]) -> impl Iterator<Item = &Group> {
     of_at_least(2, groups)
 }
 
-/// Returns the groups for the terminal, most lost time first; empty if no group has three connections.
+/// Returns the groups for the terminal, with the most lost time first. Empty if no group has at least three
+/// connections.
 #[must_use]
 pub fn lines(groups: &Groups, colour: Colour, width: Option<u16>) -> String {
     let servers: Vec<&Group> = of_at_least(ADDED_UP_MIN, &groups.servers).collect();
     let services: Vec<&Group> = of_at_least(ADDED_UP_MIN, &groups.services).collect();
-    // A service is described as a whole if none of its servers is described.
+    // A service is described as a whole only if none of its servers is described.
     let scattered = services.into_iter().filter(|service| {
         let port = service.key.port();
         !servers.iter().any(|group| group.key.port() == port)
@@ -87,7 +90,7 @@ pub fn lines(groups: &Groups, colour: Colour, width: Option<u16>) -> String {
     text
 }
 
-/// Returns everything that the terminal prints about a group.
+/// Returns all sentences about a group that the terminal prints.
 #[must_use]
 pub fn sentences(group: &Group) -> String {
     let mut said = vec![format!(
@@ -125,7 +128,7 @@ fn connections(group: &Group) -> String {
     text
 }
 
-/// Returns `"20 of 2,000 connections retransmitted a SYN: 20 s of waiting"`.
+/// Returns a sentence about retransmitted SYNs: `"20 of 2,000 connections retransmitted a SYN: 20 s of waiting"`.
 #[must_use]
 pub fn syns(group: &Group) -> Option<String> {
     let syns = &group.syns;
@@ -139,7 +142,7 @@ pub fn syns(group: &Group) -> Option<String> {
     })
 }
 
-/// Returns the numbers of connections that were not opened, or were reset.
+/// Returns the numbers of connections that were refused, reset or unanswered.
 fn failed(group: &Group) -> Option<String> {
     let failures = &group.failures;
     let part =
@@ -163,10 +166,10 @@ fn failed(group: &Group) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Name of the time that connections waited for the timers of SYNs.
+/// Name of the time that connections spent waiting for the retransmission timers of SYNs.
 pub const SYNS: &str = "SYN retransmissions";
 
-/// Returns the causes of lost time, the largest first.
+/// Returns the causes of lost time with their times, the largest first.
 #[must_use]
 pub fn causes(group: &Group) -> Vec<(&'static str, Duration)> {
     let mut causes: Vec<(&str, Duration)> = LimitGroup::ALL
@@ -179,7 +182,7 @@ pub fn causes(group: &Group) -> Vec<(&'static str, Duration)> {
     causes
 }
 
-/// Returns a group of limits in a few words.
+/// Returns the name of a group of limits.
 const fn of_limits(group: LimitGroup) -> &'static str {
     match group {
         LimitGroup::Handshake => "handshakes",
@@ -194,7 +197,7 @@ const fn of_limits(group: LimitGroup) -> &'static str {
     }
 }
 
-/// Returns the largest causes, if they are large: `"15 s to SYN retransmissions"`.
+/// Returns the causes that took a large part of the lost time: `"15 s to SYN retransmissions"`.
 fn named_causes(group: &Group) -> Vec<String> {
     let all = group.lost.as_secs_f64();
     let causes = causes(group).into_iter().take(CAUSES_SHOWN);
@@ -245,7 +248,7 @@ fn retransmitted(group: &Group) -> Option<String> {
     })
 }
 
-/// Returns the quantiles of the round trips of handshakes, and of the durations.
+/// Returns the quantiles of the handshakes' round-trip times and of the connections' durations.
 fn quantiles(group: &Group) -> String {
     let say = |quantiles: &Quantiles| {
         format!(
@@ -315,10 +318,10 @@ fn row(group: &Group) -> Vec<Cell> {
     ]
 }
 
-/// Cell without a value.
+/// Text of a cell without a value.
 const NONE: &str = "–";
 
-/// Returns `"300, 3 without data, 20 retransmitted a SYN (20 s), 3 refused"`.
+/// Returns the numbers of connections: `"300, 3 without data, 20 retransmitted a SYN (20 s), 3 refused"`.
 fn how_many(group: &Group) -> String {
     let mut parts = vec![words::count(group.connections)];
     let without = group.connections.saturating_sub(group.with_data);
@@ -335,7 +338,7 @@ fn how_many(group: &Group) -> String {
     parts.join(", ")
 }
 
-/// Returns `"27 s (#126 the most): 15 s to SYN retransmissions, 12 s to slow start"`.
+/// Returns the lost time with its causes: `"27 s (#126 the most): 15 s to SYN retransmissions, 12 s to slow start"`.
 fn time_lost(group: &Group) -> String {
     group.most_lost.map_or(NONE.to_owned(), |worst| {
         format!(
@@ -379,7 +382,7 @@ pub fn tables(groups: &Groups) -> Vec<Block> {
     blocks
 }
 
-/// Returns the numbers of connections that are in none of the listed groups.
+/// Returns a text with the numbers of connections that are in no listed group.
 fn left_out(groups: &Groups) -> Option<String> {
     let mut parts = Vec::new();
     if groups.unknown > 0 {
@@ -397,7 +400,7 @@ fn left_out(groups: &Groups) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// Returns the number of connections to servers for which there was no room: they are in no sum.
+/// Returns a text with the number of connections to servers beyond the maximum number of servers. No sum includes them.
 fn crowded(groups: &Groups) -> Option<String> {
     (groups.crowded > 0).then(|| {
         format!(

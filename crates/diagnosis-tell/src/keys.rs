@@ -1,4 +1,4 @@
-//! Names in files, as serde writes them. They do not change.
+//! Names in files, as serde writes them. These names are stable.
 
 use serde::Serialize;
 
@@ -6,14 +6,14 @@ use dupack_diagnosis::StreamFindings;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::cause::Cause;
 
-/// Returns the name of an enum's value: a limit, a kind of stall, an end.
+/// Returns the name of an enum's value, such as a limit, a kind of stall, or an end.
 #[must_use]
 pub fn key(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Returns the other possible causes of the time of a limit, separated by `|`; empty if the limit is certain.
+/// Returns the other possible causes of the time of a limit, separated by `|`. Empty if the limit is certain.
 #[must_use]
 pub fn doubts(stream: &StreamFindings, limit: Limit) -> String {
     let doubt = stream.limits_in_doubt().filter(|doubt| doubt.has(limit));
@@ -22,7 +22,7 @@ pub fn doubts(stream: &StreamFindings, limit: Limit) -> String {
     causes.join("|")
 }
 
-/// Returns the name of a limit of a stream, followed by other possible causes of its time:
+/// Returns the name of a limit of a stream, followed by the other possible causes of its time:
 /// `application_pause|receive_window`.
 #[must_use]
 pub fn limit_of(stream: &StreamFindings, limit: Limit) -> String {
@@ -35,7 +35,7 @@ pub fn limit_of(stream: &StreamFindings, limit: Limit) -> String {
     }
 }
 
-/// Returns the name of a cause. Its numbers are separate fields.
+/// Returns the name of a cause. The numbers of a cause are separate fields.
 #[must_use]
 pub fn cause(cause: Cause) -> String {
     let value = serde_json::to_value(cause).unwrap_or_default();

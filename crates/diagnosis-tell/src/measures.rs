@@ -1,6 +1,7 @@
-//! Measures of a connection for scripts: one line each, and conditions on them.
+//! Measures of a connection for scripts: one line per connection, and conditions on the measures.
 //!
-//! The columns of [`lines()`] and the names in a [`Condition`] are the same measures. Names do not change; new columns come last.
+//! The columns of [`lines()`] and the names in a [`Condition`] are the same measures. Their names are stable, and new
+//! columns are added at the end.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,42 +16,42 @@ use dupack_diagnosis::analyse::requests::Quantiles;
 use dupack_diagnosis::findings::{ConnectionFindings, StreamFindings};
 use dupack_diagnosis::read::side::Side;
 
-/// Measure of a connection. Measures of one stream describe the direction that kept an end waiting the longest.
+/// Measure of a connection. A measure of a stream describes the direction that kept an end waiting the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Bytes of data of both ends, each counted once.
+    /// Bytes of data of both ends. Each byte counts once.
     Bytes,
-    /// Time from its first packet to its last.
+    /// Time from the first packet of the connection to the last.
     Duration,
-    /// Goodput of its stream.
+    /// Goodput of the stream.
     Goodput,
-    /// Time lost to anything that a sender, a receiver or a host could avoid.
+    /// Time lost to causes that a sender, a receiver or a host could avoid.
     Lost,
-    /// Segments of both ends.
+    /// Number of segments of both ends.
     Segments,
-    /// Retransmitted segments of both ends.
+    /// Number of retransmitted segments of both ends.
     Retransmissions,
-    /// Share of the segments of both ends that was retransmitted.
+    /// Fraction of the segments of both ends that were retransmitted.
     Retransmitted,
-    /// Retransmission timeouts of both ends.
+    /// Number of retransmission timeouts of both ends.
     Timeouts,
-    /// Mean round-trip time of its stream.
+    /// Mean round-trip time of the stream.
     Rtt,
-    /// Least round-trip time of its stream.
+    /// Minimum round-trip time of the stream.
     RttMin,
-    /// Time without events, in its stream.
+    /// Duration of the stream's stalls, which are periods without events.
     Stalled,
-    /// Retransmitted SYNs of both ends.
+    /// Number of retransmitted SYNs of both ends.
     Syns,
-    /// Resets that ended it: 0 or 1.
+    /// Number of resets that ended the connection: 0 or 1.
     Resets,
-    /// Turns of request and answer.
+    /// Number of turns. A turn is a request and its answer.
     Requests,
-    /// Median duration of its requests.
+    /// Median duration of the requests.
     P50,
-    /// 95th percentile of the durations of its requests.
+    /// 95th percentile of the durations of the requests.
     P95,
-    /// Longest duration of its requests.
+    /// Longest duration of a request.
     Max,
 }
 
@@ -86,7 +87,7 @@ impl Measure {
         Self::Max,
     ];
 
-    /// Returns the name in a condition.
+    /// Returns the name of the measure in a condition.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -132,7 +133,7 @@ impl Measure {
         }
     }
 
-    /// Returns the name of the column.
+    /// Returns the name of the measure's column.
     fn column(self) -> String {
         let unit = match self.unit() {
             Unit::Seconds => "_s",
@@ -142,7 +143,8 @@ impl Measure {
         format!("{}{unit}", self.name())
     }
 
-    /// Returns the value in seconds, bit/s, bytes, or as a share of one; `None` if the capture does not show it.
+    /// Returns the value in seconds, bit/s or bytes, or as a fraction of one. Returns `None` if the capture does not
+    /// show the value.
     #[must_use]
     pub fn of(self, connection: &ConnectionFindings) -> Option<f64> {
         let stream = connection.main_stream();
@@ -192,7 +194,7 @@ impl Measure {
         self == Self::Lost && connection.may_have_lost_more()
     }
 
-    /// `true` if `connection` has this measure, and its value is unknown.
+    /// `true` if `connection` has this measure but its value is unknown.
     fn is_missing(self, connection: &ConnectionFindings) -> bool {
         let has_requests = !matches!(self, Self::Requests | Self::P50 | Self::P95 | Self::Max);
         let has_data = connection.main_stream().is_some();
@@ -200,7 +202,7 @@ impl Measure {
     }
 }
 
-/// Returns the number of retransmitted SYNs.
+/// Returns the number of retransmitted SYNs of both ends.
 fn syns(connection: &ConnectionFindings) -> u64 {
     let of = |side| {
         let syn = connection.handshake.syns.of(side).as_ref();
@@ -210,7 +212,7 @@ fn syns(connection: &ConnectionFindings) -> u64 {
 }
 
 impl Unit {
-    /// Returns the value for a cell.
+    /// Returns the value as text for a cell, without its unit.
     fn cell(self, value: f64) -> String {
         match self {
             Self::Count | Self::Bytes | Self::BitsPerSecond => format!("{value:.0}"),
@@ -218,7 +220,7 @@ impl Unit {
         }
     }
 
-    /// Returns the value for people.
+    /// Returns the value as text for people, with its unit.
     fn say(self, value: f64) -> String {
         match self {
             Self::Count => words::count(value as u64),
@@ -229,7 +231,7 @@ impl Unit {
         }
     }
 
-    /// Returns the units that a condition may name, with their factors.
+    /// Returns the units that a condition may use, with their factors.
     const fn units(self) -> &'static [(&'static str, f64)] {
         match self {
             Self::Count => &[("", 1.0)],
@@ -252,7 +254,7 @@ impl Unit {
         }
     }
 
-    /// Returns the kind and an example of a value, for errors.
+    /// Returns a description of a valid value, with an example, for error messages.
     const fn expected(self) -> &'static str {
         match self {
             Self::Count => "a number, such as `0`",
@@ -268,7 +270,7 @@ impl Unit {
         let unit = text.trim_start_matches(digits);
         let (number, unit) = (text.strip_suffix(unit)?, unit.trim());
         let number: f64 = number.parse().ok()?;
-        // Zero is the same in every unit.
+        // Zero needs no unit.
         if unit.is_empty() && number == 0.0 {
             return Some(0.0);
         }
@@ -278,8 +280,8 @@ impl Unit {
     }
 }
 
-/// Returns a header and a line per connection, in tab-separated columns; `-` marks a value that the capture does not
-/// show.
+/// Returns a header and one line per connection, in tab-separated columns. A value that the capture does not show is
+/// `-`.
 #[must_use]
 pub fn lines(diagnosis: &Diagnosis) -> String {
     let mut header = ["connection", "opener", "answerer", "sent_by", "limit"]
@@ -333,7 +335,7 @@ enum Comparison {
 }
 
 impl Comparison {
-    /// Operators; longer ones come before their prefixes.
+    /// Operators. An operator comes before the operators that are its prefixes.
     const SIGNS: [(&'static str, Self); 7] = [
         ("<=", Self::AtMost),
         (">=", Self::AtLeast),
@@ -344,8 +346,8 @@ impl Comparison {
         ("=", Self::Equal),
     ];
 
-    /// Returns `true` if the comparison holds for every value of `least` or more, `false` if it holds for none; `None`
-    /// otherwise.
+    /// Returns the result of the comparison for a value that is only known to be at least `least`: `true` if the
+    /// comparison holds for every such value, `false` if it holds for none, and `None` otherwise.
     fn holds_from(self, least: f64, bound: f64) -> Option<bool> {
         match self {
             Self::More | Self::AtLeast => self.holds(least, bound).then_some(true),
@@ -383,7 +385,8 @@ impl fmt::Display for Condition {
 }
 
 impl Condition {
-    /// Returns the value of `connection` in words, if it meets the condition. An unknown value meets no condition.
+    /// Returns the value of `connection` in words if it meets the condition. An unknown value does not meet any
+    /// condition.
     #[must_use]
     pub fn met_by(&self, connection: &ConnectionFindings) -> Option<String> {
         let value = self.measure.of(connection)?;
@@ -395,7 +398,7 @@ impl Condition {
         self.comparison.holds(value, self.bound).then_some(said)
     }
 
-    /// `true` if `connection` has this measure, and the capture does not show whether the condition holds.
+    /// `true` if `connection` has this measure but the capture does not show whether the condition holds.
     fn is_undecided(&self, connection: &ConnectionFindings) -> bool {
         match self.measure.of(connection) {
             None => self.measure.is_missing(connection),
@@ -406,8 +409,8 @@ impl Condition {
         }
     }
 
-    /// Returns a sentence on the connections for which the capture does not decide the condition; `None` if there are
-    /// none.
+    /// Returns a sentence about the connections for which the capture does not show whether the condition holds.
+    /// Returns `None` if there are no such connections.
     #[must_use]
     pub fn not_told(&self, connections: &[ConnectionFindings]) -> Option<String> {
         let told = |one: &&ConnectionFindings| self.measure.of(one).is_some();

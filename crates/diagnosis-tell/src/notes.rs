@@ -34,12 +34,12 @@ fn ignored_resets(connection: &ConnectionFindings) -> Option<String> {
     ))
 }
 
-/// Returns notes on larger gaps of the capture: all packets of one end, TCP options.
+/// Returns notes on large gaps in the capture: one end without packets, or packets without TCP options.
 fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
     let mut notes = Vec::new();
     for side in Side::BOTH {
         let counts = connection.counts.of(side);
-        // A single byte may be a FIN.
+        // A single unseen byte may be a FIN.
         if counts.packets == 0 && counts.unseen_bytes() > 1 {
             notes.push(format!(
                 "{} from {} were acknowledged, but the capture has none of its packets",
@@ -60,7 +60,7 @@ fn not_in_the_capture(connection: &ConnectionFindings) -> Vec<String> {
     notes
 }
 
-/// Returns a note if the capture lacks the beginning of the connection.
+/// Returns a note if the beginning of the connection is missing from the capture.
 fn in_the_middle(connection: &ConnectionFindings) -> Option<String> {
     let syns = &connection.handshake.syns;
     let has_data = connection.main_stream().is_some();
@@ -69,7 +69,7 @@ fn in_the_middle(connection: &ConnectionFindings) -> Option<String> {
     })
 }
 
-/// Returns notes on unusual properties of a connection and of its capture, a sentence each.
+/// Returns notes on unusual properties of a connection and of its capture. Each note is a sentence.
 #[must_use]
 pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     let mut notes: Vec<String> = in_the_middle(connection).into_iter().collect();
@@ -119,8 +119,8 @@ pub fn notes(connection: &ConnectionFindings) -> Vec<String> {
     notes
 }
 
-/// Returns a note on the data in a SYN, if the answer does not acknowledge it. If that SYN was retransmitted, the
-/// server may never have received the data.
+/// Returns a note on the data in a SYN, if the answer to the SYN does not acknowledge this data. If the SYN was
+/// retransmitted, the server may never have received the data.
 fn fast_open(connection: &ConnectionFindings) -> Option<String> {
     let handshake = &connection.handshake;
     let bytes = words::bytes(f64::from(handshake.fast_open_refused?));

@@ -1,6 +1,6 @@
 //! Diagnosis for other programs: one JSON object, or tables as CSV.
 //!
-//! Names do not change, and contain their units. Times are seconds since the capture's first packet.
+//! The names are stable and contain their units. Times are in seconds since the first packet of the capture.
 
 mod both;
 mod csv;

@@ -1,4 +1,4 @@
-//! Requests of a connection: a line for the terminal, a table for the page.
+//! Describes the requests of a connection: a line for the terminal, a table for the page.
 
 use dupack_report::page::{Block, Cell, Emphasis};
 use dupack_tcp::time::{Duration, Instant};
@@ -8,16 +8,16 @@ use dupack_diagnosis::analyse::hints::{Hint, TlsRecord};
 use dupack_diagnosis::findings::ConnectionFindings;
 use dupack_diagnosis::{Request, Requests};
 
-/// Maximum number of requests that the page lists; the CSV has all that are kept (ours).
+/// Maximum number of requests that the page lists (ours). The CSV file contains all requests that are kept.
 const LISTED_MAX: usize = 40;
 
-/// Minimum share of the worst request's time of a part that is named (ours).
+/// Minimum fraction of the worst request's time that a part must have to be named (ours).
 const PART_SHOWN: f64 = 0.25;
 /// Maximum number of parts that are named.
 const PARTS_SHOWN: usize = 2;
 
-/// Returns the number of requests, quantiles and the longest one, for the terminal: `"137 requests: p50 43 ms, p95 210
-/// ms; the worst 3.1 s at packet 5120: server 2.9 s"`.
+/// Returns a line for the terminal with the number of requests, the quantiles of their durations, and the longest
+/// request: `"137 requests: p50 43 ms, p95 210 ms; the worst 3.1 s at packet 5120: server 2.9 s"`.
 #[must_use]
 pub fn requests(connection: &ConnectionFindings) -> Option<String> {
     let requests = connection.requests.as_ref()?;
@@ -38,7 +38,7 @@ pub fn requests(connection: &ConnectionFindings) -> Option<String> {
     Some(text)
 }
 
-/// Returns the beginning of a request or an answer in words. It has printable characters only.
+/// Returns the beginning of a request or an answer in words. The text contains only printable characters.
 #[must_use]
 pub fn hint_in_words(hint: &Hint) -> String {
     match hint {
@@ -70,7 +70,7 @@ fn content(request: &Request) -> Option<String> {
     }
 }
 
-/// Returns the number of turns that consist of several requests.
+/// Returns a text with the number of turns that consist of several pipelined requests.
 fn joined(requests: &Requests) -> Option<String> {
     (requests.joined > 0).then(|| {
         format!(
@@ -80,7 +80,7 @@ fn joined(requests: &Requests) -> Option<String> {
     })
 }
 
-/// Returns the parts that take most of a request's time.
+/// Returns the names of the parts that took most of a request's time, each with its time.
 fn largest_parts(request: &Request) -> String {
     let mut parts = request.parts.named();
     parts.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
@@ -101,7 +101,7 @@ pub fn table(connection: &ConnectionFindings) -> Vec<Block> {
         return Vec::new();
     };
     let listed: Vec<&Request> = requests.worst.iter().take(LISTED_MAX).collect();
-    // Parts that are zero in all requests have no column.
+    // A part that is zero in all requests has no column.
     let names = requests.worst.first().map(|worst| worst.parts.named());
     let names: Vec<(usize, &str)> = names
         .into_iter()
@@ -157,7 +157,7 @@ fn number(text: String) -> Cell {
     Cell::new(text, Emphasis::Number)
 }
 
-/// Returns the cells of a request before the parts of its time.
+/// Returns the first cells of a request, which precede the parts of its time.
 fn beginning(request: &Request) -> Vec<Cell> {
     let pipelined = match request.joined {
         0 => String::new(),

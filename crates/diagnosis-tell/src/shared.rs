@@ -1,4 +1,5 @@
-//! Bottlenecks that several streams share: a sentence each, a line per connection, a table for the page.
+//! Describes bottlenecks that several streams share: a sentence for each bottleneck, a line for each connection, and a
+//! table for the page.
 
 use dupack_report::page::{Block, Cell, Emphasis};
 
@@ -6,10 +7,10 @@ use crate::words;
 use dupack_diagnosis::Side;
 use dupack_diagnosis::shared::{SUM_CONSTANT, SharedBottleneck, SharedBottlenecks, Sharer};
 
-/// Maximum number of streams that a sentence names: the others are counted.
+/// Maximum number of streams that a sentence names. The other streams are only counted.
 const NAMED: usize = 6;
 
-/// Returns the bottleneck in a sentence: `"#1 and #2 share a bottleneck: 9.7 Mbit/s together, of which #1 has 52 %, #2
+/// Returns a sentence about a bottleneck: `"#1 and #2 share a bottleneck: 9.7 Mbit/s together, of which #1 has 52 %, #2
 /// 48 %."`.
 #[must_use]
 pub fn sentence(shared: &SharedBottleneck) -> String {
@@ -39,8 +40,7 @@ pub fn sentence(shared: &SharedBottleneck) -> String {
     text
 }
 
-/// Returns the bottleneck that a connection shares, for a line of its own: `"a bottleneck with #2: 52 % of 9.7 Mbit/s
-/// together"`.
+/// Returns a line about the bottleneck that a connection shares: `"a bottleneck with #2: 52 % of 9.7 Mbit/s together"`.
 #[must_use]
 pub fn of_connection(shared: &[SharedBottleneck], connection: u64, side: Side) -> Option<String> {
     let (bottleneck, own) = shared.iter().find_map(|bottleneck| {
@@ -60,7 +60,7 @@ fn name(stream: &Sharer) -> String {
     format!("#{}", stream.connection)
 }
 
-/// Returns `"#1, #2 and #3"`.
+/// Returns the names as a list: `"#1, #2 and #3"`.
 fn listed(mut names: Vec<String>) -> String {
     let beyond = names.len().saturating_sub(NAMED);
     if beyond > 0 {
@@ -74,7 +74,8 @@ fn listed(mut names: Vec<String>) -> String {
     format!("{} and {last}", names.join(", "))
 }
 
-/// Returns the sentences for the screen: one for each bottleneck, and one on the streams that could not be compared.
+/// Returns the sentences for the screen, one for each bottleneck. The last one is followed by the number of streams
+/// that could not be compared.
 #[must_use]
 pub fn sentences(all: &SharedBottlenecks) -> Vec<String> {
     let mut said: Vec<String> = all.found.iter().map(sentence).collect();
@@ -93,7 +94,7 @@ fn not_compared(streams: u64) -> String {
     )
 }
 
-/// Returns a table of each bottleneck with the evidence, and the number of streams that were compared.
+/// Returns one table for each bottleneck with the evidence, and a text about the streams that were compared.
 #[must_use]
 pub fn tables(all: &SharedBottlenecks) -> Vec<Block> {
     if all.compared == 0 {

@@ -1,12 +1,12 @@
 //! Limit of a stream in one plain sentence.
 //!
-//! The sentences are data: the first of [`TEMPLATES`] whose condition holds is used. Their order:
+//! The sentences are data: the first of [`TEMPLATES`] whose condition holds is used. The order of the conditions is:
 //!
-//! 1. No limit is known: no data, no ACKs, or too much of the data is missing from the capture.
-//! 2. Signs of something on the path that explains everything else.
-//! 3. The group that took most of the time, if it took a third. If that group is a moving window, there must be some round trips:
-//!    otherwise the transfer is too short to tell.
-//! 4. None of these: the two largest groups.
+//! 1. The limit cannot be known: the capture has no data, no ACKs, or too little of the data.
+//! 2. There are signs of a property of the path that explains the other observations.
+//! 3. One group of limits took most of the time, and at least a third. If this group is a changing window, the stream
+//!    must have some round trips; otherwise the transfer is too short to determine its limit.
+//! 4. If no other condition holds, the sentence names the two largest groups.
 
 mod case;
 mod headline;
@@ -29,10 +29,10 @@ use sentences::{
     was_shut, went_to,
 };
 
-/// Share of the time from which waste comes before everything else. Ours.
+/// Minimum fraction of the time that losses and timers must take for a black hole to precede all other limits (ours).
 const WASTE_SHARE: f64 = 0.25;
 
-/// Sentence with its condition.
+/// A sentence with its condition.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
     /// Name of the template, for files and tests.
@@ -41,7 +41,7 @@ pub struct Template {
     say: fn(&Case<'_>) -> String,
 }
 
-/// All sentences, in the order in which they are tried.
+/// All templates, in the order in which their conditions are evaluated.
 pub const TEMPLATES: [Template; 24] = [
     Template {
         name: "nothing",
@@ -168,7 +168,7 @@ pub const TEMPLATES: [Template; 24] = [
     },
 ];
 
-/// Returns the limit of a stream, as a sentence.
+/// Returns a sentence about the limit of a stream.
 #[must_use]
 pub fn story(stream: &StreamFindings) -> String {
     let (_, said) = tell(&Case::of(stream));
@@ -178,7 +178,7 @@ pub fn story(stream: &StreamFindings) -> String {
     format!("{}.", crate::words::capital(&said))
 }
 
-/// Returns the name of the template for a stream, and its sentence without a full stop.
+/// Returns the name of the template that applies to a stream, and its sentence without a full stop.
 #[must_use]
 pub fn tell(case: &Case<'_>) -> (&'static str, String) {
     let template = TEMPLATES.iter().find(|template| (template.holds)(case));

@@ -1,4 +1,4 @@
-//! Summary for the terminal: one screen, the worst connections first.
+//! Summary for the terminal: one screen, with the worst connections first.
 
 mod path;
 mod senders;
@@ -30,16 +30,16 @@ use dupack_diagnosis::sender::{Identification, SenderReport};
 use dupack_diagnosis::shared::SharedBottleneck;
 use dupack_diagnosis::{Diagnosis, Extent};
 
-/// Look of a summary.
+/// Format of a summary.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// Use of colour.
     pub colour: Colour,
-    /// Width in columns; that of the terminal if `None`.
+    /// Width in columns, or `None` for the width of the terminal.
     pub width: Option<u16>,
-    /// Number of connections that are described in detail.
+    /// Maximum number of connections that are described in detail.
     pub detailed: usize,
-    /// Number of further connections that are listed.
+    /// Maximum number of further connections that are listed.
     pub listed: usize,
 }
 
@@ -80,7 +80,7 @@ pub fn summary(diagnosis: &Diagnosis, asked: Option<&Asked>, look: &Look) -> Str
     text
 }
 
-/// Returns a sentence or two on the whole capture.
+/// Returns one or two sentences about the whole capture.
 fn of_the_capture(diagnosis: &Diagnosis, look: &Look) -> String {
     let shown = look.detailed.saturating_add(look.listed);
     let found = diagnosis.connections.len();
@@ -109,7 +109,7 @@ fn of_the_capture(diagnosis: &Diagnosis, look: &Look) -> String {
     text
 }
 
-/// Returns the numbers of packets by kind.
+/// Returns a text with the number of packets of each kind.
 #[must_use]
 pub fn packets(diagnosis: &Diagnosis) -> String {
     let kinds = diagnosis.tally.by_kind().into_iter();
@@ -118,7 +118,7 @@ pub fn packets(diagnosis: &Diagnosis) -> String {
     format!("packets: {}", kinds.join(", "))
 }
 
-/// Returns everything that the terminal shows of a connection.
+/// Returns all lines about a connection that the terminal shows.
 fn detailed(
     connection: &ConnectionFindings,
     shared: &[SharedBottleneck],
@@ -181,7 +181,7 @@ fn detailed(
     text
 }
 
-/// Returns everything that the terminal shows of a connection without data.
+/// Returns all lines about a connection without data that the terminal shows.
 fn unopened(connection: &ConnectionFindings, look: &Look) -> String {
     let mut text = paragraph(&headline(connection), look.width);
     text.push('\n');
@@ -203,7 +203,7 @@ fn unopened(connection: &ConnectionFindings, look: &Look) -> String {
     text
 }
 
-/// Returns the stream of the other direction, in a line.
+/// Returns a line about the stream in the other direction.
 #[must_use]
 pub fn other_way(connection: &ConnectionFindings, stream: &StreamFindings) -> String {
     let (from, _) = ends(connection, stream);
@@ -220,7 +220,7 @@ pub fn other_way(connection: &ConnectionFindings, stream: &StreamFindings) -> St
     format!("{bytes} from {from}{again}. {}", story(stream))
 }
 
-/// Returns the number and the ends of a connection, and the amount, the duration and the rate of its data.
+/// Returns the title of a connection: its number and its ends, and the amount, the duration and the rate of its data.
 #[must_use]
 pub fn title(connection: &ConnectionFindings) -> String {
     let (one, other) = (connection.addresses.opener, connection.addresses.answerer);
@@ -245,7 +245,7 @@ pub fn ends(connection: &ConnectionFindings, stream: &StreamFindings) -> (String
     (of(stream.side), of(stream.side.other()))
 }
 
-/// Returns the reason for a connection without data, in a few words.
+/// Returns a few words on the reason why a connection has no data.
 pub(crate) fn without_data(connection: &ConnectionFindings) -> String {
     let syns = &connection.handshake.syns;
     let was_opened = connection.handshake.established_at.is_some();
@@ -262,7 +262,7 @@ pub(crate) fn without_data(connection: &ConnectionFindings) -> String {
     said.to_owned()
 }
 
-/// Returns the numbers of retransmitted SYNs, and the time that they took.
+/// Returns a text with the number of retransmitted SYNs, and the time that they took.
 #[must_use]
 pub fn syns_again(connection: &ConnectionFindings) -> Option<String> {
     let handshake = &connection.handshake;
@@ -289,17 +289,18 @@ pub fn syns_again(connection: &ConnectionFindings) -> Option<String> {
     })
 }
 
-/// Columns of a line with numbers beside its bar, without the bar.
+/// Minimum number of columns of a line, excluding its bar.
 const BESIDE_BAR: usize = 52;
-/// Columns of that line before the name.
+/// Number of columns before the name of the limit, excluding the bar.
 const BEFORE_NAME: usize = 20;
-/// Maximum and minimum length of a bar: with less room there is none.
+/// Maximum and minimum length of a bar in columns. If less space is available, there is no bar.
 const BAR_MAX: usize = 24;
 const BAR_MIN: usize = 4;
-/// Minimum share of the time of a limit that is shown; the first three are always shown (ours: less is noise).
+/// Minimum fraction of the time that a limit must have to be shown (ours: smaller fractions are noise). The first three
+/// limits are always shown.
 const SHARE_SHOWN: f64 = 0.005;
 
-/// Returns the limits of a stream, as shares that sum to 100 %.
+/// Returns the limits of a stream with their shares of the time, which sum to 100 %.
 fn limits(stream: &StreamFindings, width: usize) -> String {
     let shares = &stream.shares;
     let named = in_percent(stream).into_iter();
@@ -337,14 +338,14 @@ fn limits(stream: &StreamFindings, width: usize) -> String {
     text
 }
 
-/// Returns the number of retransmissions; `None` if it is unknown.
+/// Returns the number of retransmissions, or `None` if the number is unknown.
 #[must_use]
 pub fn retransmissions(stream: &StreamFindings) -> Option<u64> {
     let told = stream.tells_retransmissions();
     told.then_some(stream.account.retransmissions)
 }
 
-/// Returns the retransmissions, by cause.
+/// Returns a text with the number of retransmissions of each cause.
 #[must_use]
 pub fn sent_again(stream: &StreamFindings) -> String {
     let account = &stream.account;
@@ -397,15 +398,16 @@ const fn class_in_words(class: Class, number: u64) -> &'static str {
         (Class::AfterTimeout, _) => "after timeouts",
         (Class::TailLossProbe, 1) => "tail loss probe",
         (Class::TailLossProbe, _) => "tail loss probes",
-        // Probes are not retransmissions.
+        // Probes do not count as retransmissions.
         (Class::KeepAlive | Class::WindowProbe | Class::Unknown, _) => "of unknown cause",
     }
 }
 
-/// Maximum number of kinds of stalls that are named: the others are counted.
+/// Maximum number of kinds of stalls that are named. The other kinds are only counted.
 const KINDS_SHOWN: usize = 3;
 
-/// Returns the stalls by kind, with the longest; `None` without stalls, or if the limits are unknown.
+/// Returns a text with the stalls of each kind and the longest stall. Returns `None` if there are no stalls, or if the
+/// limits are unknown.
 #[must_use]
 pub fn stalls(stream: &StreamFindings) -> Option<String> {
     let stalls = &stream.stalls;
@@ -446,14 +448,15 @@ pub fn stalls(stream: &StreamFindings) -> Option<String> {
     Some(text)
 }
 
-/// Returns the number of packets that only asked for an answer.
+/// Returns a text with the number of keep-alives, or `None` if there are none.
 #[must_use]
 pub fn probes(stream: &StreamFindings) -> Option<String> {
     let keep_alives = stream.happenings.keep_alives();
     (keep_alives > 0).then(|| words::things(keep_alives, "keep-alive", "keep-alives"))
 }
 
-/// Returns the number of times and the time for which the receive window was shut.
+/// Returns a text with the number of times that the receive window was closed, the total time, and the number of window
+/// probes. Returns `None` if the window was never closed.
 #[must_use]
 pub fn closed_windows(stream: &StreamFindings) -> Option<String> {
     let Shut {
@@ -474,7 +477,7 @@ pub fn closed_windows(stream: &StreamFindings) -> Option<String> {
     })
 }
 
-/// Returns the sender's recovery and congestion control, with the evidence.
+/// Returns a text with the sender's loss recovery and congestion control, and the evidence for them.
 #[must_use]
 pub fn sender(report: &SenderReport) -> String {
     fn named<N: ToString>(verdict: &Identification<N>) -> String {
@@ -492,7 +495,7 @@ pub fn sender(report: &SenderReport) -> String {
     )
 }
 
-/// Returns the place where the capture was taken, with the evidence.
+/// Returns a text with the place where the capture was taken, and the evidence for it.
 #[must_use]
 pub fn seen_from(vantage: &Vantage) -> String {
     let place = match vantage.place {
@@ -528,7 +531,7 @@ pub fn seen_from(vantage: &Vantage) -> String {
     format!("{place}: {ways}, {by}")
 }
 
-/// Returns the reset that ended a connection.
+/// Returns a text about the reset that ended a connection, if there is one.
 #[must_use]
 pub fn ending(connection: &ConnectionFindings) -> Option<String> {
     let reset = connection.ending.reset?;
@@ -540,7 +543,7 @@ pub fn ending(connection: &ConnectionFindings) -> Option<String> {
     ))
 }
 
-/// Columns of the table of connections, and the subsets for less and less room.
+/// Columns of the table of connections, and subsets of the columns for narrower terminals.
 const COLUMNS: [&str; 8] = [
     "#",
     "from",
@@ -558,7 +561,7 @@ const FORMS: [&[usize]; 4] = [
     &[0, 3, 4, 7],
 ];
 
-/// Minimum width of the last column: it has words, which may be wrapped.
+/// Minimum width of the last column, whose text may be wrapped.
 const LOST_TO_MIN: usize = 20;
 
 /// Returns the table of the connections that are not described in detail.
@@ -623,10 +626,10 @@ fn table_row(connection: &ConnectionFindings) -> [String; 8] {
     ]
 }
 
-/// Text in place of an unknown limit.
+/// Text that replaces an unknown limit.
 pub(crate) const UNTOLD: &str = "cannot be determined";
 
-/// Returns the limit that took most of the time of a connection's first stream, with its share.
+/// Returns the limit that took most of the time of a connection's main stream, with its share of the time.
 #[must_use]
 pub fn lost_to(connection: &ConnectionFindings, stream: &StreamFindings) -> String {
     if stream.limits_untold().is_some() || has_acks_alone(connection) {
@@ -638,8 +641,8 @@ pub fn lost_to(connection: &ConnectionFindings, stream: &StreamFindings) -> Stri
     })
 }
 
-/// Returns the limits that took any time, the longest first, with whole percentages that sum to 100; none if the limits
-/// are unknown.
+/// Returns the limits that took some of the time, the longest time first, with whole percentages that sum to 100. Empty
+/// if the limits are unknown.
 #[must_use]
 pub fn in_percent(stream: &StreamFindings) -> Vec<(Limit, Duration, u32)> {
     if stream.limits_untold().is_some() {

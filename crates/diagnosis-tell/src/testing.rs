@@ -34,7 +34,7 @@ pub(crate) fn at_sender(experiment: &str, seed: u64) -> Path {
     stream(experiment, seed).path
 }
 
-/// Returns an answer with these durations in seconds, instead of the 10 s captured.
+/// Returns an answer with these predicted durations in seconds. The captured duration is 10 s.
 pub(crate) fn answer(
     stack: &str,
     (low, mean, high): (f64, f64, f64),
@@ -62,9 +62,9 @@ pub(crate) fn answer(
     }
 }
 
-/// Returns a download of eight segments of 1000 bytes over 50 ms, captured at the server. The second segment is lost,
-/// and repaired after three duplicate ACKs. A timer retransmits the seventh, whose ACK was late. Then the client shuts
-/// its window for 100 ms.
+/// Returns a download of eight segments of 1000 bytes with a round-trip time of 50 ms, captured at the server. The
+/// second segment is lost, and it is retransmitted after three duplicate ACKs. A timer retransmits the seventh segment,
+/// whose ACK was late. Then the client closes its receive window for 100 ms.
 pub(crate) fn download() -> Vec<u8> {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let data = |at, n: u32| packet(at, End::Server, 5000 + n * 1000).ack(1000).len(1000);
@@ -103,7 +103,7 @@ pub(crate) fn found() -> Diagnosis {
     diagnose(&mut reader, Flow::All, &mut ()).unwrap()
 }
 
-/// Returns [`download`] packet by packet.
+/// Returns the scene of [`download`], which describes each packet.
 pub(crate) fn scene(remarks: Remarks) -> Scene {
     let file = download();
     let mut reader = CaptureReader::new(file.as_slice()).unwrap();

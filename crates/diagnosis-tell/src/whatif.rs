@@ -1,20 +1,21 @@
 //! Prediction of the time that another sender would have taken for the same transfer on the same path.
 //!
-//! A path that was inferred from one sender's packets need not be the path that another sender would find: the capture
-//! does not show everything, such as other flows that give way. Therefore the captured sender is simulated on the path
-//! first ([`WhatIf::gate`]). If it does not behave as it did in the capture, there is no prediction. Only a transfer
-//! that has passed this gate can be asked about other senders ([`Passed::ask`]).
+//! A path that was inferred from one sender's packets may differ from the path that another sender would find, because
+//! the capture does not show everything. For example, other flows may reduce their rates. Therefore, the captured
+//! sender is first simulated on the path ([`WhatIf::gate`]). If the simulation differs from the capture, no prediction
+//! is made. Only a transfer that has passed this gate has predictions for other senders ([`Passed::ask`]).
 //!
 //! If the captured sender may be one of several, each of them is simulated. A prediction is based on all senders that
-//! behave as the captured one did, weighted by their likelihood.
+//! behave like the captured one, weighted by their likelihood.
 //!
-//! Every number of the path has its interval. A stack is run on the best estimate of the path, which shows the effect
-//! of chance alone, and on paths drawn from the intervals, which adds the effect of the path's uncertainty. All stacks
-//! of a seed have the same path and the same chance. The ratio of the captured duration to those of its own simulations
-//! also describes the path.
+//! Every number of the path has a confidence interval. A stack is run on the best estimate of the path, which shows
+//! only the effect of chance. It is also run on paths drawn from the intervals, which adds the effect of the path's
+//! uncertainty. All stacks with the same seed have the same path and the same random events. The ratio of the captured
+//! duration to the durations of the captured sender's simulations also describes the path.
 //!
-//! If the captured connection has turns, so do the simulated ones: answers of the same sizes, each as long after the
-//! acknowledgment of everything before as in the capture. Single answers are predicted separately ([`Replies`]).
+//! If the captured connection has turns, the simulated connections have turns as well: the answers have the same sizes,
+//! and each answer follows the acknowledgment of all previous data after the same time as in the capture. Single
+//! answers are predicted separately ([`Replies`]).
 
 mod answer;
 pub mod course;
@@ -40,7 +41,8 @@ use crate::experiment::Captured;
 use dupack_diagnosis::path::Path;
 use runs::Runs;
 
-/// Number of seeds (as usual for experiments here): with a spread of 20 %, the mean is known to 10 %.
+/// Number of seeds (as is usual for experiments here). If the durations have a standard deviation of 20 %, the mean is
+/// known to about 10 %.
 pub const SEEDS: u32 = 20;
 
 /// Question about one transfer of a capture.
@@ -49,23 +51,25 @@ pub struct WhatIf<'a> {
     path: &'a Path,
     captured: &'a [Captured],
     catalog: &'a Catalog,
-    /// `true` if the capture names the sender. Otherwise a sender may not be the captured one even if it alone behaves
-    /// like it.
+    /// `true` if the capture identifies the sender. Otherwise, the only sender that behaves like the captured one may
+    /// still be a different sender.
     pub is_named: bool,
     /// Number of seeds.
     pub seeds: u32,
-    /// Number of concurrent runs.
+    /// Settings for concurrent runs.
     pub execution: Execution,
 }
 
 impl<'a> WhatIf<'a> {
-    /// Creates a question about the transfer on `path` by the sender `captured`, whose stack is in `catalog`.
+    /// Creates a question about the transfer on `path` by the sender `captured`. `catalog` contains the stack of the
+    /// sender.
     #[must_use]
     pub fn new(path: &'a Path, captured: &'a Captured, catalog: &'a Catalog) -> Self {
         Self::of_any(path, std::slice::from_ref(captured), catalog)
     }
 
-    /// Creates a question about the transfer on `path` by one of the senders `captured`, the likeliest first.
+    /// Creates a question about the transfer on `path` by one of the senders `captured`, which are ordered by
+    /// likelihood.
     #[must_use]
     pub fn of_any(path: &'a Path, captured: &'a [Captured], catalog: &'a Catalog) -> Self {
         Self {
@@ -78,7 +82,7 @@ impl<'a> WhatIf<'a> {
         }
     }
 
-    /// Simulates the senders that may have been captured, and compares each with the capture.
+    /// Simulates the senders that may have been captured, and compares each simulation with the capture.
     #[must_use]
     pub fn gate(&self, progress: &dyn Watch, interrupt: &Interrupt) -> Gate<'a> {
         gate::gate(self, progress, interrupt)
@@ -101,8 +105,8 @@ impl<'a> WhatIf<'a> {
     }
 }
 
-/// Returns the stacks that are asked about by default: all of `catalog` that Linux has with SACK, under Linux's rules.
-/// Stacks that need queues with marking are excluded, because they are not meant for the Internet (RFC 8257).
+/// Returns the stacks for which durations are predicted by default: all stacks of `catalog` that Linux supports with
+/// SACK. Stacks that need ECN marking queues are excluded, because they are not meant for the Internet (RFC 8257).
 #[must_use]
 pub fn usual_stacks(catalog: &Catalog) -> Vec<StackSpec> {
     let has_sack = |stack: &StackSpec| {
@@ -113,8 +117,8 @@ pub fn usual_stacks(catalog: &Catalog) -> Vec<StackSpec> {
     catalog.deployable().into_iter().filter(usual).collect()
 }
 
-/// Setting that turns SACK off in Linux: it helps on no path.
+/// Setting that turns SACK off in Linux, which is not useful on any path.
 const SACK_OFF: &str = "tcp_sack=0";
 
-/// Dialect of the stacks that Linux has.
+/// Dialect of the stacks that Linux supports.
 pub const LINUX: Dialect = Dialect::Linux;

@@ -1,4 +1,4 @@
-//! Quantities for people: at most three digits, with their units.
+//! Quantities for people, with at most three digits and a unit.
 
 use dupack_tcp::time::Duration;
 
@@ -24,13 +24,13 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// Returns a time: `"38 s"`, `"1.8 s"`, `"60 ms"`, `"12 min"`.
+/// Returns a duration: `"38 s"`, `"1.8 s"`, `"60 ms"`, `"12 min"`.
 #[must_use]
 pub fn time(span: Duration) -> String {
     seconds(span.as_secs_f64())
 }
 
-/// Returns a time in seconds as [`time`] does.
+/// Returns a duration, given in seconds, in the format of [`time`].
 #[must_use]
 pub fn seconds(seconds: f64) -> String {
     match seconds {
@@ -74,7 +74,7 @@ fn scaled(mut value: f64, units: [&str; 5]) -> String {
     format!("{text} {unit}")
 }
 
-/// Returns a number of things: `"1,234"`.
+/// Returns a number with thousands separators: `"1,234"`.
 #[must_use]
 pub fn count(number: u64) -> String {
     let text = number.to_string();
@@ -88,7 +88,7 @@ pub fn count(number: u64) -> String {
     out
 }
 
-/// Returns a share of one: `"6.2 %"`.
+/// Returns a fraction of one as a percentage: `"6.2 %"`.
 #[must_use]
 pub fn share(of_one: f64) -> String {
     let percent = of_one * 100.0;
@@ -99,20 +99,21 @@ pub fn share(of_one: f64) -> String {
     }
 }
 
-/// Returns `"1 timeout"`, `"2 timeouts"`.
+/// Returns a number with the singular or the plural of a noun: `"1 timeout"`, `"2 timeouts"`.
 #[must_use]
 pub fn things(number: u64, one: &str, several: &str) -> String {
     let name = if number == 1 { one } else { several };
     format!("{} {name}", count(number))
 }
 
-/// Returns `"at least "` for a number of which the capture may lack some, and nothing otherwise.
+/// Returns `"at least "` if the capture may lack some of the counted things, and an empty text otherwise.
 #[must_use]
 pub const fn at_least(may_be_more: bool) -> &'static str {
     if may_be_more { "at least " } else { "" }
 }
 
-/// Returns a quantity with its interval, each value formatted by `say`, or the reason why it is unknown.
+/// Returns a quantity with its confidence interval, each value formatted by `say`, or the reason why the quantity is
+/// unknown.
 #[must_use]
 pub fn told<T>(told: &Told<T>, say: impl Fn(&T) -> String) -> String {
     match told {
@@ -138,7 +139,8 @@ pub fn capital(sentence: &str) -> String {
     })
 }
 
-/// Returns a time between captured packets: it is never zero, and captures have a resolution of microseconds or better.
+/// Returns a time between captured packets. The time is never shown as zero, because captures have a resolution of
+/// microseconds or better.
 #[must_use]
 pub fn way(span: Duration) -> String {
     match span {
@@ -147,8 +149,8 @@ pub fn way(span: Duration) -> String {
     }
 }
 
-/// Returns a value and its interval: `"100 ms (99 to 101 ms)"`. A common unit of both ends is printed once. A time
-/// whose interval begins at 0 has only an upper bound.
+/// Returns a value and its confidence interval: `"100 ms (99 to 101 ms)"`. If both ends have the same unit, the unit is
+/// printed once. If the interval of a time begins at 0, only the upper bound is printed.
 #[must_use]
 pub fn with_interval(value: &str, low: &str, high: &str) -> String {
     const NONE: &str = "less than 1 µs";
@@ -169,7 +171,8 @@ pub fn with_interval(value: &str, low: &str, high: &str) -> String {
     format!("{value} ({low} to {high})")
 }
 
-/// Returns a quantity in few words: only the bound if no more is known, `None` if it is unknown.
+/// Returns a short form of a quantity. If only a bound is known, returns the bound; if nothing is known, returns
+/// `None`.
 #[must_use]
 pub fn told_briefly<T: Copy>(quantity: &Told<T>, say: impl Fn(&T) -> String) -> Option<String> {
     match quantity {
@@ -179,7 +182,8 @@ pub fn told_briefly<T: Copy>(quantity: &Told<T>, say: impl Fn(&T) -> String) -> 
     }
 }
 
-/// Returns whole percentages that sum to 100, in the order of `parts`: the largest remainders are rounded up.
+/// Returns whole percentages that sum to 100, in the order of `parts`. The percentages with the largest remainders are
+/// rounded up.
 #[must_use]
 pub fn whole_percents(parts: &[f64]) -> Vec<u32> {
     let sum: f64 = parts.iter().sum();
@@ -201,7 +205,7 @@ pub fn whole_percents(parts: &[f64]) -> Vec<u32> {
     whole
 }
 
-/// Returns a bar for `part` of one, at most `columns` wide; any part above 0 is visible.
+/// Returns a bar for a fraction `part` of one, at most `columns` wide. A fraction above 0 is always visible.
 #[must_use]
 pub fn bar(part: f64, columns: usize) -> String {
     if part <= 0.0 {
@@ -211,7 +215,7 @@ pub fn bar(part: f64, columns: usize) -> String {
     "▇".repeat(filled.min(columns))
 }
 
-/// Returns a limit in a few words.
+/// Returns the name of a limit.
 #[must_use]
 pub const fn limit(limit: Limit) -> &'static str {
     match limit {
@@ -233,7 +237,7 @@ pub const fn limit(limit: Limit) -> &'static str {
     }
 }
 
-/// Returns another possible cause of a limit's time in a few words.
+/// Returns the name of another possible cause of a limit's time.
 #[must_use]
 pub const fn doubt(cause: Doubt) -> &'static str {
     match cause {
@@ -246,7 +250,7 @@ pub const fn doubt(cause: Doubt) -> &'static str {
     }
 }
 
-/// Returns a kind of stall of a stream; a pause of the application is followed by other possible causes of its time.
+/// Returns the name of a kind of stall of a stream. For a pause of the application, other possible causes follow.
 #[must_use]
 pub fn stall_of(stream: &StreamFindings, kind: StallKind) -> String {
     let mut said = kind.words().to_owned();
@@ -262,8 +266,8 @@ pub fn stall_of(stream: &StreamFindings, kind: StallKind) -> String {
     said
 }
 
-/// Returns a limit of a stream, followed by other possible causes of its time: `"application paused, or receive
-/// window"`.
+/// Returns the name of a limit of a stream, followed by other possible causes of its time: `"application paused, or
+/// receive window"`.
 #[must_use]
 pub fn limit_of(stream: &StreamFindings, limit: Limit) -> String {
     let doubt = stream.limits_in_doubt().filter(|doubt| doubt.has(limit));

@@ -28,12 +28,13 @@ pub(crate) const fn ink(mark: Mark) -> Option<Ink> {
     }
 }
 
-/// Returns the name of a stack after its mark: `★ le/westwood`.
+/// Returns the mark and the name of a stack: `★ le/westwood`.
 pub(crate) fn marked(results: &Answered<'_>, point: usize, stack: usize, mark: Mark) -> String {
     format!("{} {}", mark.sign(), results.name_at(point, stack))
 }
 
-/// Returns the stacks that the answer describes: those with a ★ in their order, then those with a warning.
+/// Returns the stacks that the answer describes: the stacks with a ★ in the order of the answer, then the stacks with a
+/// warning.
 fn spoken_of(verdict: &Contest) -> Vec<(usize, Mark)> {
     let stars = match &verdict.answer {
         Answer::Stars(stars) => stars.as_slice(),
@@ -117,11 +118,12 @@ pub(crate) fn section(results: &Answered<'_>) -> Section {
     }
 }
 
-/// Caption of the table of the answer.
+/// Caption of the table in the answer.
 pub(crate) const CAPTION: &str = "Stacks with a ★ at each point, and stacks with a warning (!). A sentence gives the \
     gain and the cost of each.";
 
-/// Returns the names of its columns. The ratio is relative to the first stack, over `pairs` of runs.
+/// Returns the names of the table's columns. The goodput ratio is relative to the first stack, and `pairs` is the
+/// number of pairs of runs behind it.
 pub(crate) fn header(stacks: &[String], pairs: Option<String>) -> Vec<String> {
     let first = stacks.first().map_or("", |s| s);
     let ratio = match pairs {
@@ -137,7 +139,8 @@ pub(crate) fn header(stacks: &[String], pairs: Option<String>) -> Vec<String> {
     ]
 }
 
-/// Returns the rows of the answer at a point: the stacks that it describes, or the reason why there is no answer.
+/// Returns the rows of the answer at a point: one row per stack that the answer describes, or one row with the reason
+/// why there is no answer.
 pub(crate) fn rows(results: &Answered<'_>, point: usize) -> Vec<Vec<Cell>> {
     let verdict = results.verdict(point);
     let goodput = results.goodput(point);

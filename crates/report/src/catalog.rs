@@ -21,9 +21,9 @@ pub struct Listing {
 /// Detail of the parameters in a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
-    /// Names, defaults and units, on a line or two.
+    /// The name, the default and the unit of each parameter, on one or two lines.
     Brief,
-    /// For each parameter its effect, its values and the source of its default.
+    /// The effect, the values and the source of the default of each parameter.
     Full,
 }
 
@@ -77,7 +77,7 @@ impl Listing {
     }
 }
 
-/// End of the list of all algorithms.
+/// Text below the list of all algorithms.
 const FOOTER: &str = "
 `dupack stacks NAME` describes the parameters of an algorithm, and with --all
 also those that are rarely changed. `dupack stacks rack/cubic` shows how to turn
@@ -95,9 +95,9 @@ fn heading(axis: Axis) -> String {
     format!("{name}: {what}")
 }
 
-/// Lines of a listing.
+/// Formatter of the lines of a listing.
 struct Lines {
-    /// Width in columns.
+    /// Width of the listing in columns.
     room: usize,
     colour: Colour,
 }
@@ -148,8 +148,8 @@ impl Lines {
         out
     }
 
-    /// Returns the default and the values of a parameter, its effect, the source of its default, and one line for each
-    /// word of a choice with its meaning.
+    /// Returns a description of a parameter: its default, its effect, the source of its default, and its possible
+    /// values. Each word of a choice is on its own line with its meaning.
     fn explained(&self, parameter: &ParameterSpec) -> String {
         let (name, default) = (&parameter.name, defaults(parameter));
         let mut out = format!("\n    {name} = {default}\n");
@@ -166,7 +166,7 @@ impl Lines {
         out
     }
 
-    /// Returns the parameters with their defaults, with as many on a line as fit, and the number of the hidden ones.
+    /// Returns the parameters with their defaults, as many per line as fit. The number of hidden parameters follows.
     fn brief(&self, parameters: &[&ParameterSpec], hidden: usize) -> String {
         let mut words: Vec<String> = parameters.iter().map(|p| assignment(p)).collect();
         if hidden > 0 {
@@ -193,7 +193,7 @@ impl Lines {
     }
 }
 
-/// Returns the parameters in `scope`, and the number of the others.
+/// Returns the parameters in `scope`, and the number of parameters outside it.
 fn selected(parameters: &[ParameterSpec], scope: Scope) -> (Vec<&ParameterSpec>, usize) {
     let is_shown = |p: &&ParameterSpec| scope == Scope::All || p.level == Level::Basic;
     let shown: Vec<&ParameterSpec> = parameters.iter().filter(is_shown).collect();
@@ -212,7 +212,7 @@ fn assignment(parameter: &ParameterSpec) -> String {
     format!("{} = {}{unit}", parameter.name, defaults(parameter))
 }
 
-/// Returns the default, or the defaults of all dialects if they differ.
+/// Returns the default of a parameter. If the dialects have different defaults, returns all of them.
 fn defaults(parameter: &ParameterSpec) -> String {
     let rfc = parameter.default.of(Dialect::Rfc).to_string();
     let others =
@@ -284,7 +284,7 @@ mod tests {
                 .into_iter()
                 .any(|w| w["smoothed"] == "SRTT (RFC 6298)")
         );
-        // Words that need no explanation have no line.
+        // Values that need no explanation have no separate line.
         let reno = Listing::of(&catalog, Some("reno")).unwrap();
         let text = reno.text(Scope::All, Colour::No, Some(200));
         assert!(text.contains("`on` or `off`"), "{text}");

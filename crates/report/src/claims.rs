@@ -15,7 +15,7 @@ const fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Returns the name of a verdict after its mark: `✓ holds`.
+/// Returns the mark of a verdict followed by its name: `✓ holds`.
 #[must_use]
 pub fn marked(verdict: Verdict) -> String {
     format!("{} {}", mark(verdict), verdict.name())
@@ -42,14 +42,14 @@ const fn ink(verdict: Verdict) -> Ink {
 /// A column of a list of verdicts.
 #[derive(Clone, Copy)]
 struct Column {
-    /// Its name in CSV and JSON.
+    /// Name of the column in CSV and JSON.
     key: &'static str,
-    /// Its name for readers.
+    /// Name of the column for readers.
     header: &'static str,
     of: fn(&Judged) -> String,
 }
 
-/// Returns the rule as a sentence, or as an expression if it has no sentence.
+/// Returns the rule of a claim as a sentence, or its expression if it has no sentence.
 fn rule(judged: &Judged) -> String {
     let claim = &judged.claim;
     let own = Some(&claim.rule).filter(|rule| !rule.is_empty());
@@ -78,8 +78,8 @@ const fn column(key: &'static str, header: &'static str, of: fn(&Judged) -> Stri
     Column { key, header, of }
 }
 
-/// Returns the columns called `keys`, in this order, without the empty ones. The finding is followed by the reason if a
-/// claim does not hold.
+/// Returns the columns named in `keys`, in this order and without empty columns. If a claim does not hold, the column
+/// of findings also contains the reason.
 fn for_people(keys: &[&str], judged: &[Judged]) -> Vec<Column> {
     let all = keys
         .iter()
@@ -95,7 +95,7 @@ fn for_people(keys: &[&str], judged: &[Judged]) -> Vec<Column> {
     all.filter(used).collect()
 }
 
-/// Returns the verdicts as a table for the terminal, without the id and the rule, for which there is no room.
+/// Returns the verdicts as a table for the terminal. The table omits the ids and the rules because they do not fit.
 #[must_use]
 pub fn table(judged: &[Judged], coloured: Colour, width: Option<u16>) -> String {
     let columns = for_people(&["section", "statement", "paper", "found"], judged);
@@ -117,7 +117,7 @@ fn printable(text: &str) -> String {
     text.replace(control, "\u{fffd}")
 }
 
-/// Returns the note below verdicts on these results, which says that one seed has no interval.
+/// Returns the note that a single seed has no confidence interval, if `results` have only one seed.
 #[must_use]
 pub fn caution(results: &Results) -> Option<&'static str> {
     (results.experiment.seeds.to_vec().len() == 1)
@@ -138,7 +138,7 @@ pub fn csv(judged: &[Judged]) -> Vec<u8> {
     out.into_inner().unwrap_or_default()
 }
 
-/// Returns the results as JSON, with the verdicts as `claims` if there are any.
+/// Returns the results as JSON. If there are verdicts, the object contains them as `claims`.
 #[must_use]
 pub fn json(results: &Answered<'_>, judged: &[Judged]) -> serde_json::Value {
     let mut json = store::json(results);

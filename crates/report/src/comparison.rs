@@ -1,4 +1,4 @@
-//! The report of a comparison: its figures, the page around them, and all its files.
+//! The report of a comparison: its figures, its page, and all its files.
 
 mod charts;
 mod text;
@@ -26,21 +26,21 @@ use dupack_lab::results::{Answered, Measure, Medium, Results, verdict};
 use dupack_lab::run::{FlowsOverTime, OverTime};
 use dupack_lab::stats::{spread, times};
 
-/// Parts of the report besides the results.
+/// Parts of the report in addition to the results.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
     /// One run of each stack over time.
     pub over_time: Option<OverTime>,
     /// Every flow over time, for all seeds.
     pub flows_over_time: Option<FlowsOverTime>,
-    /// Sections of the page between the numbers and the record of the experiment.
+    /// Sections of the page that follow the numbers and precede the record of the experiment.
     pub sections: Vec<Section>,
     /// Verdicts on the claims of the experiment file.
     pub judged: Vec<Judged>,
 }
 
-/// Returns every file of a comparison of stacks of `catalog`: its figures, the page, and the numbers for other
-/// programs.
+/// Returns all files of a comparison: its figures, the page, and the numbers for other programs. `catalog` contains the
+/// stacks of the comparison.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ pub fn files<'r>(
     if !beside.judged.is_empty() {
         files.add("claims.csv", move || claims::csv(&beside.judged));
     }
-    // The page comes last because it links to the other files.
+    // The page is added last because it links to the other files.
     let links = Links::of(&files);
     let mut page = page(results, (&figures, note), &links);
     let record = page.sections.len().saturating_sub(1);
@@ -97,7 +97,7 @@ pub fn files<'r>(
     Ok(files)
 }
 
-/// Returns everything about a comparison as one JSON object, as in `results.json`.
+/// Returns the whole comparison as one JSON object, as in `results.json`.
 #[must_use]
 pub fn json_text(results: &Answered<'_>, judged: &[Judged], catalog: &Catalog) -> String {
     with_linux(
@@ -106,7 +106,7 @@ pub fn json_text(results: &Answered<'_>, judged: &[Judged], catalog: &Catalog) -
     )
 }
 
-/// Returns the results with the parts of their stacks that Linux has.
+/// Returns the JSON of the results, with the Linux support of each stack added.
 fn with_linux(mut json: serde_json::Value, linux: Vec<serde_json::Value>) -> String {
     if !linux.is_empty() {
         json["linux"] = linux.into();
@@ -171,7 +171,7 @@ impl Links {
         self.names.iter().any(|known| known == name)
     }
 
-    /// Returns a section, followed by links to those of the files that exist.
+    /// Returns a section with links to the files in `names` that exist.
     pub(crate) fn after(&self, mut section: Section, names: &[&str]) -> Section {
         let there = names.iter().filter(|name| self.has(name));
         let links: Vec<Link> = there.map(|name| Link::to(name)).collect();
@@ -181,8 +181,8 @@ impl Links {
         section
     }
 
-    /// Returns a figure, followed by links to the picture and to the files with its numbers: a file of its own if it
-    /// has one, otherwise the files of all measures.
+    /// Returns a figure, followed by links to its picture and to the files with its numbers. These are a separate file
+    /// if the figure has one, and otherwise the files with all measures.
     pub(crate) fn figure(&self, figure: &Figure) -> [Block; 2] {
         let own = format!("figures/{}.csv", figure.name);
         let numbers = match self.has(&own) {
@@ -254,7 +254,7 @@ fn numbers(results: &Answered<'_>) -> Section {
     }
 }
 
-/// Returns the names of the columns of a table of numbers. Goodput has two columns.
+/// Returns the column names of a table of numbers. Goodput has two columns.
 pub(crate) fn number_header(measures: &[Measure]) -> Vec<String> {
     let mut header = vec![String::new(), "stack".to_owned()];
     for &measure in measures {

@@ -1,6 +1,6 @@
-//! Deployment of stacks in Linux: which parts of a stack Linux implements, and how to enable them. Covers one stack as
-//! text and as JSON, a line in a listing, and all stacks as Markdown. [`answer`] covers the stacks of a comparison, and
-//! [`wire`] the check on real packets.
+//! Deployment of stacks in Linux: which parts of a stack Linux implements, and how to enable them. This module
+//! describes one stack as text and as JSON, an algorithm in a listing, and all stacks as Markdown. [`answer`] describes
+//! the stacks of a comparison, and [`wire`] the check on real packets.
 //!
 //! The properties of Linux are data of the catalog (`dupack_algorithms::catalog::linux`).
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::table;
 
-/// Returns the commands that enable a stack, to be pasted, or the parts that are missing.
+/// Returns the commands that enable a stack, ready to be pasted, or the parts that Linux lacks.
 #[must_use]
 pub fn text(stack: &StackSpec, catalog: &Catalog, width: Option<u16>) -> String {
     let deployment = Deployment::of(stack);
@@ -80,7 +80,8 @@ fn heading(stack: &StackSpec, deployment: &Deployment) -> String {
     }
 }
 
-/// Returns the ways to enable a stack and to verify that it is enabled. Each has a purpose and its lines.
+/// Returns the ways to enable a stack, and the way to verify that it is enabled. Each way is a title and lines of
+/// commands.
 fn ways(deployment: &Deployment) -> Vec<(&'static str, Vec<String>)> {
     let prepared = |last: Option<String>| {
         let mut lines = deployment.preparations();
@@ -101,7 +102,8 @@ fn ways(deployment: &Deployment) -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
-/// Returns the commands that compare our stack with the kernel's on real packets, or the reason why there is none.
+/// Returns the commands that compare our stack with the kernel's stack on real packets, or the reason why this is
+/// impossible.
 fn on_the_wire(stack: &StackSpec, deployment: &Deployment) -> Result<Vec<String>, String> {
     let Some(control) = deployment.counterpart() else {
         return Err(
@@ -123,7 +125,7 @@ fn on_the_wire(stack: &StackSpec, deployment: &Deployment) -> Result<Vec<String>
     Ok(commands)
 }
 
-/// Returns a sentence about the part of an algorithm that Linux has.
+/// Returns a sentence about the support of an algorithm in Linux.
 fn in_words(linux: &Linux) -> String {
     match linux {
         Linux::Has(has) => has.what.to_string(),
@@ -153,7 +155,7 @@ pub fn line(entry: &Description, listed: bool) -> String {
     line
 }
 
-/// Returns the same information as JSON.
+/// Returns the Linux support of an algorithm as JSON.
 #[must_use]
 pub fn entry_json(entry: &Description) -> Value {
     match &entry.linux {
@@ -177,7 +179,7 @@ pub fn entry_json(entry: &Description) -> Value {
     }
 }
 
-/// Returns the commands that enable a stack, or the parts that are missing, as JSON.
+/// Returns the commands that enable a stack, or the parts that Linux lacks, as JSON.
 #[must_use]
 pub fn stack_json(stack: &StackSpec, catalog: &Catalog) -> Value {
     let deployment = Deployment::of(stack);
@@ -201,7 +203,7 @@ pub fn stack_json(stack: &StackSpec, catalog: &Catalog) -> Value {
     })
 }
 
-/// Returns the parts of the whole catalog that Linux has, as tables of a Markdown page.
+/// Returns the Linux support of the whole catalog, as tables of a Markdown page.
 #[must_use]
 pub fn markdown(catalog: &Catalog) -> String {
     let mut page = String::from(
@@ -233,7 +235,7 @@ pub fn markdown(catalog: &Catalog) -> String {
     page
 }
 
-/// Returns the algorithms on an axis, grouped by their description.
+/// Returns the algorithms on an axis, grouped by their support in Linux.
 fn alike(catalog: &Catalog, axis: Axis) -> Vec<(Vec<String>, String)> {
     let mut rows: Vec<(Vec<String>, String)> = Vec::new();
     for entry in catalog.on(axis) {
@@ -246,7 +248,8 @@ fn alike(catalog: &Catalog, axis: Axis) -> Vec<(Vec<String>, String)> {
     rows
 }
 
-/// Returns every parameter that a setting of Linux controls, with the algorithms that have it and the setting.
+/// Returns every parameter that a setting of Linux controls, with the algorithms that have this parameter, and the
+/// setting.
 fn knobs(catalog: &Catalog) -> Vec<(String, Vec<String>, String)> {
     let mut rows: Vec<(String, Vec<String>, String)> = Vec::new();
     for entry in catalog.descriptions() {
@@ -265,7 +268,8 @@ fn knobs(catalog: &Catalog) -> Vec<(String, Vec<String>, String)> {
     rows
 }
 
-/// Returns `true` if a part is the one that does nothing, which the text leaves out.
+/// Returns `true` if `name` is the algorithm of `axis` that does nothing. The text of a stack leaves this algorithm
+/// out.
 fn is_null(axis: Axis, name: &str) -> bool {
     axis.null() == Some(name)
 }

@@ -1,4 +1,5 @@
-//! The files of a report. Each file is made when it is written, and goes to any [`Folder`].
+//! The files of a report. The contents of each file are made when the file is written, and can be written to any
+//! [`Folder`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,15 +16,15 @@ use dupack_engine::folder::{Folder, StoreError};
 
 pub use dupack_engine::store::{EXPERIMENT, PAGE, RESULTS};
 
-/// Pixels of a bitmap per pixel of its SVG: 2 suits print and dense screens.
+/// Number of bitmap pixels per SVG pixel; 2 is suitable for print and high-resolution screens.
 #[cfg(feature = "png")]
 const PNG_SCALE: f32 = 2.0;
 
-/// Possible file name extensions of a figure. The first is always written, the others depend on the features of this
-/// build.
+/// Possible file name extensions of a figure. The SVG file is always written, and the other files only if this build
+/// has the corresponding features.
 pub(crate) const FIGURE_KINDS: [&str; 3] = ["svg", "png", "pdf"];
 
-/// File name extensions of a figure in this build, as a list for readers.
+/// File name extensions of the figures that this build writes, as a list for readers.
 pub const FIGURE_ENDINGS: &str = match (cfg!(feature = "png"), cfg!(feature = "pdf")) {
     (false, false) => ".svg",
     (true, false) => ".svg, .png",
@@ -54,14 +55,15 @@ pub enum DeliveryError {
     Store(#[from] StoreError),
 }
 
-/// Function that makes the bytes of a file.
+/// Function that returns the contents of a file.
 type Make<'r> = Box<dyn Fn() -> Result<Vec<u8>, DeliveryError> + 'r>;
 
-/// Files to be written, by name. Memory holds only the data that they are made from.
+/// Files to be written, with their names. The contents of a file are made when the file is written, so memory holds
+/// only the data behind them.
 #[derive(Default)]
 pub struct Files<'r> {
     files: Vec<(String, Make<'r>)>,
-    /// Names of files beside them that are written elsewhere.
+    /// Names of files of the same report that are written elsewhere.
     known: Vec<String>,
 }
 
@@ -84,8 +86,7 @@ impl<'r> Files<'r> {
         self.files.push((name.into(), Box::new(make)));
     }
 
-    /// Adds a picture under `name`, which has no extension: as SVG, and with the features `png` and `pdf` also as PNG
-    /// and PDF.
+    /// Adds a picture as the SVG file `name.svg`. The features `png` and `pdf` also add a PNG file and a PDF file.
     pub fn add_figure(&mut self, name: &str, svg: impl Into<Cow<'r, str>>) {
         let svg: Rc<Cow<'r, str>> = Rc::new(svg.into());
         let picture = Rc::clone(&svg);
@@ -109,14 +110,14 @@ impl<'r> Files<'r> {
         self.known.push(name.to_owned());
     }
 
-    /// Adds [`PAGE`].
+    /// Adds the HTML file [`PAGE`].
     pub fn add_page(&mut self, page: Page) {
         self.add(PAGE, move || html(&page));
     }
 
-    /// Adds the numbers of `results` for other programs: `parameters.csv`; `runs.csv` and `summary.csv` if there are
-    /// runs; and `traces.csv` if the runs followed recorded traces. The feature `parquet-tables` also adds every table
-    /// as Parquet.
+    /// Adds the numbers of `results` for other programs. `parameters.csv` is always added. If there are runs,
+    /// `runs.csv` and `summary.csv` are added, `flows.csv` if there are several flows, and `traces.csv` if the runs
+    /// used recorded traces. The feature `parquet-tables` also adds every table of the runs as Parquet.
     pub fn add_numbers(&mut self, results: &Arc<Answered<'r>>) {
         type Csv = fn(&Answered<'_>) -> Vec<u8>;
         let mut csv = |name: &str, make: Csv| {
@@ -156,14 +157,14 @@ impl<'r> Files<'r> {
         }
     }
 
-    /// Adds all files of `others` in a folder of their own.
+    /// Adds all files of `others` in the subfolder `folder`.
     pub fn add_folder(&mut self, folder: &str, others: Self) {
         let others = others.files.into_iter();
         self.files
             .extend(others.map(|(name, make)| (format!("{folder}/{name}"), make)));
     }
 
-    /// Returns the names in the order in which the files are written.
+    /// Returns the names of the files in the order in which the files are written.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|(name, _)| name.as_str())
     }

@@ -1,4 +1,4 @@
-//! Goodput of each group of flows: a table below that of the stacks, and a section of the page.
+//! Goodput of each group of flows: a table below the table of the stacks, and a section of the page.
 
 use dupack_lab::results::{Group, Groups, Results};
 use dupack_lab::stats::Summary;
@@ -70,7 +70,7 @@ pub(crate) fn section(results: &Results) -> Option<Section> {
     })
 }
 
-/// Returns a row for each group of each stack, and one for all flows of the stack.
+/// Returns one row for each group of each stack, and one row for all flows of each stack.
 fn rows(results: &Results, point: usize) -> Vec<Vec<String>> {
     let groups = Groups::of(&results.points[point].experiment);
     let mut rows = Vec::new();
@@ -117,7 +117,7 @@ fn row(
     ])
 }
 
-/// Returns a mean with half its interval.
+/// Returns a mean with half the width of its confidence interval.
 fn shown(summary: &Summary, digits: usize) -> String {
     let mean = format!("{:.digits$}", summary.mean);
     match summary.half_width_95 {

@@ -1,4 +1,4 @@
-//! Reports of results for readers: figures, tables and one HTML page.
+//! Reports of results for readers: figures, tables, and a single HTML page.
 
 mod answer;
 pub mod catalog;

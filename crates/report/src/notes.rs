@@ -1,5 +1,5 @@
-//! Notes on the randomness of a comparison: the pairs behind the ratios, points where every seed gave the same run, the
-//! parts of a recorded trace that the runs used, and the number of seeds that a precision took.
+//! Notes on the randomness of a comparison: the pairs behind the ratios, points at which every seed gave the same run,
+//! the parts of recorded traces that the runs used, and the number of seeds that a required precision took.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use dupack_lab::stats::{Centre, Ratio};
 /// Maximum number of seeds that a sentence lists. `traces.csv` has all of them.
 const SEEDS_TOLD: usize = 3;
 
-/// Returns all notes, each of a sentence or two.
+/// Returns all notes. Each note consists of one or two sentences.
 #[must_use]
 pub fn notes(results: &Answered<'_>) -> Vec<String> {
     let mut notes = Vec::new();
@@ -65,7 +65,7 @@ fn zeros(results: &Answered<'_>) -> Option<String> {
     })
 }
 
-/// Returns the note on ratios that are unknown.
+/// Returns the note on ratios that are unknown because a confidence interval includes zero.
 fn untold(results: &Answered<'_>) -> Option<String> {
     let cells = goodputs(results).flat_map(|comparison| &comparison.cells);
     let is_untold = |ratio: Ratio| ratio.reaches_zero;
@@ -87,7 +87,7 @@ fn same_runs(results: &Answered<'_>) -> Option<String> {
     })
 }
 
-/// Returns the note on the number of seeds that a precision took.
+/// Returns the note on the number of seeds that the required precision took.
 fn precision(results: &Answered<'_>) -> Option<String> {
     let precision = results.experiment.precision?;
     let counts: Vec<usize> = seed_counts(results);
@@ -97,7 +97,7 @@ fn precision(results: &Answered<'_>) -> Option<String> {
     ))
 }
 
-/// Returns a note for each recorded trace on the part that the runs used.
+/// Returns one note for each recorded trace, which describes the part that the runs used.
 fn traces(results: &Answered<'_>) -> Vec<String> {
     let mut told: BTreeMap<(String, String), &Recorded> = BTreeMap::new();
     for recorded in &results.recorded {
@@ -153,7 +153,7 @@ fn trace(results: &Answered<'_>, recorded: &Recorded) -> Option<String> {
     ))
 }
 
-/// Returns the number of seeds of each point.
+/// Returns the number of seeds of each point that has any.
 #[must_use]
 pub fn seed_counts(results: &Results) -> Vec<usize> {
     let counts = (0..results.points.len()).map(|point| results.seeds_at(point).len());
@@ -204,9 +204,10 @@ mod tests {
         };
         let text = format!("stacks = [\"sack/reno\", \"rack/cubic\"]\n{duration}{text}");
         let source = Source::new("test.toml", text);
-        // A delivery opportunity every 5 ms for 100 s: 2.4 Mbit/s.
+        // The trace has a delivery opportunity every 5 ms for 100 s, which is 2.4 Mbit/s.
         let trace: String = (1..=20_000).map(|n| format!("{}\n", n * 5)).collect();
-        // An opportunity every 2 ms in the first half and every 20 ms in the second: any two parts differ.
+        // The trace has an opportunity every 2 ms in the first half and every 20 ms in the second half, so any two
+        // parts differ.
         let uneven = (1..=25_000)
             .map(|n| n * 2)
             .chain((1..=2500).map(|n| 50_000 + n * 20));
@@ -222,7 +223,7 @@ mod tests {
         plan(text).execute(Execution::default(), &(), &Interrupt::new())
     }
 
-    /// Returns results in which the stacks have these goodputs, one per seed.
+    /// Returns results in which each stack has these goodputs, one per seed.
     fn made_up(goodputs: [&[f64]; 2]) -> Results {
         let mut results = plan("[path]\nrate = \"1Mbit/s\"\n").empty_results();
         for (stack, goodputs) in goodputs.into_iter().enumerate() {
@@ -259,7 +260,8 @@ mod tests {
         let csv = String::from_utf8(store::summary_csv(&Answered::of(&results))).unwrap();
         let row = csv.lines().nth(2).unwrap();
         let cells: Vec<&str> = row.split(',').collect();
-        // stack, measure, runs, mean, no half width … and no interval of the ratio, over three pairs.
+        // The columns are the stack, the number of runs, and an empty half width. Then follow an empty interval of the
+        // ratio and the number of pairs, which is three.
         assert_eq!((cells[0], cells[2], cells[4]), ("rack/cubic", "3", ""));
         assert_eq!(&cells[9..12], ["", "", "3"]);
     }
@@ -319,7 +321,7 @@ mod tests {
         assert!(csv.ends_with(&line), "{csv}");
         let json = store::json(&Answered::of(&results));
         assert_eq!(json["traces"][0]["from_s"], begins[0] as f64 / 1e3);
-        // If the start is given, the note has it as well.
+        // If the experiment file gives the start, the note also states it.
         let given = run("starts = \"given\"\nseeds = 2\n[path]\ntrace = \"even\"\n");
         let notes = notes(&Answered::of(&given)).join("\n");
         assert!(

@@ -1,4 +1,4 @@
-//! One run of each stack over time: figures with one panel per stack, and their numbers as CSV.
+//! One run of each stack over time: figures with one panel per stack, and the numbers of these figures as CSV.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ enum Shown {
 impl Shown {
     const ALL: [Self; 3] = [Self::Goodput, Self::Cwnd, Self::Queue];
 
-    /// Returns the name of its files without their extensions.
+    /// Returns the name of the quantity's files without extension.
     const fn name(self) -> &'static str {
         match self {
             Self::Goodput => "goodput_over_time",
@@ -48,7 +48,7 @@ impl Shown {
         }
     }
 
-    /// Returns the CSV column of its value, with its unit.
+    /// Returns the name of the CSV column of the quantity, which includes the unit.
     const fn column(self) -> &'static str {
         match self {
             Self::Goodput => "goodput_mbit_s",
@@ -57,7 +57,7 @@ impl Shown {
         }
     }
 
-    /// Returns the points in the panel of a run.
+    /// Returns the points of the quantity in a run, as time and value.
     fn points(self, timeline: &Timeline) -> Vec<(f64, f64)> {
         match self {
             Self::Goodput => timeline.goodput_mbit_s.clone(),
@@ -69,7 +69,7 @@ impl Shown {
         }
     }
 
-    /// Returns the values of a flow in the CSV file, or `None` if the quantity belongs to no flow.
+    /// Returns the values of a flow for the CSV file, or `None` if the quantity does not belong to a flow.
     const fn of_flow(self, flow: &FlowTimeline) -> Option<&Vec<(f64, f64)>> {
         match self {
             Self::Goodput => Some(&flow.goodput_mbit_s),
@@ -83,7 +83,8 @@ impl Shown {
     }
 }
 
-/// Returns the figures: goodput, beside the capacity of a recorded trace, congestion window and queue.
+/// Returns the figures of goodput, congestion window and queue. The goodput is shown together with the capacity of a
+/// recorded trace, if there is one.
 ///
 /// # Errors
 ///
@@ -123,7 +124,7 @@ fn figure(results: &Results, runs: &OverTime, shown: Shown) -> Result<Figure, Fi
     })
 }
 
-/// Returns the caption: the quantity, the sampling interval, and the file with its numbers.
+/// Returns the caption: the quantity, the sampling interval, and the name of the file with the numbers.
 fn caption(runs: &OverTime, shown: Shown, label: &str) -> String {
     let at = match label {
         "" => String::new(),
@@ -159,7 +160,7 @@ fn caption(runs: &OverTime, shown: Shown, label: &str) -> String {
     )
 }
 
-/// Returns a text description of the figure: the range of each run.
+/// Returns a text description of the figure, with the range of values of each run.
 fn description(runs: &OverTime, shown: Shown) -> String {
     let ranges = runs.timelines.iter().filter_map(|timeline| {
         let points = shown.points(timeline);
@@ -190,7 +191,7 @@ fn csv_name(shown: Shown) -> String {
     format!("figures/{}.csv", shown.name())
 }
 
-/// Adds the numbers of the figures, one CSV file per figure.
+/// Adds one CSV file with the numbers of each figure.
 pub(crate) fn add_files(files: &mut Files<'_>, results: &Results, runs: OverTime) {
     let runs = Rc::new(runs);
     let places = Rc::new(Places::of(results));
@@ -202,8 +203,8 @@ pub(crate) fn add_files(files: &mut Files<'_>, results: &Results, runs: OverTime
     }
 }
 
-/// Returns one line per run, flow and sampling time. The queue belongs to no flow and has one line per run and sampling
-/// time. The first columns give the point of the sweep, as in the other files.
+/// Returns one line per run, flow and sampling time. The queue does not belong to a flow, so it has one line per run
+/// and sampling time. The first columns contain the point of the sweep, as in the other files.
 fn csv(runs: &OverTime, places: &Places, shown: Shown) -> Vec<u8> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let mut put = |place: &[String], row: &[&str]| {
@@ -240,7 +241,7 @@ fn csv(runs: &OverTime, places: &Places, shown: Shown) -> Vec<u8> {
 /// Name of the file with every flow over time, for all seeds.
 pub(crate) const FLOWS: &str = "flows_over_time.csv";
 
-/// Returns one line per flow of every run and interval.
+/// Returns one line per run, flow and interval.
 pub(crate) fn flows_csv(results: &Results, flows: &FlowsOverTime) -> Vec<u8> {
     let places = Places::of(results);
     let mut out = csv::Writer::from_writer(Vec::new());
@@ -268,7 +269,7 @@ pub(crate) fn flows_csv(results: &Results, flows: &FlowsOverTime) -> Vec<u8> {
     out.into_inner().unwrap_or_default()
 }
 
-/// Returns `value` rounded to one part in `parts`, without superfluous digits.
+/// Returns `value` rounded to a multiple of 1/`parts`, without superfluous zeros.
 fn short(value: f64, parts: f64) -> String {
     // Adding zero turns -0 into 0.
     format!("{}", (value * parts).round() / parts + 0.0)
@@ -365,7 +366,7 @@ mod tests {
             let here = over_time.iter().filter(|row| row[1] == cells[0]);
             let rates: Vec<f64> = here.map(|row| row[4].parse().unwrap()).collect();
             let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-            // The time after the last full interval counts only in the run's goodput.
+            // The time after the last full interval counts only for the goodput of the run.
             assert!((mean / whole - 1.0).abs() < 0.05, "{mean} {whole}");
         }
     }

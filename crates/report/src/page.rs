@@ -1,42 +1,43 @@
-//! One self-contained HTML page of text, tables and inline figures. It fetches nothing.
+//! One self-contained HTML page with text, tables and inline figures. The page loads no other files.
 
 use minijinja::{AutoEscape, Environment, context};
 use serde::{Deserialize, Serialize};
 
-/// A page.
+/// An HTML page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Page {
-    /// Its title.
+    /// Title of the page.
     pub title: String,
-    /// Its subject, in a sentence or two.
+    /// Subject of the page, in one or two sentences.
     pub lead: String,
-    /// Its sections.
+    /// Sections of the page, in order.
     pub sections: Vec<Section>,
 }
 
 /// A section of a page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Section {
-    /// Its heading.
+    /// Heading of the section.
     pub heading: String,
-    /// Its place among the other sections.
+    /// Level of the section.
     pub depth: Depth,
-    /// Note after its heading in the table of contents. May be empty.
+    /// Note that follows the heading in the table of contents. May be empty.
     pub note: String,
-    /// Its contents.
+    /// Contents of the section.
     pub blocks: Vec<Block>,
 }
 
-/// Level of a section among the others.
+/// Level of a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Depth {
-    /// A section of its own.
+    /// A separate section.
     #[default]
     Section,
-    /// Part of the last [`Depth::Section`] before it.
+    /// A part of the preceding [`Depth::Section`].
     Subsection,
-    /// Part of the same section, but not in the table of contents. Another place on the page links to it.
+    /// A part of the preceding [`Depth::Section`] that is not in the table of contents. Another place on the page links
+    /// to it.
     Detail,
 }
 
@@ -47,55 +48,55 @@ pub enum Depth {
 pub enum Block {
     /// A paragraph.
     Text {
-        /// Its words.
+        /// Text of the paragraph.
         text: String,
     },
     /// A warning that the reader must not overlook.
     Warning {
-        /// Its words.
+        /// Text of the warning.
         text: String,
     },
     /// A figure.
     Figure {
         /// The picture, as SVG.
         svg: String,
-        /// Its caption.
+        /// Caption of the figure.
         caption: String,
     },
     /// A table.
     Table {
-        /// Its caption.
+        /// Caption of the table.
         caption: String,
         /// Names of the columns.
         header: Vec<String>,
-        /// Its rows.
+        /// Rows of the table.
         rows: Vec<Vec<Cell>>,
     },
-    /// Files beside the page that belong to the preceding blocks: their numbers and pictures.
+    /// Links to files that belong to the preceding blocks: numbers and pictures.
     Files {
-        /// The files.
+        /// Links to the files.
         links: Vec<Link>,
     },
-    /// Preformatted text, such as a file.
+    /// Preformatted text, such as the contents of a file.
     Listing {
-        /// Its caption.
+        /// Caption of the listing.
         caption: String,
-        /// The text.
+        /// Text of the listing.
         text: String,
     },
 }
 
-/// A file beside the page.
+/// Link to a file of the report.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Link {
-    /// Its path relative to the page's folder.
+    /// Path of the file, relative to the folder of the page.
     pub file: String,
-    /// Its name on the page.
+    /// Text of the link.
     pub name: String,
 }
 
 impl Link {
-    /// Returns a link to a file by its own name. The file may be in a folder below the page's.
+    /// Returns a link to a file. The text of the link is the file's name, without the folder.
     #[must_use]
     pub fn to(file: &str) -> Self {
         Self {
@@ -108,11 +109,11 @@ impl Link {
 /// A cell of a table.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Cell {
-    /// Its text.
+    /// Text of the cell.
     pub text: String,
-    /// Its emphasis.
+    /// Emphasis of the cell.
     pub emphasis: Emphasis,
-    /// Target of its link: a section of the page (`#s3`) or a file beside it. Empty if the cell has no link.
+    /// Target of the link: a section of the page (`#s3`) or a file of the report. Empty if the cell has no link.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub link: String,
 }
@@ -122,14 +123,14 @@ pub struct Cell {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Emphasis {
-    /// None.
+    /// No emphasis.
     #[default]
     Plain,
     /// A number, aligned to the right.
     Number,
-    /// The best of its group.
+    /// The best value of its group.
     Best,
-    /// Not significantly different from the best.
+    /// A value that is not significantly different from the best of its group.
     Tied,
     /// The first cell of a group.
     Group,
@@ -186,8 +187,8 @@ fn escaped(text: &str) -> String {
     text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Returns `text` as HTML with line break opportunities where a reader would break the name of a stack: after slashes
-/// and commas, and before brackets, but never between a mark and the name after it.
+/// Returns `text` as HTML with possible line breaks where a reader would break the name of a stack: after slashes and
+/// commas, and before brackets. A mark is never separated from the name after it.
 fn breakable(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut letters = text.chars().peekable();
@@ -211,7 +212,7 @@ fn breakable(text: &str) -> String {
     out
 }
 
-/// Cells with more characters than this are sentences.
+/// Cells with more than this number of characters are considered sentences.
 const SENTENCE: usize = 60;
 
 const TEMPLATE: &str = include_str!("page.html");
@@ -220,7 +221,7 @@ const TEMPLATE: &str = include_str!("page.html");
 ///
 /// # Panics
 ///
-/// Panics only if the built-in template is broken, which the tests would show.
+/// Panics if the built-in template is invalid, which the tests exclude.
 #[must_use]
 pub fn html(page: &Page) -> String {
     let mut environment = Environment::new();
@@ -330,7 +331,7 @@ mod tests {
             short.find("<div class=\"scroll\" tabindex=\"0\"><table aria-labelledby=\"s1-2\">");
         assert!(caption.unwrap() < scrolled.unwrap(), "{short}");
         assert!(short.contains("<td class=\"plain none\" data-head=\"stack\">–</td>"));
-        // On a phone, a row with a sentence becomes a paragraph.
+        // On a narrow screen, a row with a sentence is shown as a paragraph.
         let long = page(&"word ".repeat(20));
         assert!(long.contains("class=\"sentences\">"), "{long}");
         assert!(

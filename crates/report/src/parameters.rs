@@ -5,13 +5,13 @@ use dupack_lab::results::{Level, Parameter, Results};
 use crate::table::{columns_of, paragraph};
 use crate::wrap::{columns, wrap};
 
-/// Source of a value from the file or the flags.
+/// Name of the source of values from the file or the flags.
 const GIVEN: &str = "given";
 
 /// Extent of a list of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Basic parameters, with the number of the others.
+    /// Basic parameters, with the number of the other parameters.
     Basic,
     /// All parameters.
     All,
@@ -71,10 +71,10 @@ struct Section<'p> {
     rows: Vec<Row<'p>>,
 }
 
-/// Spaces between two columns, and before the first.
+/// Number of spaces between two columns and before the first column.
 const GAP: usize = 2;
 
-/// Returns a table of three columns in lines of at most `room` columns.
+/// Returns a table of three columns. Its lines have at most `room` columns.
 fn table(sections: &[Section<'_>], room: usize) -> String {
     const HEADS: Row<'_> = ["parameter", "value", "source"];
     let rows = || sections.iter().flat_map(|section| &section.rows);
@@ -88,7 +88,7 @@ fn table(sections: &[Section<'_>], room: usize) -> String {
     out
 }
 
-/// Returns the widths of the columns. Names are never broken; values and sources share the rest.
+/// Returns the widths of the columns. Names are never broken. Values and sources share the remaining width.
 fn widths<'r>(rows: impl Iterator<Item = &'r Row<'r>>, room: usize) -> [usize; 3] {
     let mut widths = [0; 3];
     for row in rows {
@@ -102,7 +102,7 @@ fn widths<'r>(rows: impl Iterator<Item = &'r Row<'r>>, room: usize) -> [usize; 3
     [name, value.min(rest - source), source]
 }
 
-/// Returns a row in as many lines as it takes.
+/// Returns a table row, in as many lines as the longest cell needs.
 fn row(cells: &Row<'_>, widths: [usize; 3]) -> String {
     let mut columns_left = [0, 1, 2].map(|n| fitted(cells[n], widths[n]).into_iter());
     let mut out = String::new();
@@ -133,11 +133,11 @@ fn fitted(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Basic parameters of a part of the experiment, or of an algorithm that has the same values in several stacks.
+/// Basic parameters of a part of the experiment, or of an algorithm with the same values in several stacks.
 #[derive(Debug, PartialEq)]
 struct Block<'p> {
     part: &'p str,
-    /// Empty for parts that are not algorithms.
+    /// Stacks that use the algorithm. Empty for parts that are not algorithms.
     stacks: Vec<&'p str>,
     rows: Vec<Row<'p>>,
 }
@@ -167,8 +167,8 @@ fn blocks(parameters: &[Parameter]) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Returns the source of a value in short. Defaults of a stack's algorithms come from papers and RFCs, which only the
-/// list of all parameters cites.
+/// Returns a short form of the source of a value. Defaults of a stack's algorithms come from papers and RFCs, which are
+/// cited only in the list of all parameters.
 fn source(parameter: &Parameter, is_of_stack: bool) -> &str {
     match is_of_stack && parameter.source != GIVEN {
         true => "default",

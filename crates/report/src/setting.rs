@@ -1,4 +1,4 @@
-//! Description of an experiment's path in one line, which readers need to interpret its numbers.
+//! Description of an experiment's path in one line. Readers need the path to interpret the numbers.
 
 use dupack_lab::experiment::{Experiment, LinkOptions, QueueKind, SweepValue};
 use dupack_lab::results::{Medium, Parameter, Results};
@@ -23,8 +23,8 @@ pub(crate) fn subtitle(results: &Results) -> String {
     )
 }
 
-/// Returns the subtitle for runs that are not in memory: from the experiment, its parameters, the medium of its runs,
-/// and the number of seeds of each point.
+/// Returns the subtitle for runs that are not in memory. It is made from the experiment, its parameters, the medium of
+/// its runs, and the number of seeds of each point.
 pub(crate) fn subtitle_of(
     e: &Experiment,
     parameters: &[Parameter],
@@ -42,7 +42,7 @@ pub(crate) fn subtitle_of(
             parts.push(seeds);
         }
         Medium::Wire(record) => {
-            // Senders that share a path stop only at the end of the run.
+            // An amount of 0 means that the senders run until the end of the run, like senders that share a path.
             parts.push(match record.bytes.as_bytes() {
                 0 => format!("{} over real packets", e.duration),
                 _ => format!("{} over real packets", record.bytes),
@@ -59,8 +59,8 @@ pub fn path(results: &Results) -> String {
     parts(&results.experiment, &results.parameters).join(" · ")
 }
 
-/// Returns the same as separate parts, taken from the experiment and from derived values among its effective
-/// parameters.
+/// Returns the path, the traffic and the dialect as separate parts, from the experiment and from derived values among
+/// its effective parameters.
 pub(crate) fn parts(e: &Experiment, parameters: &[Parameter]) -> Vec<String> {
     let mut parts = Vec::new();
     match &e.path {
@@ -76,7 +76,7 @@ pub(crate) fn parts(e: &Experiment, parameters: &[Parameter]) -> Vec<String> {
     };
     let flows: u64 = e.flows.iter().map(|group| u64::from(group.count)).sum();
     if flows > 1 {
-        // If delays are swept, the values of the first point do not hold for all points.
+        // If delays are swept, the round-trip times of the first point do not hold for all points.
         let fixed = !varied(e).any(|key| key.ends_with("delay"));
         let several = known("round_trips").filter(|times| fixed && times.contains(','));
         let of = several.map_or_else(String::new, |times| format!(", round trips {times}"));
@@ -86,7 +86,7 @@ pub(crate) fn parts(e: &Experiment, parameters: &[Parameter]) -> Vec<String> {
     parts
 }
 
-/// Returns the keys that take several values.
+/// Returns the keys that have several values.
 fn varied(e: &Experiment) -> impl Iterator<Item = &str> {
     let listed = e.points.iter().flat_map(|point| point.keys());
     e.sweep.keys().chain(listed).map(String::as_str)
@@ -137,7 +137,7 @@ impl Words<'_> {
         parts.extend(self.swept("path.duty.share", "duty cycle ").or(open));
     }
 
-    /// Returns the queue's discipline and size, in packets and in bandwidth-delay products.
+    /// Returns the discipline of the queue, and its size in packets and in bandwidth-delay products.
     fn queue(&self, path: &LinkOptions) -> String {
         let kind = match path.queue {
             QueueKind::DropTail => String::new(),
@@ -172,7 +172,7 @@ impl Words<'_> {
         Some(&found.value)
     }
 
-    /// Returns `what` followed by the values that `key` takes, or `None` if it does not take several.
+    /// Returns `what` followed by the values of `key`, or `None` if `key` does not have several values.
     fn swept(&self, key: &str, what: &str) -> Option<String> {
         if !self.e.varies(key) {
             return None;
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn the_path_includes_its_queue() {
         let path = "[path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n";
-        // 10 Mbit/s · 40 ms = 33.3 packets of 1500 bytes.
+        // The bandwidth-delay product is 10 Mbit/s · 40 ms = 33.3 packets of 1500 bytes.
         assert_eq!(
             line(path),
             "10Mbit/s · 20ms one way · queue 34pkt (1 BDP) · dialect linux"

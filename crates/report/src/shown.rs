@@ -1,4 +1,4 @@
-//! View of a comparison for figures, for runs in memory and for runs in files.
+//! View of a comparison for figures. The runs may be in memory or in files.
 
 use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::points::Point;
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use crate::figure::HeatCell;
 use crate::setting::subtitle;
 
-/// Mean with its interval, in the unit of the measure.
+/// Mean with its confidence interval, in the unit of the measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Mean {
     pub(crate) mean: f64,
-    /// Half the width of its 95 % confidence interval.
+    /// Half the width of the 95 % confidence interval, if there is one.
     pub(crate) half_width_95: Option<f64>,
 }
 
-/// A comparison as seen by figures.
+/// A comparison in the form that figures need.
 pub(crate) trait Shown {
-    /// Returns the experiment, with the values of its sweep that are shown.
+    /// Returns the experiment. Its sweep contains only the values that are shown.
     fn experiment(&self) -> &Experiment;
 
     /// Returns the points that are shown.
@@ -26,14 +26,14 @@ pub(crate) trait Shown {
 
     fn stacks(&self) -> &[String];
 
-    /// Returns `true` if `measure` is meaningful: the fairness of a single flow and the completion of endless flows are
-    /// not.
+    /// Returns `true` if `measure` is meaningful. For example, the fairness of a single flow and the completion time of
+    /// endless flows are not meaningful.
     fn tells(&self, measure: Measure) -> bool;
 
     /// Returns the mean of `measure` over the seeds of `stack` at `point`.
     fn mean(&self, point: usize, stack: usize, measure: Measure) -> Option<Mean>;
 
-    /// Returns the ratio of each stack's goodput at `point` to that of the first stack.
+    /// Returns the ratio of each stack's goodput to the first stack's goodput at `point`.
     fn ratios(&self, point: usize) -> Vec<Option<HeatCell>>;
 
     /// Returns the subtitle of figures, which describes the path.

@@ -1,10 +1,10 @@
-//! The folder of an experiment that streams its runs to files, so that memory holds only one block of them.
+//! The folder of an experiment that streams its runs to files, so that memory holds only one block of runs.
 //!
-//! A [`Block`] has two or three files: its runs, `runs/part-00001.csv`; the goodput of each flow if there are several,
-//! `flows/part-00001.csv`; and a digest of its points, `blocks/00001.json`, which is written last. Each file is either
-//! complete or absent, so an interrupted experiment continues with the first block that is missing. When all blocks are
-//! complete, the rows of `summary.csv` and similar files are combined, the page is made from the digests of the points
-//! that it shows, and the folder `blocks` is deleted.
+//! A [`Block`] has two or three files: `runs/part-00001.csv` contains its runs; `flows/part-00001.csv` contains the
+//! goodput of each flow if there are several; and `blocks/00001.json`, which is written last, contains a digest of its
+//! points. Each file is either complete or absent, so an interrupted experiment continues with the first block that is
+//! missing. When all blocks are complete, the rows of `summary.csv` and similar files are combined, and the page is
+//! made from the digests of the points that it shows. Then the folder `blocks` is deleted.
 
 mod digest;
 mod error;
@@ -35,15 +35,15 @@ use dupack_engine::store::{EXPERIMENT, Store};
 use parts::{BlockRecord, Writer};
 use thin::Thin;
 
-/// Experiments with more runs than this should be streamed: results in memory, with their files, take about 10 kB per
-/// run.
+/// Number of runs above which an experiment should be streamed. Results in memory, with their files, take about 10 kB
+/// per run.
 pub const BETTER_STREAMED: usize = 200_000;
 
 /// Settings of a streamed experiment.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Harm measurement beside the runs.
+    /// Measurement of harm, which needs additional runs.
     pub harm: Harm,
     /// File format of the runs.
     pub format: Format,
@@ -63,7 +63,7 @@ impl Settings {
     }
 }
 
-/// An experiment that streams its runs to its folder.
+/// An experiment that streams its runs to a folder.
 #[derive(Debug)]
 pub struct Streaming {
     store: Store<Identity>,
@@ -77,8 +77,8 @@ pub struct Streaming {
 }
 
 impl Streaming {
-    /// Begins the experiment of `source`, whose plan is `plan`, in the empty folder `folder`. The plan must measure
-    /// harm if `settings` says so, and must have the reader's preference.
+    /// Begins the experiment in the empty folder `folder`. The experiment has the text `source` and the plan `plan`.
+    /// The plan must measure harm if `settings` require this, and it must contain the reader's preference.
     ///
     /// # Errors
     ///
@@ -93,8 +93,8 @@ impl Streaming {
         Self::open(Store::begin(folder, identity)?, plan, source)
     }
 
-    /// Continues `plan`, the experiment of `source`, in the folder at `path`, with the settings of its start
-    /// ([`Store::read`]). If `format` is given, the folder must have this format.
+    /// Continues the experiment in the folder at `path`. The experiment has the text `source` and the plan `plan`, and
+    /// uses the settings with which it began ([`Store::read`]). If `format` is given, the folder must have this format.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Streaming {
     }
 
     fn open(store: Store<Identity>, plan: &Plan, source: &Source) -> Result<Self, StreamError> {
-        // A process that was killed at once leaves only a folder that can be streamed to.
+        // A process that was killed at once may have left a folder without the experiment file.
         if !store.path().join(EXPERIMENT).exists() {
             store.folder().replace(EXPERIMENT, source.text.as_bytes())?;
         }
@@ -137,27 +137,27 @@ impl Streaming {
         })
     }
 
-    /// Returns its path.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.store.path()
     }
 
-    /// Returns `true` if everything is done and written.
+    /// Returns `true` if all runs are done and all files are written.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.store.identity().is_finished()
     }
 
-    /// Returns the number of missing runs, including those that measure harm, but without those that a precision will
-    /// add.
+    /// Returns the number of missing runs. Runs that measure harm are included; runs that a required precision will add
+    /// are not.
     #[must_use]
     pub fn runs_to_do(&self) -> usize {
         let left = self.blocks[self.done..].iter();
         left.map(|block| block.runs).sum()
     }
 
-    /// Carries out the missing runs. The runs of an interrupted block are lost.
+    /// Executes the missing runs. If a block is interrupted, its runs are lost.
     ///
     /// # Errors
     ///
@@ -184,9 +184,9 @@ impl Streaming {
     }
 }
 
-/// Deletes the files that only an interrupted experiment needs.
+/// Deletes the files that are needed only to continue an interrupted experiment.
 fn tidy(path: &Path) {
-    // A remaining folder does no harm.
+    // A folder that cannot be deleted does no harm.
     let _ = fs::remove_dir_all(path.join(parts::BLOCKS));
 }
 

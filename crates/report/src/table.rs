@@ -8,12 +8,12 @@ use comfy_table::{LineStyle, Table, TableStyle, Width};
 
 use crate::wrap::{columns, indented, wrap};
 
-/// Use of colour in the terminal. Without the feature `terminal` no output has colour.
+/// Use of colour in the terminal. Without the feature `terminal`, no output has colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// Text has colour.
+    /// The text has colour.
     Yes,
-    /// Text has no colour, or goes to a file.
+    /// The text has no colour, for example because it is written to a file.
     No,
 }
 
@@ -22,7 +22,7 @@ pub enum Colour {
 pub enum Legend {
     /// Full explanation, with the measures and thresholds.
     Whole,
-    /// One line that names the flag for the explanation.
+    /// One line that names the flag that prints the explanation.
     Named,
 }
 
@@ -39,11 +39,11 @@ impl Legend {
     }
 }
 
-/// Points to the explanation of the marks.
+/// Line that names the flag that prints the explanation of the marks.
 const NAMED: &str =
     "--legend explains the marks ★ ☆ ≈ ! and harm, with their measures and thresholds.";
 
-/// Style with a line below the header and no other lines. Empty rows separate blocks.
+/// Table style with a line below the header and no other lines. Empty rows separate blocks.
 pub(crate) const PLAIN: TableStyle =
     NOTHING.header_separator(LineStyle::none().fill('─').junction('─'));
 
@@ -54,22 +54,24 @@ pub fn paragraph(text: &str, width: Option<u16>) -> String {
     format!("{}\n", wrap(text, room))
 }
 
-/// Returns the width of the text in columns: the given width, or that of the terminal, or `None` if neither is known.
+/// Returns the width of the text in columns: the given width, or the width of the terminal, or `None` if neither is
+/// known.
 pub(crate) fn room(width: Option<u16>) -> Option<usize> {
     base(width).width().map(usize::from)
 }
 
-/// Returns the width of the text in columns: the given width, or that of the terminal, or the usual width of terminals.
+/// Returns the width of the text in columns: the given width, or the width of the terminal, or 80 if neither is known.
 #[must_use]
 pub fn columns_of(width: Option<u16>) -> usize {
     const USUAL: usize = 80;
     room(width).unwrap_or(USUAL)
 }
 
-/// Minimum width of a sentence beside its name. If there is less room, the sentence goes below the name.
+/// Minimum width of a sentence to the right of its name, in columns. If less space is available, the sentence is below
+/// the name.
 const SENTENCE_MIN: usize = 30;
 
-/// Returns names with sentences beside them, or below them if there is no room.
+/// Returns names with sentences to their right, or below them if there is not enough space.
 #[must_use]
 pub fn beside(rows: Vec<(Option<Ink>, [String; 2])>, colour: Colour, width: Option<u16>) -> String {
     let room = room(width).unwrap_or(usize::MAX);
@@ -129,10 +131,10 @@ pub enum Ink {
     Yellow,
 }
 
-/// Columns of padding around the text of a cell in a [`Plain`] table.
+/// Number of columns of padding around the text of a cell in a [`Plain`] table.
 pub const PADDING: usize = 2;
 
-/// A table of text in the style of the other tables. It breaks no words.
+/// A table of text in the style of the other tables. Words are never broken.
 #[derive(Debug)]
 pub struct Plain {
     table: Table,
@@ -142,7 +144,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Returns an empty table with this header. The columns from `numbers_from` on hold numbers.
+    /// Returns an empty table with this header. The columns from the index `numbers_from` on contain numbers.
     #[must_use]
     pub fn new<H: AsRef<str>>(header: &[H], numbers_from: usize, width: Option<u16>) -> Self {
         let mut table = base(width);
@@ -156,7 +158,7 @@ impl Plain {
         this
     }
 
-    /// Updates the longest word of each column.
+    /// Updates the length of the longest word of each column.
     fn count<C: AsRef<str>>(&mut self, row: &[C]) {
         self.words.resize(self.words.len().max(row.len()), 0);
         for (longest, cell) in self.words.iter_mut().zip(row) {
@@ -172,7 +174,7 @@ impl Plain {
         self.table.add_row(row);
     }
 
-    /// Adds a row whose first cell is bold and in the colour `ink`, if there is colour.
+    /// Adds a row. If the table has colour, the first cell is bold and has the colour `ink`.
     pub fn add_marked(&mut self, ink: Ink, colour: Colour, row: impl IntoIterator<Item = String>) {
         let row: Vec<String> = row.into_iter().collect();
         self.count(&row);
@@ -209,7 +211,7 @@ pub(crate) fn painted(cell: TableCell, ink: Ink) -> TableCell {
     cell.add_attribute(Attribute::Bold).fg(colour)
 }
 
-/// Returns the cell unchanged because there is no terminal.
+/// Returns the cell unchanged because this build has no terminal support.
 #[cfg(not(feature = "terminal"))]
 pub(crate) fn painted(cell: TableCell, _: Ink) -> TableCell {
     cell

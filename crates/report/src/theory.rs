@@ -1,15 +1,15 @@
-//! Formulas for Reno's throughput under random loss: Mathis et al. and Padhye et al.
+//! Formulas for Reno's throughput under random loss, by Mathis et al. and by Padhye et al.
 //!
 //! - M. Mathis, J. Semke, J. Mahdavi and T. Ott, The Macroscopic Behavior of the TCP Congestion
-//!   Avoidance Algorithm, CCR 27(3), 1997: equation (3), from congestion avoidance alone.
+//!   Avoidance Algorithm, CCR 27(3), 1997: equation (3), which covers congestion avoidance alone.
 //! - J. Padhye, V. Firoiu, D. Towsley and J. Kurose, Modeling TCP Throughput: A Simple Model and
-//!   its Empirical Validation, SIGCOMM 1998 (and ToN 8(2), 2000): equation (31), with timeouts
+//!   its Empirical Validation, SIGCOMM 1998 (and ToN 8(2), 2000): equation (31), which includes timeouts
 //!   and a limited window.
 //!
 //! Both formulas give the sending rate, not the goodput. They assume that the loss is independent of the load and that
-//! the round-trip time is constant, and they ignore the rate of the link: where a formula exceeds the rate of the link,
-//! the loss does not limit the throughput. Padhye et al. also assume that after the first lost packet of a round the
-//! rest of the round is lost, as with full queues. If packets are lost independently, a good recovery does better.
+//! the round-trip time is constant. They ignore the rate of the link: if a formula exceeds this rate, the loss does not
+//! limit the throughput. Padhye et al. also assume that after the first lost packet of a round all later packets of the
+//! round are lost, as with full queues. If packets are lost independently, a good loss recovery achieves more.
 
 use dupack_algorithms::catalog::StackSpec;
 use dupack_tcp::receiver::AckPolicy;
@@ -25,11 +25,11 @@ pub struct Connection {
     pub segment_bytes: f64,
     /// Round-trip time in seconds.
     pub rtt_s: f64,
-    /// First retransmission timeout of a series in seconds (T₀).
+    /// First retransmission timeout in a series of timeouts, in seconds (T₀).
     pub timeout_s: f64,
     /// The receiver's window in segments (W_max).
     pub window_max: f64,
-    /// Segments per ACK (b): 1, or 2 with delayed ACKs.
+    /// Number of segments per ACK (b): 1, or 2 with delayed ACKs.
     pub segments_per_ack: f64,
 }
 
@@ -38,10 +38,11 @@ const CURVE_POINTS: u32 = 120;
 
 impl Connection {
     /// Returns the connection of a single flow of `stack` over the path of `experiment`. Returns `None` unless the
-    /// experiment is one greedy flow over one link of known rate with random loss only.
+    /// experiment has one greedy flow over one link of known rate, with random loss only.
     ///
-    /// The round-trip time is that without a queue: the propagation in both directions and the transmission of one full
-    /// packet on the bottleneck. The timeout is the minimum RTO, or the round-trip time if that is longer.
+    /// The round-trip time excludes the queue: it is the propagation delay in both directions plus the transmission
+    /// time of one full packet on the bottleneck. The timeout is the minimum RTO, or the round-trip time if this is
+    /// longer.
     #[must_use]
     pub fn of(experiment: &Experiment, stack: &StackSpec) -> Option<Self> {
         let e = experiment;
@@ -90,8 +91,8 @@ impl Connection {
         })
     }
 
-    /// Returns the throughput in Mbit/s at the loss probability `p` by Mathis et al., equation (3): MSS/RTT · C/√p,
-    /// with C = √(3/(2b)), which is 1.22 if every segment is acknowledged and 0.87 with delayed ACKs (their table 1,
+    /// Returns the throughput in Mbit/s at the loss probability `p` according to Mathis et al., equation (3): MSS/RTT ·
+    /// C/√p, with C = √(3/(2b)). C is 1.22 if every segment is acknowledged, and 0.87 with delayed ACKs (their table 1,
     /// periodic loss).
     #[must_use]
     pub fn mathis(&self, p: f64) -> f64 {
@@ -99,17 +100,18 @@ impl Connection {
         self.mbit_s(c / p.sqrt() / self.rtt_s)
     }
 
-    /// Returns the throughput in Mbit/s at the loss probability `p` by Padhye et al., equation (31), the full model.
+    /// Returns the throughput in Mbit/s at the loss probability `p` according to Padhye et al., equation (31), the full
+    /// model.
     #[must_use]
     pub fn padhye(&self, p: f64) -> f64 {
         let (b, rtt) = (self.segments_per_ack, self.rtt_s);
         let good = 1.0 - p;
-        // The window at the end of a round without a timeout, equation (13).
+        // Window at the end of a round without a timeout, equation (13).
         let own = (2.0 + b) / (3.0 * b);
         let unlimited = own + (8.0 * good / (3.0 * b * p) + own * own).sqrt();
         let window = unlimited.min(self.window_max);
         let q = timeout_share(p, window);
-        // The doubling of the timeout in a row of timeouts, equation (28).
+        // Factor for the doubling of the timeout in a series of timeouts, equation (28).
         let doubling = 1.0
             + (1..=6)
                 .map(|n| f64::from(1 << (n - 1)) * p.powi(n))
@@ -124,7 +126,7 @@ impl Connection {
         self.mbit_s(sent / time)
     }
 
-    /// Returns both formulas as lines over the loss in percent, from the smallest to the largest nonzero value of
+    /// Returns one line for each formula over the loss in percent, from the smallest to the largest nonzero value of
     /// `percents`.
     #[must_use]
     pub fn lines(&self, percents: &[f64]) -> Vec<Series> {
@@ -133,7 +135,8 @@ impl Connection {
         else {
             return Vec::new();
         };
-        // Below the smallest loss of the sweep, towards zero, the curves are steepest.
+        // If the sweep contains zero, the lines extend below its smallest nonzero loss, because they are steepest
+        // there.
         let low = if percents.contains(&0.0) {
             low / 20.0
         } else {
@@ -161,8 +164,8 @@ impl Connection {
     }
 }
 
-/// Returns the probability that a loss in a window of `window` segments ends in a timeout: Q̂ of Padhye et al., with
-/// the exact expression instead of its approximation 3/w.
+/// Returns the probability that a loss in a window of `window` segments leads to a timeout: Q̂ of Padhye et al., with
+/// the exact expression instead of the approximation 3/w.
 fn timeout_share(p: f64, window: f64) -> f64 {
     let good = 1.0 - p;
     let three = good.powi(3);
@@ -197,13 +200,13 @@ mod tests {
     fn mathis_by_hand() {
         // 8000 bit / 0.1 s · 1.22474 / 0.1 = 0.979796 Mbit/s.
         near(EXAMPLE.mathis(0.01), 0.979_796);
-        // Delayed ACKs: 0.866025 instead of 1.22474.
+        // With delayed ACKs, C is 0.866025 instead of 1.22474.
         let delayed = Connection {
             segments_per_ack: 2.0,
             ..EXAMPLE
         };
         near(delayed.mathis(0.01), 0.692_820);
-        // Four times the loss, half the throughput.
+        // Four times the loss halves the throughput.
         near(EXAMPLE.mathis(0.04), 0.979_796 / 2.0);
     }
 
@@ -257,7 +260,7 @@ mod tests {
         let path = "dialect = \"ns2\"\n[sender]\nsegment = \"960B\"\nheader = \"40B\"\n\
                     [path]\nrate = \"1Mbit/s\"\ndelay = \"46ms\"\n";
         let found = of(path).unwrap();
-        // 46 + 46 ms, and 8 ms for 1000 bytes.
+        // The propagation takes 46 + 46 ms, and the transmission of 1000 bytes takes 8 ms.
         near(found.rtt_s, 0.1);
         near(found.timeout_s, 0.2);
         near(found.segments_per_ack, 1.0);

@@ -6,7 +6,7 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 const JOINTS: [char; 3] = ['(', ',', '/'];
 
 /// Returns `text` in lines of at most `width` columns, broken between words. A word that is longer than a line is
-/// broken after `(`, `,` or `/`, and nowhere else.
+/// broken only after `(`, `,` or `/`.
 pub(crate) fn wrap(text: &str, width: usize) -> String {
     let words = text.split(' ').map(|word| broken(word, width));
     let text = words.collect::<Vec<_>>().join(" ");
@@ -18,7 +18,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> String {
     textwrap::fill(&text, options)
 }
 
-/// Returns `text` in lines with an indent of `spaces`.
+/// Returns `text` in lines of at most `width` columns, which begin with `spaces` spaces.
 pub(crate) fn indented(text: &str, spaces: usize, width: usize) -> String {
     let indent = " ".repeat(spaces);
     let lines = wrap(text, width.saturating_sub(spaces).max(1));
@@ -35,7 +35,7 @@ pub(crate) fn columns(text: &str) -> usize {
     widths.max().unwrap_or(0)
 }
 
-/// Returns the pieces of a word, each on a line of at most `width` columns.
+/// Returns a word on one or more lines of at most `width` columns.
 fn broken(word: &str, width: usize) -> String {
     if columns(word) <= width {
         return word.to_owned();

@@ -1,4 +1,4 @@
-//! Senders that may have been captured, and answers in words.
+//! Tests of the senders that may have been captured, and of the answers in words.
 
 use super::*;
 use crate::testing::answer;
@@ -47,7 +47,7 @@ fn a_timer_shows_the_dialect_or_else_the_first_flight_does() {
     for rule in [None, Some(TimeoutRule::Other)] {
         assert_eq!(of(rule, window(4)), [ns2, rfc]);
         assert_eq!(of(rule, window(5)), [linux, rfc]);
-        // It may have had no more to send.
+        // The sender may have had no more data to send.
         assert_eq!(of(rule, Some((2, InitialBound::AtLeast))), [linux, rfc]);
         assert_eq!(of(rule, None), [linux, rfc]);
     }
@@ -91,10 +91,10 @@ fn candidates_close_to_the_best_fit() {
         fitting(&control, Control::includes)
     };
     let (cubic, reno, vegas) = (Control::Cubic, Control::Reno, Control::Vegas);
-    // Candidates up to 3 behind Reno.
+    // The candidates that belong to `Halving` and whose scores are at most 3 below Reno's score.
     assert_eq!(of(Some(Control::Halving)), [(reno, 0.0), (vegas, 3.0)]);
     assert_eq!(of(Some(cubic)), [(cubic, 0.0)]);
-    // Nothing is named.
+    // The verdict has no name, so all candidates count.
     assert_eq!(of(None), [(cubic, 0.0), (reno, 1.0)]);
     assert_eq!(of(Some(Control::Fixed)), []);
 }
@@ -228,7 +228,7 @@ fn a_sender_is_named_only_if_its_control_and_its_recovery_are() {
     assert!(of(Some(Control::Cubic), None, 0));
     assert!(!of(Some(Control::Cubic), None, 3));
     assert!(!of(None, rack, 3) && !of(None, rack, 0));
-    // Families.
+    // A family is not the name of a single sender.
     assert!(!of(Some(Control::Halving), rack, 3));
     assert!(!of(Some(Control::BbrOfSomeVersion), rack, 0));
 }

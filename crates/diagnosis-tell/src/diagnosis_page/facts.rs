@@ -1,4 +1,4 @@
-//! Connection on the page: a table of names and sentences, and its limits.
+//! The section of a connection on the page: a table of facts, and a table of its limits.
 
 use dupack_report::page::{Block, Cell, Emphasis};
 
@@ -10,7 +10,7 @@ use crate::words;
 use dupack_diagnosis::findings::{AcksSeen, ConnectionFindings, StreamFindings};
 use dupack_diagnosis::untold::Untold;
 
-/// Returns the facts of a connection's main stream, and the end of the connection.
+/// Returns a table of facts about a connection's main stream and about the end of the connection.
 pub(super) fn facts(connection: &ConnectionFindings, stream: &StreamFindings) -> Block {
     let (from, to) = ends(connection, stream);
     let mut rows = vec![
@@ -44,12 +44,12 @@ pub(super) fn facts(connection: &ConnectionFindings, stream: &StreamFindings) ->
     table_of("The direction that kept an end waiting the longest.", rows)
 }
 
-/// Returns a row, if it has a text.
+/// Returns a row with a name and a text, or `None` if there is no text.
 fn told((name, text): (&'static str, Option<String>)) -> Option<(&'static str, String)> {
     Some((name, text?))
 }
 
-/// Returns a table of names and texts.
+/// Returns a table with a name and a text in each row.
 fn table_of(caption: &str, rows: Vec<(&str, String)>) -> Block {
     let rows = rows.into_iter();
     let rows = rows.map(|(name, text)| vec![Cell::new(name, Emphasis::Group), text.into()]);
@@ -60,7 +60,7 @@ fn table_of(caption: &str, rows: Vec<(&str, String)>) -> Block {
     }
 }
 
-/// Returns the facts of a connection without data, apart from its first sentence.
+/// Returns a table of facts about a connection without data, except for the first sentence about it.
 pub(super) fn facts_without_data(connection: &ConnectionFindings) -> Option<Block> {
     let rows = [
         ("handshake", syns_again(connection)),
@@ -70,7 +70,7 @@ pub(super) fn facts_without_data(connection: &ConnectionFindings) -> Option<Bloc
     (!rows.is_empty()).then(|| table_of("The connection carried no data.", rows))
 }
 
-/// Returns the least and the mean round-trip time, or the reason why they are unknown.
+/// Returns the minimum and the mean round-trip time, or the reason why they are unknown.
 fn round_trips(stream: &StreamFindings) -> String {
     match (stream.round_trips(), &stream.path.least_rtt) {
         (Some((least, mean)), _) => format!(

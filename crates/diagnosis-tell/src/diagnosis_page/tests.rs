@@ -1,4 +1,4 @@
-//! Tables of a download's page.
+//! Tests of the tables on a download's page.
 
 use super::*;
 use crate::film::Remarks;

@@ -1,4 +1,4 @@
-//! Two captures of a transfer as numbers.
+//! Numbers about two captures of a transfer.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,91 +9,95 @@ use dupack_diagnosis::read::side::Side;
 use super::document::Quantity;
 use super::long;
 
-/// A connection in two captures. The findings, packets and times of the connection are those of the diagnosed capture,
-/// which is the one nearer to the sender of the worst transfer.
+/// Findings about a connection that is in two captures. The findings, packets and times of the connection itself refer
+/// to the diagnosed capture, which is the one nearer to the sender of the worst transfer.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BothEndsNumbers {
-    /// End that the diagnosed capture is nearer to. The other capture is nearer to the other end.
+    /// End that is nearer to the diagnosed capture. The other end is nearer to the other capture.
     near: Side,
     /// Address and port of the opener in the other capture.
     opener_there: String,
     /// Address and port of the answerer in the other capture.
     answerer_there: String,
-    /// Least time from one capture to the other and back; it depends on no clock.
+    /// Minimum time from one capture to the other and back. This time does not depend on the clocks.
     round_trip_s: f64,
-    /// Least time from one end to the other and back, as the diagnosed capture shows it; null if it does not. If much
-    /// of it lies beyond the captures, packets that both have may have been lost there.
+    /// Minimum time from one end to the other and back, as the diagnosed capture shows it; null if the capture does not
+    /// show it. If a large part of this time lies beyond the captures, packets that are in both captures may have been
+    /// lost there.
     whole_round_trip_s: Option<f64>,
-    /// `true` if most of the path lies between the captures: then the findings of the diagnosed capture are corrected
-    /// by the other.
+    /// `true` if most of the path lies between the captures. The findings of the diagnosed capture are then corrected
+    /// by the other capture.
     spans_path: bool,
-    /// `true` if all packets were matched, `false` if only the first of them were.
+    /// `true` if all packets were matched, `false` if only the first packets were matched.
     all_packets: bool,
-    /// Clock of the other capture; null if no line describes it.
+    /// Clock of the other capture; null if no constant rate relates the clocks.
     clock: Option<ClockNumbers>,
-    /// Packets of the opener.
+    /// Packets that the opener sent.
     from_opener: WayNumbers,
-    /// Packets of the answerer.
+    /// Packets that the answerer sent.
     from_answerer: WayNumbers,
     /// Place of the queue: `nowhere`, `from_opener`, `from_answerer` or `both_ways`; null if the delays are unknown.
     queue: Option<&'static str>,
-    /// Lost segments of the end that the diagnosed capture is nearer to, according to that capture alone; null if both
-    /// agree.
+    /// Number of lost segments of the end that is nearer to the diagnosed capture, according to that capture alone;
+    /// null if both captures agree.
     losses_by_one_capture: Option<u64>,
-    /// Spurious retransmissions of that end, as the diagnosed capture tells alone; null if both tell the same.
+    /// Number of spurious retransmissions of the same end, according to the diagnosed capture alone; null if both
+    /// captures agree.
     needless_by_one_capture: Option<u64>,
 }
 
-/// Clock of the other capture, relative to that of the diagnosed one.
+/// Clock of the other capture, relative to the clock of the diagnosed capture.
 #[derive(Serialize, JsonSchema)]
 struct ClockNumbers {
-    /// Seconds that it is ahead at the first packet that both captures have; negative if it is behind.
+    /// Seconds by which the other clock is ahead at the first packet that is in both captures; negative if it is
+    /// behind.
     offset_s: f64,
-    /// The offset may be more or less by this: half of the least round trip.
+    /// Uncertainty of the offset in either direction: half of the minimum round-trip time.
     uncertainty_s: f64,
-    /// Seconds that it gains in a second; negative if it loses.
+    /// Seconds that the other clock gains per second; negative if it loses time.
     skew: Quantity,
 }
 
-/// Packets of one end between the captures. A packet that an interface with offload shows as one counts as the segments
-/// that it stands for.
+/// Packets of one end between the captures. If an interface with offload shows several segments as one packet, each of
+/// the segments counts.
 #[derive(Serialize, JsonSchema)]
 struct WayNumbers {
-    /// Packets that the capture near their sender has.
+    /// Packets in the capture near their sender.
     sent: u64,
-    /// Those of them that arrived at the other capture.
+    /// Packets sent that arrived at the other capture.
     arrived: u64,
-    /// Lost packets with data.
+    /// Lost packets that carried data.
     lost_data: u64,
-    /// Retransmissions among the lost packets.
+    /// Lost packets that were retransmissions.
     lost_retransmissions: u64,
     /// Lost packets without data: ACKs and resets.
     lost_acks: u64,
     /// Lost SYNs and FINs without data.
     lost_syns_and_fins: u64,
-    /// Packets that arrived, as their ACKs show, but that the far capture does not have.
+    /// Packets that arrived according to their ACKs, but that are missing from the far capture.
     missing_in_far_capture: u64,
-    /// Packets that arrived, but that the capture near their sender does not have.
+    /// Packets that arrived, but that are missing from the capture near their sender.
     missing_in_near_capture: u64,
-    /// Bytes of data that were acknowledged, but that neither capture has.
+    /// Bytes of data that were acknowledged, but that are in neither capture.
     in_neither_capture_bytes: u64,
     /// Packets for which the captures do not show whether they were lost.
     undecided: u64,
-    /// Packets that arrived after others that were sent later.
+    /// Packets that were overtaken by packets sent later.
     overtaken: u64,
-    /// Copies that the path made.
+    /// Copies of packets that the path made.
     copies: u64,
-    /// Packets that the far capture has more often than the near one: copies, or missing in the near capture.
+    /// Packets that occur more often in the far capture than in the near one. They are copies, or they are missing from
+    /// the near capture.
     copies_or_missing: u64,
     /// Packets with data.
     with_data: u64,
-    /// Retransmissions, without probes.
+    /// Retransmissions, excluding probes.
     retransmissions: u64,
-    /// Spurious retransmissions: their data had arrived or was on its way.
+    /// Spurious retransmissions: the data had already arrived or was in flight.
     needless: u64,
-    /// Retransmissions for which this is unknown.
+    /// Retransmissions for which the captures do not show whether they were spurious.
     need_unknown: u64,
-    /// Lost packets with data, SYN or FIN, the first 256.
+    /// Lost packets with data, SYN or FIN. Only the first 256 are listed.
     lost: Vec<LostNumbers>,
     /// One-way delays; null if the offset of the clocks is unknown.
     delay: Option<DelayNumbers>,
@@ -101,57 +105,57 @@ struct WayNumbers {
     rewritten: RewrittenNumbers,
 }
 
-/// Lost packet.
+/// A lost packet.
 #[derive(Serialize, JsonSchema)]
 struct LostNumbers {
-    /// Its number in the capture near its sender.
+    /// Number of the packet in the capture near its sender.
     packet: u32,
     /// Bytes of data.
     bytes: u32,
-    /// `true` for a retransmission.
+    /// `true` if the packet was a retransmission.
     retransmission: bool,
 }
 
-/// One-way delays. Each may be more or less by the clock's `uncertainty_s`; their differences do not depend on it.
+/// One-way delays. Each delay has the clock's `uncertainty_s`; differences between the delays do not depend on it.
 #[derive(Serialize, JsonSchema)]
 struct DelayNumbers {
-    /// The least, if the least round trip divides evenly between both directions.
+    /// Minimum delay, under the assumption that the minimum round-trip time divides evenly between both directions.
     least_s: f64,
-    /// Median.
+    /// Median delay.
     p50_s: f64,
-    /// 95th percentile.
+    /// 95th percentile of the delay.
     p95_s: f64,
-    /// Maximum.
+    /// Maximum delay.
     max_s: f64,
 }
 
-/// Fields that something between the captures rewrites.
+/// Fields that are rewritten between the captures.
 #[derive(Serialize, JsonSchema)]
 struct RewrittenNumbers {
-    /// Added to sequence numbers, modulo 2³²; null if they are unchanged.
+    /// Number that is added to sequence numbers, modulo 2³²; null if sequence numbers are unchanged.
     sequence_numbers: Option<u32>,
-    /// MSS of the SYN; null if unchanged.
+    /// Change of the MSS in the SYN; null if unchanged.
     mss: Option<ChangedNumbers>,
-    /// Window scale of the SYN; null if unchanged.
+    /// Change of the window scale in the SYN; null if unchanged.
     window_scale: Option<ChangedNumbers>,
-    /// Presence of SACK-permitted in the SYN, 1 or 0; null if unchanged.
+    /// Change of SACK-permitted in the SYN, as 1 for present and 0 for absent; null if unchanged.
     sack_permitted: Option<ChangedNumbers>,
-    /// Presence of timestamps in the SYN, 1 or 0; null if unchanged.
+    /// Change of the timestamps option in the SYN, as 1 for present and 0 for absent; null if unchanged.
     timestamps: Option<ChangedNumbers>,
-    /// `true` if the values of timestamps are changed.
+    /// `true` if the values of timestamps are rewritten.
     timestamp_values: bool,
-    /// `true` if IPv4 identifications are changed.
+    /// `true` if IPv4 identifications are rewritten.
     identification: bool,
-    /// `true` if windows, echoed timestamps or SACK blocks are changed.
+    /// `true` if windows, echoed timestamps or SACK blocks are rewritten.
     windows_or_echoes: bool,
 }
 
-/// A field at both ends.
+/// Value of a field at both ends.
 #[derive(Serialize, JsonSchema)]
 struct ChangedNumbers {
-    /// As it was sent; null if it was absent.
+    /// Value that was sent; null if the field was absent.
     sent: Option<u16>,
-    /// As it arrived; null if it was absent.
+    /// Value that arrived; null if the field was absent.
     arrived: Option<u16>,
 }
 

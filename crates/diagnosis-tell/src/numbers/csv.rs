@@ -1,4 +1,4 @@
-//! Tables as CSV: a line per stream, limit, retransmission, stall, request.
+//! CSV tables with one line per stream, limit, retransmission, stall or request.
 
 use dupack_lab::results::sheet::to_sheet;
 use dupack_tcp::time::Duration;
@@ -23,10 +23,10 @@ impl Table {
     }
 
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        // Contents of requests are untrusted.
+        // The contents of requests are untrusted.
         let cells = { cells.into_iter() }.map(|cell| to_sheet(&cell).into_owned());
         let cells: Vec<String> = cells.collect();
-        // Rows are of equal length, and memory does not fail.
+        // Writing cannot fail: all rows have the same length, and the output is in memory.
         let _ = self.0.write_record(cells);
     }
 
@@ -45,7 +45,7 @@ fn streams(diagnosis: &Diagnosis) -> impl Iterator<Item = (&ConnectionFindings, 
     all.flat_map(|found| found.all_streams().map(move |stream| (found, stream)))
 }
 
-/// Returns a line per stream of data.
+/// Returns one line per stream of data.
 #[must_use]
 pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&[
@@ -110,8 +110,8 @@ pub fn connections_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     table.bytes()
 }
 
-/// Returns a line per stream and limit, with other possible causes of its time; empty cells if the limits cannot be
-/// determined.
+/// Returns one line per stream and limit, with the other possible causes of the limit's time. If the limits cannot be
+/// determined, their cells are empty.
 #[must_use]
 pub fn limits_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&["connection", "sent_by", "limit", "time_s", "share", "or"]);
@@ -133,7 +133,7 @@ pub fn limits_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     table.bytes()
 }
 
-/// Returns a line per retransmission, the last of each stream.
+/// Returns one line per retransmission. Only the last retransmissions of each stream are included.
 #[must_use]
 pub fn retransmissions_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&[
@@ -179,7 +179,7 @@ pub fn retransmissions_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     table.bytes()
 }
 
-/// Returns a line per stall, the longest of each stream.
+/// Returns one line per stall. Only the longest stalls of each stream are included.
 #[must_use]
 pub fn stalls_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&[
@@ -219,7 +219,7 @@ pub fn stalls_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     table.bytes()
 }
 
-/// Returns a line per request, the longest of each connection.
+/// Returns one line per request. Only the longest requests of each connection are included.
 #[must_use]
 pub fn requests_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&[

@@ -1,6 +1,7 @@
-//! Types of the JSON document, with their schema.
+//! Types of the JSON document and of its schema.
 //!
-//! The documentation of each field is its description in the schema, which `dupack schema diagnosis` prints.
+//! The documentation of each field is the description of the field in the schema, which `dupack schema diagnosis`
+//! prints.
 
 use std::collections::BTreeMap;
 
@@ -21,113 +22,114 @@ use super::requests::RequestsNumbers;
 use super::shared::SharedNumbers;
 use crate::whatif::{Gain, Role};
 
-/// Version of the schema. A new field is a new minor version; a field that changes or goes is a new major version.
+/// Version of the schema. A new minor version adds fields; a new major version changes or removes fields.
 pub const SCHEMA_VERSION: &str = "1.0";
 
 /// Diagnosis of a capture, as `dupack diagnose --format json` prints it. Times are in seconds since the first TCP
 /// packet.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Document {
-    /// Version of this schema: a new minor version adds fields, a new major version changes or removes some.
+    /// Version of this schema. A new minor version adds fields; a new major version changes or removes fields.
     pub(super) schema_version: &'static str,
     /// Format of the capture file.
     pub(super) format: String,
     /// `false` if the reading was interrupted.
     pub(super) complete: bool,
-    /// Time of the first TCP packet, in seconds since 1970-01-01T00:00:00Z: other times count from it.
+    /// Time of the first TCP packet, in seconds since 1970-01-01T00:00:00Z. All other times are relative to it.
     pub(super) first_packet_unix_s: Option<f64>,
-    /// Time from the first TCP packet to the last packet.
+    /// Time from the first TCP packet to the last packet of the capture.
     pub(super) duration_s: f64,
-    /// Number of packets by kind.
+    /// Number of packets of each kind.
     pub(super) packets: BTreeMap<String, u64>,
-    /// Damage to the capture, a sentence each.
+    /// Damage to the capture. Each note is a sentence.
     pub(super) notes: Vec<String>,
     /// TCP packets that are not selected.
     pub(super) left_out_packets: LeftOutPackets,
-    /// Number of connections in the capture.
+    /// Number of all connections in the capture.
     pub(super) connections_all: u64,
-    /// Number of those without data.
+    /// Number of connections without data.
     pub(super) connections_without_data: u64,
-    /// Connections that are not listed.
+    /// Numbers of connections that are not listed in `connections`.
     pub(super) not_listed: NotListed,
-    /// Connections by their server, and by service.
+    /// Connections grouped by server and by service.
     pub(super) groups: GroupsNumbers,
-    /// Bottlenecks that several of the streams share.
+    /// Bottlenecks that several streams share.
     pub(super) shared_bottlenecks: SharedNumbers,
-    /// Durations with other senders; null if none were simulated.
+    /// Predicted durations with other senders; null if no sender was simulated.
     pub(super) what_if: Option<WhatIfNumbers>,
-    /// Connections in order of the time that an end waited for their data; those whose limits cannot be determined come
-    /// last.
+    /// Connections, ordered by the time that an end waited for their data. Connections whose limits cannot be
+    /// determined come last.
     pub(super) connections: Vec<ConnectionNumbers>,
 }
 
-/// TCP packets that are not selected, by the argument that leaves them out.
+/// TCP packets that are not selected, by the argument that excludes them.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct LeftOutPackets {
-    /// TCP packets that `--filter` leaves out.
+    /// Number of TCP packets that `--filter` excludes.
     pub(super) filter: u64,
-    /// TCP packets that `--since` and `--until` leave out.
+    /// Number of TCP packets that `--since` and `--until` exclude.
     pub(super) since_until: u64,
 }
 
-/// Connections that are not listed, in numbers.
+/// Numbers of connections that are not listed.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct NotListed {
     /// Number of connections.
     pub(super) connections: u64,
-    /// Bytes of their data, each counted once.
+    /// Bytes of their data. Each byte counts once.
     pub(super) bytes: u64,
-    /// Segments that were retransmitted.
+    /// Number of their retransmitted segments.
     pub(super) retransmissions: u64,
 }
 
-/// Durations with other senders for one connection.
+/// Predicted durations of one connection with other senders.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct WhatIfNumbers {
     /// Number of the connection.
     pub(super) connection: u64,
-    /// Reason why there is no answer; null if there is one.
+    /// Reason why there is no prediction; null if there is one.
     pub(super) refused: Option<String>,
-    /// Answers, the shortest duration first.
+    /// Predictions, the shortest duration first.
     pub(super) answers: Vec<AnswerNumbers>,
 }
 
-/// Duration of the same transfer with another sender.
+/// Predicted duration of the same transfer with another sender.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct AnswerNumbers {
-    /// Stack, as `dupack stacks` takes it.
+    /// Stack of the sender, in the syntax of `dupack stacks`.
     pub(super) stack: String,
-    /// Relation to the captured sender.
+    /// Relation of the stack to the captured sender.
     pub(super) role: Role,
-    /// `false` if the capture does not allow an answer for this stack.
+    /// `false` if the capture does not permit a reliable prediction for this stack.
     pub(super) offered: bool,
-    /// Mean duration of the transfer.
+    /// Mean duration of the transfer in simulations.
     pub(super) duration_s: f64,
-    /// Lower end of its confidence interval of 95 %.
+    /// Lower end of the 95 % confidence interval of the duration.
     pub(super) duration_low_s: f64,
-    /// Upper end of its confidence interval of 95 %.
+    /// Upper end of the 95 % confidence interval of the duration.
     pub(super) duration_high_s: f64,
     /// Duration of the captured transfer.
     pub(super) captured_s: f64,
-    /// Difference of the mean duration to the captured one, as a share of that; negative if it is less.
+    /// Relative difference of the mean duration from the captured duration; negative if the mean duration is shorter.
     pub(super) change: f64,
-    /// Lower end of its confidence interval of 95 %.
+    /// Lower end of the 95 % confidence interval of the difference.
     pub(super) change_low: f64,
-    /// Upper end of its confidence interval of 95 %.
+    /// Upper end of the 95 % confidence interval of the difference.
     pub(super) change_high: f64,
-    /// Direction of the change: determined if the whole interval is below or above the captured duration, and the captured sender, simulated on the
-    /// same paths, takes longer or shorter, too.
+    /// Direction of the change. It is determined only if the whole interval is below or above the captured duration,
+    /// and if simulations of the captured sender on the same paths also take longer or shorter, respectively.
     pub(super) gain: Gain,
     /// Mean goodput in Mbit/s.
     pub(super) goodput_mbit_per_s: f64,
-    /// Commands that configure this stack in Linux.
+    /// Commands that enable this stack in Linux.
     pub(super) linux_commands: Vec<String>,
-    /// Single answers of a connection with turns; null where it has none, or this stack is not among the fastest.
+    /// Predicted single answers of a connection with turns; null if the connection has no turns, or if this stack is
+    /// not among the fastest.
     pub(super) replies: Option<ReplyNumbers>,
 }
 
-/// Answers of a connection with turns, with another sender. Each takes from its first segment until all of it is
-/// acknowledged.
+/// Predicted answers of a connection with turns, with another sender. The duration of an answer is the time from its
+/// first segment until all of it is acknowledged.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ReplyNumbers {
     /// Number of answers.
@@ -136,39 +138,39 @@ pub(super) struct ReplyNumbers {
     pub(super) captured_p50_s: f64,
     /// Longest duration in the capture.
     pub(super) captured_max_s: f64,
-    /// Median duration with this stack, mean of simulations.
+    /// Predicted median duration with this stack: mean of the simulations.
     pub(super) p50_s: f64,
-    /// Longest duration with this stack, mean of simulations.
+    /// Predicted longest duration with this stack: mean of the simulations.
     pub(super) max_s: f64,
-    /// Answers that would have come sooner: each took longer than its counterpart, as slow among the others, in any
-    /// simulation.
+    /// Number of answers that would have arrived sooner. In the capture, each of them took longer than the simulated
+    /// answers of the same rank, counted from the slowest, in every simulation.
     pub(super) sooner: usize,
-    /// Those of them that gain the most, at most 16, the largest gain first.
+    /// The answers with the largest gain, the largest first. At most 16 are listed.
     pub(super) most: Vec<SoonerNumbers>,
 }
 
-/// Answer that would have come sooner with another sender.
+/// Answer that would have arrived sooner with another sender.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SoonerNumbers {
     /// Number of the answer in its stream, from 1.
     pub(super) answer: usize,
-    /// Its duration in the capture.
+    /// Duration of the answer in the capture.
     pub(super) captured_s: f64,
-    /// Duration of its counterpart, mean of simulations.
+    /// Duration of the simulated answer of the same rank: mean of the simulations.
     pub(super) duration_s: f64,
-    /// The least of simulations.
+    /// Duration of the simulated answer of the same rank: minimum of the simulations.
     pub(super) duration_low_s: f64,
-    /// The most of simulations.
+    /// Duration of the simulated answer of the same rank: maximum of the simulations.
     pub(super) duration_high_s: f64,
 }
 
-/// Connection.
+/// A connection.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ConnectionNumbers {
-    /// Number of the connection, from 1 in the order of their first packets.
+    /// Number of the connection. Connections are numbered from 1 in the order of their first packets.
     pub(super) number: u64,
-    /// Address and port of the end that opened the connection; without a SYN in the capture, of the first packet's
-    /// source.
+    /// Address and port of the end that opened the connection. If the capture has no SYN, this is the source of the
+    /// first packet.
     pub(super) opener: String,
     /// Address and port of the other end.
     pub(super) answerer: String,
@@ -176,103 +178,103 @@ pub(super) struct ConnectionNumbers {
     pub(super) first_s: f64,
     /// Time of the last packet.
     pub(super) last_s: f64,
-    /// Time at which the handshake was complete; null if the capture does not show it.
+    /// Time at which the handshake was complete; null if the capture does not show this time.
     pub(super) established_s: Option<f64>,
     /// Retransmitted SYNs.
     pub(super) syns_sent_again: Vec<SynNumbers>,
-    /// Time of the reset that ended the connection; null without one.
+    /// Time of the reset that ended the connection; null if no reset ended it.
     pub(super) reset_s: Option<f64>,
-    /// First sentence on the connection.
+    /// First sentence about the connection.
     pub(super) headline: String,
-    /// End that sent nothing more although the other end kept asking; null if both answered.
+    /// End that stopped sending although the other end kept sending; null if both ends responded.
     pub(super) silence: Option<SilenceNumbers>,
-    /// Oddities of the connection and of its capture, as sentences: copies, missing packets, resets without effect,
-    /// findings that contradict each other.
+    /// Unusual properties of the connection and of its capture, as sentences: copies, missing packets, resets without
+    /// effect, contradictory findings.
     pub(super) notes: Vec<String>,
-    /// Time lost to retransmitted SYNs, and in the stream that lost the most; null if the limits of the main stream
-    /// cannot be determined.
+    /// Time lost to retransmitted SYNs, plus the lost time of the stream that lost the most; null if the limits of the
+    /// main stream cannot be determined.
     pub(super) lost_s: Option<f64>,
-    /// Requests and answers; null if the connection has fewer than two.
+    /// Requests and answers; null if the connection has fewer than two requests.
     pub(super) requests: Option<RequestsNumbers>,
-    /// Findings of a second capture at the other end, with `--both`; null without, or if that capture does not have the
-    /// connection.
+    /// Findings from a second capture at the other end, with `--both`; null without `--both`, or if the second capture
+    /// does not have the connection.
     pub(super) both_ends: Option<BothEndsNumbers>,
-    /// Data of each end that sent some.
+    /// Streams of data, one for each end that sent data.
     pub(super) streams: Vec<StreamNumbers>,
 }
 
-/// End that sent nothing more.
+/// End that stopped sending.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SilenceNumbers {
-    /// Silent end.
+    /// The end that stopped sending.
     pub(super) silent: Side,
-    /// Time of its last packet.
+    /// Time of the last packet of this end.
     pub(super) since_s: f64,
-    /// Its last packet.
+    /// Number of the last packet of this end.
     pub(super) last_packet: u64,
-    /// Segments with data of the other end that were not answered, retransmissions included.
+    /// Number of data segments of the other end that got no response, including retransmissions.
     pub(super) unanswered_data: u32,
-    /// Keep-alives that were not answered.
+    /// Number of keep-alives that got no response.
     pub(super) unanswered_keep_alives: u32,
-    /// FINs without data that were not answered.
+    /// Number of FINs without data that got no response.
     pub(super) unanswered_fins: u32,
-    /// Time from the first of these packets to the last.
+    /// Time from the first packet without response to the last.
     pub(super) unanswered_for_s: f64,
 }
 
-/// Retransmitted SYN.
+/// A retransmitted SYN.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SynNumbers {
     /// End that sent the SYN.
     pub(super) sent_by: Side,
     /// Time of the retransmission.
     pub(super) at_s: f64,
-    /// Packet of the retransmission.
+    /// Number of the packet that is the retransmission.
     pub(super) packet: u64,
-    /// Cause.
+    /// Cause of the retransmission.
     pub(super) cause: SynCause,
-    /// Time since the SYN before it.
+    /// Time since the previous SYN.
     pub(super) waited_s: f64,
 }
 
-/// Data that one end sent.
+/// A stream: the data that one end sent.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StreamNumbers {
     /// End that sent the data.
     pub(super) sent_by: Side,
-    /// Limit of the stream, in a sentence.
+    /// Sentence about the limit of the stream.
     pub(super) story: String,
-    /// Bytes of data that arrived, each counted once; where the capture has no ACKs, bytes that were sent.
+    /// Bytes of data that arrived. Each byte counts once. If the capture has no ACKs, this is the number of bytes sent.
     pub(super) bytes: u64,
     /// Time at which the stream began.
     pub(super) began_s: f64,
     /// Time at which the stream ended.
     pub(super) ended_s: f64,
-    /// Time between the two.
+    /// Time from the beginning to the end of the stream.
     pub(super) duration_s: f64,
-    /// Bytes delivered per second, in bit/s; null where the capture has no ACKs.
+    /// Delivered data per second, in bit/s; null if the capture has no ACKs.
     pub(super) goodput_bit_per_s: Option<f64>,
-    /// Time spent neither at the bottleneck, nor waiting for the application, nor in the handshake; null if the limits
-    /// cannot be determined. At least this if `limits_in_doubt` has `lost_at_least`.
+    /// Lost time: time spent neither at the bottleneck, nor in waiting for the application, nor in the handshake; null
+    /// if the limits cannot be determined. This is a lower bound if `limits_in_doubt` has `lost_at_least`.
     pub(super) lost_s: Option<f64>,
     /// Reason why the limits, the stalls and the lost time cannot be determined; null if they can.
     pub(super) limits_untold: Option<UntoldNumbers>,
-    /// Limits that the capture does not distinguish from other causes; null if there are none, or if no limits can be
-    /// determined.
+    /// Limits that the capture does not distinguish from other causes; null if there are none, or if the limits cannot
+    /// be determined.
     pub(super) limits_in_doubt: Option<InDoubtNumbers>,
     /// Bytes of data in a full segment.
     pub(super) segment_bytes: u32,
-    /// Least round-trip time of a segment; null if it cannot be determined (`path.least_rtt_s`).
+    /// Minimum round-trip time of a segment; null if it cannot be determined (`path.least_rtt_s`).
     pub(super) rtt_min_s: Option<f64>,
-    /// Mean round-trip time; null if no ACK shows it, or the least one cannot be determined.
+    /// Mean round-trip time; null if no ACK shows a round-trip time, or if the minimum cannot be determined.
     pub(super) rtt_mean_s: Option<f64>,
     /// Place where the capture was taken.
     pub(super) seen_from: SeenFrom,
-    /// Time by limit; the sum is the duration. Null if the limits cannot be determined.
+    /// Time by limit. The sum of all times is the duration. Null if the limits cannot be determined.
     pub(super) limits_s: Option<BTreeMap<Limit, f64>>,
-    /// Limits over time, in order and without gaps; empty if the limits cannot be determined.
+    /// Limits over time, in order and without gaps. Empty if the limits cannot be determined.
     pub(super) limits_over_time: Vec<BandNumbers>,
-    /// Time that Linux would count as busy (`tcpi_busy_time`); null if the limits cannot be determined.
+    /// Time that Linux would count as busy (`tcpi_busy_time`), in seconds; null if the limits cannot be determined.
     pub(super) kernel_busy_s: Option<f64>,
     /// Time that Linux would count as limited by the receive window (`tcpi_rwnd_limited`); null if the limits cannot be
     /// determined.
@@ -280,56 +282,59 @@ pub(super) struct StreamNumbers {
     /// Time that Linux would count as limited by the send buffer (`tcpi_sndbuf_limited`); null if the limits cannot be
     /// determined.
     pub(super) kernel_send_buffer_limited_s: Option<f64>,
-    /// Segments sent, retransmissions included.
+    /// Number of segments sent, including retransmissions.
     pub(super) segments: u64,
-    /// Retransmissions of data and of FINs, without keep-alives, window probes and SYNs: what the sender retransmitted,
-    /// also if the capture lacks the original. Null if more were found than segments, which contradicts itself.
-    /// `packets` has another count.
+    /// Retransmissions of data and of FINs, excluding keep-alives, window probes and SYNs. A retransmission counts even
+    /// if the capture lacks the original. Null if more retransmissions than segments were found, which is
+    /// contradictory. `packets` has a different count.
     pub(super) sent_again: Option<SentAgain>,
-    /// Number of stalls: times longer than two round trips without an event. Null if the limits cannot be determined.
+    /// Number of stalls, which are periods without an event that are longer than two round trips. Null if the limits
+    /// cannot be determined.
     pub(super) stalls: Option<u64>,
-    /// Duration of all stalls; null if the limits cannot be determined.
+    /// Total duration of all stalls; null if the limits cannot be determined.
     pub(super) stalled_s: Option<f64>,
-    /// Duration of the stalls by kind; null if the limits cannot be determined.
+    /// Total duration of the stalls of each kind; null if the limits cannot be determined.
     pub(super) stalled_by_kind_s: Option<BTreeMap<StallKind, f64>>,
-    /// The longest stalls, at most 32; empty if the limits cannot be determined.
+    /// The longest stalls, at most 32. Empty if the limits cannot be determined.
     pub(super) longest_stalls: Vec<StallNumbers>,
-    /// Segments that arrived late because others overtook them.
+    /// Number of segments that arrived late because later segments overtook them.
     pub(super) overtaken: u64,
-    /// Number of times that the receive window was shut and held the sender: it was zero, or had no room for a segment
-    /// while nothing was in flight. Where it never held the sender, number of times that it was zero.
+    /// Number of times that the receive window was closed and therefore limited the sender: the window was zero, or it
+    /// had no space for a segment while nothing was in flight. If a closed window never limited the sender, this is the
+    /// number of times that the window was zero.
     pub(super) window_shut_times: u64,
-    /// Time in which it held the sender: `receive window shut` of the limits.
+    /// Time for which the closed window limited the sender: `zero_window` of `limits_s`.
     pub(super) window_shut_s: f64,
-    /// Window probes sent meanwhile.
+    /// Number of window probes sent while the window was closed.
     pub(super) window_probes: u64,
-    /// Keep-alives.
+    /// Number of keep-alives.
     pub(super) keep_alives: u64,
     /// Properties of the path.
     pub(super) path: PathNumbers,
-    /// Sender's algorithms.
+    /// Algorithms of the sender.
     pub(super) sender: SenderNumbers,
-    /// Packets as tcptrace counts them.
+    /// Packet counts as tcptrace defines them.
     pub(super) packets: PacketNumbers,
 }
 
-/// Reason why something cannot be determined.
+/// Reason why a finding cannot be determined.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct UntoldNumbers {
     /// Reason, as a sentence without its full stop.
     pub(super) why: &'static str,
-    /// Capture that would show it.
+    /// Description of a capture that would show the finding.
     pub(super) remedy: &'static str,
 }
 
 /// Limits that the capture does not distinguish from other causes.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct InDoubtNumbers {
-    /// Limits whose time may have another cause, keys of `limits_s`.
+    /// Limits whose time may have another cause. The limits are keys of `limits_s`.
     pub(super) limits: Vec<Limit>,
-    /// The other causes.
+    /// Other possible causes of the time.
     pub(super) or: Vec<Doubt>,
-    /// `true` if one of the other causes would count as lost time, and the limits do not: `lost_s` is a lower bound.
+    /// `true` if one of the other causes would count as lost time although the limits do not. Then `lost_s` is a lower
+    /// bound.
     pub(super) lost_at_least: bool,
 }
 
@@ -338,106 +343,107 @@ pub(super) struct InDoubtNumbers {
 pub(super) struct SeenFrom {
     /// Place.
     pub(super) place: Place,
-    /// Least time from there to the sender and back.
+    /// Minimum time from the place of the capture to the sender and back.
     pub(super) to_sender_and_back_s: f64,
-    /// Least time from there to the receiver and back.
+    /// Minimum time from the place of the capture to the receiver and back.
     pub(super) to_receiver_and_back_s: f64,
     /// Evidence for the place.
     pub(super) by: Reason,
 }
 
-/// Stretch of time with its limit.
+/// A period with its limit.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct BandNumbers {
-    /// Beginning of the stretch.
+    /// Beginning of the period.
     pub(super) from_s: f64,
-    /// End of the stretch.
+    /// End of the period.
     pub(super) until_s: f64,
-    /// Limit of most of the stretch, a key of `limits_s`.
+    /// Limit of most of the period, a key of `limits_s`.
     pub(super) limit: Limit,
 }
 
 /// Retransmissions of a stream.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SentAgain {
-    /// Retransmitted segments: all of `by_class` but `keep_alive` and `window_probe`.
+    /// Number of retransmitted segments: all of `by_class` except `keep_alive` and `window_probe`.
     pub(super) segments: u64,
-    /// `true` if the capture may lack some: it was not taken at the sender's end, or lacks packets.
+    /// `true` if retransmissions may be missing from the capture, because it was not taken at the sender or lacks
+    /// packets.
     pub(super) may_be_more: bool,
-    /// Their bytes, as sequence numbers count them: a FIN is one.
+    /// Number of retransmitted bytes in sequence numbers. A FIN occupies one sequence number.
     pub(super) bytes: u64,
-    /// Number of segments by class of their cause, probes included.
+    /// Number of segments by class of their cause, including probes.
     pub(super) by_class: BTreeMap<Class, u64>,
-    /// Segments whose original had arrived.
+    /// Number of spurious retransmissions: segments whose original had arrived.
     pub(super) needless: u64,
-    /// Those of them that a DSACK reports.
+    /// Number of spurious retransmissions that a DSACK reports.
     pub(super) needless_by_dsack: u64,
-    /// Those that the timestamp of their ACK shows.
+    /// Number of spurious retransmissions that the timestamp of their ACK shows.
     pub(super) needless_by_timestamp: u64,
-    /// Those whose ACK came sooner than a round trip.
+    /// Number of spurious retransmissions whose ACK came sooner than one round trip after the retransmission.
     pub(super) needless_by_time: u64,
-    /// Those whose original the capture shows to arrive.
+    /// Number of spurious retransmissions for which the capture shows that the original arrived.
     pub(super) needless_by_arrival: u64,
-    /// Segments whose original had arrived and that later ones had overtaken.
+    /// Number of spurious retransmissions whose original was overtaken by later segments.
     pub(super) needless_overtaken: u64,
-    /// Segments whose original had arrived and that a timer sent.
+    /// Number of spurious retransmissions that a timer triggered.
     pub(super) needless_by_timer: u64,
-    /// Segments for which the capture does not show whether they were needed.
+    /// Number of retransmitted segments for which the capture does not show whether they were needed.
     pub(super) need_unknown: u64,
-    /// Segments whose original was lost.
+    /// Number of segments whose original was lost.
     pub(super) lost_first: u64,
-    /// Retransmissions that were lost.
+    /// Number of retransmissions that were lost.
     pub(super) lost_again: u64,
     /// The last retransmissions and probes, at most 512.
     pub(super) last: Vec<RetransmissionNumbers>,
 }
 
-/// Time without an event.
+/// A stall: a period without an event.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct StallNumbers {
     /// Beginning of the stall.
     pub(super) from_s: f64,
     /// End of the stall.
     pub(super) until_s: f64,
-    /// Time between the two.
+    /// Time from the beginning to the end of the stall.
     pub(super) duration_s: f64,
     /// Kind of the stall, a key of `stalled_by_kind_s`.
     pub(super) kind: StallKind,
-    /// Origin.
+    /// Origin of the stall.
     pub(super) due_to: Culprit,
     /// Event that the sender waited for.
     pub(super) waited_for: WaitedFor,
-    /// Last packet before the stall.
+    /// Number of the last packet before the stall.
     pub(super) packet_before: u64,
-    /// First packet after the stall.
+    /// Number of the first packet after the stall.
     pub(super) packet_after: u64,
-    /// Bytes in flight.
+    /// Bytes in flight during the stall.
     pub(super) in_flight_bytes: u64,
-    /// Time after which a tail loss probe or RACK would have acted; null where neither would.
+    /// Time after which a tail loss probe or RACK would have acted; null if neither would have acted.
     pub(super) something_else_would_have_acted_after_s: Option<f64>,
 }
 
-/// Retransmitted segment.
+/// A retransmitted segment.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RetransmissionNumbers {
     /// Time of the retransmission.
     pub(super) at_s: f64,
-    /// Its packet.
+    /// Number of the packet that is the retransmission.
     pub(super) packet: u64,
-    /// Offset of its first byte in the stream.
+    /// Offset of the segment's first byte in the stream.
     pub(super) start_byte: u64,
-    /// Offset after its last byte.
+    /// Offset after the segment's last byte in the stream.
     pub(super) end_byte: u64,
-    /// Number of this transmission of the segment, from 1 for the original.
+    /// Number of this transmission of the segment. The original is number 1.
     pub(super) transmission: u32,
-    /// Cause; of a timeout its number in a row, too.
+    /// Cause of the retransmission. For a timeout, it includes the number of the timeout in its series.
     #[serde(flatten)]
     pub(super) cause: Cause,
-    /// Packet that triggered it; null if a timer did.
+    /// Number of the packet that triggered the retransmission; null if a timer triggered it.
     pub(super) set_off_by_packet: Option<u64>,
-    /// Time in which the sender had sent nothing, and nothing had come that restarts its timer.
+    /// Time for which the sender had sent nothing, and had received nothing that restarts its timer.
     pub(super) waited_s: f64,
-    /// Need.
+    /// Need for the retransmission, with the evidence.
     pub(super) need: Need,
     /// `true` if the retransmission was lost.
     pub(super) lost_again: bool,
@@ -446,11 +452,11 @@ pub(super) struct RetransmissionNumbers {
 /// Algorithms of a sender.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SenderNumbers {
-    /// Loss recovery.
+    /// Loss recovery of the sender.
     pub(super) recovery: Named,
-    /// Congestion control.
+    /// Congestion control of the sender.
     pub(super) control: Named,
-    /// Stack that behaves like the sender, as `dupack stacks` takes it; null if unknown.
+    /// Stack that behaves like the sender, in the syntax of `dupack stacks`; null if unknown.
     pub(super) stack: Option<String>,
     /// Dialect of that stack.
     pub(super) dialect: Option<&'static str>,
@@ -458,130 +464,130 @@ pub(super) struct SenderNumbers {
     pub(super) initial_window_segments: Option<u32>,
     /// `true` if the sender paces its segments; null if the capture does not show it.
     pub(super) paced: Option<bool>,
-    /// Tail loss probes.
+    /// Number of tail loss probes.
     pub(super) tail_loss_probes: u32,
 }
 
-/// Algorithm, as far as the capture shows it.
+/// An algorithm, as far as the capture shows it.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Named {
     /// Name of the algorithm; null if unknown.
     pub(super) name: Option<String>,
-    /// Reason for the name or for its absence.
+    /// Reason for the name, or for the missing name.
     pub(super) why: String,
     /// Candidates, the likeliest first.
     pub(super) candidates: Vec<CandidateNumbers>,
 }
 
-/// Algorithm that the sender may have.
+/// An algorithm that the sender may use.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct CandidateNumbers {
     /// Name of the algorithm.
     pub(super) name: String,
-    /// Logarithm of the likelihood, relative to other candidates.
+    /// Logarithm of the likelihood, relative to the other candidates.
     pub(super) log_likelihood: f64,
-    /// Evidence for it.
+    /// Evidence for the algorithm.
     pub(super) evidence_for: Vec<String>,
-    /// Evidence against it.
+    /// Evidence against the algorithm.
     pub(super) evidence_against: Vec<String>,
 }
 
 /// Properties of a path.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PathNumbers {
-    /// Least round-trip time of the path.
+    /// Minimum round-trip time of the path.
     pub(super) least_rtt_s: Quantity,
     /// Rate of the bottleneck.
     pub(super) rate_bit_per_s: Quantity,
-    /// Size of the bottleneck's queue in bytes.
+    /// Capacity of the bottleneck's queue in bytes.
     pub(super) room_bytes: Quantity,
-    /// Size of the bottleneck's queue in packets.
+    /// Capacity of the bottleneck's queue in packets.
     pub(super) room_packets: Quantity,
-    /// Segments that were lost.
+    /// Number of segments that were lost.
     pub(super) losses: u64,
-    /// Segments that were sent.
+    /// Number of segments that were sent.
     pub(super) transmissions: u64,
-    /// Share of the segments that was lost, from 0 to 1.
+    /// Fraction of the segments that were lost, from 0 to 1.
     pub(super) loss: Quantity,
-    /// Share that was lost apart from overflows of the queue, from 0 to 1.
+    /// Fraction of the segments that were lost for reasons other than queue overflow, from 0 to 1.
     pub(super) random_loss: Quantity,
-    /// Share of the losses that are overflows of the queue, from 0 to 1.
+    /// Fraction of the losses that queue overflow caused, from 0 to 1.
     pub(super) queue_share_of_losses: Quantity,
-    /// Share of the segments that were reordered, from 0 to 1.
+    /// Fraction of the segments that were reordered, from 0 to 1.
     pub(super) reordered: Quantity,
-    /// Rate of a policer; null without one.
+    /// Rate of the policer; null if there is no policer.
     pub(super) policer_rate_bit_per_s: Option<Quantity>,
-    /// Burst of a policer; null without one.
+    /// Burst of the policer; null if there is no policer.
     pub(super) policer_burst_bytes: Option<Quantity>,
-    /// Rate of the link that the policer polices; null without a policer.
+    /// Rate of the link that the policer polices; null if there is no policer.
     pub(super) policer_link_bit_per_s: Option<Quantity>,
 }
 
-/// Quantity with its confidence interval, or the reason why it cannot be determined.
+/// A quantity with its confidence interval, or the reason why it cannot be determined.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Quantity {
-    /// It lies in this interval.
+    /// The quantity has an estimate and a confidence interval.
     Between {
         /// Best estimate.
         value: f64,
-        /// Lower end of the confidence interval of 95 %.
+        /// Lower end of the 95 % confidence interval.
         low: f64,
-        /// Upper end of the confidence interval of 95 %.
+        /// Upper end of the 95 % confidence interval.
         high: f64,
     },
-    /// It is no less than this.
+    /// Only a lower bound of the quantity is known.
     AtLeast {
         /// Lower bound.
         at_least: f64,
-        /// Reason why no more can be determined.
+        /// Reason why only a lower bound can be determined.
         why: &'static str,
-        /// Capture that would show more.
+        /// Description of a capture that would show more.
         remedy: &'static str,
     },
-    /// The capture does not show it.
+    /// The capture does not show the quantity.
     CannotBeTold {
-        /// Reason why no more can be determined.
+        /// Reason why the quantity cannot be determined.
         why: &'static str,
-        /// Capture that would show more.
+        /// Description of a capture that would show more.
         remedy: &'static str,
     },
 }
 
-/// Packets as tcptrace counts them.
+/// Packet counts as tcptrace defines them.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PacketNumbers {
-    /// Packets of the sender.
+    /// Number of packets of the sender.
     pub(super) sent: u64,
-    /// Packets that the capture has twice.
+    /// Number of packets that are twice in the capture.
     pub(super) copies: u64,
-    /// Packets with data.
+    /// Number of packets with data.
     pub(super) with_data: u64,
-    /// Bytes of data, retransmissions and probes included.
+    /// Number of bytes of data, including retransmissions and probes.
     pub(super) data_bytes: u64,
-    /// Bytes of data, each counted once.
+    /// Number of bytes of data. Each byte counts once.
     pub(super) unique_bytes: u64,
-    /// Packets with bytes that the capture has shown before, as tcptrace counts them: SYNs, FINs and keep-alives are
-    /// among them; retransmissions whose original the capture lacks, and packets to a window of zero, are not.
-    /// `sent_again.segments` is the number of the sender's retransmissions.
+    /// Number of packets with bytes that an earlier packet of the capture contains, as tcptrace counts them. SYNs, FINs
+    /// and keep-alives are included. Retransmissions whose original is missing from the capture are excluded, and so
+    /// are packets to a window of zero. `sent_again.segments` is the number of the sender's retransmissions.
     pub(super) with_bytes_seen_before: u64,
-    /// Those bytes of these packets, as sequence numbers count them: a SYN and a FIN are one each. `sent_again.bytes`
-    /// are those of the sender's retransmissions.
+    /// Number of repeated bytes in these packets, in sequence numbers. A SYN and a FIN occupy one sequence number each.
+    /// `sent_again.bytes` is the number of bytes of the sender's retransmissions.
     pub(super) retransmitted_bytes: u64,
-    /// Packets out of order.
+    /// Number of packets that are out of order.
     pub(super) out_of_order: u64,
-    /// Packets of the receiver.
+    /// Number of packets of the receiver.
     pub(super) heard: u64,
-    /// ACKs of the receiver.
+    /// Number of ACKs of the receiver.
     pub(super) acks: u64,
-    /// ACKs with SACK blocks.
+    /// Number of ACKs with SACK blocks.
     pub(super) acks_with_sack: u64,
-    /// ACKs with a DSACK block.
+    /// Number of ACKs with a DSACK block.
     pub(super) dsacks: u64,
-    /// Duplicate ACKs.
+    /// Number of duplicate ACKs.
     pub(super) duplicate_acks: u64,
-    /// Sets of three duplicate ACKs.
+    /// Number of sets of three duplicate ACKs.
     pub(super) triple_duplicate_acks: u64,
-    /// Packets that announce a window of zero.
+    /// Number of packets that announce a window of zero.
     pub(super) zero_windows: u64,
 }

@@ -1,4 +1,4 @@
-//! Groups of connections as numbers: for the JSON, and as tables.
+//! Groups of connections as numbers, for the JSON document and for tables.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::analyse::budget::Limit;
 use dupack_diagnosis::analyse::groups::{Group, GroupKey, Groups, service};
 
-/// Connections by their server, and by service.
+/// Connections grouped by server and by service.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct GroupsNumbers {
-    /// One group of each server, those that lost the most time first, at most 1,000.
+    /// One group for each server, at most 1,000. Servers whose connections lost the most time come first.
     pub(super) servers: Vec<GroupNumbers>,
-    /// One group of each port that several servers have, in the same order.
+    /// One group for each port that several servers have, in the same order.
     pub(super) services: Vec<GroupNumbers>,
-    /// Connections to servers that are not listed.
+    /// Number of connections to servers that are not listed.
     pub(super) connections_not_listed: u64,
-    /// Those of them that are in no sum: only the first 16,384 servers have sums.
+    /// Number of these connections that are in no sum, because only the first 16,384 servers have sums.
     pub(super) connections_in_no_sum: u64,
-    /// Connections whose server the capture does not show.
+    /// Number of connections whose server the capture does not show.
     pub(super) connections_of_unknown_server: u64,
 }
 
@@ -34,60 +34,62 @@ pub(super) struct GroupNumbers {
     pub(super) server: Option<String>,
     /// Port of the server.
     pub(super) port: u16,
-    /// Service that usually has this port; null if it is none of the common ones.
+    /// Service that usually has this port; null if the port is not a common one.
     pub(super) service: Option<&'static str>,
     /// Number of servers.
     pub(super) servers: u64,
     /// Number of connections.
     pub(super) connections: u64,
-    /// Number of those that carried data.
+    /// Number of connections that carried data.
     pub(super) connections_with_data: u64,
-    /// Number of those without a SYN in the capture, whose server is known only by the ports.
+    /// Number of connections without a SYN in the capture, for which only the ports show which end is the server.
     pub(super) connections_by_ports: u64,
-    /// Bytes of data to the server, each counted once.
+    /// Bytes of data to the server. Each byte counts once.
     pub(super) bytes_to_server: u64,
-    /// Bytes of data from the server, each counted once.
+    /// Bytes of data from the server. Each byte counts once.
     pub(super) bytes_from_server: u64,
-    /// Connections whose SYN the server answered with a reset.
+    /// Number of connections whose SYN the server answered with a reset.
     pub(super) refused: u64,
-    /// Connections whose SYN got no answer for a second or more.
+    /// Number of connections whose SYN got no answer for at least one second.
     pub(super) unanswered: u64,
-    /// Time from the first SYN to the last of these.
+    /// Total time from the first to the last SYN of these connections.
     pub(super) unanswered_s: f64,
-    /// Connections that a reset ended after they were opened.
+    /// Number of connections that a reset ended after they were opened.
     pub(super) reset: u64,
-    /// Answered connections with a retransmitted SYN.
+    /// Number of answered connections with a retransmitted SYN.
     pub(super) connections_with_syns_retransmitted: u64,
-    /// Retransmitted SYNs of these.
+    /// Number of retransmitted SYNs of answered connections.
     pub(super) syns_retransmitted: u64,
-    /// Time that these waited for the timers of SYNs.
+    /// Total time that answered connections waited for the retransmission timers of SYNs.
     pub(super) syns_waited_s: f64,
-    /// Round-trip time of the handshakes without a retransmitted SYN; null if the capture has none. Exact up to 64
-    /// handshakes, within 1.6 % beyond.
+    /// Round-trip time of the handshakes without a retransmitted SYN; null if the capture has no such handshake. The
+    /// quantiles are exact for up to 64 handshakes, and otherwise within 1.6 %.
     pub(super) handshake_s: Option<QuantileNumbers>,
     /// Number of these handshakes.
     pub(super) handshakes: u64,
-    /// Segments of both ends, retransmissions included.
+    /// Number of segments of both ends, including retransmissions.
     pub(super) segments: u64,
-    /// Retransmitted segments.
+    /// Number of retransmitted segments.
     pub(super) retransmissions: u64,
-    /// Sum of the `lost_s` of the connections, without those whose limits cannot be determined; null if these are all.
+    /// Sum of the `lost_s` of the connections, without those whose limits cannot be determined; null if no limits can
+    /// be determined.
     pub(super) lost_s: Option<f64>,
-    /// Number of the connection that lost the most; null if none lost any.
+    /// Number of the connection that lost the most time; null if no connection lost time.
     pub(super) most_lost_connection: Option<u64>,
-    /// Time that it lost.
+    /// Time that this connection lost.
     pub(super) most_lost_s: f64,
-    /// Time by limit of the streams that lost the most of each connection, summed; null if none of their limits can be
+    /// Time by limit, summed over the stream of each connection that lost the most time; null if no limits can be
     /// determined.
     pub(super) limits_s: Option<BTreeMap<Limit, f64>>,
-    /// Connections whose limits cannot be determined, because packets, all ACKs or TCP options are missing from the
-    /// capture.
+    /// Number of connections whose limits cannot be determined, because packets, all ACKs or TCP options are missing
+    /// from the capture.
     pub(super) connections_untold: u64,
-    /// Connections that may have lost more than `lost_s` counts, as their `limits_in_doubt` says.
+    /// Number of connections that may have lost more than `lost_s`, according to their `limits_in_doubt`.
     pub(super) connections_lost_at_least: u64,
-    /// Time from the first packet of a connection to its last. Exact up to 64 connections, within 1.6 % beyond.
+    /// Time from the first packet of a connection to its last packet. The quantiles are exact for up to 64 connections,
+    /// and otherwise within 1.6 %.
     pub(super) duration_s: Option<QuantileNumbers>,
-    /// Number of the longest connection.
+    /// Number of the connection with the longest duration.
     pub(super) longest_connection: u64,
 }
 
@@ -187,7 +189,7 @@ const COLUMNS: [&str; 29] = [
 ];
 
 impl GroupNumbers {
-    /// Returns a cell for each of [`COLUMNS`]; empty if the capture does not show a value.
+    /// Returns one cell for each of [`COLUMNS`]. A cell is empty if the capture does not show the value.
     fn cells(self) -> [String; COLUMNS.len()] {
         let quantile = |of: &Option<QuantileNumbers>, pick: fn(&QuantileNumbers) -> f64| {
             of.as_ref().map_or(String::new(), |all| number(pick(all)))
@@ -227,7 +229,7 @@ impl GroupNumbers {
     }
 }
 
-/// Returns a line per server, and per service of several servers.
+/// Returns one line per server, and one per service of several servers.
 #[must_use]
 pub fn groups_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     let mut table = Table::new(&COLUMNS);
@@ -238,7 +240,7 @@ pub fn groups_csv(diagnosis: &Diagnosis) -> Vec<u8> {
     table.bytes()
 }
 
-/// Returns a header and a line per server, in tab-separated columns; `-` marks a value that the capture does not show.
+/// Returns a header and one line per server, in tab-separated columns. A value that the capture does not show is `-`.
 #[must_use]
 pub fn server_lines(diagnosis: &Diagnosis) -> String {
     let mut text = COLUMNS.join("\t");

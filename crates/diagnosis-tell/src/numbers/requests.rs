@@ -1,4 +1,4 @@
-//! Requests as numbers.
+//! Requests and answers as numbers.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,17 +14,17 @@ use dupack_diagnosis::{Request, Requests};
 pub(super) struct RequestsNumbers {
     /// End that sends the requests.
     asked_by: Side,
-    /// Number of requests; pipelined ones count as one.
+    /// Number of requests. Pipelined requests count as one.
     requests: u64,
-    /// Number of those that are several pipelined requests.
+    /// Number of requests that consist of several pipelined requests.
     pipelined: u64,
-    /// Time from the first byte of a request until its answer is complete at the asking end.
+    /// Time from the first byte of a request until the answer is complete at the end that sent the request.
     duration_s: QuantileNumbers,
     /// Time from the arrival of a request until its answer begins.
     server_s: QuantileNumbers,
-    /// Round-trip time that counts as network; null if the capture shows none.
+    /// Round-trip time that counts as the network's part; null if the capture shows none.
     round_trip_s: Option<f64>,
-    /// The longest requests in order of their durations, at most 64.
+    /// The longest requests, ordered by their durations. At most 64 are listed.
     worst: Vec<RequestNumbers>,
 }
 
@@ -44,49 +44,50 @@ pub(super) struct QuantileNumbers {
 pub(super) struct RequestNumbers {
     /// Number of the request in its connection, from 1.
     pub(super) number: u64,
-    /// Pipelined requests beyond the first.
+    /// Number of pipelined requests after the first.
     pub(super) pipelined: u32,
     /// The request in the capture.
     pub(super) request: MessageNumbers,
     /// The answer in the capture.
     pub(super) answer: MessageNumbers,
-    /// Time from the first byte of the request until the answer is complete at the asking end: the sum of the seven
-    /// times that follow.
+    /// Time from the first byte of the request until the answer is complete at the end that sent the request. It is the
+    /// sum of the next seven times.
     pub(super) duration_s: f64,
-    /// One round trip.
+    /// Network's part: one round trip.
     pub(super) network_s: f64,
-    /// Transfer of the request.
+    /// Time for the transfer of the request.
     pub(super) request_transfer_s: f64,
     /// Time from the arrival of the request until the answer begins.
     pub(super) server_s: f64,
-    /// Transfer of the answer.
+    /// Time for the transfer of the answer.
     pub(super) transfer_s: f64,
-    /// Recoveries, and retransmission and probe timers that had to expire.
+    /// Time spent in recoveries, and in waiting for retransmission and probe timers.
     pub(super) repair_s: f64,
-    /// Time in which the receive window was full.
+    /// Time for which the receive window was full.
     pub(super) receive_window_s: f64,
-    /// Time in which the answering application gave nothing more, within the answer.
+    /// Time within the answer for which the answering application provided no more data.
     pub(super) server_pauses_s: f64,
-    /// Time from the end of the answer before until the request, at the asking end; null for the first request.
+    /// Time from the end of the previous answer until this request, at the end that sent the request; null for the
+    /// first request.
     pub(super) think_s: Option<f64>,
 }
 
 /// A request or an answer in the capture.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MessageNumbers {
-    /// Time of its first byte.
+    /// Time of the first byte.
     pub(super) first_s: f64,
-    /// Time of its last byte.
+    /// Time of the last byte.
     pub(super) last_s: f64,
-    /// Packet of its first byte.
+    /// Number of the packet with the first byte.
     pub(super) first_packet: u64,
-    /// Packet of its last byte.
+    /// Number of the packet with the last byte.
     pub(super) last_packet: u64,
-    /// Bytes of the stream.
+    /// Number of bytes.
     pub(super) bytes: u64,
-    /// Its beginning, if that is plain and captured: request line of HTTP/1 without the query (`GET /index.html`),
-    /// `status 200`, or type of the TLS record (`TLS application data`); otherwise null. Null for a capture from
-    /// standard input.
+    /// Beginning of the message, if it is not encrypted and was captured: the request line of HTTP/1 without the query
+    /// (`GET /index.html`), `status 200`, or the type of the TLS record (`TLS application data`). Otherwise null; also
+    /// null for a capture from standard input.
     pub(super) content: Option<String>,
 }
 

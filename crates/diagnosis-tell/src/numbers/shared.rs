@@ -10,43 +10,45 @@ use dupack_diagnosis::shared::{SharedBottleneck, SharedBottlenecks, Sharer};
 /// Shared bottlenecks of the capture.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SharedNumbers {
-    /// Bottlenecks that several streams share, as far as the capture shows it beyond chance.
+    /// Bottlenecks that several streams share. A bottleneck is listed only if the evidence exceeds chance.
     bottlenecks: Vec<BottleneckNumbers>,
-    /// Streams that were compared with at least one other: both waited in a queue at the same time, for long enough.
+    /// Number of streams that were compared with at least one other stream: both waited in a queue at the same time for
+    /// long enough.
     streams_compared: u64,
-    /// Streams that could not be compared, so the capture does not show whether they share a bottleneck.
+    /// Number of streams that could not be compared. The capture does not show whether they share a bottleneck.
     streams_untold: u64,
 }
 
-/// Bottleneck that several streams share.
+/// A bottleneck that several streams share.
 #[derive(Serialize, JsonSchema)]
 struct BottleneckNumbers {
-    /// Rate of all of them together while several waited, in bit/s, headers of IP and TCP included.
+    /// Total rate of the streams while several of them waited, in bit/s, including the headers of IP and TCP.
     rate_bit_per_s: f64,
-    /// Standard deviation of that rate, as a share of it.
+    /// Standard deviation of the total rate, as a fraction of the rate.
     rate_varies: f64,
-    /// Number of the windows of time that show it.
+    /// Number of time windows that show the bottleneck.
     windows: usize,
-    /// Length of a window.
+    /// Length of a time window.
     window_s: f64,
-    /// Streams.
+    /// Streams that share the bottleneck.
     streams: Vec<SharerNumbers>,
 }
 
-/// Stream that shares a bottleneck.
+/// A stream that shares a bottleneck.
 #[derive(Serialize, JsonSchema)]
 struct SharerNumbers {
-    /// Number of its connection.
+    /// Number of the stream's connection.
     connection: u64,
     /// End that sent the data.
     sent_by: Side,
-    /// Its share of the rate while it and others waited, from 0 to 1.
+    /// Fraction of the total rate that the stream had while it and other streams waited, from 0 to 1.
     share: f64,
-    /// Correlation of the changes of its rate with those of the others' sum, from -1 to 1.
+    /// Correlation between changes of the stream's rate and changes of the other streams' total rate, from -1 to 1.
     correlation_of_rates: f64,
-    /// Standard deviations by which that is below zero, of as many windows as are independent.
+    /// Number of standard deviations by which this correlation is below zero, given the number of independent windows.
     deviations: f64,
-    /// Correlation of the changes of its queueing delays with those of the others', from -1 to 1.
+    /// Correlation between changes of the stream's queueing delay and changes of the other streams' queueing delays,
+    /// from -1 to 1.
     correlation_of_delays: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Files of a download for other programs.
+//! Tests of the files of a download for other programs.
 
 use serde_json::{Value, json as value};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::{answer, found};
 use crate::whatif::Role;
 
-/// Returns these members of an object.
+/// Returns the members of an object that are in `names`.
 fn members(object: &Value, names: &[&str]) -> Value {
     let all = names
         .iter()

@@ -1,4 +1,4 @@
-//! Facts that a sentence is based on, and conclusions from them.
+//! Facts that a sentence is based on, and conclusions from these facts.
 
 use dupack_diagnosis::StreamFindings;
 use dupack_diagnosis::analyse::budget::{Group, Limit, PathFacts, Shares};
@@ -13,36 +13,37 @@ use dupack_tcp::time::Duration;
 
 use super::words::part;
 
-/// Share from which the rest does not matter. Ours.
+/// Fraction of a time from which the remaining time does not matter (ours).
 pub(super) const HALF: f64 = 0.5;
 
-/// Share from which a limit needs no "for 41 of 60 s". Ours.
+/// Fraction of the time from which the sentence omits "for 41 of 60 s" (ours).
 pub(super) const ALMOST_ALL: f64 = 0.9;
 
-/// Share from which the rest is mentioned. Ours.
+/// Fraction of the time from which a further group of limits is mentioned (ours).
 pub(super) const REST_SHARE: f64 = 0.1;
 
-/// Maximum share of retransmitted segments in slow start. Ours.
+/// Maximum fraction of retransmitted segments in slow start (ours).
 pub(super) const LOSSES_IN_SLOW_START: f64 = 0.02;
 
-/// Minimum number of round trips that show how a window moves. Ours: slow start needs one to show, and a loss two.
+/// Minimum number of round trips that show how a window changes (ours: slow start needs one round trip to be visible,
+/// and a loss needs two).
 pub(super) const ROUND_TRIPS_MIN: f64 = 3.0;
 
-/// Initial window in segments (RFC 6928): no more than this is small, and needs no ACK to be sent.
+/// Initial window in segments (RFC 6928). A stream of no more segments is small, because its sender needs no ACK.
 pub(super) const SMALL_SEGMENTS: u64 = 10;
 
-/// Number of waits for an ACK that are no coincidence. Ours.
+/// Minimum number of waits for an ACK that are unlikely to be a coincidence (ours).
 pub(super) const NAGLE_MIN: u64 = 3;
 
-/// Number of successive requests that are a pattern. Ours.
+/// Minimum number of successive requests that are a pattern (ours).
 const TURNS_MIN: u64 = 8;
 
-/// Turns of a stream that took most of its time.
+/// Turns that took most of a stream's time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Turning {
-    /// Number and length of round trips that took the time.
+    /// Number and duration of the round trips that took the time.
     RoundTrips(u64, Duration),
-    /// Number of turns, the length of each, and the time in each during which the answer was on its way.
+    /// Number of turns, duration of each turn, and the part of this duration for which the answer was in flight.
     Answers(u64, [Duration; 2]),
 }
 
@@ -55,35 +56,36 @@ pub struct Case<'a> {
     pub stalls: &'a StallList,
     /// The path, as far as it is known.
     pub path: PathFacts,
-    /// Times at which the receive window was shut.
+    /// Times for which the receive window was closed.
     pub shut: Shut,
-    /// Part of the stream that the capture has.
+    /// Coverage of the stream by the capture.
     pub coverage: Coverage,
-    /// Reason why the limit is unknown; `None` if it is known.
+    /// Reason why the limit is unknown, or `None` if the limit is known.
     pub untold: Option<Untold>,
-    /// Signs of middleboxes and shapers.
+    /// Signs of middleboxes and of shapers.
     pub signs: Signs,
-    /// Bytes of the headers of a data packet.
+    /// Size of the headers of a data packet in bytes.
     pub headers: u64,
     /// Place where the capture was taken.
     pub place: Place,
-    /// Upper bound of the time from there to the sender and back, according to its responses. Zero if none shows it.
+    /// Upper bound of the time from the place of the capture to the sender and back, according to the sender's
+    /// responses. Zero if no response shows this time.
     pub to_sender: Duration,
     /// Rate of a policer in bit/s, if one was found.
     pub policer: Option<f64>,
     /// Number of spurious retransmissions.
     pub spurious: u64,
-    /// Number of those that later segments had overtaken.
+    /// Number of spurious retransmissions whose original was overtaken by later segments.
     pub overtaken: u64,
-    /// Number of those that a timer sent.
+    /// Number of spurious retransmissions that a timer triggered.
     pub early: u64,
     /// `true` if retransmissions may be missing from the capture.
     pub may_lack_repairs: bool,
-    /// `true` if other streams of the capture may have used a part of the bottleneck.
+    /// `true` if other streams of the capture may have used a part of the bottleneck's rate.
     pub beside: bool,
-    /// Bottleneck that the stream shares with others of the capture, if one was found.
+    /// Bottleneck that the stream shares with other streams of the capture, if one was found.
     pub sharing: Option<Sharing>,
-    /// Turns of the stream, if it has some.
+    /// Turns of the stream, if it has turns.
     pub turns: Option<TurnsTold>,
 }
 
@@ -119,18 +121,19 @@ impl Case<'_> {
         self.shares.share(self.shares.of_group(group))
     }
 
-    /// Returns the time that the application did not leave unused.
+    /// Returns the time that is not attributed to the application.
     pub(super) fn active(&self) -> Duration {
         self.shares.duration() - self.shares.of_group(Group::Application)
     }
 
-    /// `true` if the sentence mentions that the window was shut, although this did not take most of the time.
+    /// `true` if the sentence mentions that the window was closed, although a closed window did not take most of the
+    /// time.
     pub(super) fn shut_matters(&self) -> bool {
         let shut = self.shares.share(self.shares.of(Limit::ZeroWindow));
         self.shut.times > 0 && (shut >= REST_SHARE || self.is_short())
     }
 
-    /// Returns the share of the time that losses and timers took.
+    /// Returns the fraction of the time that losses and timers took.
     pub(super) fn wasted(&self) -> f64 {
         self.part(Group::Timers) + self.part(Group::Losses)
     }
@@ -148,30 +151,31 @@ impl Case<'_> {
         }
     }
 
-    /// `true` if a constant rate before the capture point explains the time that would otherwise count for the
-    /// application or the sender.
+    /// `true` if a constant rate before the capture point explains the time that would otherwise be attributed to the
+    /// application or to the sender.
     pub(super) fn leaves_at_a_constant_rate(&self) -> bool {
         self.evidence().leaves_at_a_constant_rate()
     }
 
-    /// Returns a limit that explains the silences as well as the application or the sender's buffer does; `None` if
-    /// there is none.
+    /// Returns a limit that explains the silent periods as well as the application or the sender's buffer does, or
+    /// `None` if there is no such limit.
     pub(super) fn doubt(&self) -> Option<Doubt> {
         self.evidence().doubt()
     }
 
-    /// `true` if the bottleneck may be what spaces the segments: nothing shows when they left.
+    /// `true` if the bottleneck may have spaced the segments, because the capture does not show when the segments were
+    /// sent.
     pub(super) fn may_be_spread(&self) -> bool {
         self.evidence().may_be_spread()
     }
 
-    /// `true` if so much is retransmitted that no window can grow undisturbed.
+    /// `true` if so many segments are retransmitted that no window can grow undisturbed.
     pub(super) fn loses_much(&self) -> bool {
         self.shares.retransmissions as f64 > LOSSES_IN_SLOW_START * self.shares.segments as f64
     }
 
-    /// Returns the turns of the stream, if waiting for the other end took most of the time in which its application
-    /// sent nothing.
+    /// Returns the turns of the stream if waiting for the other end took a large part of the time in which the
+    /// application sent nothing.
     pub(super) fn turning(&self) -> Option<Turning> {
         let turns = self.turns.filter(|turns| turns.count >= TURNS_MIN)?;
         let silent = self.shares.of_group(Group::Application);
@@ -181,7 +185,7 @@ impl Case<'_> {
         {
             return Some(Turning::RoundTrips(turns.count, round_trip));
         }
-        // An answer whose ACK is delayed has arrived.
+        // The time for which an ACK was delayed is subtracted, because the answer had arrived by then.
         let outstanding = self.shares.of(Limit::Pause) - turns.ack_held;
         let much = outstanding.as_secs_f64() >= MAIN_SHARE * silent.as_secs_f64();
         (!turns.asks && much).then(|| {
@@ -192,7 +196,7 @@ impl Case<'_> {
         })
     }
 
-    /// `true` if every retransmission was spurious: nothing was lost.
+    /// `true` if every retransmission was spurious, so that nothing was lost.
     pub(super) fn is_all_spurious(&self) -> bool {
         self.shares.retransmissions > 0 && self.spurious >= self.shares.retransmissions
     }
@@ -214,7 +218,7 @@ impl Case<'_> {
         few || brief
     }
 
-    /// `true` if the stream is so small that no window limits it, and nothing was lost.
+    /// `true` if the stream is so small that no window limits it, and if nothing was retransmitted.
     pub(super) fn is_small(&self) -> bool {
         let held = [
             Group::Receiver,
@@ -228,17 +232,17 @@ impl Case<'_> {
             && held.into_iter().all(|group| self.part(group) < REST_SHARE)
     }
 
-    /// Returns the groups by their time, the largest first.
+    /// Returns the groups of limits with their times, the largest time first.
     pub(super) fn ranked(&self) -> Vec<(Group, Duration)> {
         untold::ranked(self.shares)
     }
 
-    /// Returns the group that took most of the time, if its share is large enough.
+    /// Returns the group that took most of the time, if its fraction of the time is large enough.
     pub(super) fn main(&self) -> Option<Group> {
         untold::main(self.shares)
     }
 
-    /// `true` if losses, timers and the path took most of the time.
+    /// `true` if losses, timers and the path together took most of the time.
     pub(super) fn is_wasted_most(&self) -> bool {
         let groups = [Group::Losses, Group::Timers, Group::Path];
         let spent: f64 = groups.iter().map(|group| self.part(*group)).sum();
@@ -247,12 +251,12 @@ impl Case<'_> {
         spent >= MAIN_SHARE && others.all(|(group, _)| self.part(group) < spent)
     }
 
-    /// `true` if the receive window was shut for longer than it was full.
+    /// `true` if the receive window was closed for at least as long as it was full.
     pub(super) fn is_shut_most(&self) -> bool {
         self.shares.of(Limit::ZeroWindow) >= self.shares.of(Limit::ReceiveWindow)
     }
 
-    /// Returns `for 41 of 60 s, `, unless the group took almost all the time.
+    /// Returns `for 41 of 60 s, `, or an empty text if the group took almost all of the time.
     pub(super) fn for_so_long(&self, group: Group) -> String {
         if self.part(group) >= ALMOST_ALL {
             String::new()
@@ -263,7 +267,7 @@ impl Case<'_> {
     }
 }
 
-/// `true` if only round trips show that a group limits a stream.
+/// `true` if several round trips are needed to show that a group limits a stream.
 pub(super) const fn is_a_window(group: Group) -> bool {
     matches!(
         group,

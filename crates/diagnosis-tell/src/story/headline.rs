@@ -1,5 +1,5 @@
-//! First sentence on a connection: on its main stream, or on an end that does not answer, or on a connection that was
-//! never opened.
+//! First sentence about a connection: about its main stream, about an end that does not respond, or about a connection
+//! that was never opened.
 
 use dupack_diagnosis::findings::ConnectionFindings;
 use dupack_diagnosis::read::handshake::Syn;
@@ -9,10 +9,10 @@ use dupack_diagnosis::{Side, StreamFindings};
 use super::story;
 use crate::words;
 
-/// Share of the connection's time from which a silence is the first sentence (ours).
+/// Minimum fraction of the connection's time for an end's silence to be the first sentence (ours).
 const MOST: f64 = 0.5;
 
-/// Returns the first sentence on a connection.
+/// Returns the first sentence about a connection.
 #[must_use]
 pub fn headline(connection: &ConnectionFindings) -> String {
     let Some(stream) = connection.main_stream() else {
@@ -26,14 +26,14 @@ pub fn headline(connection: &ConnectionFindings) -> String {
     }
 }
 
-/// `true` if the first sentence says that the limit is unknown because the capture has only ACKs of most of the data.
+/// `true` if the first sentence says that the limit is unknown because the capture has only ACKs for most of the data.
 #[must_use]
 pub fn has_acks_alone(connection: &ConnectionFindings) -> bool {
     let stream = connection.main_stream();
     stream.is_some_and(|stream| acks_alone(connection, stream).is_some())
 }
 
-/// Returns the sentence on a capture of one end that mostly acknowledges data of the other.
+/// Returns the sentence about a capture of one end that mostly acknowledges data of the other end.
 fn acks_alone(connection: &ConnectionFindings, stream: &StreamFindings) -> Option<String> {
     let other = stream.side.other();
     let counts = connection.counts.of(other);
@@ -48,12 +48,12 @@ fn acks_alone(connection: &ConnectionFindings, stream: &StreamFindings) -> Optio
     })
 }
 
-/// `true` if an end was silent for most of the time of its connection.
+/// `true` if packets to the silent end got no response for most of the time of the connection.
 fn took_most(connection: &ConnectionFindings, silence: &Silence) -> bool {
     silence.asked.duration().as_secs_f64() >= MOST * connection.duration().as_secs_f64()
 }
 
-/// Returns a sentence on a silence that the headline does not mention.
+/// Returns a sentence about a silent end, unless the first sentence already mentions it.
 #[must_use]
 pub fn silent_later(connection: &ConnectionFindings) -> Option<String> {
     let silence = connection.silence.as_ref()?;
@@ -61,8 +61,8 @@ pub fn silent_later(connection: &ConnectionFindings) -> Option<String> {
     (!told).then(|| silent(connection, silence))
 }
 
-/// Returns a sentence on an end that stopped answering: `"10.0.0.2:443 sent nothing more after 61 ms: 9 keep-alives in
-/// 135 s got no answer"`.
+/// Returns a sentence about an end that stopped responding: `"10.0.0.2:443 sent nothing more after 61 ms: 9 keep-alives
+/// in 135 s got no answer"`.
 #[must_use]
 pub fn silent(connection: &ConnectionFindings, silence: &Silence) -> String {
     let asked = &silence.asked;
@@ -87,7 +87,7 @@ pub fn silent(connection: &ConnectionFindings, silence: &Silence) -> String {
     )
 }
 
-/// Returns the sentence on a connection without data.
+/// Returns the sentence about a connection without data.
 #[must_use]
 pub fn without_data(connection: &ConnectionFindings) -> String {
     let [opener, answerer] = Side::BOTH.map(|side| connection.addresses.of(side));
@@ -102,7 +102,7 @@ pub fn without_data(connection: &ConnectionFindings) -> String {
             connection.addresses.of(side.other()),
         );
         let acknowledged = match connection.counts.of(side.other()).unseen_bytes() {
-            // A single byte may be a FIN.
+            // A single unseen byte may be a FIN.
             0 | 1 => String::new(),
             bytes => format!(
                 ", although {} from it were acknowledged",
@@ -142,7 +142,7 @@ pub fn without_data(connection: &ConnectionFindings) -> String {
     }
 }
 
-/// Returns `"sent its SYN 6 times in 31 s"`.
+/// Returns the number of transmissions of a SYN: `"sent its SYN 6 times in 31 s"`.
 fn sent(what: &str, syn: &Syn) -> String {
     match syn.times {
         0 | 1 => format!("sent its {what} once"),
@@ -154,7 +154,7 @@ fn sent(what: &str, syn: &Syn) -> String {
     }
 }
 
-/// Returns the sentence on a connection without data of which the capture has both ends.
+/// Returns the sentence about a connection without data, if the capture has packets of both ends.
 fn quiet(connection: &ConnectionFindings, was_opened: bool) -> String {
     let long = words::time(connection.duration());
     let opened = if was_opened {

@@ -119,7 +119,7 @@ pub(super) fn options_cut(_: &Case<'_>) -> String {
         .to_owned()
 }
 
-/// Requests one after another: each waits for one turn.
+/// Sentence for requests that are sent one after another, each after the previous answer.
 pub(super) fn turns(case: &Case<'_>) -> String {
     let mut said = match case.turning() {
         Some(Turning::RoundTrips(count, each)) => format!(
@@ -154,7 +154,7 @@ pub(super) fn application(case: &Case<'_>) -> String {
     said
 }
 
-/// Adds the groups that took the rest of the time, if they took a tenth or more.
+/// Adds the other groups that took at least a tenth of the time, at most two.
 fn say_the_rest(case: &Case<'_>, said: &mut String) {
     let shares = case.shares;
     let others = case.ranked().into_iter().filter(|(group, spent)| {
@@ -175,7 +175,7 @@ fn say_the_rest(case: &Case<'_>, said: &mut String) {
     }
 }
 
-/// Silences that have more than one explanation.
+/// Sentence for silent periods that have more than one explanation.
 pub(super) fn in_doubt(case: &Case<'_>) -> String {
     let shares = case.shares;
     let group = match case.main() {
@@ -211,12 +211,12 @@ pub(super) fn in_doubt(case: &Case<'_>) -> String {
     format!("the sender sent nothing for {spent}: the application or {other}; {WHICH}")
 }
 
-/// End of a sentence that names several causes.
+/// End of a sentence that names several possible causes.
 const WHICH: &str = "the capture does not show which";
 
-/// Returns why the application sent nothing, if one reason explains most of that time: its own data was not ready, or
-/// it waited for answers or requests. If only one end sends data, or neither does, there are no turns, and nobody waits
-/// for requests.
+/// Returns the reason why the application sent nothing, if one reason explains most of this time: its data was not
+/// ready, or it waited for answers or requests. If only one end sends data, or neither does, there are no turns, so no
+/// end waits for requests.
 pub(super) fn why_idle(case: &Case<'_>) -> Option<String> {
     let idle = case.shares.of_group(Group::Application).as_secs_f64();
     let is_most = |time: Duration| time.as_secs_f64() > HALF * idle;
@@ -241,7 +241,7 @@ pub(super) fn why_idle(case: &Case<'_>) -> Option<String> {
     (waits > 0).then(|| format!("it waited {times} for the next request"))
 }
 
-/// Returns `once`, `3 times`.
+/// Returns a number of times in words: `once`, `3 times`.
 fn often(times: u64) -> String {
     match times {
         1 => "once".to_owned(),
@@ -277,8 +277,8 @@ pub(super) fn timers(case: &Case<'_>) -> String {
     }
 }
 
-/// Returns the kind of stalls that took most of the time on timers, and the remedy; `None` if no kind explains half of
-/// that time.
+/// Returns the kind of stalls that took most of the time spent on timers, and the remedy. Returns `None` if no kind
+/// explains half of this time.
 pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
     if case.signs.foreign_sacks > 0 {
         return Some(format!(
@@ -292,7 +292,7 @@ pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
         .filter(|kind| case.stalls.of(*kind).count > 0)
         .max_by_key(|kind| case.stalls.of(*kind).time)?;
     let total = case.stalls.of(kind);
-    // A kind that took less than half of the time does not explain it.
+    // A kind that took less than half of the time does not explain the time.
     if total.time.saturating_mul(2) < case.shares.of_group(Group::Timers) {
         return None;
     }
@@ -302,7 +302,8 @@ pub(super) fn why_timers(case: &Case<'_>) -> Option<String> {
     if tail && total.mean_flight().is_some_and(|flight| flight <= small) {
         said.push_str(" of small responses");
     }
-    // It must be known of each stall that its data had arrived: arrival of other data only shows that ACKs were lost.
+    // The capture must show for each stall that the stall's own data had arrived. If other data arrived, this only
+    // shows that ACKs were lost.
     let is_sure = kind != StallKind::AckDelayOrLoss || case.early >= total.count;
     if let Some(remedy) = remedy(kind, total.remedy_after()).filter(|_| is_sure) {
         said.push_str("; ");
@@ -469,7 +470,7 @@ pub(super) fn losses(case: &Case<'_>) -> String {
     said
 }
 
-/// Nothing was lost, although the sender retransmitted.
+/// Sentence for spurious retransmissions: the sender retransmitted although nothing was lost.
 fn spurious(case: &Case<'_>, long: &str) -> String {
     let again = case.shares.retransmissions;
     let retransmitted = match again {
@@ -483,7 +484,8 @@ fn spurious(case: &Case<'_>, long: &str) -> String {
     format!("{long}spurious retransmissions keep the window small: {retransmitted}{why}")
 }
 
-/// Returns the cause of most of the spurious retransmissions, and their number unless it explains all of them.
+/// Returns the cause of most of the spurious retransmissions. If the cause does not explain all of them, the text
+/// contains the number that it explains.
 fn why_spurious(case: &Case<'_>) -> String {
     let reasons = [
         (case.overtaken, "packets overtake one another on the path"),
@@ -511,7 +513,7 @@ pub(super) fn slow_start(case: &Case<'_>) -> String {
 pub(super) fn sender(case: &Case<'_>) -> String {
     let shares = case.shares;
     let spent = part(shares.of(Limit::SenderBuffer), shares.duration());
-    // At the sender's end it is known what triggered each segment.
+    // At the sender's end, the capture shows what triggered each segment, so the application is excluded.
     let application = match case.place {
         Place::Sender => "",
         _ => "its application, ",

@@ -1,4 +1,4 @@
-//! Each sentence, and the choice between them.
+//! Tests of each sentence of the story and of the choice among the sentences.
 
 mod reasons;
 
@@ -29,7 +29,7 @@ fn whole() -> Coverage {
     }
 }
 
-/// Returns shares with these times in milliseconds, and nothing else.
+/// Returns shares with only these times, in milliseconds.
 fn times(spent: &[(Limit, u64)]) -> Shares {
     let spent: Vec<_> = spent
         .iter()
@@ -38,7 +38,7 @@ fn times(spent: &[(Limit, u64)]) -> Shares {
     Shares::of_times(&spent)
 }
 
-/// Returns shares of a stream of a thousand segments with round trips of 100 ms.
+/// Returns shares of a stream of a thousand segments with a round-trip time of 100 ms.
 fn shares(spent: &[(Limit, u64)]) -> Shares {
     let mut shares = times(spent);
     shares.segments = 1000;
@@ -144,7 +144,7 @@ fn an_idle_application_and_the_rest_of_the_time() {
     );
 }
 
-/// Returns stalls of a second each: tail losses of small responses.
+/// Returns `count` stalls of one second each, caused by tail losses of small responses.
 fn tails(count: u64) -> StallList {
     let mut stalls = StallList::default();
     for n in 0..count {
@@ -283,7 +283,7 @@ fn losses_with_their_share_and_the_capacity_of_the_path() {
     };
     let (name, said) = say_with(&lossy, path);
     assert_eq!(name, "losses");
-    // 520 kB/s · 100 ms are 52 segments.
+    // 520 kB/s · 100 ms is 52 segments.
     assert_eq!(
         said,
         "for 50 of 60 s, losses keep the window small: one segment in 83 was retransmitted, and 12 were in flight \
@@ -354,14 +354,15 @@ fn a_shut_window_is_mentioned_in_short_transfers() {
         };
         tell(&case).1
     };
-    // The window was never shut.
+    // The window was never closed.
     assert!(!said(0, 0).contains("shut"));
     assert!(said(1, 0).ends_with("; the receive window was shut once"));
     let twice = said(2, 3);
     assert!(twice.ends_with("; the receive window was shut 2 times, and probed 3 times"));
 }
 
-/// Returns shares of a thousand full segments that are sent in a tenth of the time; the rest is silent.
+/// Returns shares of a stream that sends a thousand full segments in a tenth of the time and is silent for the
+/// remaining time.
 fn silent(limit: Limit) -> Shares {
     let mut silent = shares(&[(limit, 54_000), (Limit::CongestionWindow, 6000)]);
     silent.delivered = 1000 * MSS;
@@ -391,7 +392,7 @@ fn bulk_silences_may_be_the_receive_window_if_its_scale_is_unknown() {
     );
     assert_eq!(told(Limit::Pause, Window::Known, bulk), "application");
     assert_eq!(told(Limit::SenderBuffer, Window::Known, bulk), "sender");
-    // Messages end where the silences begin, and nothing is outstanding.
+    // If messages end before the silences, or nothing is outstanding, the receive window is not the cause.
     assert_eq!(
         told(Limit::Pause, Window::Unscaled, bulk / 3),
         "application"
@@ -407,7 +408,7 @@ fn bulk_silences_may_be_the_receive_window_if_its_scale_is_unknown() {
     );
 }
 
-/// Returns `count` silences of `each` milliseconds.
+/// Returns `count` silences of `each` milliseconds, as stalls of this kind.
 fn silences(kind: StallKind, count: u64, each: u64) -> StallList {
     let mut stalls = StallList::default();
     for n in 0..count {
@@ -450,7 +451,7 @@ fn many_short_bulk_silences_may_be_round_trips_if_their_length_is_unknown() {
     );
     assert_eq!(told(guessed, Place::Sender, 450, 120), "application");
     assert_eq!(told(guessed, Place::Receiver, 9, 6000), "application");
-    // No round trip takes longer than the fastest response.
+    // The fastest response is an upper bound on the round-trip time.
     let of_way = |way| of_way(way, guessed, Place::Receiver, 450, 120);
     assert_eq!((of_way(80), of_way(40)), ("in doubt", "application"));
 }
@@ -465,7 +466,7 @@ fn silences_may_be_lost_packets_that_a_capture_at_the_receiver_lacks() {
     let unready = StallKind::DataUnavailable;
     assert_eq!(told(600, Place::Receiver, unready), "in doubt");
     assert_eq!(told(600, Place::Sender, unready), "application");
-    // With 6 % losses, at most three of 50 silences are lost packets.
+    // With a loss rate of 6 %, at most three of the 50 silences are caused by lost packets.
     assert_eq!(told(60, Place::Receiver, unready), "application");
     assert_eq!(
         told(600, Place::Receiver, StallKind::ClientIdle),

@@ -1,4 +1,4 @@
-//! Numbers in sentences: two digits, in the unit that fits. Amounts are those of [`crate::words::bytes`].
+//! Numbers in sentences, with two digits and a suitable unit. Amounts are formatted by [`crate::words::bytes`].
 
 use dupack_tcp::time::Duration;
 
@@ -9,7 +9,7 @@ pub fn time(duration: Duration) -> String {
     format!("{value} {unit}")
 }
 
-/// Returns a part of a duration: `41 of 60 s`, `400 ms of 1.2 s`.
+/// Returns a part of a duration together with the whole: `41 of 60 s`, `400 ms of 1.2 s`.
 #[must_use]
 pub fn part(some: Duration, all: Duration) -> String {
     let unit = unit_of(all);
@@ -28,7 +28,7 @@ enum Unit {
 }
 
 fn unit_of(duration: Duration) -> Unit {
-    // Durations that round to a second use its unit.
+    // A duration that rounds to one second uses seconds.
     if duration.as_secs_f64() >= 0.9995 {
         Unit::Seconds
     } else {
@@ -43,7 +43,7 @@ fn in_unit(duration: Duration, unit: Unit) -> (String, &'static str) {
     }
 }
 
-/// Returns a number with one decimal place below ten, and none above.
+/// Returns a number with one decimal place if it is below ten, and without decimals otherwise.
 #[must_use]
 pub fn number(value: f64) -> String {
     if value < 9.95 {
@@ -53,14 +53,14 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Returns a rate of bytes per second: `5.2 Mbit/s`.
+/// Returns a rate, given in bytes per second: `5.2 Mbit/s`.
 #[must_use]
 pub fn rate(bytes_per_second: f64) -> String {
     let (value, unit) = in_rate_unit(bytes_per_second, rate_unit(bytes_per_second));
     format!("{value} {unit}")
 }
 
-/// Returns a part of a rate: `9.5 of 10 Mbit/s`.
+/// Returns a part of a rate together with the whole: `9.5 of 10 Mbit/s`.
 #[must_use]
 pub fn part_of_rate(some: f64, all: f64) -> String {
     let unit = rate_unit(all);
@@ -83,7 +83,7 @@ fn in_rate_unit(
     (number(bytes_per_second * 8.0 / size), name)
 }
 
-/// Returns `one segment`, `3 segments`.
+/// Returns a number with its noun: `one segment`, `3 segments`.
 #[must_use]
 pub fn count(number: u64, one: &str) -> String {
     if number == 1 {

@@ -1,4 +1,4 @@
-//! Path in words: a line for the terminal, all of it for the page.
+//! Describes a path in words: a line for the terminal, and all properties for the page.
 
 use super::UNTOLD;
 use crate::words;
@@ -6,13 +6,13 @@ use dupack_diagnosis::findings::StreamFindings;
 use dupack_diagnosis::path::{Path, Room};
 use dupack_diagnosis::told::Told;
 
-/// Returns the path for the terminal: the known values, and the names of the unknown ones.
+/// Returns a line about the path for the terminal: the known values, and the names of the unknown quantities.
 pub(super) fn path(stream: &StreamFindings) -> String {
     let all = path_in_words(&stream.path);
     let mut parts: Vec<String> = Vec::new();
     let mut last = None;
     for line in &all {
-        // If all losses are of one kind, the value is printed once.
+        // If all losses are of one kind, two successive quantities have the same value, which is printed once.
         if let Some(brief) = line.brief.as_ref().filter(|brief| last != Some(*brief)) {
             parts.push(format!("{} {brief}", line.name));
             last = Some(brief);
@@ -26,18 +26,18 @@ pub(super) fn path(stream: &StreamFindings) -> String {
     parts.join("; ")
 }
 
-/// Quantity of a path in words.
+/// A quantity of a path in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathLine {
     /// Name of the quantity.
     pub name: &'static str,
     /// Value, or the reason why it is unknown.
     pub text: String,
-    /// Value in few words; `None` if it is unknown.
+    /// Short form of the value, or `None` if the value is unknown.
     pub brief: Option<String>,
 }
 
-/// Returns the known values of a path, and the reasons for the unknown ones.
+/// Returns the quantities of a path: the values that are known, and the reasons why the others are unknown.
 #[must_use]
 pub fn path_in_words(path: &Path) -> Vec<PathLine> {
     fn line<T: Copy>(name: &'static str, told: &Told<T>, say: impl Fn(&T) -> String) -> PathLine {

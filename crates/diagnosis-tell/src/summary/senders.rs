@@ -1,13 +1,13 @@
-//! What-if in a line.
+//! Describes predictions for other senders in a line.
 
 use crate::asking::{Asked, TOO_WIDE, commands, in_words, replies_in_words};
 use crate::whatif::{Gain, Offer, Role};
 use crate::words;
 
-/// Maximum number of answers that the terminal shows: the report has all.
+/// Maximum number of predictions that the terminal shows. The report contains all of them.
 const ANSWERS_SHOWN: usize = 3;
 
-/// Returns the times that other senders would have taken, the fastest first.
+/// Returns the durations that other senders would have taken, the shortest first.
 #[must_use]
 pub fn what_if(asked: &Asked) -> String {
     let answers = match asked {
@@ -69,10 +69,10 @@ pub fn what_if(asked: &Asked) -> String {
     said.join("; ")
 }
 
-/// Maximum number of senders that are named if several may have been captured.
+/// Maximum number of senders that are named if the captured sender may be one of several.
 const SENDERS_SHOWN: usize = 3;
 
-/// Returns the senders that the answers are based on.
+/// Returns a text with the senders that may be the captured one. The predictions are based on all of them.
 fn whichever(senders: &[String]) -> String {
     let named = senders.iter().take(SENDERS_SHOWN).cloned();
     let mut named: Vec<String> = named.collect();

@@ -1,4 +1,4 @@
-//! Line about other senders.
+//! Tests of the line about other senders.
 
 use super::*;
 use crate::testing::answer;
@@ -129,7 +129,8 @@ fn several_senders_that_may_have_been_captured_are_named() {
     assert!(ends(&["a"]).ends_with("shows how to enable it"));
 }
 
-/// Returns the line about retransmissions of a stream of a thousand segments, with these numbers of each class.
+/// Returns the line about retransmissions, for a stream of a thousand segments with these numbers of retransmissions in
+/// each class. `change` modifies the stream.
 fn again(classes: &[(Class, u64)], change: impl Fn(&mut StreamFindings)) -> String {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"10s\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"20ms\"\n[[flows]]\nbytes = \"20kB\"\n";

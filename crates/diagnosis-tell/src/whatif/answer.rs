@@ -1,4 +1,4 @@
-//! Answer: the time that another stack would have taken.
+//! Answer to a what-if question: the time that another stack would have taken.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,22 +14,22 @@ use super::replies::{Replies, replies};
 use super::runs::{End, Over, SimulatedTransfer};
 use crate::experiment::Captured;
 
-/// Largest half width of an interval, as a share of the prediction, that is useful enough to be offered.
+/// Maximum half width of the confidence interval, as a fraction of the prediction, for a prediction to be offered.
 const WIDEST: f64 = 0.25;
 
-/// Longest prediction that is offered, as a multiple of the captured duration (ours): if the captured sender does so
-/// much better, the path is more likely to differ from what the capture shows.
+/// Maximum prediction that is offered, as a multiple of the captured duration (ours). If a prediction is longer, it is
+/// more likely that the path differs from what the capture shows.
 const FAR_SLOWER: f64 = 3.0;
 
-/// Relation of a stack to the captured one.
+/// Relation of a stack to the captured sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// It is the captured sender.
+    /// The stack is the captured sender.
     Captured,
-    /// It may be the captured sender: it is one of several that behave like it.
+    /// The stack may be the captured sender, because it is one of several that behave like the captured sender.
     PerhapsCaptured,
-    /// It is another sender.
+    /// The stack is a different sender.
     Another,
 }
 
@@ -45,24 +45,26 @@ pub struct Answer {
     pub duration: Estimate,
     /// Duration of the captured transfer, in seconds.
     pub captured: f64,
-    /// Acknowledged payload, in Mbit/s.
+    /// Goodput in Mbit/s: the acknowledged payload per second.
     pub goodput: Estimate,
-    /// Ratio of the duration to that of the captured sender, simulated on the same paths; `None` if several senders may
-    /// have been captured.
+    /// Ratio of the duration to the captured sender's duration in simulations on the same paths; `None` if the captured
+    /// sender may be one of several kinds.
     pub ratio: Option<Ratio>,
-    /// Comparison with each sender that may be the captured one, simulated on the same paths.
+    /// Comparison with each sender that may be the captured one, in simulations on the same paths.
     pub beside: Gain,
     /// Reliability of the answer.
     pub offer: Offer,
-    /// The senders that the answer is based on: each behaves like the captured one, and may be it.
+    /// The senders that the answer is based on. Each of them behaves like the captured sender, and may be the captured
+    /// sender.
     pub senders: Vec<String>,
-    /// `true` if the captured sender is unknown, and this stack is neither faster nor slower than all that may be it.
+    /// `true` if the captured sender is uncertain, and this stack is neither faster nor slower than all of the possible
+    /// senders.
     pub is_rivalled: bool,
-    /// Predicted single answers, if the connection has turns and they were asked for.
+    /// Predicted single answers, if the connection has turns and this prediction was requested.
     pub replies: Option<Replies>,
 }
 
-/// Comparison of another stack with the captured transfer, as far as the intervals show.
+/// Comparison of a duration with another one, as far as the confidence intervals show a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Gain {
@@ -75,9 +77,10 @@ pub enum Gain {
 }
 
 impl Answer {
-    /// Returns the comparison with the captured transfer, and with its sender in simulations: it is a gain only if both
-    /// are. One transfer may have been slow by chance, and the same sender faster the next time. If several senders may
-    /// be the captured one, the comparison must be the same for each.
+    /// Returns the comparison with the captured transfer, if the comparison with simulations of its sender has the same
+    /// result; otherwise [`Gain::None`]. Both must agree, because a single transfer may be slow by chance, and the same
+    /// sender may be faster the next time. If the captured sender may be one of several, the comparison with each of
+    /// them must have the same result.
     #[must_use]
     pub fn gain(&self) -> Gain {
         let of_capture = self.beside_capture();
@@ -92,13 +95,14 @@ impl Answer {
         Gain::of((self.duration.low, self.duration.high), self.captured)
     }
 
-    /// Returns `true` if the interval contains the captured duration.
+    /// Returns `true` if the confidence interval contains the captured duration.
     #[must_use]
     pub fn contains_captured(&self) -> bool {
         self.beside_capture() == Gain::None
     }
 
-    /// Returns the difference to the captured duration, as a share of it: negative if the prediction is shorter.
+    /// Returns the difference from the captured duration, as a fraction of the captured duration. The difference is
+    /// negative if the prediction is shorter.
     #[must_use]
     pub fn change(&self) -> Estimate {
         let of = |seconds: f64| seconds / self.captured.max(f64::MIN_POSITIVE) - 1.0;
@@ -122,8 +126,8 @@ impl Gain {
         }
     }
 
-    /// Returns the gain that all of these ratios to the captured sender show. Their intervals do not include the error
-    /// of simulations.
+    /// Returns the gain that all of these ratios to the captured sender show, or `None` if they do not agree. The error
+    /// of simulations is added because the ratios' intervals do not include it.
     fn of_all<'a>(ratios: impl Iterator<Item = Option<&'a Ratio>>) -> Self {
         let each = ratios.map(|ratio| {
             let interval = ratio.and_then(|ratio| ratio.interval_95);
@@ -139,35 +143,35 @@ impl Gain {
     }
 }
 
-/// Reliability of an answer, the most reliable first.
+/// Reliability of an answer. The most reliable value comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Offer {
     /// The answer is reliable.
     Given,
-    /// The capture does not show the path precisely enough: the interval is too wide.
+    /// The confidence interval is too wide, because the capture does not show the path precisely enough.
     TooWide,
-    /// It is several times slower than the captured sender.
+    /// The predicted duration is several times the captured one.
     FarSlower,
     /// The transfer does not end within the maximum simulated time.
     DoesNotEnd,
 }
 
-/// Part of an answer that is based on one environment.
+/// Prediction for a stack that is based on one kind of captured sender.
 #[derive(Debug)]
 struct Prediction {
     duration: Guess,
-    /// Ratio to the likeliest sender.
+    /// Ratio of the duration to the likeliest sender's duration.
     ratio: Option<Ratio>,
-    /// Ratio to each sender that may have been captured there.
+    /// Ratio of the duration to the duration of each possible sender of this kind.
     ratios: Vec<Option<Ratio>>,
     end: End,
 }
 
 impl Passed<'_> {
-    /// Predicts the time that `stacks` would have taken; `None` if the simulation was interrupted.
+    /// Predicts the time that each of `stacks` would have taken. Returns `None` if the simulation was interrupted.
     ///
     /// # Errors
-    /// If one of them cannot run on the path, in words.
+    /// Returns a message if a stack cannot run on the path.
     pub fn ask(
         &self,
         stacks: &[StackSpec],
@@ -190,8 +194,9 @@ impl Passed<'_> {
         Ok(Some(answers.collect()))
     }
 
-    /// Returns the senders that passed, by their kinds, with the likelihood of each kind. Another stack would have had
-    /// the dialect and the options of the captured sender, and nothing else of it.
+    /// Returns the senders that passed the gate, grouped by kind, with the likelihood of each kind. Senders of one kind
+    /// have the same dialect and the same options. Another stack is simulated with the dialect and the options of the
+    /// captured sender, but with none of its other properties.
     fn environments(&self) -> Vec<(f64, Vec<&Simulated>)> {
         let mut kinds: Vec<(f64, Vec<&Simulated>)> = Vec::new();
         for sender in &self.senders {
@@ -212,7 +217,7 @@ impl Passed<'_> {
         kinds
     }
 
-    /// Runs `stacks` as if the captured sender was one of these, which are of one kind, the likeliest first.
+    /// Runs `stacks` as if the captured sender was one of `senders`, which are of one kind and ordered by likelihood.
     fn ask_as(
         &self,
         senders: &[&Simulated],
@@ -267,7 +272,8 @@ impl Passed<'_> {
         Ok(Some(parts.collect()))
     }
 
-    /// Combines the environments into an answer for `stack`; `None` without environments.
+    /// Combines the predictions for all kinds of captured senders into an answer for `stack`. Returns `None` if there
+    /// are none.
     fn answer(&self, stack: &StackSpec, parts: &[(f64, &Prediction)]) -> Option<Answer> {
         let guesses = parts.iter().map(|(weight, part)| (*weight, part.duration));
         let guesses: Vec<(f64, Guess)> = guesses.collect();
@@ -310,10 +316,11 @@ impl Passed<'_> {
         })
     }
 
-    /// Predicts the single answers of a connection with turns for each of `stacks`; `None` if it has no turns.
+    /// Predicts the single answers of a connection with turns for each of `stacks`. Returns `None` if the connection
+    /// has no turns.
     ///
     /// # Errors
-    /// If one of them cannot run on the path, in words.
+    /// Returns a message if a stack cannot run on the path.
     pub fn replies(
         &self,
         stacks: &[StackSpec],
@@ -338,26 +345,26 @@ impl Passed<'_> {
         }
     }
 
-    /// `true` if the capture names the sender, and no other behaves like it.
+    /// `true` if the capture identifies the sender, and no other stack behaves like the captured one.
     fn is_certain(&self) -> bool {
         self.question.is_named && unique(self.stacks()).len() == 1
     }
 
-    /// Returns the stacks that behave like the captured one, the likeliest first; a stack is repeated if several
-    /// senders have it.
+    /// Returns the stacks that behave like the captured one, the likeliest first. A stack is repeated if several
+    /// senders use it.
     fn stacks(&self) -> impl Iterator<Item = &StackSpec> {
         self.senders.iter().map(|sender| &sender.stack)
     }
 
-    /// Returns the likeliest stack of those that behave like the captured one; several senders may have it, with
-    /// different rules.
+    /// Returns the likeliest of the stacks that behave like the captured one. Several senders with different rules may
+    /// use this stack.
     #[must_use]
     pub fn likeliest(&self) -> Option<&StackSpec> {
         self.senders.first().map(|sender| &sender.stack)
     }
 }
 
-/// Returns each of `stacks` once, in their order: a plan must not contain a stack twice.
+/// Returns each of `stacks` once, in their order, because a plan must not contain a stack twice.
 fn unique<'a>(stacks: impl IntoIterator<Item = &'a StackSpec>) -> Vec<StackSpec> {
     let mut names = Vec::new();
     let mut all = Vec::new();

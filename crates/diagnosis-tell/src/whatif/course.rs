@@ -16,25 +16,25 @@ use dupack_diagnosis::path::Path;
 /// Seed of the one run that is shown.
 const SEED: u64 = 1;
 
-/// Interval of checks whether everything is acknowledged.
+/// Simulated time between two checks of whether everything is acknowledged.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Maximum number of points: more than a figure has columns.
+/// Maximum number of points of a course. This is more than the number of columns of a figure.
 const POINTS: usize = 2000;
 
-/// Simulated transfer over time.
+/// A simulated transfer over time.
 #[derive(Clone, Debug)]
 pub struct Course {
     /// The stack.
     pub stack: String,
-    /// Seconds since its first segment, and bytes acknowledged at that time; each value holds until the next.
+    /// Time since the first segment in seconds, and number of bytes acknowledged from this time until the next point.
     pub acked: Vec<(f64, f64)>,
 }
 
-/// Runs each of `stacks` once on the best estimate of `path`, on which the captured sender was `captured`.
+/// Runs each of `stacks` once on the best estimate of `path`. `captured` is the captured sender on this path.
 ///
 /// # Errors
-/// If one of them cannot run on the path, in words.
+/// Returns a message if a stack cannot run on the path.
 pub fn courses(
     path: &Path,
     captured: &Captured,
@@ -73,7 +73,7 @@ pub fn courses(
     all.collect()
 }
 
-/// Observer of acknowledged bytes over time.
+/// Observer of the acknowledged bytes over time.
 struct Acked {
     all: u64,
     bytes: u64,
@@ -94,10 +94,10 @@ impl Acked {
     }
 }
 
-/// Flow that the capture shows.
+/// Identifier of the flow that the capture shows.
 const FIRST: FlowId = FlowId(0);
 
-/// An ACK number that is ahead by more than this is an old one: it was overtaken.
+/// Threshold for ACK numbers: if a number is ahead by at least this much, the ACK is an old one that was overtaken.
 const BACK: u32 = 1 << 31;
 
 impl Observer for Acked {

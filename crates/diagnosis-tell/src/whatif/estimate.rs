@@ -1,28 +1,30 @@
-//! Estimate of the duration of a stack, and its uncertainty.
+//! Estimate of the duration of a stack, and the uncertainty of this estimate.
 //!
-//! Three things are uncertain:
+//! There are three sources of uncertainty:
 //!
-//! 1. Chance in a transfer: the mean is estimated, and more seeds make it more precise.
-//! 2. The path: its numbers have intervals, and durations on paths drawn from them vary by more than chance.
-//! 3. The difference between a real path and any simulated one.
+//! 1. Chance within a transfer. The mean duration is estimated, and more seeds make the estimate more precise.
+//! 2. The path. Its numbers have confidence intervals, and durations on paths drawn from these intervals vary by more
+//!    than chance.
+//! 3. The difference between a real path and any simulated path.
 //!
-//! The captured duration adds information on the last two. If the captured sender took longer than it does in
-//! simulations, the path is worse than its numbers say, or something slows everything that is sent over it, and another
-//! sender would have been slower, too. The factor follows from a linear regression of logarithms: the covariance of
-//! both durations through the path, as a share of the variance of the captured duration. If the captured sender lost
-//! more or fewer segments than in simulations, this adds nothing: the path's loss was measured by the same losses,
-//! which must count only once. Therefore the effect of the losses on the duration is removed first.
+//! The captured duration adds information about the second and the third source. If the captured sender took longer in
+//! the capture than in simulations, the path is worse than its numbers, or something slows everything that is sent over
+//! it. Another sender would then have been slower as well. The factor follows from a linear regression of logarithms:
+//! it is the covariance of both durations that the path causes, divided by the variance of the captured duration. If
+//! the captured sender lost more or fewer segments than in simulations, this adds no information: the path's loss rate
+//! was estimated from the same losses, which must count only once. Therefore, the effect of the losses on the duration
+//! is removed first.
 
 use dupack_lab::stats::{Summary, mean};
 
 use super::runs::SimulatedTransfer;
 use dupack_diagnosis::path::DEVIATIONS;
 
-/// Error of a simulation that no seed shows, as half of a 95 % interval: most points of docs/testbed.md agree with the
-/// wire within this share.
+/// Error of a simulation that different seeds do not show, as half of a 95 % interval. Most points of docs/testbed.md
+/// agree with real packets within this fraction.
 pub(super) const MODEL: f64 = 0.05;
 
-/// Predicted quantity.
+/// A predicted quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Best estimate.
@@ -33,28 +35,29 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// Outcomes of a stack: by seed on the best path, and by seed on the drawn paths.
+/// Outcomes of a stack: one per seed on the best estimate of the path, and one per seed on the drawn paths.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcomes<'a> {
     pub best: &'a [SimulatedTransfer],
     pub drawn: &'a [SimulatedTransfer],
 }
 
-/// Captured duration and losses.
+/// Duration and number of losses of the captured transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Did {
     pub seconds: f64,
     pub losses: f64,
 }
 
-/// Duration, and the variance of its error.
+/// Estimated duration, and the variance of its error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Guess {
     pub mean: f64,
     pub variance: f64,
 }
 
-/// Estimates the duration of a stack, if the captured sender did this and is simulated with the same seeds.
+/// Estimates the duration of a stack. `captured` contains simulations of the captured sender with the same seeds, and
+/// `did` the captured transfer.
 pub(super) fn guess(stack: Outcomes<'_>, captured: Outcomes<'_>, did: Did) -> Guess {
     let seconds: Vec<f64> = stack.best.iter().map(|one| one.seconds).collect();
     let simulated = mean(&seconds).unwrap_or(0.0);
@@ -70,7 +73,7 @@ pub(super) fn guess(stack: Outcomes<'_>, captured: Outcomes<'_>, did: Did) -> Gu
     };
     let (its_best, its_drawn) = (beside(captured.best), beside(captured.drawn));
     let model = (MODEL / DEVIATIONS).powi(2);
-    // Variance that the drawn paths add to chance, for each of the two and for both.
+    // Variance that the drawn paths add to the variance by chance, for each of the two senders, and their covariance.
     let of_path = (variance(&drawn) - variance(&best)).max(0.0);
     let of_its_path = (variance(&its_drawn) - variance(&its_best)).max(0.0);
     let both = covariance(&drawn, &its_drawn) - covariance(&best, &its_best);
@@ -85,7 +88,7 @@ pub(super) fn guess(stack: Outcomes<'_>, captured: Outcomes<'_>, did: Did) -> Gu
     }
 }
 
-/// Returns the slope by which the logarithm of the duration grows with that of the losses, by chance.
+/// Returns the slope of the logarithm of the duration over the logarithm of the number of losses, due to chance.
 fn by_losses(outcomes: &[SimulatedTransfer]) -> f64 {
     let of = |of: fn(&SimulatedTransfer) -> f64| -> Vec<f64> {
         outcomes.iter().map(|one| ln(of(one))).collect()
@@ -99,12 +102,12 @@ fn by_losses(outcomes: &[SimulatedTransfer]) -> f64 {
     }
 }
 
-/// Returns the natural logarithm of a value, which is raised above zero.
+/// Returns the natural logarithm of a value. Values that are not positive are replaced by the smallest positive number.
 fn ln(value: f64) -> f64 {
     value.max(f64::MIN_POSITIVE).ln()
 }
 
-/// Combines several weighted guesses, one of which is right.
+/// Combines several weighted guesses, of which one is right.
 pub(super) fn together(guesses: &[(f64, Guess)]) -> Option<Guess> {
     let weights: f64 = guesses.iter().map(|(weight, _)| weight).sum();
     if !(weights.is_finite() && weights > 0.0) {
@@ -150,8 +153,8 @@ mod tests {
     use super::super::runs::End;
     use super::*;
 
-    /// Returns twenty outcomes around these means. `by` is the largest deviation of the durations, as a share, and
-    /// `losing` that of the losses.
+    /// Returns twenty outcomes with these mean durations and losses. `by` is the maximum relative deviation of the
+    /// durations, and `losing` the maximum relative deviation of the losses.
     fn about((seconds, losses): (f64, f64), by: f64, losing: f64) -> Vec<SimulatedTransfer> {
         let place = |n: i32| (f64::from(n) - 9.5) / 9.5;
         let outcome = |n| SimulatedTransfer {
@@ -173,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_path_that_slowed_the_captured_sender_slows_another() {
-        // No chance, and a certain path: only the error of simulations is left.
+        // There is no chance, and the path is certain, so only the error of simulations remains.
         let (ten, four) = (about((10.0, 0.0), 0.0, 0.0), about((4.0, 0.0), 0.0, 0.0));
         let guess = guess(of(&four, &four), of(&ten, &ten), did(11.0, 0.0));
         assert!((guess.mean - 4.4).abs() < 1e-9, "{guess:?}");
@@ -216,7 +219,7 @@ mod tests {
             once.variance > 0.9 * nothing.variance,
             "{once:?} {nothing:?}"
         );
-        // The part that the losses do not explain is the path's.
+        // The part of the duration that the losses do not explain is attributed to the path.
         let slower = guess(other, of(&best, &drawn), did(12.0, 100.0));
         assert!(slower.mean > 1.1 * 20.0, "{slower:?}");
     }

@@ -1,4 +1,4 @@
-//! Gate: the captured sender, simulated on the path, must behave as it did in the capture.
+//! Gate for predictions: the captured sender, simulated on the path, must behave as it did in the capture.
 
 use dupack_algorithms::catalog::StackSpec;
 use dupack_engine::Watch;
@@ -11,117 +11,119 @@ use super::runs::{Over, SimulatedTransfer};
 use crate::experiment::Captured;
 use dupack_diagnosis::path::{Company, DEVIATIONS, Path, Steadiness};
 
-/// Allowed difference of the mean simulated duration, as a share of the captured one (the accuracy that a prediction
-/// should have).
+/// Maximum difference of the mean simulated duration from the captured duration, as a fraction of the captured duration
+/// (the accuracy that a prediction should have).
 const DURATION_SHARE: f64 = 0.15;
-/// The same in round trips: if there are few, one more is the same behaviour. The largest allowance counts.
+/// Maximum difference of the durations in round trips: if there are few round trips, one more is not different
+/// behaviour. The largest allowance applies.
 const DURATION_ROUND_TRIPS: f64 = 2.0;
 
-/// Largest allowance for chance, as a share of the captured duration (ours: a prediction that is less certain is not
+/// Maximum allowance for chance, as a fraction of the captured duration (ours: a prediction that is less certain is not
 /// offered).
 const DURATION_CHANCE: f64 = 0.25;
 
-/// Allowed difference of losses and timeouts beyond chance, as a share of the captured number (ours).
+/// Maximum difference of losses and timeouts beyond chance, as a fraction of the captured number (ours).
 const COUNT_SHARE: f64 = 0.2;
 
-/// Mean number of losses at which a capture has none in one of twenty cases (e^−3).
+/// Mean number of losses for which a capture without losses has a probability of one in twenty (e^−3).
 const LOSSES: f64 = 3.0;
 
-/// Share of the losses from which the queue caused most of them.
+/// Fraction of the losses above which the queue is considered to have caused most of them.
 const MOSTLY: f64 = 0.5;
 
-/// Difference in timeouts that is always allowed.
+/// Difference in the number of timeouts that is always allowed.
 const TIMEOUTS: f64 = 1.0;
 
 /// Outcome of the gate.
 #[derive(Debug)]
 pub enum Gate<'a> {
-    /// There is a what-if.
+    /// A sender behaves like the captured one, so predictions are possible.
     Passed(Passed<'a>),
-    /// There is no what-if.
+    /// No predictions are possible.
     Refused {
-        /// Reason.
+        /// Reason for the refusal.
         reason: Reason,
-        /// Quantities that were compared, if any.
+        /// Quantities that were compared. Empty if nothing was compared.
         checked: Vec<Checked>,
     },
     /// The simulation was interrupted.
     Interrupted,
 }
 
-/// Transfer that passed the gate: it can be asked about other senders.
+/// Transfer that passed the gate, so that other senders can be predicted.
 #[derive(Debug)]
 pub struct Passed<'a> {
     pub(super) question: WhatIf<'a>,
-    /// The senders that behave as the captured one did, the likeliest first: at least one.
+    /// The senders that behave like the captured one, the likeliest first. There is at least one.
     pub senders: Vec<Simulated>,
 }
 
-/// Sender that behaves as the captured one did.
+/// Sender that behaves like the captured one.
 #[derive(Clone, Debug)]
 pub struct Simulated {
     /// The sender.
     pub captured: Captured,
     pub(super) stack: StackSpec,
-    /// Quantities that were compared: all are within their bounds.
+    /// Quantities that were compared. All of them are within their bounds.
     pub checked: Vec<Checked>,
-    /// Outcomes, one per seed.
+    /// Outcomes of the simulations, one per seed.
     pub(super) outcomes: Vec<SimulatedTransfer>,
 }
 
 impl Simulated {
-    /// Returns its stack and its dialect.
+    /// Returns the stack and the dialect of the sender.
     pub(super) fn name(&self) -> String {
         self.captured.name()
     }
 
-    /// Returns the likelihood relative to others: by the evidence for the sender, and by its distance to the capture.
+    /// Returns the likelihood relative to other senders. It depends on the evidence for the sender, and on the distance
+    /// of its simulation from the capture.
     pub(super) fn weight(&self) -> f64 {
         let off = |one: &Checked| {
             let share = (one.captured - one.simulated) / one.allowed.max(f64::MIN_POSITIVE);
             (DEVIATIONS * share).powi(2) / 2.0
         };
-        // The goodput is the inverse of the duration.
+        // The goodput is not included, because it is the inverse of the duration.
         let compared = self.checked.iter();
         let compared = compared.filter(|one| one.quantity != Quantity::Goodput);
         (-self.captured.behind - compared.map(off).sum::<f64>()).exp()
     }
 }
 
-/// Reason for no what-if.
+/// Reason why no predictions are possible.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The capture has no data that was acknowledged.
+    /// The capture has no acknowledged data.
     NothingTransferred,
-    /// The least round-trip time is unknown.
+    /// The minimum round-trip time is unknown.
     NoRoundTrip,
-    /// Other traffic may share the bottleneck: it may react differently to another sender.
+    /// Other traffic may share the bottleneck, and it may react differently to another sender.
     PerhapsShared,
-    /// The rate varies, and the sender did not fill the path for long enough to show how.
+    /// The rate varies, and the sender did not fill the path for long enough to show how it varies.
     VariesUnseen,
-    /// The captured sender cannot be simulated; the reason in words.
+    /// The captured sender cannot be simulated. The text gives the reason.
     NoSuchSender(String),
-    /// The captured sender cannot be simulated on this path; the reason in words.
+    /// The captured sender cannot be simulated on this path. The text gives the reason.
     Impossible(String),
-    /// The simulation differs from the capture: the quantities that are out of bounds show how.
+    /// The simulation differs from the capture. The quantities that are out of bounds show the differences.
     Differs,
 }
 
-/// Compared quantity.
+/// A quantity that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Time from the first segment to the last ACK, in seconds.
     Duration,
     /// Acknowledged payload, in Mbit/s.
     Goodput,
-    /// Lost segments.
+    /// Number of lost segments.
     Losses,
-    /// Expiries of the retransmission timer.
+    /// Number of retransmission timeouts.
     Timeouts,
 }
 
-/// Quantity of the capture and of its simulation.
+/// A quantity in the capture and in simulations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Checked {
@@ -131,21 +133,21 @@ pub struct Checked {
     pub captured: f64,
     /// Mean value in simulations.
     pub simulated: f64,
-    /// Allowed difference between the two.
+    /// Maximum difference between the two values.
     pub allowed: f64,
 }
 
 /// Position of a quantity relative to its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// Within the bounds.
+    /// The quantity is within its bounds.
     Within,
-    /// Beyond the bounds.
+    /// The quantity is out of bounds.
     Beyond,
 }
 
 impl Checked {
-    /// Returns the position relative to the bounds.
+    /// Returns the position of the quantity relative to its bounds.
     #[must_use]
     pub fn bound(&self) -> Bound {
         if (self.captured - self.simulated).abs() <= self.allowed {
@@ -183,7 +185,7 @@ pub(super) fn gate<'a>(
             Ok(None) => return Gate::Interrupted,
             Err(reason) => (reason, Vec::new()),
         };
-        // The reason for the likeliest sender is reported.
+        // Only the reason for the likeliest sender is reported.
         refusal.get_or_insert(Gate::Refused { reason, checked });
     }
     if senders.is_empty() {
@@ -196,7 +198,8 @@ pub(super) fn gate<'a>(
     })
 }
 
-/// Simulates `captured` on the path and compares it with the capture; `None` if it was interrupted.
+/// Simulates `captured` on the path and compares the simulation with the capture. Returns `None` if the simulation was
+/// interrupted.
 fn simulate(
     question: &WhatIf<'_>,
     captured: &Captured,
@@ -221,7 +224,7 @@ fn simulate(
     }))
 }
 
-/// Returns the reason why a path cannot be simulated, if the capture shows one.
+/// Returns the reason why a path cannot be simulated, or `None` if it can.
 fn hopeless(path: &Path) -> Option<Reason> {
     if path.transfer.bytes == 0 || path.transfer.duration.is_zero() {
         return Some(Reason::NothingTransferred);
@@ -261,7 +264,7 @@ fn compare(path: &Path, outcomes: &[SimulatedTransfer]) -> Vec<Checked> {
             quantity: Quantity::Goodput,
             captured: megabits / captured,
             simulated: goodput,
-            // The same bound for the inverse.
+            // This is the bound of the duration, converted to the goodput.
             allowed: goodput * allowed / captured,
         },
         counted(
@@ -279,9 +282,10 @@ fn compare(path: &Path, outcomes: &[SimulatedTransfer]) -> Vec<Checked> {
     ]
 }
 
-/// Returns the packets that one overflow of the queue drops, if the queue caused most of the losses. Depending on when
-/// a sender ends slow start, this is as many as the queue holds, or few. These losses show nothing of the path beyond
-/// the capacity of its queue, which is estimated separately.
+/// Returns the number of packets that one overflow of the queue may drop, or 0 if the queue did not cause most of the
+/// losses. Depending on when a sender ends slow start, an overflow drops as many packets as the queue holds, or few.
+/// These losses depend only on the capacity of the queue, which is estimated separately, and on no other property of
+/// the path.
 pub(super) fn one_overflow(path: &Path) -> f64 {
     let by_queue = path.queue_share.value();
     let room = path.room.value().map_or(0.0, |room| room.packets);
@@ -292,8 +296,8 @@ pub(super) fn one_overflow(path: &Path) -> f64 {
     }
 }
 
-/// Compares a count of the capture with those of simulations. The captured count is a single draw, and the path was
-/// estimated from counts.
+/// Compares a count in the capture with the counts in simulations. The captured count is a single random value, and the
+/// path was estimated from such counts.
 fn counted(quantity: Quantity, captured: f64, simulated: &[f64], at_least: f64) -> Checked {
     let deviation = Summary::of(simulated).and_then(|summary| summary.standard_deviation);
     let variance = deviation.unwrap_or(0.0).powi(2) + captured;
@@ -320,7 +324,7 @@ mod tests {
 
     #[test]
     fn counts_may_differ_by_a_fifth_beyond_chance() {
-        // Chance turns a hundred into 80 to 120.
+        // Chance alone changes a count of 100 to between 80 and 120.
         for (simulated, bound) in [
             (139.0, Bound::Within),
             (141.0, Bound::Beyond),
@@ -329,7 +333,7 @@ mod tests {
         ] {
             assert_eq!(losses(100.0, &[simulated; 3]), bound, "{simulated}");
         }
-        // Simulations that differ among themselves allow more.
+        // A larger difference is allowed if the simulations differ among themselves.
         assert_eq!(losses(100.0, &[141.0, 111.0, 171.0]), Bound::Within);
     }
 
@@ -339,7 +343,7 @@ mod tests {
         assert_eq!(losses(0.0, &[4.0; 3]), Bound::Beyond);
     }
 
-    /// Returns a sender whose distance to the capture is `off` times the allowed difference.
+    /// Returns a sender whose simulation differs from the capture by `off` times the allowed difference.
     fn simulated(behind: f64, off: f64) -> Simulated {
         let checked = |quantity, off| Checked {
             quantity,
@@ -373,13 +377,13 @@ mod tests {
         assert!((weight(0.0, 0.0) - 1.0).abs() < 1e-12);
         assert!(weight(0.0, 0.2) > weight(0.0, 0.5));
         assert!((weight(0.0, 0.5) - weight(0.0, -0.5)).abs() < 1e-12);
-        // On the bound it is as likely as a value at the end of a 95 % interval.
+        // On the bound, a sender is as likely as a value at the end of a 95 % interval.
         assert!(
             (weight(0.0, 1.0) - 0.1465).abs() < 1e-3,
             "{}",
             weight(0.0, 1.0)
         );
-        // A sender that is less likely by its evidence.
+        // The second sender is less likely according to the evidence for it.
         assert!((weight(2.0_f64.ln(), 0.0) - 0.5).abs() < 1e-12);
     }
 }

@@ -1,12 +1,14 @@
-//! Predictions of the single answers of a connection with turns: those that would have arrived sooner, and by how much.
+//! Predictions of the single answers of a connection with turns: the answers that would have arrived sooner, and their
+//! gains.
 //!
-//! Chance decides which answer meets a loss. Therefore the slowest answer of the capture is compared with the slowest
-//! of each simulation, the second slowest with the second slowest, and so on. An answer would have arrived sooner under
-//! three conditions:
+//! Chance decides which answer is affected by a loss. Therefore, answers are compared by rank: the slowest answer of
+//! the capture with the slowest answer of each simulation, the second slowest with the second slowest, and so on. An
+//! answer would have arrived sooner if three conditions hold:
 //!
-//! - It took longer than its counterpart in every simulation of the other sender.
-//! - The captured sender on average takes longer than that, too: chance is not a gain.
-//! - The captured sender, simulated, takes about as long: a duration that it never has is not due to the sender.
+//! - It took longer than the answer of the same rank in every simulation of the other sender.
+//! - The captured sender's mean time for this rank is also longer than these simulations. Otherwise, the difference is due
+//!   to chance.
+//! - The captured sender takes about as long in simulations. Otherwise, the sender is not the cause of the captured time.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_diagnosis::path::Path;
@@ -22,24 +24,24 @@ use dupack_tcp::time::{Duration, Instant};
 use super::estimate::Estimate;
 use crate::experiment::{Captured, time_to_run, write};
 
-/// Maximum number of answers that are reported individually, those with the largest gain (ours).
+/// Maximum number of answers that are reported individually. These are the answers with the largest gain (ours).
 const SOONER_MAX: usize = 16;
 
 /// Minimum number of answers of a connection with turns.
 const ANSWERS_MIN: usize = 2;
 
-/// Minimum gain in seconds, and as a share of the captured time (ours).
+/// Minimum gain, in seconds and as a fraction of the captured time (ours).
 const GAIN_MIN: f64 = 0.010;
 const GAIN_SHARE: f64 = 0.1;
 
-/// Maximum of the captured time, as a multiple of the longest time of the captured sender in simulations (ours).
+/// Maximum captured time, as a multiple of the captured sender's longest time in simulations (ours).
 const OWN_TIMES: f64 = 1.25;
 
-/// Interval of checks whether everything is acknowledged.
+/// Simulated time between two checks of whether everything is acknowledged.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Answers of a connection with turns, with another sender. The time of an answer runs from its first segment until all
-/// of it is acknowledged, without the time for which a receiver delays that ACK.
+/// Predicted answers of a connection with turns, with another sender. The time of an answer is the time from its first
+/// segment until all of it is acknowledged, without the time for which the receiver delays this ACK.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Replies {
@@ -47,34 +49,34 @@ pub struct Replies {
     pub count: usize,
     /// Median and longest time of the captured answers, in seconds.
     pub captured: (f64, f64),
-    /// Predicted median and longest time, in seconds: means of simulations.
+    /// Predicted median and longest time, in seconds. Both are means over the simulations.
     pub predicted: (f64, f64),
     /// Number of answers that would have arrived sooner.
     pub sooner: usize,
-    /// The answers with the largest gain, the largest first; at most 16.
+    /// The answers with the largest gain, the largest gain first. At most 16 are listed.
     pub most: Vec<Reply>,
 }
 
-/// Answer that would have arrived sooner.
+/// An answer that would have arrived sooner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reply {
-    /// Its number in its stream, from 1.
+    /// Number of the answer in its stream, from 1.
     pub number: usize,
-    /// Its time in the capture, in seconds.
+    /// Time of the answer in the capture, in seconds.
     pub captured: f64,
-    /// Time of its counterpart, the answer of the same rank: mean, least and longest of the simulations.
+    /// Time of the simulated answer of the same rank, in seconds: mean, minimum and maximum of the simulations.
     pub duration: Estimate,
 }
 
-/// Seconds per seed and answer.
+/// Times of the answers in seconds, by run and by answer.
 type Durations = Vec<Vec<f64>>;
 
-/// Predicts the answers of the transfer on `path` for each of `stacks`, with the rules of `captured`; `None` if the
-/// transfer has no turns.
+/// Predicts the answers of the transfer on `path` for each of `stacks`, with the rules of `captured`. Returns `None` if
+/// the transfer has no turns, or if a stack has no complete simulation.
 ///
 /// # Errors
-/// If one of them cannot run on the path, in words.
+/// Returns a message if a stack cannot run on the path.
 pub(crate) fn replies(
     path: &Path,
     captured: &Captured,
@@ -101,9 +103,9 @@ pub(crate) fn replies(
     ))
 }
 
-/// Returns the times of the answers in the capture, in seconds. An answer ends when the pause before the next one
-/// begins, but no later than in the table of requests plus the round trip that its ACK needs: a delayed ACK does not
-/// make an answer slow.
+/// Returns the times of the answers in the capture, in seconds. An answer ends when the pause before the next answer
+/// begins. It ends earlier if its arrival according to the table of requests, plus one round trip for the ACK, is
+/// earlier, so that a delayed ACK does not make an answer slow.
 fn of_capture(path: &Path) -> Option<Vec<f64>> {
     let transfer = &path.transfer;
     let round_trip = path.least_rtt.value().unwrap_or_default();
@@ -125,7 +127,7 @@ fn of_capture(path: &Path) -> Option<Vec<f64>> {
     Some(took.map(|time| time.as_secs_f64()).collect())
 }
 
-/// Returns the times of the answers with `stack`, seed by seed; seeds with which some answers do not end are left out.
+/// Returns the times of the answers with `stack` for each seed. A seed is omitted if some of its answers do not end.
 fn simulate(
     path: &Path,
     captured: &Captured,
@@ -165,8 +167,8 @@ fn simulate(
     Ok(all)
 }
 
-/// Compares the captured answers with simulated ones: `own` are those of the captured sender, `by` those of another
-/// one.
+/// Compares the captured answers with simulated ones. `own` are simulations of the captured sender, and `by` are
+/// simulations of the other sender.
 fn compare(took: &[f64], own: &Durations, by: &Durations) -> Replies {
     let mut order: Vec<(usize, f64)> = took.iter().copied().enumerate().collect();
     order.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -210,7 +212,7 @@ fn slowest_first(runs: &Durations) -> Durations {
     sorted.collect()
 }
 
-/// Returns the time of the answer with this rank over all runs.
+/// Returns the mean, the minimum and the maximum time of the answers with this rank over all runs.
 fn at_rank(sorted: &Durations, rank: usize) -> Option<Estimate> {
     let times: Vec<f64> = sorted
         .iter()
@@ -237,20 +239,20 @@ fn longest(times: &[f64]) -> f64 {
 
 /// Observer of the times at which answers begin and are acknowledged.
 struct Watch {
-    /// Offset after each answer.
+    /// Offset in the stream after each answer.
     ends: Vec<u64>,
     sent: u64,
     acked: u64,
-    /// Sequence numbers after the last sent byte and after the last acknowledged byte.
+    /// Sequence numbers after the last byte sent and after the last byte acknowledged.
     numbers: Option<(u32, u32)>,
     began: Option<Instant>,
     took: Vec<f64>,
 }
 
-/// Flow that the capture shows.
+/// Identifier of the flow that the capture shows.
 const FIRST: FlowId = FlowId(0);
 
-/// A sequence number that is ahead by more than this is an old one.
+/// Threshold for sequence numbers: a number that is ahead by at least this much is an old one.
 const BACK: u32 = 1 << 31;
 
 impl Watch {
@@ -297,7 +299,7 @@ impl Watch {
         while let Some(&end) = self.ends.get(self.took.len())
             && end <= self.acked
         {
-            // The next answer begins with the next segment.
+            // The next answer begins when the next segment is sent.
             let began = self.began.take().unwrap_or(at);
             self.took.push(at.since(began).as_secs_f64());
         }
@@ -329,26 +331,28 @@ mod tests {
     #[test]
     fn only_answers_slowed_by_the_sender_would_have_arrived_sooner() {
         let took = [0.05, 1.2, 3.0, 0.05];
-        // The captured sender takes a second twice, the other one never.
+        // The captured sender takes about a second twice per run, and the other sender never does.
         let own = vec![vec![0.05, 1.1, 1.3, 0.05], vec![1.0, 0.05, 0.05, 1.2]];
         let by = vec![vec![0.05, 0.06, 0.1, 0.05], vec![0.05, 0.1, 0.05, 0.2]];
         let found = compare(&took, &own, &by);
-        // The sender does not explain the answer that took three seconds.
+        // The captured sender does not explain the answer that took three seconds.
         assert_eq!((found.count, found.sooner), (4, 1));
         let reply = found.most[0];
         assert_eq!((reply.number, reply.captured), (2, 1.2));
         assert_eq!((reply.duration.low, reply.duration.high), (0.06, 0.1));
         assert_eq!(found.captured, (0.05, 3.0));
         assert!((found.predicted.1 - 0.15).abs() < 1e-9, "{found:?}");
-        // With the captured sender itself no answer would have arrived sooner, whatever chance did in the capture.
+        // With the captured sender itself, no answer would have arrived sooner, whatever the chance events of the
+        // capture.
         assert_eq!(compare(&took, &own, &own).sooner, 0);
         let unlucky = [0.05, 1.35, 1.45, 0.05];
         assert_eq!(compare(&unlucky, &own, &own).sooner, 0);
         assert_eq!(compare(&unlucky, &own, &by).sooner, 2);
     }
 
-    /// Answers of 200 bytes over a path of a millisecond, captured at the client, which sends the next request at once.
-    /// Before every fifth one it acknowledges after 40 ms, and pauses.
+    /// Returns answers of 200 bytes over a path with a delay of one millisecond, captured at the client. The client
+    /// usually sends the next request at once. After every fifth answer, it delays its ACK by 40 ms and pauses for a
+    /// second.
     fn answers_at_the_client() -> Script {
         let mut script = Script::new(Ip::V4, Link::Raw);
         script.open(0.0, 0.001);
@@ -397,7 +401,7 @@ mod tests {
         watch.sent(at(0), begin, 100);
         watch.sent(at(1), begin.wrapping_add(100), 100);
         watch.acked(at(40), begin.wrapping_add(100));
-        // A retransmission begins no answer.
+        // A retransmission does not begin an answer.
         watch.sent(at(50), begin.wrapping_add(100), 100);
         watch.acked(at(90), begin.wrapping_add(200));
         assert!(!watch.is_over());

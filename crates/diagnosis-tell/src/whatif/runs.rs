@@ -13,7 +13,7 @@ use crate::experiment::{Captured, time_to_run, with};
 use crate::whatif::values::Values;
 use dupack_diagnosis::path::Path;
 
-/// Inputs of runs.
+/// Parameters of the runs.
 pub(super) struct Runs<'a> {
     pub path: &'a Path,
     pub captured: &'a Captured,
@@ -23,26 +23,27 @@ pub(super) struct Runs<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-/// Paths over which stacks are run.
+/// Paths on which stacks are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Over {
-    /// The path of the best estimates, with every seed.
+    /// The best estimate of the path, for every seed.
     Best,
-    /// A path drawn from the intervals for each seed.
+    /// A different path for each seed, drawn from the confidence intervals.
     Drawn,
 }
 
 /// Outcome of a simulated transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SimulatedTransfer {
-    /// Time from the first segment to the last ACK, in seconds; the simulated time if the transfer did not end.
+    /// Time from the first segment to the last ACK, in seconds. If the transfer did not end, this is the simulated
+    /// time.
     pub seconds: f64,
     pub losses: f64,
     pub timeouts: f64,
     pub end: End,
 }
 
-/// End of a transfer.
+/// Status of a transfer at the end of the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Reached,
@@ -50,8 +51,8 @@ pub(super) enum End {
 }
 
 impl Runs<'_> {
-    /// Returns the outcomes of each of `stacks` with the seeds from 1 to `seeds`, seed by seed; `None` if the runs were
-    /// interrupted. An `Err` says why one of them cannot run on the path.
+    /// Returns the outcomes of each of `stacks` for the seeds from 1 to `seeds`. Returns `None` if the runs were
+    /// interrupted, and an error message if a stack cannot run on the path.
     pub(super) fn of(
         &self,
         stacks: &[StackSpec],
@@ -93,7 +94,7 @@ impl Runs<'_> {
 
     fn outcome(&self, run: &Run) -> SimulatedTransfer {
         let value = |measure| run.values.get(measure);
-        // The receiver has everything when the last ACK leaves.
+        // The receiver has everything when it sends the last ACK, which takes half a round trip to arrive.
         let back = self
             .path
             .least_rtt

@@ -1,4 +1,5 @@
-//! Simulated captures: a prediction for another sender is compared with that sender's transfers on the true path.
+//! Tests with simulated captures: a prediction for another sender is compared with that sender's transfers on the true
+//! path.
 
 use dupack_algorithms::catalog::{Catalog, Dialect, StackSpec};
 use dupack_engine::{Execute, Execution};
@@ -26,7 +27,7 @@ fn transfer(stack: &str, link: &str, more: &str) -> String {
     )
 }
 
-/// Returns the true mean duration of a stack.
+/// Returns the true mean duration of the transfer that `text` describes.
 fn truth(text: &str) -> f64 {
     let source = Source::new("truth.toml", text);
     let plan = Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap();
@@ -85,7 +86,7 @@ fn a_bottleneck_that_others_share_is_refused() {
     assert!(matches!(gate, Gate::Refused { .. }), "{gate:?}");
 }
 
-/// Returns the answers for `to` if `from` was captured.
+/// Returns the answers for the stacks `to` if `from` was captured.
 fn answers(from: &str, to: &[&str], path: &Path) -> Vec<Answer> {
     let catalog = Catalog::builtin();
     let sender = captured(from);
@@ -112,7 +113,7 @@ fn the_captured_sender_is_an_answer_and_a_far_slower_one_is_not() {
         panic!("{told:?}");
     };
     assert_eq!((own.role, own.offer), (Role::Captured, Offer::Given));
-    // The capture was lucky: the answer is the mean of its sender.
+    // The captured transfer was faster than most. The answer is close to the mean of its sender.
     let off = own.duration.mean / truth(&transfer("rack/bbr", link, "")) - 1.0;
     assert!(off.abs() < 0.15, "{own:?}");
     assert_eq!(own.gain(), Gain::None);
@@ -148,11 +149,12 @@ fn there_is_no_gain_over_a_sender_that_may_have_been_captured() {
     };
     let own = of(&["rack/reno"], true, "rack/reno");
     assert_eq!((own.role, own.is_rivalled), (Role::Captured, false));
-    // Only one sender behaves like the captured one, but the capture does not name it.
+    // Only one sender behaves like the captured one, but the capture does not identify the sender.
     let own = of(&["rack/reno"], false, "rack/reno");
     assert_eq!((own.role, own.is_rivalled), (Role::PerhapsCaptured, true));
     assert_eq!(own.gain(), Gain::None);
-    // The second sender is compared with, although it is not asked about.
+    // The prediction is also compared with the second possible sender, although no prediction for this sender was
+    // requested.
     let both = ["rack/reno", "sack/reno"];
     let other = of(&both, true, "fack/reno");
     assert_eq!((other.role, other.is_rivalled), (Role::Another, true));
@@ -173,11 +175,11 @@ fn answers_of_a_connection_with_turns_are_predicted_individually() {
     let (own, other) = (told[0].replies.clone(), told[1].replies.clone());
     let (own, other) = (own.unwrap(), other.unwrap());
     assert_eq!((own.count, other.count), (120, 120));
-    // The captured sender itself gains nothing.
+    // The captured sender has no gain over itself.
     assert_eq!(own.sooner, 0, "{own:?}");
     let off = own.predicted.0 / own.captured.0 - 1.0;
     assert!(off.abs() < 0.15, "{own:?}");
-    // Most losses are at the end of an answer: with tail loss probes they are repaired without a timer.
+    // Most losses are at the end of an answer. Tail loss probes repair them without a retransmission timeout.
     assert!(other.predicted.1 < own.captured.1, "{other:?}");
     assert!(other.sooner > 0, "{other:?}");
     let most = other.most[0];
@@ -190,7 +192,7 @@ fn one_overflow_more_or_less_is_the_same_behaviour() {
     let overflow = |link| gate::one_overflow(&at_sender(&transfer("rack/reno", link, ""), 3));
     let room = overflow("buffer = \"30pkt\"");
     assert!((25.0..36.0).contains(&room), "{room}");
-    // The link's losses describe the path.
+    // Losses of the link are a property of the path.
     assert_eq!(overflow("loss = \"2%\"\nbuffer = \"100pkt\""), 0.0);
 }
 
@@ -219,7 +221,7 @@ fn a_sender_other_than_the_captured_one_does_not_pass() {
     ));
 }
 
-/// Outcome of a question about a transfer beside others.
+/// Result of a question about a transfer that shares the path with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Came {
     Refused,
@@ -228,7 +230,7 @@ enum Came {
     Wrong,
 }
 
-/// Compares the prediction for `to` instead of `from` over `link` beside `others` with the truth.
+/// Compares the prediction for `to` with the truth. `from` was captured over `link`, together with the flows `others`.
 fn came(from: &str, to: &str, link: &str, others: &str, seed: u64) -> (Came, String) {
     let catalog = Catalog::builtin();
     let path = at_sender(&transfer(from, link, others), seed);
@@ -255,7 +257,7 @@ fn came(from: &str, to: &str, link: &str, others: &str, seed: u64) -> (Came, Str
     (how, words)
 }
 
-/// Pairs of the captured sender and the one that is asked about.
+/// Pairs of the captured sender and the sender to predict.
 const PAIRS: [(&str, &str); 4] = [
     ("rack/cubic", "rack/bbr"),
     ("rack/bbr", "rack/cubic"),

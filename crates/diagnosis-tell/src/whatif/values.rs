@@ -1,70 +1,70 @@
-//! Numbers for a simulation of a path: the best estimates, or values drawn from their intervals.
+//! Numbers for a simulation of a path: the best estimates, or values drawn from their confidence intervals.
 
 use dupack_diagnosis::path::{DEVIATIONS, Path};
 use dupack_diagnosis::told::Told;
 use dupack_net::random::Stream;
 use dupack_tcp::time::Duration;
 
-/// A number with only a lower bound is drawn up to this multiple of it (ours). A result that depends on it then has an
-/// interval that is too wide to be offered.
+/// Maximum of a number of which only a lower bound is known, as a multiple of this bound (ours). The confidence
+/// interval of a result that depends on such a number is too wide for the result to be offered.
 const UP_TO: f64 = 4.0;
 
-/// Bounds of a queue whose capacity is unknown (ours: backbones hold a round trip or less; access links hold more, most
-/// of them above 100 ms, as Kreibich et al. found, "Netalyzr", IMC 2010). The upper bound is the data of this many
-/// least round-trip times at the bottleneck's rate, or of the time below; without any knowledge, the lower bound is the
-/// third constant, a part of one round trip.
+/// Bounds of a queue whose capacity is unknown (ours: queues of backbones hold one round trip or less; queues of access
+/// links hold more, most of them above 100 ms, according to Kreibich et al., "Netalyzr", IMC 2010). The upper bound is
+/// the data that the bottleneck transmits in `ROUND_TRIPS_MOST` minimum round-trip times or in `TIME_MOST` seconds,
+/// whichever is more. If no lower bound is known, it is the data of `ROUND_TRIPS_LEAST` round trips.
 const ROUND_TRIPS_MOST: f64 = 2.0;
 const TIME_MOST: f64 = 0.1;
 const ROUND_TRIPS_LEAST: f64 = 0.25;
 
-/// Largest write in segments that is in flight at once: an initial window, and the growth in one round trip of slow
-/// start (ours).
+/// Maximum size of a short write in segments. A short write is in flight at once: it is an initial window plus the
+/// growth in one round trip of slow start (ours).
 const SHORT_WRITE: u64 = 16;
 
-/// Rate of a path whose rate is unknown (ours): nothing waits.
+/// Rate in bit/s of a path whose rate is unknown (ours: at this rate, packets do not wait).
 const FAST: f64 = 1e9;
 
-/// Minimum share of reordered packets that is simulated (ours): less are single packets.
+/// Minimum fraction of reordered packets that is simulated (ours: smaller fractions are single packets).
 const REORDERING_MIN: f64 = 5e-4;
 
 /// Numbers of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Values {
-    /// Least round-trip time of a full segment and its ACK.
+    /// Minimum round-trip time of a full segment and its ACK.
     pub least_rtt: Duration,
     /// Rate of the bottleneck in bit/s.
     pub rate: f64,
-    /// Capacity of its queue in bytes.
+    /// Capacity of the bottleneck's queue in bytes.
     pub room: f64,
-    /// Losses apart from queue overflows.
+    /// Losses that queue overflows do not cause.
     pub loss: Losing,
-    /// Share of packets that are held back, and the time for which they are.
+    /// Fraction of the packets that are held back, and the time for which such a packet is held back.
     pub held_back: Option<(f64, Duration)>,
     /// Rate and burst of a policer, in bit/s and bytes.
     pub policer: Option<(f64, f64)>,
 }
 
-/// Losses of a path apart from queue overflows.
+/// Losses of a path that queue overflows do not cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Losing {
-    /// Independent losses, as a share of the packets.
+    /// Independent losses, as a fraction of the packets.
     Single(f64),
     /// Losses in bursts.
     Bursts {
-        /// Probability per packet of entering the bad state, in which all are lost.
+        /// Probability per packet of entering the bad state, in which all packets are lost.
         enter: f64,
-        /// Probability per packet of leaving it.
+        /// Probability per packet of leaving the bad state.
         leave: f64,
     },
 }
 
-/// Choice of a number from what is known about it.
+/// Method to choose a number from what is known about it.
 trait Take {
-    /// Returns a number from the interval, or beyond the bound.
+    /// Returns a number from the confidence interval. If only a lower bound is known, returns a number above the bound.
     fn of(&mut self, told: Told<f64>) -> Option<f64>;
 
-    /// Returns a number between these two, on a logarithmic scale.
+    /// Returns a number between `low` and `high`, on a logarithmic scale.
     fn between(&mut self, low: f64, high: f64) -> f64;
 }
 
@@ -85,7 +85,7 @@ impl Take for Stream {
     fn of(&mut self, told: Told<f64>) -> Option<f64> {
         match told {
             Told::Between { value, low, high } => {
-                // Half of a normal distribution on each side; the interval covers 95 % of it.
+                // Each side is half of a normal distribution, and the interval covers 95 % of the whole.
                 let z = self.normal(0.0, 1.0) / DEVIATIONS;
                 let reach = if z < 0.0 { value - low } else { high - value };
                 Some((value + z * reach).max(0.0))
@@ -100,7 +100,7 @@ impl Take for Stream {
     }
 }
 
-/// Returns `true` if half of the writes of a connection with pauses are too short to fill any path.
+/// Returns `true` if the connection has pauses, and at least half of its writes are too short to fill any path.
 fn writes_are_short(path: &Path) -> bool {
     let writes = &path.transfer.writes;
     let short = |bytes: u64| bytes <= SHORT_WRITE * path.smss;
@@ -109,13 +109,13 @@ fn writes_are_short(path: &Path) -> bool {
 }
 
 impl Values {
-    /// Returns the best estimates, or numbers beyond the bounds if only these are known.
+    /// Returns the best estimates. If only a lower bound of a number is known, the number is above this bound.
     #[must_use]
     pub fn best(path: &Path) -> Self {
         Self::take(path, &mut Best)
     }
 
-    /// Draws each number independently by `seed`, from what is known about it.
+    /// Draws each number independently from what is known about it. `seed` determines the numbers.
     #[must_use]
     pub fn drawn(path: &Path, seed: u64) -> Self {
         Self::take(
@@ -126,7 +126,7 @@ impl Values {
 
     fn take(path: &Path, from: &mut dyn Take) -> Self {
         let least = from.of(path.least_rtt.map(|rtt| rtt.as_secs_f64()));
-        // The rate of short writes is that of the application: a lower bound says nothing about the path.
+        // Short writes show the rate of the application, so a lower bound from them is no information about the path.
         let link = path.policer.map_or(path.rate, |policer| policer.link);
         let rate = match link {
             Told::AtLeast { .. } if writes_are_short(path) => None,
@@ -138,7 +138,8 @@ impl Values {
                 from.of(policer.burst).unwrap_or(0.0),
             ))
         });
-        // The link behind a policer is faster; if its rate is unknown, nothing waits for it.
+        // The link behind a policer is faster than the policer. If its rate is unknown, it is fast enough that packets
+        // do not wait.
         let times = if link.value().is_some() { 1.0 } else { UP_TO };
         let faster = policer.map_or(0.0, |(rate, _)| rate * times);
         let rate = rate.unwrap_or(FAST).max(faster).max(1.0);
@@ -160,7 +161,7 @@ impl Values {
                 from.of(told.map(|room| room.bytes)).unwrap_or(full_pipe)
             }
         };
-        // If it is unknown which losses the queue caused, all count as the link's.
+        // If the capture does not show which losses the queue caused, all losses are attributed to the link.
         let random = match path.random_loss {
             Told::CannotBeTold { .. } => path.loss,
             told => told,
@@ -185,8 +186,8 @@ impl Values {
             rate,
             room: room.max(full_packet),
             loss,
-            // The first packet that overtakes a segment arrives half a packet's time after that segment was due, on
-            // average.
+            // On average, the first packet that overtakes a segment arrives half a packet's transmission time after the
+            // segment was due.
             held_back: reordered
                 .map(|share| (share, path.reordering.late_median + packet_time / 2)),
             policer,
@@ -204,10 +205,10 @@ mod tests {
         let mut between = |low, high| Take::between(&mut stream, low, high);
         let drawn: Vec<f64> = (0..1000).map(|_| between(10.0, 1000.0)).collect();
         assert!(drawn.iter().all(|one| (10.0..=1000.0).contains(one)));
-        // The distribution is logarithmic: half of the values lie below the geometric mean.
+        // The distribution is logarithmic, so half of the values are below the geometric mean.
         let low = drawn.iter().filter(|one| **one < 100.0).count();
         assert!((450..550).contains(&low), "{low}");
-        // Inverted bounds are one bound.
+        // If the bounds are inverted, the result is the lower bound.
         assert_eq!(between(10.0, 5.0), 10.0);
         assert_eq!(Best.between(10.0, 1000.0), 100.0);
     }

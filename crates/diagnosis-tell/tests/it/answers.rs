@@ -1,12 +1,12 @@
-//! Answers about other senders, and about flows beside the captured one, are true of simulated transfers. This is a
-//! part of what `paths` in `validation/` prints, with an allowance for chance.
+//! Predictions for other senders, and findings about other flows at the bottleneck, are true for simulated transfers.
+//! This is a part of the output of `paths` in `validation/`, with an allowance for chance.
 
 use core::ops::Range;
 
 use dupack_answers::{Came, Company, Question};
 use dupack_diagnosis::path;
 
-/// Seeds far from those used in development, which begin at 1.
+/// Seeds that differ from the seeds used in development, which begin at 1.
 const QUESTIONS: Range<u64> = 20_000..20_003;
 const SHARED: Range<u64> = 20_000..20_030;
 
@@ -25,7 +25,7 @@ fn predictions_for_another_sender_are_right_or_refused() {
 
 #[test]
 fn other_traffic_at_the_bottleneck_is_detected() {
-    // Other traffic matters from a quarter of the capacity on.
+    // Fraction of the capacity from which other traffic matters.
     const MUCH: f64 = 0.25;
     let (mut alone, mut beside, mut seen) = (Vec::new(), 0, 0);
     for seed in SHARED {
@@ -41,7 +41,8 @@ fn other_traffic_at_the_bottleneck_is_detected() {
         }
     }
     assert!(alone.len() <= 1, "{alone:#?}");
-    // A flow with a constant rate looks like a slower link, and a flow that never fills the path sees no other traffic.
+    // Some flows cannot be detected: a flow with a constant rate looks like a slower link, and a captured flow that
+    // never fills the path does not notice other traffic.
     assert!(
         beside >= 10 && seen * 10 >= beside * 7,
         "{seen} of {beside}"

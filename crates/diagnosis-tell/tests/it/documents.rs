@@ -19,7 +19,7 @@ const PAGE: &str = "../../docs/diagnose.md";
 const SHORT_ANSWERS: &str = "../../examples/short-answers.toml";
 const SHORT_ANSWERS_SEED: u64 = 3;
 
-/// Returns a capture of 3 MB over a link of 10 Mbit/s and 60 ms that loses 2 % of the packets.
+/// Returns a capture of 3 MB over a link of 10 Mbit/s with a round-trip time of 60 ms and a loss rate of 2 %.
 fn lossy_download() -> Vec<u8> {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"300s\"\ndialect = \"linux\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"30ms\"\nbuffer = \"100pkt\"\nloss = \"2%\"\n\
@@ -27,7 +27,8 @@ fn lossy_download() -> Vec<u8> {
     trace::capture(&run(text, 1)).unwrap()
 }
 
-/// Returns a capture of eight requests to a server 40 ms away that takes 300 ms for an answer, and once 1.9 s.
+/// Returns a capture of eight requests to a server at a round-trip time of 40 ms. The server needs 300 ms for an
+/// answer, and 1.9 s for one of the answers.
 fn slow_server() -> Vec<u8> {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.04);
@@ -62,8 +63,8 @@ fn slow_server() -> Vec<u8> {
     script.pcap()
 }
 
-/// Returns a capture of forty requests in two short writes each, without TCP_NODELAY, to a host that delays its ACKs by
-/// 40 ms.
+/// Returns a capture of forty requests without TCP_NODELAY. Each request consists of two short writes, and the other
+/// host delays its ACKs by 40 ms.
 fn nagle_stall() -> Vec<u8> {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 4e-4);
@@ -102,8 +103,8 @@ fn nagle_stall() -> Vec<u8> {
     script.pcap()
 }
 
-/// Returns the diagnosis of 5 MB over 10 Mbit/s and 60 ms with losses in both directions, captured at both ends. The
-/// receiver's clock is two hours ahead and gains 30 ppm, and a NAT stands in front of the sender.
+/// Returns the diagnosis of a transfer of 5 MB over 10 Mbit/s and 60 ms with losses in both directions, captured at
+/// both ends. The receiver's clock is two hours ahead and gains 30 ppm, and the sender is behind a NAT.
 fn both_ends() -> Diagnosis {
     let text = "stacks = [\"rack/cubic\"]\nseeds = 1\nduration = \"300s\"\ndialect = \"linux\"\n\
                 [path]\nrate = \"10Mbit/s\"\ndelay = \"30ms\"\nbuffer = \"100pkt\"\nloss = \"1%\"\n\
@@ -138,13 +139,14 @@ fn screen(found: &Diagnosis) -> String {
     summary(found, None, &look).trim_end().to_owned()
 }
 
-/// Returns a capture of the answers of `examples/short-answers.toml` in its first run.
+/// Returns a capture of the answers of `examples/short-answers.toml` with the seed [`SHORT_ANSWERS_SEED`].
 fn short_answers() -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(SHORT_ANSWERS);
     trace::capture(&run(&fs::read_to_string(path).unwrap(), SHORT_ANSWERS_SEED)).unwrap()
 }
 
-/// Beginning of the what-if line: it takes seconds to compute, and is the last line.
+/// Beginning of the line about other senders. This line is the last one, and it is not compared because the simulations
+/// take several seconds.
 const WHAT_IF: &str = "\n  what if ";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Figures of a comparison: the kind of chart depends on the sweep, and there is one figure per measure.
+//! Figures of a comparison: there is one figure per measure, and the kind of chart depends on the sweep.
 //!
 //! | swept | figure |
 //! | --- | --- |
@@ -9,8 +9,9 @@
 //! | two keys of words, or more panels than are readable | a shaded table of the values per stack |
 //! | more keys | the same for each combination of the remaining keys |
 //!
-//! Panels are preferred to shaded tables because they show intervals, and all stacks on one scale. They do not show at
-//! a glance where a stack gains, so there is one more shaded table with the ratio of its goodput to the first stack's.
+//! Panels are preferred to shaded tables because they show confidence intervals, and because all stacks have the same
+//! scale. However, panels do not show at a glance where a stack has a gain, so an additional shaded table shows the
+//! ratio of its goodput to the first stack's goodput.
 
 mod grid;
 #[cfg(test)]
@@ -46,9 +47,10 @@ pub(crate) const FIGURES: [Measure; 13] = [
     Measure::MediaLate,
 ];
 
-/// Maximum number of panels. More panels would be too small to read.
+/// Maximum number of panels. More panels would be too small to be readable.
 const PANELS_MAX: usize = 9;
-/// Maximum number of combinations of further keys with a figure. The files have the others.
+/// Maximum number of combinations of the remaining keys that have a figure. The files contain the numbers of all
+/// combinations.
 const SLICES_MAX: usize = 4;
 
 const WHISKERS: &str = "mean over the seeds; the whiskers are 95 % confidence intervals.";
@@ -59,14 +61,14 @@ const THEORY: &str = " Grey: formulas of Mathis et al. (1997) and Padhye et al. 
     and the rate of the link, and Padhye et al. assume that after the first lost packet of a round the rest of the \
     round is lost.";
 
-/// The figures, and a note on those that are left out.
+/// The figures, and a note on the combinations of keys without a figure.
 #[derive(Debug, Default)]
 pub(crate) struct Charts {
     pub(crate) figures: Vec<Figure>,
     pub(crate) note: Option<String>,
 }
 
-/// Returns the figures of a comparison: one per meaningful measure, for each slice of the sweep.
+/// Returns the figures of a comparison: one per meaningful measure and slice of the sweep.
 ///
 /// # Errors
 ///
@@ -171,7 +173,7 @@ impl Place<'_> {
         }
     }
 
-    /// Returns one line per stack over the first key, for the `row`-th value of the second key if there is one.
+    /// Returns one line per stack over the first key. If there is a second key, it has its `row`-th value.
     fn series(&self, row: usize) -> Vec<Series> {
         let series = self
             .results
@@ -197,8 +199,9 @@ impl Place<'_> {
         series.collect()
     }
 
-    /// Returns the scale of the vertical axis. It is logarithmic only for quantities that can differ by orders of
-    /// magnitude between points. Delays and counts near zero are negligible, however large their ratio is.
+    /// Returns the scale of the vertical axis. The scale is logarithmic only for measures that can differ by orders of
+    /// magnitude between points. Delays and counts are always linear, because differences between values near zero are
+    /// negligible even if their ratio is large.
     fn y_scale(&self, series: &[Series]) -> Scale {
         if !matches!(self.measure, Measure::Goodput | Measure::Completion) {
             return Scale::Linear;
@@ -276,7 +279,7 @@ impl Place<'_> {
         }
     }
 
-    /// Returns a table per stack, with the first key from left to right and the second from top to bottom.
+    /// Returns one table per stack. The first key varies from left to right, and the second key from top to bottom.
     fn table(
         &self,
         second: &Key,
@@ -304,8 +307,9 @@ impl Place<'_> {
     }
 }
 
-/// Returns a map of the best stack at each point, for each slice of a sweep over numbers or words. A list of points has
-/// no map. `first` has the best stack of each point that is shown, if there is an answer.
+/// Returns one map of the best stack at each point for each of the first slices of a sweep over numbers or words. A
+/// list of points has no map. `first` contains the best stack of each point that is shown, or `None` if the point has
+/// no answer.
 ///
 /// # Errors
 ///
@@ -348,8 +352,8 @@ pub(crate) fn winners(
     Ok(charts.figures)
 }
 
-/// Returns the goodput of the formulas where they apply: with Reno's congestion control, one flow, and loss as the only
-/// swept key. The stacks are those of `catalog`.
+/// Returns the goodput that the formulas predict. The formulas apply if the congestion control is Reno's, there is one
+/// flow, and loss is the only swept key; otherwise the result is empty. `catalog` contains the stacks.
 #[must_use]
 pub fn theory(results: &Answered<'_>, measure: Measure, catalog: &Catalog) -> Vec<Series> {
     theory_of(results, measure, catalog)
@@ -406,7 +410,7 @@ fn bars(results: &dyn Shown, measure: Measure) -> BarChart {
     }
 }
 
-/// Returns the name of a measure without its unit, which the axis has.
+/// Returns the name of a measure without its unit, because the axis shows the unit.
 pub(super) fn title(measure: Measure) -> String {
     let label = measure.label();
     capitalised(label.split(" (").next().unwrap_or(label))

@@ -11,7 +11,7 @@ use crate::table::{Colour, Legend, paragraph, room};
 use dupack_lab::results::Answered;
 use dupack_lab::results::medium::NO_ANSWER;
 
-/// Returns the text of a comparison: the table of all stacks, and the answer.
+/// Returns the text of a comparison: the table of all stacks, then the answer.
 #[must_use]
 pub fn text(results: &Answered<'_>, legend: Legend, colour: Colour, width: Option<u16>) -> String {
     let mut text = format!("{}\n", paragraph(&path_line(results), width));
@@ -77,7 +77,7 @@ mod tests {
         text.split("\n\n").nth(1).unwrap()
     }
 
-    /// Columns that do not fit are named, and the remaining columns are complete.
+    /// The text names the columns that do not fit. The remaining columns are complete.
     #[test]
     fn narrow_tables_name_the_columns_left_out() {
         let results = usual();
@@ -145,7 +145,8 @@ mod tests {
         assert!(!lost(wanted) && lost(wanted - 1), "{wanted}");
     }
 
-    /// The table does not break a long name, but abbreviates it by a letter and prints the full name below.
+    /// The table does not break a long name. It abbreviates the name by a letter and prints the full name below the
+    /// table.
     #[test]
     fn long_names_are_not_broken_within_a_word() {
         let results = results(&["rack/cubic", LONG, "newreno(full_ack=alg1)/reno"]);
@@ -159,7 +160,7 @@ mod tests {
             no_line_is_longer(&text, width);
             let whole = text.contains(&format!(" {LONG} "));
             assert!(whole || text.contains("rack/bbr(A) "), "{width}: {text}");
-            // A name on two lines continues after a separator.
+            // A name on two lines is broken after a separator.
             let together: String = text.lines().map(str::trim).collect();
             assert!(together.contains(LONG), "{width}: {text}");
             for line in text.lines().map(str::trim_end) {
@@ -209,7 +210,7 @@ mod tests {
         results
     }
 
-    /// Results as of `dupack testbed`: kernels beside our own senders, and runs that cannot be trusted.
+    /// Results as from `dupack testbed`: kernel senders in addition to our senders, and runs that cannot be trusted.
     #[test]
     fn tables_of_real_packets_are_complete_and_their_columns_explained() {
         let mut results = plan(&["sack/reno", "rack/cubic"]).empty_results();

@@ -1,4 +1,4 @@
-//! Linux support of the stacks in a comparison's answer: below the table, on the page, and in JSON.
+//! Linux support of the stacks in a comparison: text below the table, a section of the page, and JSON.
 
 use dupack_algorithms::catalog::linux::{Place, Setting, Usual};
 use dupack_algorithms::catalog::{Catalog, Deployment, Dialect, Kernel, Presence, StackSpec};
@@ -13,28 +13,28 @@ use super::{host, stack_json, ways};
 use crate::page::{Block, Cell, Emphasis, Section};
 use crate::table;
 
-/// Linux's default sender, the baseline if Linux has none of the stacks.
+/// Linux's default sender, which is the baseline if Linux implements none of the stacks.
 const LINUX_DEFAULT: &str = "kernel:cubic";
 
-/// A stack of a comparison, and its deployment in Linux.
+/// A stack of a comparison with its deployment in Linux.
 pub(super) struct Candidate {
     pub(super) spec: StackSpec,
     pub(super) deployment: Deployment,
-    /// The points at which it has a ★.
+    /// The points at which the stack has a ★.
     pub(super) stars: Vec<String>,
-    /// The points without a ★ at which it is undominated: it has a ☆, or the runs have no randomness.
+    /// The points without a ★ at which the stack is undominated: it has a ☆, or the runs have no randomness.
     pub(super) open: Vec<String>,
 }
 
 impl Candidate {
-    /// Returns `true` if it is undominated at any point.
+    /// Returns `true` if the stack is undominated at one or more points.
     fn is_unbeaten(&self) -> bool {
         !self.stars.is_empty() || !self.open.is_empty()
     }
 }
 
-/// Returns the stacks of a comparison in their order. A testbed has no candidates because its senders ran on real
-/// packets already.
+/// Returns the stacks of a comparison in their order. A testbed has no candidates, because its senders have already run
+/// on real packets.
 fn candidates(results: &Answered<'_>, catalog: &Catalog) -> Vec<Candidate> {
     if results.medium != Medium::Simulated {
         return Vec::new();
@@ -63,7 +63,7 @@ fn has_star(verdict: &Contest, stack: usize) -> bool {
     verdict.stacks[stack].mark == Mark::Star
 }
 
-/// Returns `true` if a stack is undominated at a point without a ★.
+/// Returns `true` if the point has no ★ and `stack` is undominated there.
 fn is_open(verdict: &Contest, stack: usize) -> bool {
     let judgement = &verdict.stacks[stack];
     match &verdict.answer {
@@ -71,7 +71,7 @@ fn is_open(verdict: &Contest, stack: usize) -> bool {
         Answer::SameRuns | Answer::SameRunsOf(_) | Answer::OneRun => {
             let mut better = judgement.beaten_by.iter();
             let is_sound = |stack: usize| verdict.stacks[stack].warnings.is_empty();
-            // If nothing is delivered, an undominated stack is worthless.
+            // A stack that delivers nothing is worthless even if it is undominated.
             let goodput = verdict.contenders[stack].mean(Measure::Goodput);
             goodput.is_some_and(|goodput| goodput > 0.0)
                 && judgement.warnings.is_empty()
@@ -81,9 +81,9 @@ fn is_open(verdict: &Contest, stack: usize) -> bool {
     }
 }
 
-/// Returns the text below the table: the stacks that `kernel` offers, or without a kernel, the stacks that can be
-/// turned on in Linux among those with a ★ and the undominated ones at points without a ★. The command for the check on
-/// real packets follows. Returns `None` if every stack is dominated.
+/// Returns the text below the table, or `None` if every stack is dominated. With a `kernel`, the text lists the stacks
+/// that this kernel offers. Otherwise it names the stacks that can be turned on in Linux, among the stacks with a ★ and
+/// the undominated stacks at points without a ★. The command for the check on real packets follows.
 #[must_use]
 pub fn text(
     results: &Answered<'_>,
@@ -107,8 +107,8 @@ pub fn text(
     Some(text)
 }
 
-/// Returns a sentence about the stacks with a ★, and one about the undominated stacks at points without a ★, that some
-/// version of Linux has.
+/// Returns one sentence about the stacks with a ★ that some version of Linux supports, and one about the undominated
+/// stacks at points without a ★.
 fn of_any_linux(candidates: &[Candidate], width: Option<u16>) -> Option<String> {
     let starred = |candidate: &Candidate| !candidate.stars.is_empty();
     let open = |candidate: &Candidate| candidate.stars.is_empty() && !candidate.open.is_empty();
@@ -124,7 +124,8 @@ fn of_any_linux(candidates: &[Candidate], width: Option<u16>) -> Option<String> 
     Some(paragraphs.collect())
 }
 
-/// Returns a sentence about the stacks of `which` that can be turned on, with the command that shows how.
+/// Returns a sentence about the stacks that satisfy `which`: the stacks that can be turned on in Linux, and the command
+/// that shows how.
 fn on_linux(
     head: &str,
     candidates: &[Candidate],
@@ -156,8 +157,8 @@ fn on_linux(
     })
 }
 
-/// Returns the command that compares the undominated stacks that Linux has with the kernel's own senders. If Linux has
-/// none of them, it compares all undominated stacks with the kernel's default.
+/// Returns the command that compares the undominated stacks that Linux supports with the kernel's own senders. If Linux
+/// supports none of them, the command compares all undominated stacks with the kernel's default sender.
 fn wire_check(
     results: &Answered<'_>,
     candidates: &[Candidate],
@@ -190,7 +191,7 @@ fn wire_check(
     Some(WireCheck::of(&results.experiment, &senders)?.needing(modules))
 }
 
-/// Returns the section of the page, or `None` if none of the senders is a stack.
+/// Returns the section of the page, or `None` if none of the senders is a stack of the catalog.
 #[must_use]
 pub fn section(results: &Answered<'_>, catalog: &Catalog) -> Option<Section> {
     let candidates = candidates(results, catalog);
@@ -224,7 +225,7 @@ pub fn section(results: &Answered<'_>, catalog: &Catalog) -> Option<Section> {
     })
 }
 
-/// Returns a table of all stacks with the points where each has a ★, and its support in Linux.
+/// Returns a table of all stacks, with the points where each stack has a ★, and its support in Linux.
 fn overview(candidates: &[Candidate], catalog: &Catalog) -> Block {
     let row = |candidate: &Candidate| {
         let Candidate {
@@ -264,11 +265,13 @@ fn overview(candidates: &[Candidate], catalog: &Catalog) -> Block {
     }
 }
 
-/// Returns the commands that turn on a stack in short, or the missing parts and the most similar stack.
+/// Returns the commands that turn on a stack, in a short form. If Linux does not support the stack, returns the parts
+/// that Linux lacks and the most similar stack that it supports.
 fn told(spec: &StackSpec, deployment: &Deployment, catalog: &Catalog) -> String {
     if deployment.is_possible() {
         let differs: Vec<&str> = deployment.differences().map(|(_, how)| how).collect();
-        // The recipes have the settings that are Linux's defaults, for readers who have changed them.
+        // Settings that are Linux's defaults are left out here. The recipes contain them for readers who have changed
+        // them.
         let settings = deployment.settings.iter();
         let usual = settings.filter(|setting| setting.usual == Usual::Yes);
         let usual: Vec<String> = usual.map(Setting::command).collect();
@@ -292,7 +295,7 @@ fn told(spec: &StackSpec, deployment: &Deployment, catalog: &Catalog) -> String 
     told
 }
 
-/// Returns the commands for an undominated stack.
+/// Returns the commands that turn on an undominated stack.
 fn recipe(candidate: &Candidate) -> Block {
     let mut text = String::new();
     for (title, lines) in ways(&candidate.deployment) {
@@ -304,7 +307,7 @@ fn recipe(candidate: &Candidate) -> Block {
     }
 }
 
-/// Returns the settings of the comparison for all senders, and the corresponding settings of Linux.
+/// Returns the sender settings that all stacks of the comparison share, and the corresponding settings of Linux.
 fn of_the_experiment(results: &Answered<'_>) -> Vec<Block> {
     let experiment = &results.experiment;
     let mut blocks = Vec::new();
@@ -331,7 +334,7 @@ fn of_the_experiment(results: &Answered<'_>) -> Vec<Block> {
     blocks
 }
 
-/// Returns the commands for the settings of an experiment's senders, and the settings without a command.
+/// Returns the commands that apply an experiment's sender settings, and the settings that no command can apply.
 fn sender_settings(sender: &SenderOptions) -> (Vec<String>, Vec<&'static str>) {
     let SenderOptions {
         segment: _,

@@ -1,4 +1,4 @@
-//! Stacks of a comparison that a kernel offers, in the order of the answer, with the commands that turn each on.
+//! Stacks of a comparison that a kernel offers, in the order of the answer, with the commands that turn on each stack.
 
 use dupack_algorithms::catalog::{Deployment, Dialect, Kernel, StackSpec};
 use dupack_lab::results::{Measure, Prefer, Results};
@@ -7,20 +7,20 @@ use super::answer::Candidate;
 use crate::table::{columns_of, paragraph};
 use crate::wrap::indented;
 
-/// Maximum number of stacks that are offered.
+/// Maximum number of stacks that the text lists.
 const MOST: usize = 3;
 
-/// A stack that the kernel has.
+/// A stack that the kernel supports.
 struct Offered<'c> {
     spec: &'c StackSpec,
-    /// Sort key. The largest comes first.
+    /// Sort key: the stack with the largest value comes first.
     merit: f64,
     commands: Vec<String>,
     told: String,
 }
 
-/// Returns the stacks of `results` that `kernel` offers, best first by the reader's preference, with a sentence about
-/// each and its commands. Returns `None` if there are no candidates.
+/// Returns the stacks of `results` that `kernel` offers, with a sentence about each stack and its commands. The stack
+/// that is best by the reader's preference comes first. Returns `None` if there are no candidates.
 pub(super) fn text(
     results: &Results,
     candidates: &[Candidate],
@@ -93,7 +93,8 @@ fn offer<'c>(
     })
 }
 
-/// Returns a sentence about a stack: where it is undominated, its goodput, and its harm to others.
+/// Returns a sentence about a stack: its goodput, the number of points at which it is undominated, and its harm to
+/// other flows.
 fn sentence(results: &Results, (unbeaten, goodputs): (usize, &[f64]), harms: &[f64]) -> String {
     let all = results.points.len();
     let mut parts = Vec::new();
@@ -117,7 +118,7 @@ fn sentence(results: &Results, (unbeaten, goodputs): (usize, &[f64]), harms: &[f
     parts.join("; ")
 }
 
-/// Returns the range of the numbers, or the only number.
+/// Returns the range of `numbers`, or a single number if both ends have the same text.
 fn range(numbers: &[f64], show: impl Fn(f64) -> String) -> Option<String> {
     let least = numbers.iter().copied().min_by(f64::total_cmp)?;
     let most = numbers.iter().copied().max_by(f64::total_cmp)?;
@@ -131,13 +132,13 @@ fn average(numbers: &[f64]) -> f64 {
     numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
 }
 
-/// Returns the geometric mean. It is zero if one of the numbers is.
+/// Returns the geometric mean. The mean is zero if one of the numbers is zero.
 fn geometric(numbers: &[f64]) -> f64 {
     let logs: Vec<f64> = numbers.iter().map(|number| number.ln()).collect();
     average(&logs).exp()
 }
 
-/// Returns the stacks that `kernel` offers, and the other stacks with the reason.
+/// Returns the stacks that `kernel` offers, and the other stacks, each with the reason why the kernel lacks it.
 #[must_use]
 pub fn offered_by(
     kernel: &Kernel,

@@ -1,4 +1,4 @@
-//! Text about deployment in Linux, for comparisons with made-up numbers, and the page in docs/.
+//! Tests of the texts about deployment in Linux, for comparisons with made-up numbers, and of the page in docs/.
 
 use dupack_lab::results::Answered;
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ fn stacks_in_linux_have_commands() {
     ] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
-    // SACK is never turned off.
+    // No command turns SACK off.
     let text = told("newreno/reno", Some(100));
     assert!(text.contains("cannot be turned on"), "{text}");
 }
@@ -104,7 +104,7 @@ fn text_fits_the_terminal_and_commands_are_not_broken() {
             );
         }
     }
-    // Commands to paste stay on one line in any width.
+    // Commands to be pasted stay on one line at any width.
     let text = told("rack/cubic(pacing=on)", Some(40));
     let whole = |line: &str| line.contains("tc qdisc replace") && line.ends_with("root fq");
     assert!(text.lines().any(whole), "{text}");
@@ -237,7 +237,7 @@ fn the_check_has_the_path_of_the_comparison_and_names_unsupported_parts() {
     for wanted in ["several flows", "lost ACKs", "delayed-ACK timeout", "60s"] {
         assert!(caution.contains(wanted), "{wanted}: {caution}");
     }
-    // A command broken for a terminal is still the same command.
+    // Without its line breaks, the command is the same at any width.
     for width in [60, 80, 120] {
         let lines = check.lines(Some(width));
         assert!(
@@ -248,7 +248,7 @@ fn the_check_has_the_path_of_the_comparison_and_names_unsupported_parts() {
     }
 }
 
-/// Returns docs/deploy.md without the part that the catalog generates, and that part.
+/// Returns docs/deploy.md without the part that is generated from the catalog, and the generated part.
 fn page() -> (String, String) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deploy.md");
     let page = fs::read_to_string(path).unwrap();
@@ -271,7 +271,7 @@ fn the_tables_in_the_docs_match_the_catalog() {
 fn stacks_and_sysctls_in_the_docs_exist() {
     let (text, _) = page();
     let catalog = Catalog::builtin();
-    // Every word that looks like a stack is a stack.
+    // Every word that looks like the name of a stack must be one.
     let coded = text.split('`').skip(1).step_by(2);
     let stacks = coded.filter(|word| {
         word.contains('/') && !word.contains([' ', '.', '=']) && !word.starts_with('/')
@@ -283,7 +283,7 @@ fn stacks_and_sysctls_in_the_docs_exist() {
         seen += 1;
     }
     assert!(seen > 0);
-    // Checks the sysctls against the running kernel, if it is new enough to have all of them.
+    // The sysctls are checked on the running kernel, if this kernel is new enough to have all of them.
     let known = Path::new("/proc/sys/net/ipv4/tcp_rto_min_us").exists();
     let keys: BTreeSet<&str> = text
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'))
@@ -301,8 +301,8 @@ fn stacks_and_sysctls_in_the_docs_exist() {
     }
 }
 
-/// The offer of a kernel is in the order of the answer, with commands, and without stacks that the kernel does not
-/// have.
+/// The stacks that a kernel offers are in the order of the answer and have commands. Stacks that the kernel does not
+/// have are omitted.
 #[test]
 fn a_kernel_offers_its_stacks_in_the_order_of_the_answer() {
     let catalog = Catalog::builtin();

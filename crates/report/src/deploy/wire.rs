@@ -1,11 +1,11 @@
-//! The check of a comparison on real packets: the command of `dupack testbed` with its path, and the parts of the
-//! comparison that the testbed does not support.
+//! Check of a comparison on real packets: the command of `dupack testbed` with the path of the comparison, and the
+//! parts of the comparison that the testbed does not support.
 
 use dupack_engine::quoted;
 use dupack_lab::experiment::{Direction, Experiment, LinkOptions, QueueKind};
 use dupack_lab::units::Probability;
 
-/// Width at which a command is broken if the width of the terminal is unknown.
+/// Width in columns at which a command is broken if the width of the terminal is unknown.
 const USUAL_WIDTH: usize = 100;
 
 /// A command of `dupack testbed`.
@@ -15,15 +15,15 @@ pub struct WireCheck {
     flags: Vec<(&'static str, String)>,
     /// Parts of the comparison that the testbed does not support, in a few words each.
     pub without: Vec<String>,
-    /// Modules of its senders' congestion controls.
+    /// Kernel modules of the senders' congestion controls.
     modules: Vec<String>,
-    /// Sentence about points that no testbed can have.
+    /// Sentence about the points that are left out because their path delivers nothing.
     pub left_out: Option<String>,
 }
 
 impl WireCheck {
-    /// Returns the check with the path of `experiment` between `senders`. Returns `None` if the experiment has no
-    /// single path that a testbed supports, or only a path that loses everything.
+    /// Returns the check of `senders` on the path of `experiment`. Returns `None` if the experiment has no single path,
+    /// or if the path loses every packet.
     #[must_use]
     pub fn of(experiment: &Experiment, senders: &[String]) -> Option<Self> {
         let path = experiment.path.as_ref()?;
@@ -74,7 +74,7 @@ impl WireCheck {
         Some(check)
     }
 
-    /// Adds a flag with the value of `key`, or with the first of its values if it is swept.
+    /// Adds a flag with the value of `key`. If `key` is swept, adds its first value.
     fn flag(
         &mut self,
         flag: &'static str,
@@ -190,7 +190,7 @@ impl WireCheck {
         self.without.extend(there.map(|(_, what)| what.to_owned()));
     }
 
-    /// Returns the check with these modules, which the kernel's senders need.
+    /// Returns the check with additional kernel modules that the kernel's senders need.
     #[must_use]
     pub fn needing(mut self, modules: impl IntoIterator<Item = String>) -> Self {
         for module in modules {
@@ -201,7 +201,7 @@ impl WireCheck {
         self
     }
 
-    /// Returns the additional privileges that its lines need, in brackets.
+    /// Returns the note, in brackets, on the additional privileges that the lines need.
     #[must_use]
     pub const fn rights(&self) -> &'static str {
         match self.modules.is_empty() {
@@ -216,8 +216,8 @@ impl WireCheck {
         self.broken(usize::MAX)
     }
 
-    /// Returns the command for a terminal of this width, after a line for each module. Lines that continue end with a
-    /// backslash, so that the command can be pasted.
+    /// Returns one line for each kernel module, and then the command for a terminal of this width. A line that
+    /// continues ends with a backslash, so that the command can be pasted.
     #[must_use]
     pub fn lines(&self, width: Option<u16>) -> String {
         let modules = self.modules.iter();
@@ -228,7 +228,7 @@ impl WireCheck {
 
     /// Returns the command in lines of at most `width` columns, unless a single flag is longer.
     fn broken(&self, width: usize) -> String {
-        /// Columns of the end of a line that continues.
+        /// Number of columns that ` \` takes at the end of a line that continues.
         const END: usize = 2;
         let mut text = String::from("dupack testbed");
         let mut column = text.len();
@@ -256,7 +256,7 @@ impl WireCheck {
     }
 }
 
-/// Returns the loss probabilities in the syntax of the flag: those of paths that deliver anything, and the others.
+/// Returns the loss probabilities in the syntax of the flag: first those below 100 %, then those of 100 %.
 fn losses(experiment: &Experiment, path: &LinkOptions) -> (Vec<String>, Vec<String>) {
     let all: Vec<String> = match experiment.sweep.get("path.loss") {
         Some(swept) => swept.iter().map(ToString::to_string).collect(),

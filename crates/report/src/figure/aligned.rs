@@ -14,23 +14,23 @@ use super::time_sequence::TimeSequence;
 
 /// Height of the line with a plot's name, in px.
 const NAME: f64 = 26.0;
-/// Height of the strip of phases and of the space below it, in px.
+/// Height of the strip of phases, in px, and height of the space below the strip.
 const STRIP: f64 = 14.0;
 const BELOW_STRIP: f64 = 4.0;
 /// Gap between the packets and the windows of a plot, in px.
 const GAP: f64 = 10.0;
 /// Gap between two plots, in px.
 const BETWEEN: f64 = 34.0;
-/// Minimum width of a plot beside another, in px.
+/// Minimum width of each plot when plots are side by side, in px.
 const WIDTH_MIN: f64 = 330.0;
 
 /// Arrangement of several plots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arrangement {
-    /// One above another, so that equal times are aligned.
+    /// The plots are one above another, so that equal times are aligned.
     #[default]
     Above,
-    /// Side by side, so that equal packet numbers are aligned.
+    /// The plots are side by side, so that equal packet numbers are aligned.
     Beside,
 }
 
@@ -59,7 +59,7 @@ struct Heights {
 /// Position of a plot.
 #[derive(Clone, Copy)]
 struct Place {
-    /// Top of its name.
+    /// Top of the line with the name of the plot.
     top: f64,
     strip: Frame,
     packets: Frame,
@@ -126,13 +126,13 @@ impl Aligned {
                 }
                 common.draw(canvas, plot, place)?;
             }
-            // If plots are one above another, the lowest one names the axis for all.
+            // If plots are one above another, only the lowest one has the name of the time axis.
             let lowest = places.iter().filter(|place| place.windows.bottom >= bottom);
             { lowest }.try_for_each(|place| place.windows.draw_x_name(canvas, "time (s)"))
         })
     }
 
-    /// Returns the heights of a plot, which decrease with the number of plots above one another.
+    /// Returns the heights of the parts of a plot. The heights decrease with the number of plots above one another.
     fn heights(&self) -> Heights {
         let [packets, windows] = match (self.arrangement, self.plots.len()) {
             (Arrangement::Beside, _) | (_, 0..=1) => [350.0, 160.0],
@@ -142,7 +142,8 @@ impl Aligned {
         Heights { packets, windows }
     }
 
-    /// Returns the height of the name of a plot. A single plot needs no name because the title gives it.
+    /// Returns the height of the line with the name of a plot. The height is 0 for a single plot whose title is the
+    /// beginning of the figure's title.
     fn name_height(&self) -> f64 {
         match self.plots.as_slice() {
             [one] if self.title.starts_with(&one.title) => 0.0,
@@ -180,7 +181,7 @@ impl Aligned {
                 + Y_NAME_HEIGHT
                 + heights.windows;
             let top = top + row as f64 * (whole + BETWEEN);
-            // The first plot has room for its numbers on the left anyway.
+            // The leftmost plot already has space for its axis labels on the left.
             let left = room + nth as f64 * column;
             let right = left + column - if columns > 1 { room } else { MARGIN };
             let frame = |top: f64, height: f64| Frame {
@@ -204,7 +205,7 @@ impl Aligned {
 }
 
 impl Common {
-    /// Returns the left edge of the names of a plot and of its axes.
+    /// Returns the left edge of the plot's name and of the names of its axes.
     fn left(&self, place: &Place) -> f64 {
         place.packets.left - Panel::left_of(self.packets.as_ref()) + MARGIN
     }

@@ -10,15 +10,14 @@ pub enum Scale {
     /// Equal differences have equal distances.
     #[default]
     Linear,
-    /// Equal ratios have equal distances. Values that are not positive are left out.
+    /// Equal ratios have equal distances. Values that are zero or negative are left out.
     Log,
-    /// Like [`Log`](Self::Log), with a separate place for zero at the low end. A break in the axis shows that its
-    /// distance has no meaning.
+    /// Like [`Log`](Self::Log), but zero has a separate place at the low end. A break in the axis shows that the
+    /// distance of zero from the other values has no meaning.
     LogAndZero,
 }
 
-/// Parts of an axis with a separate zero: the positions of zero, of the break, and of the start of the logarithmic
-/// part.
+/// Positions on an axis with a separate zero: of zero, of the break, and of the start of the logarithmic part.
 const ZERO_AT: f64 = 0.03;
 const BREAK_AT: f64 = 0.075;
 const LOG_FROM: f64 = 0.12;
@@ -34,7 +33,7 @@ pub(super) struct Tick {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     scale: Scale,
-    /// The smallest and the largest value, on a logarithmic axis of the positive values.
+    /// The smallest and the largest value on the axis. On a logarithmic axis, only positive values count.
     pub(super) low: f64,
     pub(super) high: f64,
     pub(super) ticks: Vec<Tick>,
@@ -43,9 +42,9 @@ pub(super) struct Axis {
 }
 
 impl Scale {
-    /// Returns the scale that best separates the settings of a sweep. It is logarithmic if they span more than a decade
-    /// and the closest two of them are further apart on a logarithmic scale. Evenly spaced settings stay linear,
-    /// however large they are.
+    /// Returns the scale that best separates the settings of a sweep. The scale is logarithmic if the largest positive
+    /// setting is at least 20 times the smallest one, if no setting is negative, and if the two closest settings are
+    /// further apart on a logarithmic scale. Evenly spaced settings stay linear, however large they are.
     #[must_use]
     pub fn of_settings(values: &[f64]) -> Self {
         const SPAN_MIN: f64 = 20.0;
@@ -64,8 +63,8 @@ impl Scale {
         Self::with_zero(positive.len() < values.len())
     }
 
-    /// Returns the scale for measured values. It is logarithmic if the positive values span so much that the smallest
-    /// could not be distinguished from zero on a linear scale.
+    /// Returns the scale for measured values. The scale is logarithmic if the largest positive value is at least 50
+    /// times the smallest one, because a linear scale could not distinguish the smallest value from zero.
     #[must_use]
     pub fn of_measured(values: &[f64]) -> Self {
         const SPAN_MIN: f64 = 50.0;
@@ -86,7 +85,7 @@ impl Scale {
         }
     }
 
-    /// Returns the note on the scale after the name of an axis.
+    /// Returns the note on the scale that follows the name of an axis.
     #[must_use]
     pub const fn note(self) -> &'static str {
         match self {
@@ -96,9 +95,9 @@ impl Scale {
         }
     }
 
-    /// Returns `true` if the axis can show `value`.
+    /// Returns `true` if an axis with this scale can show `value`.
     pub(super) fn shows(self, value: f64) -> bool {
-        // Beyond this the arithmetic of a range could overflow. No measured value comes near it.
+        // The arithmetic of a range could overflow beyond this magnitude. Measured values are far below it.
         const MAGNITUDE_MAX: f64 = 1e100;
         const POSITIVE_MIN: f64 = 1e-100;
         value.abs() <= MAGNITUDE_MAX
@@ -110,7 +109,7 @@ impl Scale {
     }
 }
 
-/// Returns the minimum distance between neighbours among sorted `values`, as a share of their range.
+/// Returns the minimum distance between neighbours among sorted `values`, as a fraction of their range.
 fn closest(values: &[f64]) -> f64 {
     let range = values.last().unwrap_or(&0.0) - values.first().unwrap_or(&0.0);
     let gaps = values.windows(2).map(|pair| pair[1] - pair[0]);
@@ -118,7 +117,8 @@ fn closest(values: &[f64]) -> f64 {
 }
 
 impl Axis {
-    /// Returns a vertical axis of `length` px that ends at round numbers beyond the data, or `None` without data.
+    /// Returns a vertical axis of `length` px that ends at round numbers beyond the data, or `None` if there is no
+    /// data.
     pub(super) fn vertical(
         values: impl Iterator<Item = f64>,
         scale: Scale,
@@ -151,8 +151,8 @@ impl Axis {
         Some(Self::linear(low - margin, high + margin, step))
     }
 
-    /// Returns a horizontal axis of `length` px, a little wider than the data. If the data has few positions, such as
-    /// the settings of a sweep, they become the ticks.
+    /// Returns a horizontal axis of `length` px that is slightly wider than the data. If the data has few positions,
+    /// such as the settings of a sweep, the ticks are at these positions.
     pub(super) fn horizontal(
         values: impl Iterator<Item = f64>,
         scale: Scale,
@@ -180,7 +180,7 @@ impl Axis {
         Some(axis)
     }
 
-    /// Returns an axis with this range, such as a time window. Ends that are almost round are rounded.
+    /// Returns an axis with this range, such as a time window. An end that is close to a round number is moved to it.
     pub(super) fn exact(low: f64, high: f64, length: f64) -> Self {
         let (low, high) = apart(low, high, false);
         let step = round_step((high - low) / (length / 85.0));
@@ -191,13 +191,15 @@ impl Axis {
         Self::linear(low, high, step)
     }
 
-    /// Returns the position of `value`: 0 at the low end, 1 at the high end, and up to one axis length beyond them.
+    /// Returns the position of `value`: 0 at the low end and 1 at the high end. Values beyond the ends have positions
+    /// from -1 to 2.
     pub(super) fn position(&self, value: f64) -> f64 {
         let position = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
             Scale::Log => self.position_of_log(value),
             Scale::LogAndZero if value == 0.0 => ZERO_AT,
-            // Values below the logarithmic part, such as the end of an interval, are at its end.
+            // Values below the logarithmic part, such as the low end of an interval, are drawn at the start of this
+            // part.
             Scale::LogAndZero => LOG_FROM + (1.0 - LOG_FROM) * self.position_of_log(value).max(0.0),
         };
         if position.is_nan() {
@@ -211,18 +213,19 @@ impl Axis {
         (value / self.low).ln() / (self.high / self.low).ln()
     }
 
-    /// Returns the position of the break in the axis, if it has one, in the units of [`position`](Self::position).
+    /// Returns the position of the break in the units of [`position`](Self::position), or `None` if the axis has no
+    /// break.
     pub(super) fn broken_at(&self) -> Option<f64> {
         (self.scale == Scale::LogAndZero).then_some(BREAK_AT)
     }
 
-    /// Returns `true` if the axis is broken between two values.
+    /// Returns `true` if the break of the axis lies between the two values.
     pub(super) fn breaks_between(&self, one: f64, other: f64) -> bool {
         self.scale == Scale::LogAndZero && (one == 0.0) != (other == 0.0)
     }
 
-    /// Returns `true` if `value` is in the part of the axis where distances have a meaning, which is the whole axis
-    /// unless it is broken.
+    /// Returns `true` if `value` is in the part of the axis where distances have a meaning. Without a break, this is
+    /// the whole axis.
     pub(super) fn is_beyond_break(&self, value: f64) -> bool {
         self.scale != Scale::LogAndZero || value >= self.low
     }
@@ -269,7 +272,7 @@ impl Axis {
         }
     }
 
-    /// Returns a logarithmic axis with ticks at decades if there are several, otherwise also at 2 and 5.
+    /// Returns a logarithmic axis. Its ticks are at the decades; if there are few decades, ticks are also at 2 and 5.
     fn log(low: f64, high: f64, ticks_max: f64) -> Self {
         let first = low.log10().floor() as i32;
         let last = high.log10().ceil() as i32;
@@ -309,11 +312,13 @@ impl Axis {
         }
     }
 
-    /// Puts ticks at `values`, in ascending order, as many as fit side by side.
+    /// Replaces the ticks by ticks at `values`, which are in ascending order. Values whose labels do not fit are left
+    /// out.
     fn mark(&mut self, values: &[f64], length: f64) {
         let mut ticks: Vec<Tick> = Vec::new();
         let mut free_from = f64::NEG_INFINITY;
-        // From the right: sweeps are dense at their small end, and the far end should have a label.
+        // The loop begins at the right: values are usually dense at the small end, and the largest value should have a
+        // label.
         for &value in values.iter().rev() {
             let label = plain(value);
             let half = text_width(&label, TICK) / 2.0;
@@ -329,8 +334,8 @@ impl Axis {
     }
 }
 
-/// Returns the scale, and the smallest and the largest value that it shows. Zero has a separate place if the scale
-/// allows it. If no other value is left, the scale is linear.
+/// Returns the scale, and the smallest and the largest value that it shows. If the scale has a separate place for zero,
+/// zero is not part of the range. The scale is linear if zero is the only value.
 fn fitting(values: impl Iterator<Item = f64>, scale: Scale) -> Option<(Scale, (f64, f64))> {
     let mut zero = None;
     let mut range: Option<(f64, f64)> = None;
@@ -350,7 +355,7 @@ fn fitting(values: impl Iterator<Item = f64>, scale: Scale) -> Option<(Scale, (f
     range.map(|range| (scale, range)).or(zero)
 }
 
-/// Widens a range that is a point, or narrower than the precision of its numbers.
+/// Widens a range that is a single point, or that is narrower than the precision of its numbers.
 fn apart(low: f64, high: f64, not_negative: bool) -> (f64, f64) {
     let least = (low.abs().max(high.abs()) * 1e-9).max(f64::MIN_POSITIVE * 1e9);
     if high - low > least {
@@ -367,8 +372,8 @@ fn apart(low: f64, high: f64, not_negative: bool) -> (f64, f64) {
     )
 }
 
-/// Returns the end of an axis above `edge`: the next multiple of `step`, unless that would leave most of a step empty.
-/// Zero is also an end.
+/// Returns the end of an axis above `edge`. The end is the next multiple of `step`, or a little above `edge` if this
+/// multiple would leave most of a step empty. An edge of zero stays zero.
 fn rounded_up(edge: f64, step: f64) -> f64 {
     if edge == 0.0 {
         return 0.0;
@@ -381,7 +386,7 @@ fn rounded_up(edge: f64, step: f64) -> f64 {
     }
 }
 
-/// Returns the next round number above `step`: 1, 2, 2.5 or 5 times a power of ten.
+/// Returns the next round number that is not below `step`: 1, 2, 2.5 or 5 times a power of ten.
 fn round_step(step: f64) -> f64 {
     let power = 10_f64.powi(step.log10().floor() as i32);
     let round = [1.0, 2.0, 2.5, 5.0]
@@ -400,10 +405,10 @@ fn decimals_of(step: f64) -> usize {
         .unwrap_or(12)
 }
 
-/// Returns the label of a tick. All labels of an axis have the same decimals, and large numbers are shortened if their
-/// neighbours differ enough.
+/// Returns the label of a tick. The labels of an axis have the same number of decimals. A large number has a suffix
+/// instead, such as `k`, if neighbouring ticks stay distinguishable.
 fn label(value: f64, step: f64) -> String {
-    // Negative zero, and rounding errors of zero.
+    // This covers negative zero and rounding errors around zero.
     if value.abs() < 0.5 * step {
         return "0".to_owned();
     }
@@ -414,7 +419,8 @@ fn label(value: f64, step: f64) -> String {
     format!("{value:.decimals$}").replace('-', "\u{2212}")
 }
 
-/// Returns `value` with as many decimals as give the largest of its group, `magnitude`, three significant digits.
+/// Returns `value` formatted for a group of numbers. The number of decimals gives the largest number of the group,
+/// `magnitude`, three significant digits.
 pub(super) fn in_company(value: f64, magnitude: f64) -> String {
     if !(1e-3..1e4).contains(&magnitude) {
         return shortened(value, 3);
@@ -428,7 +434,7 @@ pub(super) fn plain(value: f64) -> String {
     shortened(value, 4)
 }
 
-/// Returns a single number with this many significant digits.
+/// Returns a single number with `digits` significant digits.
 pub(super) fn shortened(value: f64, digits: i32) -> String {
     let magnitude = value.abs();
     let (scaled, suffix) = match magnitude {
@@ -441,7 +447,7 @@ pub(super) fn shortened(value: f64, digits: i32) -> String {
         m if m < 1e-4 => return format!("{value:.1e}").replace(".0e", "e"),
         _ => (value, ""),
     };
-    // No zeros after the last significant digit.
+    // Zeros after the last significant digit are omitted.
     let whole_digits = scaled.abs().log10().floor() as i32 + 1;
     let decimals = (digits - whole_digits).clamp(0, 7) as usize;
     let text = format!("{scaled:.decimals$}");
@@ -495,7 +501,7 @@ mod tests {
         let labels: Vec<&str> = axis.ticks.iter().map(|tick| tick.label.as_str()).collect();
         assert_eq!(labels, ["0", "0.1", "1", "10"]);
         assert!(axis.breaks_between(0.0, 0.1) && !axis.breaks_between(0.1, 1.0));
-        // The line of a formula below the smallest value is not drawn as if it were near zero.
+        // A formula's line below the smallest value must not be drawn as if it were near zero.
         assert!(axis.is_beyond_break(0.1) && !axis.is_beyond_break(0.01));
         assert!(axis.position(1e-9) > broken);
     }

@@ -1,6 +1,6 @@
-//! The bar chart: a measure by category, grouped by series, with its confidence interval.
+//! The bar chart: a measure by category, grouped by series, with confidence intervals.
 //!
-//! The length of a bar is its value, so the axis of values always begins at zero and is never logarithmic. Bars are
+//! The length of a bar is its value, so the value axis always begins at zero and is never logarithmic. Bars are
 //! vertical if the names of the categories fit below them, and horizontal otherwise, so that a dozen stacks with long
 //! names are readable.
 
@@ -20,9 +20,9 @@ const LYING_BAR: f64 = 20.0;
 const STANDING_BAR_MAX: f64 = 54.0;
 const STANDING_BAR_MIN: f64 = 5.0;
 const NAME_LINE: f64 = 16.0;
-/// Maximum width of the names beside horizontal bars, in px. Longer names are broken.
+/// Maximum width of the category names to the left of horizontal bars, in px. Longer names are broken.
 const LYING_NAME_MAX: f64 = 280.0;
-/// Minimum thickness of a bar with its value beside it, in px.
+/// Minimum thickness of a horizontal bar whose value is written next to it, in px.
 const VALUED_LYING_BAR_MIN: f64 = 11.0;
 const VALUED_STANDING_BAR_MIN: f64 = 36.0;
 
@@ -33,7 +33,7 @@ pub struct BarChart {
     pub title: String,
     /// Subtitle with the conditions. May be empty.
     pub subtitle: String,
-    /// The measure with its unit.
+    /// Name of the measure with its unit.
     pub value_label: String,
     /// Names of the categories, in order.
     pub categories: Vec<String>,
@@ -43,12 +43,12 @@ pub struct BarChart {
     pub reference: Option<Reference>,
 }
 
-/// One colour of a [`BarChart`].
+/// A series of a [`BarChart`], drawn in one colour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarSeries {
     /// Name in the legend.
     pub name: String,
-    /// One bar for each category, in their order. `None` leaves its place empty.
+    /// One bar for each category, in the order of the categories. `None` leaves the place of the bar empty.
     pub bars: Vec<Option<Bar>>,
 }
 
@@ -57,14 +57,14 @@ pub struct BarSeries {
 pub struct Bar {
     /// Mean of the measure.
     pub mean: f64,
-    /// Half the width of its confidence interval, if it has one.
+    /// Half the width of the confidence interval, if there is one.
     pub half_width: Option<f64>,
 }
 
-/// A line across the bars, such as the value of a paper or a ratio of one.
+/// A reference line across the bars, such as the value in a paper or a ratio of one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reference {
-    /// Its value, in the unit of the measure.
+    /// Position of the line, in the unit of the measure.
     pub value: f64,
     /// Name in the legend.
     pub name: String,
@@ -76,7 +76,8 @@ enum Orientation {
     Lying,
 }
 
-/// Position of the parts: the value axis is along one side of the frame, the categories are along the other.
+/// Position of the parts of a chart. The value axis is along one side of the frame, and the categories are along the
+/// other.
 struct Layout {
     orientation: Orientation,
     frame: Frame,
@@ -86,7 +87,7 @@ struct Layout {
     /// Thickness of one bar, in px.
     bar: f64,
     names: Vec<Vec<String>>,
-    /// Largest absolute mean, which determines the decimals of the values.
+    /// Largest absolute mean, which determines the number of decimals of the printed values.
     magnitude: f64,
 }
 
@@ -175,7 +176,7 @@ impl BarChart {
             .filter(|(_, bar)| bar.mean.is_finite())
     }
 
-    /// Returns the value axis, with some room for the values at the ends of the bars.
+    /// Returns the value axis, with space for the values that are written at the ends of the bars.
     fn value_axis(&self, length: f64) -> Option<Axis> {
         let bars = || {
             self.series
@@ -229,7 +230,7 @@ impl BarChart {
         let names = self.names(|name| fold(name, TICK, LYING_NAME_MAX));
         let bar = (LYING_BAR - 2.0 * (series - 1.0)).clamp(7.0, LYING_BAR);
         let slot = (bar * series + 8.0).max(most_lines(&names) as f64 * NAME_LINE + 6.0);
-        // The name of the values is below and needs no room above.
+        // The name of the value axis is below the chart, so no space is needed above.
         let top = top - Y_NAME_HEIGHT + 8.0;
         let bottom = top + slot * self.categories.len() as f64;
         let frame = Frame {
@@ -240,7 +241,7 @@ impl BarChart {
         };
         Some(Layout {
             orientation: Orientation::Lying,
-            // Labels side by side need more room than labels above each other.
+            // Labels next to each other need more space than labels above each other.
             values: self.value_axis(frame.width() * 0.6)?,
             frame,
             slot,
@@ -308,7 +309,7 @@ impl BarChart {
 }
 
 impl Layout {
-    /// Returns the place `along` px into the categories and at `value`, within the frame.
+    /// Returns the place that is `along` px into the categories and at `value` on the value axis, within the frame.
     fn at(&self, along: f64, value: f64) -> Place {
         let position = self.values.position(value).clamp(0.0, 1.0);
         match self.orientation {
@@ -382,7 +383,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Writes the value of a bar beyond its end, if there is room for it.
+    /// Writes the value of a bar beyond the end of the bar, if the bar is thick enough.
     fn draw_value(
         &self,
         canvas: &Canvas<'_>,

@@ -1,7 +1,7 @@
-//! A drawing surface with fractional pixels, on top of the SVG backend of `plotters`.
+//! A drawing surface with fractional pixels, based on the SVG backend of `plotters`.
 //!
-//! The backend supports only whole numbers. Pictures are therefore drawn at ten times their size, and their `viewBox`
-//! scales them down: positions are exact to a tenth of a pixel.
+//! The backend supports only whole numbers. Pictures are therefore drawn at ten times their size, and the `viewBox`
+//! attribute scales them down, so positions are exact to a tenth of a pixel.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ const UNITS_PER_PX: f64 = 10.0;
 /// A place on the canvas, in px from its top left corner.
 pub(super) type Place = (f64, f64);
 
-/// Surface for the code that draws a picture.
+/// Drawing surface of a picture.
 pub(super) struct Canvas<'s> {
     area: DrawingArea<SVGBackend<'s>, Shift>,
 }
@@ -45,7 +45,7 @@ impl Stroke {
     }
 }
 
-/// Style of a text: its size in px, and the end that is at the given place. Vertically the place is the middle of the
+/// Style of a text: its size in px, and its alignment to the given place. Vertically, the place is the middle of the
 /// line.
 #[derive(Clone, Copy)]
 pub(super) struct Lettering {
@@ -80,8 +80,8 @@ impl Lettering {
     }
 }
 
-/// Draws a picture of `size` px. Screen readers get `name` and the description, which may be empty. The background is
-/// white, or dark if the reader's system prefers that.
+/// Draws a picture of `size` px. Screen readers get the name and the description, which may be empty. The background is
+/// white, or dark if the reader's system prefers dark colours.
 pub(super) fn picture(
     size: (f64, f64),
     (name, description): (&str, &str),
@@ -122,8 +122,8 @@ pub(super) fn picture(
     ))
 }
 
-/// Returns the dark variant of every colour of [`style`](super::style), selected by attribute because the backend
-/// writes no classes.
+/// Returns CSS rules that replace every colour of [`style`](super::style) by its dark variant. The rules select
+/// elements by attribute because the backend writes no classes.
 fn dark_style() -> &'static str {
     static STYLE: LazyLock<String> = LazyLock::new(|| {
         let hex = |color: RGBColor| format!("#{:02X}{:02X}{:02X}", color.0, color.1, color.2);
@@ -137,8 +137,8 @@ fn dark_style() -> &'static str {
     &STYLE
 }
 
-/// Returns the text description of a picture of this crate, including its name, for readers who cannot see it. Returns
-/// `None` if `svg` is not a picture of this crate.
+/// Returns the text description of a picture of this crate, including its name, for readers who cannot see the picture.
+/// Returns `None` if `svg` is not a picture of this crate.
 #[must_use]
 pub fn in_words(svg: &str) -> Option<String> {
     const BEFORE: &str = " aria-label=\"";
@@ -150,7 +150,7 @@ pub fn in_words(svg: &str) -> Option<String> {
 }
 
 impl Canvas<'_> {
-    /// Draws a line through `places`. Fewer than two places draw nothing.
+    /// Draws a line through `places`. Nothing is drawn if there are fewer than two places.
     pub(super) fn line(&self, places: &[Place], stroke: &Stroke) -> Result<(), FigureError> {
         if places.len() < 2 {
             return Ok(());
@@ -205,7 +205,7 @@ impl Canvas<'_> {
         place: Place,
         lettering: &Lettering,
     ) -> Result<(), FigureError> {
-        // The backend divides the size of a font by this.
+        // The backend divides the size of a font by this factor.
         const BACKEND_SIZE_FACTOR: f64 = 1.24;
         let font = (
             "Ubuntu, sans-serif",
@@ -219,7 +219,7 @@ impl Canvas<'_> {
             .map_err(|error| FigureError::Draw(error.to_string()))
     }
 
-    /// Draws a marker whose half-width is `radius` px.
+    /// Draws a marker with a half-width of `radius` px.
     pub(super) fn marker(
         &self,
         marker: Marker,
@@ -320,8 +320,8 @@ fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// Returns the width of `text` at `size`, in px. It is a conservative estimate for common sans-serif fonts, because a
-/// browser may not have the built-in font.
+/// Returns the width of `text` at `size`, in px. The width is a conservative estimate for common sans-serif fonts,
+/// because a browser may not have the built-in font.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' | '(' | ')' => 0.33,
@@ -334,13 +334,13 @@ pub(super) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
-/// Breaks `text` into lines of at most `width` px after blanks, slashes and commas, and before brackets. A piece that
-/// is too long is not broken.
+/// Breaks `text` into lines of at most `width` px. Breaks are after blanks, slashes and commas, and before brackets. A
+/// piece that is longer than a line is not broken.
 pub(super) fn wrap(text: &str, size: f64, width: f64) -> Vec<String> {
     fill(pieces(text, &[' ', '/', ',']), size, width)
 }
 
-/// Like `wrap`, but breaks a piece that is too long after other characters (`=`, `_`, `-`, `.`), and if necessary
+/// Like `wrap`, but a piece that is longer than a line is also broken after `=`, `_`, `-` and `.`, and if necessary
 /// anywhere.
 pub(super) fn fold(text: &str, size: f64, width: f64) -> Vec<String> {
     let fits = |line: &String| text_width(line, size) <= width;
@@ -363,7 +363,7 @@ pub(super) fn fold(text: &str, size: f64, width: f64) -> Vec<String> {
     lines
 }
 
-/// Returns the pieces of `text`, cut after each of `ends` and before each opening bracket.
+/// Returns the pieces of `text`, which is cut after each character of `ends` and before each opening bracket.
 fn pieces<'t>(text: &'t str, ends: &[char]) -> Vec<&'t str> {
     let mut pieces = Vec::new();
     for word in text.split_inclusive(ends) {
@@ -377,7 +377,7 @@ fn pieces<'t>(text: &'t str, ends: &[char]) -> Vec<&'t str> {
     pieces
 }
 
-/// Returns `pieces` in lines of at most `width` px, with as many as fit in each.
+/// Returns `pieces` in lines of at most `width` px, with as many pieces as fit on each line.
 fn fill(pieces: Vec<&str>, size: f64, width: f64) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -1,4 +1,4 @@
-//! The parts of every chart: a heading at the top, one or more panels, a legend on the right.
+//! The parts of every chart: a heading at the top, one or more panels, and a legend on the right.
 
 use super::FigureError;
 use super::canvas::{Canvas, Lettering, fold};
@@ -60,7 +60,7 @@ impl Heading {
     }
 }
 
-/// Returns the right edge of the panels in px, with room for the widest of `legends`.
+/// Returns the right edge of the panels in px, with space for the widest of `legends`.
 pub(super) fn panel_right(legends: &[&Legend]) -> f64 {
     let width = legends
         .iter()

@@ -1,5 +1,4 @@
-//! Small charts side by side on shared axes, one per value of a second swept key. Only their data differ, never the
-//! scale.
+//! Small charts side by side on shared axes, one per value of a second swept key. All charts have the same scales.
 
 use super::FigureError;
 use super::axis::{Axis, Scale};
@@ -15,14 +14,14 @@ use super::words;
 const GAP: f64 = 18.0;
 const NAME_LINE: f64 = 18.0;
 
-/// Line charts side by side: the measure over one quantity, with one chart per value of another.
+/// Line charts side by side: a measure over one quantity, with one chart per value of another quantity.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facets {
     /// Title.
     pub title: String,
     /// Subtitle with the conditions. May be empty.
     pub subtitle: String,
-    /// Horizontal quantity of all panels, with its unit.
+    /// The horizontal quantity of all panels, with its unit.
     pub x_label: String,
     /// Measure with its unit.
     pub y_label: String,
@@ -37,22 +36,22 @@ pub struct Facets {
 /// A panel of [`Facets`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facet {
-    /// The value that all of it shares: `"one-way delay 25ms"`.
+    /// The value that all lines of the panel share: `"one-way delay 25ms"`.
     pub name: String,
-    /// Its lines, the same in all panels and in the same order, even if one has no points.
+    /// The lines of the panel. All panels have the same lines in the same order, even if a line has no points.
     pub series: Vec<Series>,
 }
 
 /// Positions of panels with shared axes.
 struct Grid {
     frames: Vec<Frame>,
-    /// Lines of each panel's name.
+    /// Lines of text of each panel's name.
     names: Vec<Vec<String>>,
     columns: usize,
 }
 
 impl Grid {
-    /// Returns a grid of panels of `height` px below `top`, with room for the labels of `y` on the left.
+    /// Returns a grid of panels of `height` px below `top`, with space for the labels of `y` on the left.
     fn new(names: &[String], columns: usize, top: f64, height: f64, y: Option<&Axis>) -> Self {
         let left = Panel::left_of(y);
         let count = columns as f64;
@@ -89,8 +88,8 @@ impl Grid {
         self.frames.first().map_or(WIDTH, Frame::width)
     }
 
-    /// Returns the labels of a panel: those of the vertical axis on the left, those of the horizontal axis if there is
-    /// no panel below.
+    /// Returns the labels of a panel. The leftmost panels have the labels of the vertical axis, and panels without a
+    /// panel below them have the labels of the horizontal axis.
     fn labels(&self, index: usize) -> Labels {
         let is_left = index.is_multiple_of(self.columns);
         let is_lowest = index + self.columns >= self.frames.len();
@@ -176,7 +175,7 @@ impl Facets {
         })
     }
 
-    /// Returns all lines as one chart, which has the axes of every panel.
+    /// Returns all lines as one chart, whose axes are the axes of every panel.
     pub(super) fn whole(&self) -> LineChart {
         let series = self.panels.iter().flat_map(|panel| &panel.series);
         LineChart {

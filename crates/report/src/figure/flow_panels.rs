@@ -1,5 +1,4 @@
-//! The two panels of a flow, packets and windows over time, and the axes, styles and legends that several flows side by
-//! side share.
+//! The two panels of a flow, with packets and windows over time. Flows side by side share axes, styles and legends.
 
 use std::collections::HashSet;
 
@@ -59,7 +58,7 @@ const IN_FLIGHT_WIDTH: f64 = 1.0;
 const INFLATED_WIDTH: f64 = 1.4;
 const OTHERS_WIDTH: f64 = 1.2;
 
-/// Size of the numbers of duplicate ACKs, in px.
+/// Size of the counts of duplicate ACKs, in px.
 const COUNT: f64 = 11.0;
 
 /// The marks of one kind of packet.
@@ -67,16 +66,16 @@ struct Marks<'p> {
     name: &'p str,
     points: &'p [(f64, f64)],
     look: (Marker, RGBColor),
-    /// Minimum radius in px at which they are visible.
+    /// Minimum radius in px at which the marks are visible.
     radius_min: f64,
 }
 
-/// Styles that are the same in all figures side by side, although the runs differ.
+/// Styles that all figures side by side share, although the runs differ.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Looks {
     /// Reasons of retransmissions.
     reasons: Vec<String>,
-    /// Names of other flows whose windows are shown.
+    /// Names of the other flows whose windows are shown.
     others: Vec<String>,
 }
 
@@ -118,7 +117,8 @@ impl Looks {
     }
 }
 
-/// Returns the legends of packets and windows, with an entry for every kind in the part shown, in drawing order.
+/// Returns the legends of packets and windows. The legends have an entry for every kind in the part shown, in drawing
+/// order.
 pub(super) fn legends(
     figures: &[&TimeSequence],
     looks: &Looks,
@@ -202,7 +202,8 @@ pub(super) fn packet_axis(
     Axis::snug(values.into_iter(), length)
 }
 
-/// Returns an axis that fits the windows and the flights of all figures, and `ssthresh` while it is of similar size.
+/// Returns an axis that fits the windows and the in-flight data of all figures. The axis also fits values of `ssthresh`
+/// that are at most 1.5 times the largest window.
 pub(super) fn window_axis(
     figures: &[&TimeSequence],
     range: (f64, f64),
@@ -238,7 +239,7 @@ impl Marks<'_> {
 }
 
 impl TimeSequence {
-    /// Returns the times of all data.
+    /// Returns the times of packets, ACKs, drops and window changes.
     pub(super) fn times(&self) -> impl Iterator<Item = f64> {
         let kinds = [&self.sends, &self.acks, &self.drops];
         let again = self.retransmissions.iter().map(|kind| &kind.points);
@@ -248,7 +249,8 @@ impl TimeSequence {
         points.map(|point| point.0).chain(sacks)
     }
 
-    /// Returns every kind of mark, in the order of the legend and of drawing, with rare ones on top.
+    /// Returns every kind of mark in drawing order, which is also the order of the legend. Rare kinds are drawn last,
+    /// on top.
     fn marks<'s>(&'s self, looks: &'s Looks) -> impl Iterator<Item = Marks<'s>> {
         let (dot, common, rare) = (2.2, 1.3, 3.6);
         let kinds = [
@@ -287,7 +289,7 @@ impl TimeSequence {
         looks: &Looks,
     ) -> Result<(), FigureError> {
         panel.draw_grid(canvas, Labels::Hidden)?;
-        // As large as the distance between packets, within the limits of legibility.
+        // The marks are as large as the distance between packets permits, within the limits of legibility.
         const RADIUS_MAX: f64 = 3.2;
         let apart = panel.frame.height() / (panel.y.high - panel.y.low);
         self.draw_sacks(canvas, panel)?;
@@ -298,7 +300,8 @@ impl TimeSequence {
         self.draw_duplicates(canvas, panel)
     }
 
-    /// Draws the number of duplicate ACKs below the last of a row, or below the first if rows are too close together.
+    /// Draws the number of duplicate ACKs below the last ACK of each row. If rows are too close together, only the
+    /// first of them has a number.
     fn draw_duplicates(&self, canvas: &Canvas<'_>, panel: &Panel) -> Result<(), FigureError> {
         let mut drawn: Vec<Place> = Vec::new();
         for row in &self.duplicates {
@@ -368,7 +371,7 @@ impl TimeSequence {
     }
 }
 
-/// Draws the marks inside the panel, one for all marks at the same pixel.
+/// Draws the marks inside the panel. Of several marks at the same pixel, only one is drawn.
 fn draw_marks(
     canvas: &Canvas<'_>,
     panel: &Panel,
@@ -387,7 +390,7 @@ fn draw_marks(
     Ok(())
 }
 
-/// Returns the nearest whole pixel. Marks at the same pixel look the same.
+/// Returns the nearest whole pixel. Marks at the same pixel are indistinguishable.
 fn pixel(px: f64) -> i32 {
     px.round() as i32
 }

@@ -6,13 +6,13 @@ use super::ladder::{LadderColumn, RungEnd, RungKind};
 use super::phases::spans;
 use super::time_sequence::TimeSequence;
 
-/// Returns the description of a time–sequence plot, after its title.
+/// Returns the description of a time–sequence plot, which follows the title.
 pub(crate) fn plot_in_words(plot: &TimeSequence) -> String {
     let range = plot.time_range.unwrap_or_default();
     format!("{}, {}", plot.title, part_in_words(plot, range))
 }
 
-/// Returns the description of a part of a time–sequence plot, given by two times in seconds.
+/// Returns the description of a part of a time–sequence plot. The part is given by its start and end in seconds.
 pub(super) fn part_in_words(plot: &TimeSequence, (from, until): (f64, f64)) -> String {
     let inside = |points: &[(f64, f64)]| -> Vec<(f64, f64)> {
         let points = points.iter().copied();
@@ -122,7 +122,7 @@ fn times(first: f64, last: f64) -> String {
     }
 }
 
-/// Returns packet numbers, with consecutive ones as ranges: `24 to 30, 35`.
+/// Returns packet numbers as text, with consecutive numbers as ranges: `24 to 30, 35`.
 fn numbers(packets: impl Iterator<Item = f64>) -> String {
     const MOST: usize = 8;
     let mut packets: Vec<u64> = packets.map(|packet| packet as u64).collect();

@@ -1,8 +1,8 @@
 //! The heat map: tables whose cells are shaded by their numbers, for a measure that depends on two settings. There is
 //! one table per stack, and all tables have the same shades.
 //!
-//! Ratios have two colours that the colour-blind can distinguish, orange below one and blue above it, and a neutral
-//! colour for ratios that are not significantly different from one. Amounts have one colour, which is darker for larger
+//! Ratios have two colours that the colour-blind can distinguish: orange below one and blue above one. Ratios that are
+//! not significantly different from one have a neutral colour. Amounts have one colour, which is darker for larger
 //! amounts. The number is in the cell, so that colour is never the only information.
 
 use plotters::style::RGBColor;
@@ -18,7 +18,7 @@ use super::words;
 
 const CELL_HEIGHT: f64 = 30.0;
 const CELL_WIDTH_MAX: f64 = 92.0;
-/// Minimum width of a cell with its number, in px.
+/// Minimum width of a cell that contains its number, in px.
 const NUMBERED_MIN: f64 = 34.0;
 /// Minimum width of a cell if tables are side by side, in px.
 const BESIDE_MIN: f64 = 44.0;
@@ -26,7 +26,7 @@ const LINE: f64 = 18.0;
 const GAP: f64 = 30.0;
 /// Maximum width of the name of a row, in px.
 const ROW_NAME_MAX: f64 = 110.0;
-/// Size of a box of the scale, in px.
+/// Size of a box in the legend of shades, in px.
 const SWATCH: (f64, f64) = (58.0, 14.0);
 const SCALE_HEIGHT: f64 = 64.0;
 
@@ -36,7 +36,7 @@ const RATIO_EDGES: [f64; 8] = [0.5, 0.67, 0.8, 0.95, 1.05, 1.25, 1.5, 2.0];
 /// Kind of the numbers of a [`HeatMap`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shades {
-    /// Ratios, for which one is neutral.
+    /// Ratios. The value one is neutral.
     #[default]
     Ratio,
     /// Amounts.
@@ -56,7 +56,7 @@ pub struct HeatMap {
     pub y_label: String,
     /// Name of the numbers, with their unit.
     pub value_label: String,
-    /// Kind of their shades.
+    /// Kind of the shades.
     pub shades: Shades,
     /// The values of the columns.
     pub columns: Vec<String>,
@@ -69,9 +69,9 @@ pub struct HeatMap {
 /// A table of a [`HeatMap`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeatPanel {
-    /// Its name.
+    /// Name of the table.
     pub name: String,
-    /// Its cells by row, then by column. `None` leaves a cell empty.
+    /// The cells by row, then by column. `None` leaves a cell empty.
     pub cells: Vec<Vec<Option<HeatCell>>>,
 }
 
@@ -80,12 +80,12 @@ pub struct HeatPanel {
 pub struct HeatCell {
     /// The number.
     pub value: f64,
-    /// Its 95 % confidence interval, if it has one.
+    /// The 95 % confidence interval of the number, if there is one.
     pub interval: Option<(f64, f64)>,
 }
 
 impl HeatCell {
-    /// Returns `true` if a ratio is significantly different from one.
+    /// Returns `true` if the ratio is significantly different from one, or has no interval.
     pub(super) fn is_told(&self) -> bool {
         self.interval
             .is_none_or(|(low, high)| low > 1.0 || high < 1.0)
@@ -200,7 +200,7 @@ impl HeatMap {
         (1..AMOUNTS.len()).map(edge).collect()
     }
 
-    /// Returns the index of a cell's shade on the scale.
+    /// Returns the index of a cell's shade.
     fn shade(&self, cell: &HeatCell, edges: &[f64]) -> usize {
         match self.shades {
             Shades::Ratio if !cell.is_told() => RATIOS.len() / 2,
@@ -239,7 +239,7 @@ impl HeatMap {
         }
     }
 
-    /// Draws the shades with the numbers between them.
+    /// Draws the legend of shades, with the boundaries between them.
     fn draw_scale(&self, canvas: &Canvas<'_>, top: f64, edges: &[f64]) -> Result<(), FigureError> {
         let soft = Lettering::left(TICK, SOFT_INK);
         canvas.text(&self.value_label, (MARGIN, top + 8.0), &soft)?;
@@ -370,7 +370,7 @@ mod tests {
         let whole = WIDTH - 2.0 * MARGIN;
         assert_eq!(layout(4, 2), (2, (whole - GAP) / 2.0));
         assert_eq!(layout(4, 1), (1, whole));
-        // 40 columns of 44 px are wider than the picture.
+        // 40 columns of 44 px would be wider than the picture.
         assert_eq!(layout(40, 2), (1, whole));
     }
 }

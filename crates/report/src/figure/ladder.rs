@@ -1,5 +1,5 @@
-//! The ladder: the sender is on the left, the receiver on the right, time runs downwards, and every segment and ACK is
-//! a line between them. Several stacks are side by side on one time axis.
+//! The ladder: the sender is on the left, the receiver on the right, and time runs downwards. Every segment and every
+//! ACK is a line between sender and receiver. Several stacks are side by side on one time axis.
 
 mod numbers;
 
@@ -19,13 +19,13 @@ use super::style::{
 };
 use numbers::{Group, draw_numbers};
 
-/// Room for the labels of the time axis, in px.
+/// Width of the labels of the time axis, in px.
 const TIMES: f64 = 62.0;
 /// Minimum width of a column, in px.
 const COLUMN_MIN: f64 = 250.0;
 /// Minimum distance between sender and receiver, in px.
 const CROSSING_MIN: f64 = 120.0;
-/// Room beside a host's line and beyond its numbers, in px, for gaps and the bar of phases.
+/// Space next to a host's line and beyond its packet numbers, in px, for gaps and the bar of phases.
 const BESIDE: f64 = 28.0;
 /// Width of the bar of phases, in px.
 const BAR: f64 = 7.0;
@@ -33,12 +33,12 @@ const BAR: f64 = 7.0;
 const NAMES: f64 = 46.0;
 /// Range of heights of a ladder, in px.
 const HEIGHT: std::ops::RangeInclusive<f64> = 500.0..=2600.0;
-/// Distance between back-to-back segments, in px: the minimum at which they are distinguishable, and the maximum that
-/// is useful.
+/// Distance between back-to-back segments, in px: from the minimum at which segments are distinguishable to the maximum
+/// that is useful.
 const APART: std::ops::RangeInclusive<f64> = 4.0..=11.0;
 const NUMBER: f64 = 11.0;
 
-/// Segments and ACKs between senders and receivers over time. Times are seconds.
+/// Segments and ACKs between senders and receivers over time. Times are in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ladder {
     /// Title.
@@ -47,9 +47,9 @@ pub struct Ladder {
     pub subtitle: String,
     /// Text description for readers who cannot see the figure.
     pub description: String,
-    /// Time range to show. If it is too long to be legible, its end is left out.
+    /// Time range to show in seconds. If the range is too long to be legible, its end is left out.
     pub time_range: (f64, f64),
-    /// A ladder for each stack.
+    /// The ladders, one for each stack.
     pub columns: Vec<LadderColumn>,
 }
 
@@ -60,22 +60,22 @@ pub struct LadderColumn {
     pub name: String,
     /// Segments and ACKs between sender and receiver, in sending order.
     pub rungs: Vec<Rung>,
-    /// Time after which rungs are missing, if some are.
+    /// Time in seconds after which rungs are missing, or `None` if all rungs are present.
     pub full_at: Option<f64>,
-    /// Phase of the sender from each time on.
+    /// Phases of the sender, each with its start time in seconds.
     pub phases: Vec<(f64, Phase)>,
 }
 
 /// A segment or an ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rung {
-    /// Its kind.
+    /// Kind of the rung.
     pub kind: RungKind,
-    /// Number of a segment, or of the packet that an ACK asks for.
+    /// Number of the segment, or of the packet that the ACK asks for.
     pub packet: f64,
-    /// Time at which it was sent.
+    /// Time in seconds at which the segment or ACK was sent.
     pub sent: f64,
-    /// Its fate.
+    /// Fate of the segment or ACK.
     pub end: RungEnd,
 }
 
@@ -88,18 +88,18 @@ pub enum RungKind {
     Again,
     /// An ACK.
     Ack,
-    /// An ACK that the sender counts as a duplicate, with its number in the row.
+    /// An ACK that the sender counts as a duplicate, with its number in the row of duplicates.
     Duplicate(u32),
 }
 
 /// Fate of a segment or an ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RungEnd {
-    /// It arrives at this time.
+    /// The segment or ACK arrives at this time.
     Arrived(f64),
-    /// The network drops it at this time.
+    /// The network drops the segment or ACK at this time.
     Lost(f64),
-    /// It is in flight when the run ends.
+    /// The segment or ACK is in flight when the run ends.
     UnderWay,
 }
 
@@ -125,11 +125,11 @@ struct Layout {
     time: Axis,
     width: f64,
     column: f64,
-    /// Widths of the widest number at the senders and at the receivers.
+    /// Widths of the widest packet number at the senders and at the receivers, in px.
     numbers: [f64; 2],
 }
 
-/// The lines of the hosts of a column.
+/// Horizontal positions of the two hosts of a column.
 #[derive(Clone, Copy)]
 struct Hosts {
     sender: f64,
@@ -155,7 +155,7 @@ impl Layout {
 }
 
 impl Ladder {
-    /// Returns the legible part of the time range, from its beginning to the cut.
+    /// Returns the legible part of the time range, as start and end in seconds.
     #[must_use]
     pub fn shown(&self) -> (f64, f64) {
         let (from, until) = self.time_range;
@@ -164,7 +164,7 @@ impl Ladder {
         (from, until.min(from + HEIGHT.end() / self.px_per_second()))
     }
 
-    /// Returns the scale of the time axis, stretched as far as that improves legibility.
+    /// Returns the scale of the time axis in px per second. The axis is stretched as far as this improves legibility.
     fn px_per_second(&self) -> f64 {
         let (from, until) = self.time_range;
         let most = HEIGHT.end() / (until - from).max(1e-9);
@@ -172,7 +172,7 @@ impl Ladder {
         most.clamp(APART.start() / gap, APART.end() / gap)
     }
 
-    /// Returns the usual time between two arrivals at a receiver: the median of all nonzero gaps.
+    /// Returns the usual time between two arrivals of segments at a receiver: the median of all nonzero gaps.
     fn gap(&self) -> Option<f64> {
         let gaps = |column: &LadderColumn| {
             let arrivals = column.rungs.iter().filter_map(|rung| match rung.end {
@@ -348,7 +348,7 @@ impl LadderColumn {
         Ok(())
     }
 
-    /// Returns the usual time from one end to the other.
+    /// Returns the usual one-way delay: the median over all rungs that arrived.
     fn crossing(&self) -> f64 {
         let times = self.rungs.iter().filter_map(|rung| match rung.end {
             RungEnd::Arrived(at) => Some(at - rung.sent),
@@ -361,7 +361,7 @@ impl LadderColumn {
 }
 
 impl Rung {
-    /// Draws a line to the arrival, or as far as the rung gets.
+    /// Draws the line of a rung. The line ends at the arrival, or where the segment or ACK is lost or cut off.
     fn draw(
         &self,
         canvas: &Canvas<'_>,
@@ -375,7 +375,8 @@ impl Rung {
         };
         let start = (from, layout.down(self.sent));
         let part_of_way = |time: f64| {
-            // The place of a drop is unknown, and a drop just after the start would be invisible.
+            // The position of a drop on the path is unknown. The share is clamped because a cross close to the start
+            // would be invisible.
             let share = ((time - self.sent) / usual).clamp(0.2, 0.85);
             (from + (to - from) * share, layout.down(time))
         };
@@ -403,7 +404,7 @@ impl Rung {
     }
 }
 
-/// Returns the end of a line, cut at the bottom of the figure.
+/// Returns the end of a line, which is cut at the bottom of the figure.
 fn cut(start: Place, end: Place, bottom: f64) -> Place {
     if end.1 <= bottom || end.1 <= start.1 {
         return end;
@@ -412,7 +413,7 @@ fn cut(start: Place, end: Place, bottom: f64) -> Place {
     (start.0 + (end.0 - start.0) * share, bottom)
 }
 
-/// Draws the head of an arrow, small enough not to cover its neighbours'.
+/// Draws the head of an arrow. The head is small enough not to cover the heads next to it.
 fn head(canvas: &Canvas<'_>, start: Place, end: Place, stroke: &Stroke) -> Result<(), FigureError> {
     const LENGTH: f64 = 6.0;
     const HALF_WIDTH: f64 = 2.0;
@@ -451,7 +452,7 @@ mod tests {
 
     #[test]
     fn ladders_are_cut_off_if_too_long_or_incomplete() {
-        // One segment per millisecond, at least 4 px apart: 2600 px are 0.65 s.
+        // One segment is sent per millisecond, and segments are at least 4 px apart, so 2600 px show 0.65 s.
         let segments = (0..2000).map(|n| rung(RungKind::Segment, f64::from(n), f64::from(n) / 1e3));
         let mut ladder = Ladder {
             time_range: (0.0, 2.0),

@@ -1,4 +1,4 @@
-//! The legend: beside the panel, never over the curves. Each entry has a sample of its style.
+//! The legend, which is next to the panel and never over the curves. Each entry has a sample of its style.
 
 use plotters::style::RGBColor;
 
@@ -14,7 +14,7 @@ const ENTRY_GAP: f64 = 7.0;
 /// Maximum width of names, in px. Longer names are broken.
 const NAME_WIDTH_MAX: f64 = 150.0;
 
-/// Sample before a name.
+/// Sample that precedes a name.
 #[derive(Clone, Copy)]
 pub(super) enum Sample {
     /// A line, with or without the marker of the series.
@@ -31,11 +31,11 @@ pub(super) enum Sample {
     Bar(RGBColor),
     /// A filled box of this opacity.
     Tint(RGBColor, f64),
-    /// A word as in the figure.
+    /// A word, as it is written in the figure.
     Word(&'static str, RGBColor),
 }
 
-/// Names with their samples, from top to bottom.
+/// Names with their samples, in order from top to bottom.
 #[derive(Default)]
 pub(super) struct Legend {
     entries: Vec<(Sample, Vec<String>)>,
@@ -50,15 +50,14 @@ impl Legend {
         self.entries.push((sample, lines));
     }
 
-    /// Adds an entry for [`draw_flowing`](Self::draw_flowing), whose name is broken only if it is wider than the whole
+    /// Adds an entry for [`draw_flowing`](Self::draw_flowing). The name is broken only if it is wider than the whole
     /// figure.
     pub(super) fn add_whole(&mut self, name: &str, sample: Sample) {
         let lines = fold(name, LEGEND, WIDTH - 2.0 * MARGIN - SAMPLE_WIDTH - GAP);
         self.entries.push((sample, lines));
     }
 
-    /// Returns the positions of the entries in rows of at most `width` px, each from the left and from the top, and the
-    /// end of the last row.
+    /// Returns the left and top position of each entry, in rows of at most `width` px, and the bottom of the last row.
     fn flow(&self, width: f64) -> (Vec<Place>, f64) {
         const BETWEEN: f64 = 22.0;
         let (mut left, mut top, mut bottom) = (0.0, 0.0, 0.0_f64);
@@ -93,7 +92,7 @@ impl Legend {
         })
     }
 
-    /// Returns the width in px, which is zero without entries.
+    /// Returns the width in px. The width is zero if there are no entries.
     pub(super) fn width(&self) -> f64 {
         let widths = self.entries.iter().map(|(_, lines)| widest(lines));
         widths
@@ -119,7 +118,7 @@ impl Legend {
     }
 }
 
-/// Draws a sample with the lines of its name beside it.
+/// Draws a sample with the lines of its name to its right.
 fn draw_entry(
     canvas: &Canvas<'_>,
     (sample, lines): &(Sample, Vec<String>),

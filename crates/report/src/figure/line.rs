@@ -12,9 +12,9 @@ use super::words;
 const PANEL_HEIGHT: f64 = 360.0;
 const LINE_WIDTH: f64 = 2.0;
 const REFERENCE_WIDTH: f64 = 1.2;
-/// Maximum number of points per series for whiskers. Longer series show their intervals as a band.
+/// Maximum number of points of a series with whiskers. Longer series show their confidence intervals as a band.
 const WHISKERED_POINTS_MAX: usize = 16;
-/// Maximum number of points per series for markers.
+/// Maximum number of points of a series with markers.
 const MARKED_POINTS_MAX: usize = 40;
 
 /// A measure over a quantity, with one line per series.
@@ -36,8 +36,8 @@ pub struct LineChart {
     pub y_from_zero: bool,
     /// The lines, in the order of the legend and the colours.
     pub series: Vec<Series>,
-    /// Reference lines, such as those of a formula: thin, grey and dashed, without markers, and last in the legend. The
-    /// axes fit the series; parts of a reference outside the axes are not drawn.
+    /// Reference lines, such as those of a formula. They are thin, grey and dashed, have no markers, and are last in
+    /// the legend. The axes fit only the series, and parts of a reference outside the axes are not drawn.
     pub references: Vec<Series>,
 }
 
@@ -57,7 +57,7 @@ pub struct Point {
     pub x: f64,
     /// Mean of the measure.
     pub mean: f64,
-    /// Half the width of its confidence interval, if it has one.
+    /// Half the width of the confidence interval, if there is one.
     pub half_width: Option<f64>,
 }
 
@@ -130,7 +130,7 @@ impl LineChart {
 
     pub(super) fn legend(&self) -> Legend {
         let mut legend = Legend::default();
-        // A single line without a name needs none.
+        // A single line without a name needs no legend.
         let nameless = self.series.iter().all(|series| series.name.is_empty());
         if self.series.len() == 1 && nameless && self.references.is_empty() {
             return legend;
@@ -168,8 +168,8 @@ impl LineChart {
         points.filter(|point| self.shows(point)).copied()
     }
 
-    /// Returns the vertical axis. It covers the whiskers, but they do not extend it below zero if no mean is negative,
-    /// nor, on a logarithmic axis, far below the lowest mean.
+    /// Returns the vertical axis, which covers the whiskers. If no mean is negative, whiskers do not extend the axis
+    /// below zero. On a logarithmic axis, whiskers do not extend it below a tenth of the lowest positive mean.
     pub(super) fn y_axis(&self, length: f64) -> Option<Axis> {
         let lowest = self.visible().map(|point| point.mean).reduce(f64::min)?;
         let positive = self
@@ -183,7 +183,7 @@ impl LineChart {
         };
         let values = self.visible().flat_map(|point| {
             let (low, high) = point.interval().unwrap_or((point.mean, point.mean));
-            // A mean of zero has a separate place, together with the low end of its interval.
+            // A mean of zero and the low end of its interval are both drawn at the separate place for zero.
             let low = if point.mean == 0.0 {
                 0.0
             } else {
@@ -224,7 +224,7 @@ impl LineChart {
         };
         for (x, low, high) in ends {
             canvas.line(&[(x, low), (x, high)], &stroke)?;
-            // Caps, unless the marker covers them.
+            // The caps of the whiskers are omitted if the marker would cover them.
             if (low - high).abs() > 8.0 {
                 canvas.line(&[(x - 4.0, low), (x + 4.0, low)], &stroke)?;
                 canvas.line(&[(x - 4.0, high), (x + 4.0, high)], &stroke)?;
@@ -256,7 +256,8 @@ impl LineChart {
             for part in run.chunk_by(is_whole) {
                 canvas.line(&places[drawn..drawn + part.len()], &stroke)?;
                 drawn += part.len();
-                // Across a break, the line only shows which points are connected. Its slope has no meaning.
+                // A thin line across the break of an axis only shows which points are connected. Its slope has no
+                // meaning.
                 if let Some(over) = places.get(drawn - 1..=drawn) {
                     canvas.line(
                         over,
@@ -277,7 +278,7 @@ impl LineChart {
     }
 }
 
-/// Draws the part of a reference inside the frame.
+/// Draws the part of a reference line that is inside the frame.
 fn draw_reference(
     canvas: &Canvas<'_>,
     panel: &Panel,

@@ -1,11 +1,11 @@
 //! Pictures for reports: charts of measures, windows over time, and the time–sequence plot.
 //!
-//! Each chart is a plain struct of labels and numbers whose `svg` method draws it. With the features `png` and `pdf`,
-//! the functions of those names convert the result with a built-in font, so that a picture is the same on every
-//! machine. Pictures have dark ink on white, or light ink on black if the reader's system prefers that, and the colours
-//! of Okabe and Ito, with markers and dashes as a second distinction. Each picture contains a text description
-//! ([`in_words`]). Axis labels include units (`"goodput (Mbit/s)"`). Points that are not finite, or not positive on a
-//! logarithmic axis, are left out. A chart without points is an empty frame with a note.
+//! Each chart is a plain struct of labels and numbers, whose `svg` method draws it. With the features `png` and `pdf`,
+//! the functions of the same names convert the result with a built-in font, so a picture is the same on every machine.
+//! Pictures have dark ink on white, or light ink on black if the reader's system prefers this. They use the colours of
+//! Okabe and Ito, with markers and dashes as a second distinction. Each picture contains a text description
+//! ([`in_words`]). Axis labels include units (`"goodput (Mbit/s)"`). Points are left out if they are not finite, or if
+//! they are not positive on a logarithmic axis. A chart without points is an empty frame with a note.
 
 mod aligned;
 mod axis;
@@ -73,7 +73,7 @@ pub struct Figure {
     pub caption: String,
 }
 
-/// Errors of drawing and converting pictures.
+/// Errors when drawing and converting pictures.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FigureError {
@@ -84,7 +84,7 @@ pub enum FigureError {
     #[cfg(any(feature = "png", feature = "pdf"))]
     #[error("the picture is not valid SVG: {0}")]
     Svg(String),
-    /// The scale gives a bitmap of an impossible size.
+    /// The scale results in a bitmap of an impossible size.
     #[cfg(feature = "png")]
     #[error("a scale of {scale} gives a bitmap that is empty or too large")]
     Scale {

@@ -1,4 +1,4 @@
-//! A panel: the rectangle that contains the data, with its grid, ticks and axis names.
+//! A panel: the rectangle that contains the data, with a grid, ticks and axis names.
 
 use plotters::style::WHITE;
 
@@ -20,17 +20,17 @@ pub(super) struct Frame {
 /// Labels that are drawn along the axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Labels {
-    /// Grid and all labels.
+    /// The grid and all labels.
     Shown,
-    /// Grid and the labels on the left. The panel below has the others.
+    /// The grid, and the labels on the left. The panel below has the labels of the horizontal axis.
     Hidden,
-    /// Grid and the labels below. The panel on the left has the others.
+    /// The grid, and the labels below. The panel on the left has the labels of the vertical axis.
     Below,
     /// Only the grid.
     None,
 }
 
-/// A frame with the axes for its values.
+/// A frame with its two axes.
 pub(super) struct Panel {
     pub(super) frame: Frame,
     pub(super) x: Axis,
@@ -46,7 +46,7 @@ impl Frame {
         self.bottom - self.top
     }
 
-    /// Draws the names of the axes. The name of the vertical axis is above the frame, where it is horizontal.
+    /// Draws the names of the axes. The name of the vertical axis is above the frame and is written horizontally.
     pub(super) fn draw_names(
         &self,
         canvas: &Canvas<'_>,
@@ -68,7 +68,7 @@ impl Frame {
         canvas.text(name, place, &Lettering::centre(LABEL, INK))
     }
 
-    /// Draws an empty frame with a note.
+    /// Draws an empty frame with the note that there is no data.
     pub(super) fn draw_empty(&self, canvas: &Canvas<'_>) -> Result<(), FigureError> {
         let Self {
             left,
@@ -90,7 +90,7 @@ impl Frame {
 }
 
 impl Panel {
-    /// Returns the left edge of the frame, with room for the labels of `y` on its left.
+    /// Returns the left edge of the frame, with space on its left for the labels of `y`.
     pub(super) fn left_of(y: Option<&Axis>) -> f64 {
         MARGIN + y.map_or(0.0, Axis::label_width).max(24.0) + 9.0
     }
@@ -100,22 +100,22 @@ impl Panel {
         (self.across(x), self.up(y))
     }
 
-    /// Returns the place of `x`, from the left of the canvas.
+    /// Returns the horizontal position of `x`, in px from the left of the canvas.
     pub(super) fn across(&self, x: f64) -> f64 {
         self.frame.left + self.x.position(x) * self.frame.width()
     }
 
-    /// Returns the place of `y`, from the top of the canvas.
+    /// Returns the vertical position of `y`, in px from the top of the canvas.
     pub(super) fn up(&self, y: f64) -> f64 {
         self.frame.bottom - self.y.position(y) * self.frame.height()
     }
 
-    /// Returns `true` if one of the axes is broken between two data points.
+    /// Returns `true` if the break of one of the axes lies between two data points.
     pub(super) fn breaks_between(&self, one: (f64, f64), other: (f64, f64)) -> bool {
         self.x.breaks_between(one.0, other.0) || self.y.breaks_between(one.1, other.1)
     }
 
-    /// Like `up`, but never outside the frame.
+    /// Like `up`, but the position is always inside the frame.
     pub(super) fn up_within(&self, y: f64) -> f64 {
         self.up(y).clamp(self.frame.top, self.frame.bottom)
     }
@@ -162,7 +162,7 @@ impl Panel {
         self.draw_breaks(canvas)
     }
 
-    /// Draws two strokes across an axis at its break.
+    /// Draws two strokes across each axis that has a break.
     fn draw_breaks(&self, canvas: &Canvas<'_>) -> Result<(), FigureError> {
         const HALF: f64 = 5.0;
         let Frame { left, bottom, .. } = self.frame;

@@ -1,4 +1,4 @@
-//! Conversion of SVG to PDF with one built-in font. Lines stay lines, and text stays searchable text.
+//! Conversion of SVG to PDF with one built-in font. Lines remain vector graphics, and text remains searchable.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use usvg::{FontResolver, Options, Tree, fontdb};
 
 use super::FigureError;
 
-/// Points of PDF per pixel of SVG: 1/96 inch per 1/72 inch.
+/// PDF points per SVG pixel. A point is 1/72 inch, and a pixel is 1/96 inch.
 const POINTS_PER_PX: f32 = 72.0 / 96.0;
 
-/// Returns an SVG picture as PDF, on one page of its size, in the colours for a light background. The same picture
-/// gives the same bytes.
+/// Returns an SVG picture as PDF, on one page of the picture's size, in the colours for a light background. The same
+/// picture always gives the same bytes.
 ///
 /// # Errors
 ///
@@ -37,7 +37,7 @@ pub fn pdf(svg: &str) -> Result<Vec<u8>, FigureError> {
     document.finish().map_err(|error| unfit(error.to_string()))
 }
 
-/// Ubuntu Light for every text, independent of the requested and installed fonts.
+/// Returns options that use Ubuntu Light for all text, independent of the requested and the installed fonts.
 fn options() -> Options<'static> {
     let mut fonts = fontdb::Database::new();
     let ubuntu = Arc::new(epaint_default_fonts::UBUNTU_LIGHT);

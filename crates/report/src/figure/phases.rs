@@ -1,4 +1,4 @@
-//! The appearance of a sender's phases: a strip of pale colours, the same in all figures.
+//! The appearance of a sender's phases: a strip of pale colours, which are the same in all figures.
 
 use plotters::style::RGBColor;
 
@@ -16,7 +16,7 @@ pub(super) const OPACITY: f64 = 0.45;
 const OPACITY_BEHIND: f64 = 0.08;
 const NAME: f64 = 11.0;
 
-/// Returns the colour of a phase. Ordinary phases have none.
+/// Returns the colour of a phase, or `None` if the phase is an ordinary one.
 pub(super) const fn tint(phase: Phase) -> Option<RGBColor> {
     match phase {
         Phase::SlowStart => Some(SKY),
@@ -35,7 +35,7 @@ const fn name(phase: Phase) -> &'static str {
     }
 }
 
-/// Returns the name for a strip that is too short for the full name.
+/// Returns a short name, for a strip that is too narrow for the full name.
 const fn short_name(phase: Phase) -> &'static str {
     match phase {
         Phase::Timeout => "RTO",
@@ -43,7 +43,7 @@ const fn short_name(phase: Phase) -> &'static str {
     }
 }
 
-/// Returns the phases within a time window as start, end and phase. Equal neighbours are merged.
+/// Returns the phases within a time window, each as start, end and phase. Equal neighbours are merged.
 pub(super) fn spans(changes: &[(f64, Phase)], low: f64, high: f64) -> Vec<(f64, f64, Phase)> {
     let mut spans: Vec<(f64, f64, Phase)> = Vec::new();
     for (index, &(from, phase)) in changes.iter().enumerate() {
@@ -58,7 +58,7 @@ pub(super) fn spans(changes: &[(f64, Phase)], low: f64, high: f64) -> Vec<(f64, 
     spans
 }
 
-/// Adds entries for the phases of `seen` that have a colour.
+/// Adds legend entries for the phases of `seen` that have a colour.
 pub(super) fn add_to(legend: &mut Legend, seen: impl Iterator<Item = Phase>) {
     let seen: Vec<Phase> = seen.collect();
     for phase in [Phase::SlowStart, Phase::Recovery, Phase::Timeout] {
@@ -68,7 +68,7 @@ pub(super) fn add_to(legend: &mut Legend, seen: impl Iterator<Item = Phase>) {
     }
 }
 
-/// Draws the strip above a panel with the names that fit, and the same colours behind the panel.
+/// Draws the strip above a panel with the names that fit, and pale backgrounds of the same colours behind all `panels`.
 pub(super) fn draw(
     canvas: &Canvas<'_>,
     strip: &Frame,

@@ -7,7 +7,7 @@ use resvg::usvg::{Options, Tree, fontdb};
 
 use super::FigureError;
 
-/// Only Ubuntu Light, which replaces every generic family.
+/// Font database that contains only Ubuntu Light, which replaces every generic family.
 static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     let mut fonts = fontdb::Database::new();
     fonts.load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
@@ -24,12 +24,13 @@ static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// Returns an SVG picture as PNG on white. `scale` is the number of bitmap pixels per SVG pixel; 2 suits print and
-/// dense screens.
+/// Returns an SVG picture as PNG on a white background. `scale` is the number of bitmap pixels per SVG pixel; 2 is
+/// suitable for print and high-resolution screens.
 ///
 /// # Errors
 ///
-/// Returns an error if `svg` is not an SVG picture, or if `scale` gives a bitmap that is empty or above 64 megapixels.
+/// Returns an error if `svg` is not an SVG picture, or if `scale` results in a bitmap that is empty or above 64
+/// megapixels.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, FigureError> {
     const PIXELS_MAX: f32 = 64e6;
     let fonts = Arc::clone(&FONTS);

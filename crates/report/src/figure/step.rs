@@ -13,18 +13,18 @@ use super::words;
 const PANEL_HEIGHT: f64 = 330.0;
 const LINE_WIDTH: f64 = 1.6;
 
-/// Values over time that hold until they change, such as each stack's `cwnd`.
+/// Chart of values that remain constant until the next sample, such as each stack's `cwnd`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepChart {
     /// Title.
     pub title: String,
     /// Subtitle with the conditions. May be empty.
     pub subtitle: String,
-    /// The horizontal axis with its unit: `"time (s)"`.
+    /// Name of the horizontal axis with its unit: `"time (s)"`.
     pub x_label: String,
-    /// The value with its unit: `"cwnd (packets)"`.
+    /// Name of the value with its unit: `"cwnd (packets)"`.
     pub y_label: String,
-    /// Time range to show in seconds, or `None` for all.
+    /// Time range to show in seconds, or `None` to show all times.
     pub time_range: Option<(f64, f64)>,
     /// The lines, in the order of the legend and the colours.
     pub series: Vec<StepSeries>,
@@ -35,7 +35,8 @@ pub struct StepChart {
 pub struct StepSeries {
     /// Name in the legend.
     pub name: String,
-    /// Time in seconds, ascending, and the value from then on. A value that is not finite interrupts the line.
+    /// Samples: a time in seconds, ascending, and the value from this time on. A value that is not finite interrupts
+    /// the line.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -126,7 +127,7 @@ impl StepChart {
     }
 }
 
-/// Steps are dense, so lines stay solid until colours repeat.
+/// Returns the dash pattern of the `index`-th line. Steps are dense, so lines are solid until colours repeat.
 fn dash(index: usize) -> Dash {
     match index / 8 {
         0 => Dash::Solid,

@@ -1,4 +1,4 @@
-//! Lines that hold their value until the next sample, such as a window over time.
+//! Lines whose value remains constant until the next sample, such as a window over time.
 
 use super::FigureError;
 use super::canvas::{Canvas, Place, Stroke};
@@ -7,8 +7,8 @@ use super::panel::Panel;
 /// A sample: a time in seconds and a value in the unit of the vertical axis.
 pub(super) type Sample = (f64, f64);
 
-/// Draws `samples`, in time order, as steps that end with the panel. A value that is not finite or above the panel,
-/// such as an arbitrarily high initial `ssthresh`, interrupts the line.
+/// Draws `samples`, in time order, as steps; the last step ends at the right edge of the panel. A value that is not
+/// finite or that lies above the panel, such as an arbitrarily high initial `ssthresh`, interrupts the line.
 pub(super) fn draw(
     canvas: &Canvas<'_>,
     panel: &Panel,
@@ -31,8 +31,8 @@ pub(super) fn draw(
     canvas.line(&thin(&places), stroke)
 }
 
-/// Keeps the first, the extremes and the last of the places in half a pixel's column. The line looks the same, and the
-/// picture of a long run stays small.
+/// Keeps the first, the lowest, the highest and the last place of each column of half a pixel. The line looks the same,
+/// and the picture of a long run stays small.
 fn thin(places: &[Place]) -> Vec<Place> {
     const COLUMNS_PER_PX: f64 = 2.0;
     let column = |place: &Place| (place.0 * COLUMNS_PER_PX).round();
@@ -51,7 +51,8 @@ fn thin(places: &[Place]) -> Vec<Place> {
     kept
 }
 
-/// Returns the samples whose values are visible within a time window: those inside it, and the last before it.
+/// Returns the samples whose values are visible within a time window: the samples inside the window, and the last
+/// sample before it.
 pub(super) fn within(samples: &[Sample], (start, end): (f64, f64)) -> &[Sample] {
     let first = samples
         .partition_point(|&(time, _)| time <= start)
@@ -60,7 +61,8 @@ pub(super) fn within(samples: &[Sample], (start, end): (f64, f64)) -> &[Sample] 
     samples.get(first..last).unwrap_or_default()
 }
 
-/// Returns the time window to draw, in seconds: the requested window if it is valid, otherwise all of `times`.
+/// Returns the time window to draw, in seconds: the requested window if it is valid, and otherwise the range of
+/// `times`.
 pub(super) fn window(
     asked: Option<(f64, f64)>,
     times: impl Iterator<Item = f64>,

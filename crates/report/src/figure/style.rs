@@ -1,8 +1,8 @@
-//! The common style of charts: ink, sizes, and the distinction of series.
+//! The common style of charts: colours, sizes, and the styles that distinguish series.
 
 use plotters::style::RGBColor;
 
-/// Width of every figure in px, which is that of a report's page.
+/// Width of every figure in px, which is the width of a report's page.
 pub(super) const WIDTH: f64 = 900.0;
 
 pub(super) const INK: RGBColor = RGBColor(0x1a, 0x1a, 0x1a);
@@ -43,11 +43,12 @@ pub(super) const RATIOS: [RGBColor; 9] = [
 ];
 /// Shades of amounts, from small to large.
 pub(super) const AMOUNTS: [RGBColor; 5] = [RATIOS[4], RATIOS[5], RATIOS[6], RATIOS[7], RATIOS[8]];
-/// Ink on the shades before the last, which is dark also on a dark background, and ink on the last.
+/// Text colours on shades: on all shades except the darkest, and on the darkest. The first is dark even on a dark
+/// background.
 pub(super) const ON_MIDDLE: RGBColor = RGBColor(0x11, 0x11, 0x12);
 pub(super) const ON_STRONG: RGBColor = RGBColor(0xfd, 0xfd, 0xfe);
 
-/// The colours above and their variants on a dark background, with the same contrast as on white.
+/// Pairs of each colour above and its variant for a dark background. Both have the same contrast with their background.
 pub(super) const IN_THE_DARK: [(RGBColor, RGBColor); 24] = [
     (plotters::style::WHITE, RGBColor(0x14, 0x16, 0x1a)),
     (INK, RGBColor(0xe8, 0xe8, 0xe8)),
@@ -75,8 +76,8 @@ pub(super) const IN_THE_DARK: [(RGBColor, RGBColor); 24] = [
     (ON_STRONG, RGBColor(0x10, 0x10, 0x11)),
 ];
 
-/// Palette of Okabe and Ito, the most different colours first. Grey replaces their yellow, which is invisible as a thin
-/// line on white.
+/// Palette of Okabe and Ito, with the most different colours first. Grey replaces their yellow, because a thin yellow
+/// line is invisible on white.
 const PALETTE: [RGBColor; 8] = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY];
 
 /// Shape of a point's marker.
@@ -122,8 +123,8 @@ pub(super) struct Look {
     pub(super) dash: Dash,
 }
 
-/// Returns the style of the `index`-th series. 24 series differ in colour and dash before a style repeats, and repeated
-/// colours have different markers.
+/// Returns the style of the `index`-th series. The first 24 series differ in colour or dash pattern, and series of the
+/// same colour have different markers.
 pub(super) fn look(index: usize) -> Look {
     let round = index / PALETTE.len();
     Look {

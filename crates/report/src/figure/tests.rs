@@ -1,8 +1,8 @@
-//! Charts of empty, invalid and ordinary data: none panics, and each is a picture.
+//! Tests of charts with empty, invalid and ordinary data: no chart panics, and each chart is a valid picture.
 
 use super::*;
 
-/// Checks that a picture is valid XML, and with the features `png` and `pdf` that it converts into valid files.
+/// Checks that a picture is valid XML. With the features `png` and `pdf`, also checks that it can be converted.
 #[track_caller]
 fn assert_picture(svg: Result<String, FigureError>) -> String {
     let svg = svg.expect("drawn");
@@ -66,7 +66,7 @@ fn empty_charts_say_so() {
     assert_picture(HeatMap::default().svg());
 }
 
-/// Returns every text of a picture.
+/// Returns all texts of a picture.
 fn texts(svg: &str) -> Vec<String> {
     let document = roxmltree::Document::parse(svg).expect("valid XML");
     let all = document.descendants().filter(|n| n.has_tag_name("text"));
@@ -115,7 +115,7 @@ fn larger_amounts_are_darker_and_the_scale_has_their_bounds() {
         ..HeatMap::default()
     };
     let svg = assert_picture(map.svg());
-    // Once on the scale, once in the table.
+    // Each shade occurs once in the legend and once in the table.
     for shade in style::AMOUNTS {
         let hex = format!(" fill=\"#{:02X}{:02X}{:02X}\"", shade.0, shade.1, shade.2);
         assert_eq!(svg.matches(&hex).count(), 2, "{hex}");
@@ -144,7 +144,8 @@ fn panels_have_one_scale_and_the_labels_of_the_outer_ones() {
     let texts = texts(&svg);
     let count = |wanted: &str| texts.iter().filter(|text| *text == wanted).count();
     assert_eq!((count("near"), count("far")), (1, 1));
-    // Both panels reach to 8, and the left one has the label. Each has its own numbers below.
+    // Both panels have the same vertical axis up to 8, and only the left panel has its labels. Each panel has its own
+    // labels below.
     assert_eq!((count("8"), count("5")), (1, 2), "{texts:?}");
     let words = in_words(&svg).expect("words");
     assert!(
@@ -419,8 +420,8 @@ fn pictures_depend_only_on_their_data() {
     assert_eq!(chart.svg().expect("drawn"), chart.svg().expect("drawn"));
 }
 
-/// Writes every example as SVG, and with the features as PNG and PDF, into the directory `FIGURES`, for visual
-/// inspection.
+/// Writes every example as SVG into the directory `FIGURES`, for visual inspection. With the features `png` and `pdf`,
+/// also writes PNG and PDF files.
 #[test]
 #[ignore = "for visual inspection: FIGURES=dir cargo test -p dupack-report look_at_figures -- --ignored"]
 fn look_at_figures() {
@@ -656,7 +657,7 @@ mod examples {
         }
     }
 
-    /// Returns a slow start, three drops, a fast recovery and a timeout.
+    /// Returns a time–sequence plot of a slow start, three drops, a fast recovery and a timeout.
     fn time_sequence(time_range: Option<(f64, f64)>) -> TimeSequence {
         let mut plot = TimeSequence {
             title: "NewReno recovers three losses, one per round trip".into(),

@@ -1,5 +1,5 @@
-//! Values over time in one panel for each of several runs: the windows of several stacks, one above another on the same
-//! axes, so that none hides another.
+//! Values over time, with one panel for each of several runs. The panels are one above another on the same axes, so
+//! that no line hides another.
 
 use super::FigureError;
 use super::axis::{Axis, Scale};
@@ -24,22 +24,22 @@ pub struct TimePanels {
     pub subtitle: String,
     /// Text description for readers who cannot see the figure.
     pub description: String,
-    /// The horizontal axis with its unit: `"time (s)"`.
+    /// Name of the horizontal axis with its unit: `"time (s)"`.
     pub x_label: String,
-    /// The value with its unit: `"cwnd (segments)"`.
+    /// Name of the value with its unit: `"cwnd (segments)"`.
     pub y_label: String,
     /// The panels, from top to bottom.
     pub panels: Vec<TimePanel>,
-    /// A grey reference line in all panels.
+    /// A grey reference line that all panels contain.
     pub reference: Option<TimePanel>,
 }
 
-/// A panel: a name, and times in seconds, ascending, with the values from then on.
+/// A panel with its name and its values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimePanel {
-    /// Its name.
+    /// Name of the panel.
     pub name: String,
-    /// Its values.
+    /// Samples: a time in seconds, ascending, and the value at this time.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -106,7 +106,7 @@ impl TimePanels {
         })
     }
 
-    /// Returns the height of a panel, which decreases with their number.
+    /// Returns the height of a panel in px, which decreases with the number of panels.
     fn panel_height(&self) -> f64 {
         match self.panels.len() {
             0..=2 => 150.0,
@@ -120,7 +120,8 @@ impl TimePanels {
         all.flat_map(|panel| &panel.points)
     }
 
-    /// Returns a legend with the line that all panels have. The name of each panel is above it.
+    /// Returns a legend with the reference line, which is the same in all panels. The name of each panel is above the
+    /// panel.
     fn legend(&self) -> Legend {
         let mut legend = Legend::default();
         if let Some(reference) = &self.reference {
@@ -144,7 +145,7 @@ fn reference_stroke() -> Stroke {
     Stroke::solid(GREY, REFERENCE_WIDTH)
 }
 
-/// Draws straight lines between samples, with only the minimum and the maximum of each pixel column.
+/// Draws straight lines between samples. Of each pixel column, only the minimum and the maximum are drawn.
 fn draw(
     canvas: &Canvas<'_>,
     panel: &Panel,
@@ -156,7 +157,7 @@ fn draw(
     canvas.line(&envelope(&places), stroke)
 }
 
-/// Returns the highest and the lowest of the places in each pixel column, in their order.
+/// Returns the highest and the lowest place of each pixel column, in time order.
 fn envelope(places: &[Place]) -> Vec<Place> {
     let mut kept = Vec::new();
     for column in places.chunk_by(|a, b| a.0.floor() == b.0.floor()) {
@@ -178,7 +179,7 @@ fn envelope(places: &[Place]) -> Vec<Place> {
 mod tests {
     use super::*;
 
-    /// Returns a sawtooth of 20 teeth from 20 to 40, with several samples per pixel.
+    /// Returns a sawtooth with 20 teeth from 20 to 40, with several samples per pixel.
     fn sawtooth() -> TimePanel {
         let points = (0..6000).map(|n| (f64::from(n) / 100.0, 20.0 + f64::from(n % 300) / 15.0));
         TimePanel {

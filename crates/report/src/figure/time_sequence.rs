@@ -1,5 +1,5 @@
-//! The time–sequence plot of the loss recovery literature (Fall and Floyd 1996): every packet of a connection above,
-//! the windows below, on one time axis.
+//! The time–sequence plot of the literature on loss recovery (Fall and Floyd 1996): every packet of a connection is
+//! shown above, and the windows below, on one time axis.
 
 use dupack_lab::trace::phase::Phase;
 
@@ -18,7 +18,7 @@ const PACKETS_HEIGHT: f64 = 350.0;
 const WINDOWS_HEIGHT: f64 = 160.0;
 const GAP: f64 = 14.0;
 
-/// The packets and windows of one connection over time. Times are in seconds, ascending; vertical values are in
+/// The packets and windows of one connection over time. Times are in seconds and ascend, and vertical values are in
 /// packets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeSequence {
@@ -26,41 +26,42 @@ pub struct TimeSequence {
     pub title: String,
     /// Subtitle with the conditions, such as path, stack and seed. May be empty.
     pub subtitle: String,
-    /// Time range to show in seconds, or `None` for all. The vertical axes fit it.
+    /// Time range to show in seconds, or `None` to show all times. The vertical axes fit the values in this range.
     pub time_range: Option<(f64, f64)>,
-    /// First transmissions: time, packet number.
+    /// First transmissions: time and packet number.
     pub sends: Vec<(f64, f64)>,
-    /// Retransmissions, by their reason.
+    /// Retransmissions, grouped by their reason.
     pub retransmissions: Vec<Retransmissions>,
-    /// Cumulative acknowledgements at the sender: time, next packet expected.
+    /// Cumulative acknowledgements at the sender: time and next packet expected.
     pub acks: Vec<(f64, f64)>,
-    /// SACK blocks as they reach the sender.
+    /// SACK blocks that reach the sender.
     pub sacks: Vec<SackBlock>,
-    /// Packets that the network dropped: time, packet number.
+    /// Packets that the network dropped: time and packet number.
     pub drops: Vec<(f64, f64)>,
-    /// The congestion window from each time on.
+    /// Congestion window: time and value from this time on.
     pub cwnd: Vec<(f64, f64)>,
-    /// The slow-start threshold from each time on. It is left out where it is not finite, or above the panel like most
-    /// initial values.
+    /// Slow-start threshold: time and value from this time on. A value is not drawn if it is not finite, or if it is
+    /// above the panel, like most initial values.
     pub ssthresh: Vec<(f64, f64)>,
-    /// The textbook window, inflated during fast recovery (RFC 5681 §3.2). Empty if it is not shown.
+    /// Textbook window, which is inflated during fast recovery (RFC 5681 §3.2): time and value. Empty if it is not
+    /// shown.
     pub inflated: Vec<(f64, f64)>,
-    /// The sender's estimate of the data in flight, from each time on.
+    /// Sender's estimate of the data in flight: time and value from this time on.
     pub in_flight: Vec<(f64, f64)>,
-    /// The congestion windows of other flows, by their names.
+    /// Congestion windows of other flows, with the names of the flows.
     pub others: Vec<(String, Vec<(f64, f64)>)>,
     /// Rows of duplicate ACKs.
     pub duplicates: Vec<Duplicates>,
-    /// Phase of the sender from each time on.
+    /// Phases of the sender, each with its start time.
     pub phases: Vec<(f64, Phase)>,
 }
 
 /// A row of duplicate ACKs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Duplicates {
-    /// Arrival time of the last of them at the sender, in seconds.
+    /// Arrival time of the last ACK of the row at the sender, in seconds.
     pub time: f64,
-    /// Packet that they ask for.
+    /// Number of the packet that the duplicate ACKs ask for.
     pub packet: f64,
     /// Number of duplicate ACKs.
     pub count: u32,
@@ -69,9 +70,9 @@ pub struct Duplicates {
 /// Retransmissions of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Retransmissions {
-    /// Their reason, as in the legend: `"fast retransmit"`.
+    /// Reason of the retransmissions, as in the legend: `"fast retransmit"`.
     pub reason: String,
-    /// Time in seconds, packet number.
+    /// Time in seconds and packet number of each retransmission.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -80,9 +81,9 @@ pub struct Retransmissions {
 pub struct SackBlock {
     /// Arrival time at the sender, in seconds.
     pub time: f64,
-    /// Its first packet.
+    /// First packet of the block.
     pub first: f64,
-    /// The packet after its last.
+    /// Packet after the last packet of the block.
     pub end: f64,
 }
 

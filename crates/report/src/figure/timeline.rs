@@ -1,4 +1,4 @@
-//! Rows over one time axis: marks and lines on an axis, coloured bands, and ticks.
+//! Rows over one time axis: rows with marks and lines, rows with coloured bands, and rows with ticks.
 
 use std::collections::HashSet;
 
@@ -25,20 +25,20 @@ pub struct Timeline {
     pub subtitle: String,
     /// Text description for readers who cannot see the figure.
     pub description: String,
-    /// The horizontal axis with its unit: `"time (s)"`.
+    /// Name of the horizontal axis with its unit: `"time (s)"`.
     pub x_label: String,
-    /// Time range to show in seconds, or `None` for all.
+    /// Time range to show in seconds, or `None` to show all times.
     pub time_range: Option<(f64, f64)>,
     /// The rows, from top to bottom.
     pub rows: Vec<TimelineRow>,
 }
 
-/// A row.
+/// A row of a [`Timeline`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineRow {
-    /// Its name with the unit: `"in flight (kB)"`.
+    /// Name of the row with its unit: `"in flight (kB)"`.
     pub name: String,
-    /// Its contents.
+    /// Contents of the row.
     pub plot: TimelinePlot,
 }
 
@@ -46,7 +46,7 @@ pub struct TimelineRow {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum TimelinePlot {
-    /// Values on an axis of their own.
+    /// Values on a separate vertical axis.
     Values {
         /// Height of the row.
         height: RowHeight,
@@ -54,36 +54,36 @@ pub enum TimelinePlot {
         from_zero: FromZero,
         /// Vertical bars from one value to another.
         spans: Vec<TimelineSpans>,
-        /// Values that hold until the next.
+        /// Lines of values that remain constant until the next sample.
         lines: Vec<TimelineLine>,
-        /// Marks, rare ones last.
+        /// Marks. Rare marks come last, so that they are drawn on top.
         marks: Vec<TimelineMarks>,
     },
     /// A strip of coloured bands.
     Bands(Vec<TimelineBand>),
-    /// Events: a line of ticks for each kind.
+    /// Events, with a line of ticks for each kind.
     Ticks(Vec<TimelineTicks>),
 }
 
 /// Height of a row with an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowHeight {
-    /// For the main row.
+    /// Height of the main row.
     Tall,
-    /// For other rows.
+    /// Height of the other rows.
     Low,
 }
 
 /// Lower end of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromZero {
-    /// Zero.
+    /// The axis begins at zero.
     Yes,
-    /// The end of the range of values.
+    /// The axis begins at the smallest value.
     No,
 }
 
-/// A colour that is distinguishable from the others, on light and dark backgrounds.
+/// A colour that is distinguishable from the others on light and on dark backgrounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names describe them")]
 pub enum Hue {
@@ -126,11 +126,11 @@ pub enum Shape {
 pub struct TimelineMarks {
     /// Name in the legend.
     pub name: String,
-    /// Their colour.
+    /// Colour of the marks.
     pub hue: Hue,
-    /// Their shape.
+    /// Shape of the marks.
     pub shape: Shape,
-    /// Time in seconds, value.
+    /// Time in seconds and value of each mark.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -139,31 +139,32 @@ pub struct TimelineMarks {
 pub struct TimelineSpans {
     /// Name in the legend.
     pub name: String,
-    /// Their colour.
+    /// Colour of the bars.
     pub hue: Hue,
-    /// Time in seconds, with the lower and the upper value.
+    /// Time in seconds, lower value and upper value of each bar.
     pub points: Vec<(f64, f64, f64)>,
 }
 
-/// A line of values that hold until the next.
+/// A line of values that remain constant until the next sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineLine {
     /// Name in the legend.
     pub name: String,
-    /// Its colour.
+    /// Colour of the line.
     pub hue: Hue,
-    /// Time in seconds, ascending, and the value from then on. A value that is not finite interrupts the line.
+    /// Samples: a time in seconds, ascending, and the value from this time on. A value that is not finite interrupts
+    /// the line.
     pub points: Vec<(f64, f64)>,
 }
 
-/// A coloured stretch of time.
+/// A coloured interval of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineBand {
-    /// Its name. The legend has each name once.
+    /// Name of the band. The legend contains each name once.
     pub name: String,
-    /// Its colour.
+    /// Colour of the band.
     pub hue: Hue,
-    /// Intensity of its colour.
+    /// Intensity of the colour.
     pub depth: Depth,
     /// Start time in seconds.
     pub from: f64,
@@ -174,11 +175,11 @@ pub struct TimelineBand {
 /// Ticks of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineTicks {
-    /// Their name, which is beside them.
+    /// Name of the ticks, which is written next to them.
     pub name: String,
-    /// Their colour.
+    /// Colour of the ticks.
     pub hue: Hue,
-    /// Their times in seconds.
+    /// Times of the ticks in seconds.
     pub times: Vec<f64>,
 }
 
@@ -189,7 +190,7 @@ const TICK_LINE: f64 = 22.0;
 const BETWEEN: f64 = 16.0;
 const LEGEND_GAP: f64 = 14.0;
 const MARK: f64 = 3.4;
-/// If there are more marks than this, they are ordinary and drawn small.
+/// Number of marks above which a kind is considered ordinary, so that its marks are drawn small.
 const MANY: usize = 300;
 const SMALL_MARK: f64 = 1.4;
 /// Size of the names of bands, in px.
@@ -256,7 +257,7 @@ impl TimelinePlot {
         }
     }
 
-    /// Returns the legend beside the row.
+    /// Returns the legend to the right of the row.
     fn legend(&self) -> Legend {
         let mut legend = Legend::default();
         match self {
@@ -291,7 +292,7 @@ impl TimelinePlot {
                     legend.add(&kind.name, sample);
                 }
             }
-            // Ticks have their names beside them, and bands have a legend below the figure.
+            // Ticks have their names next to them, and the legend of bands is below the figure.
             Self::Bands(_) | Self::Ticks(_) => {}
         }
         legend
@@ -344,7 +345,7 @@ impl TimelinePlot {
     }
 }
 
-/// A row with its position and its axis.
+/// A row with its position and its vertical axis.
 struct Placed<'t> {
     row: &'t TimelineRow,
     frame: Frame,
@@ -428,7 +429,7 @@ impl Timeline {
         place.collect()
     }
 
-    /// Returns the names of all bands, each once, in order of appearance.
+    /// Returns a legend with the name of each band once, in order of appearance, or `None` if there are no bands.
     fn band_names(&self) -> Option<Legend> {
         let mut seen: Vec<&str> = Vec::new();
         let mut legend = Legend::default();
@@ -469,7 +470,7 @@ impl Placed<'_> {
         let y = match (&self.row.plot, &self.axis) {
             (TimelinePlot::Values { .. }, None) => return frame.draw_empty(canvas),
             (_, Some(axis)) => axis.clone(),
-            // An axis without labels, which only positions drawings from edge to edge.
+            // This axis has no labels. It only maps positions from 0 to 1 to the height of the frame.
             (_, None) => {
                 let mut axis = Axis::exact(0.0, 1.0, frame.height());
                 axis.ticks.clear();
@@ -573,7 +574,7 @@ fn draw_bands(canvas: &Canvas<'_>, panel: &Panel, all: &[TimelineBand]) -> Resul
         let (color, opacity) = (band.hue.color(), band.depth.opacity());
         canvas.rectangle((left, top), (right, bottom), color, opacity)?;
         let fits = text_width(&band.name, BAND_NAME) + 8.0 <= right - left;
-        // A name is hard to read on a full colour, so only the legend has it.
+        // A name is hard to read on a full colour, so such a name is only in the legend.
         if fits && band.depth != Depth::Full {
             let middle = (f64::midpoint(left, right), f64::midpoint(top, bottom));
             canvas.text(&band.name, middle, &Lettering::centre(BAND_NAME, INK))?;
@@ -604,7 +605,7 @@ fn draw_ticks(
     Ok(())
 }
 
-/// Returns the nearest whole pixel. Marks at the same pixel look the same.
+/// Returns the nearest whole pixel. Marks at the same pixel are indistinguishable.
 fn pixel(px: f64) -> i32 {
     px.round() as i32
 }
@@ -695,7 +696,7 @@ mod tests {
             assert!(svg.contains(word), "{word}");
         }
         assert!(!svg.contains("never"));
-        // Once in the legend, and on each band with enough room.
+        // The name is once in the legend, and on each band that is wide enough.
         assert_eq!(svg.matches("slow start").count(), 3);
     }
 

@@ -1,5 +1,5 @@
-//! The winner map: the best stack by two settings. Each cell has the colour and the mark of the winner, as in the
-//! legend. Cells without an answer are empty.
+//! The winner map: the best stack for each combination of two settings. Each cell has the colour and the mark of the
+//! winner, as in the legend. Cells without an answer are empty.
 
 use super::FigureError;
 use super::canvas::{Canvas, Lettering, Stroke, fold, picture, text_width};
@@ -35,7 +35,7 @@ pub struct Winners {
     pub rows: Vec<String>,
     /// Names of the candidates.
     pub names: Vec<String>,
-    /// Index of the winner's name, by row, then by column. `None` without a winner.
+    /// Index of the winner's name, by row, then by column. `None` if there is no winner.
     pub cells: Vec<Vec<Option<usize>>>,
 }
 
@@ -125,7 +125,7 @@ impl Winners {
     }
 }
 
-/// Draws a cell of this width in the winner's colours.
+/// Draws a cell of this width in the colour of the winner, with the winner's mark.
 fn draw_place(
     canvas: &Canvas<'_>,
     winner: Option<usize>,

@@ -1,5 +1,5 @@
 //! Text descriptions of figures for readers who cannot see them: the highest line at each point, and the range of the
-//! values. They are derived from the data.
+//! values. The descriptions are derived from the data.
 
 use super::axis::{in_company, plain};
 use super::bar::{Bar, BarChart};
@@ -46,7 +46,7 @@ pub(super) fn of_facets(facets: &Facets) -> String {
         let shown = shown(chart, &panel.series);
         let what = match extremes(&shown).as_str() {
             "" if shown.iter().all(|series| series.points.is_empty()) => NOTHING.to_owned(),
-            // A single line.
+            // The panel has only one line.
             "" => joined(shown.iter().filter_map(course).collect()),
             told => told.to_owned(),
         };
@@ -119,7 +119,7 @@ pub(super) fn of_bars(chart: &BarChart) -> String {
     joined(told)
 }
 
-/// Returns the description of values over time, for the part that is shown.
+/// Returns the description of values over time, for the time range that is shown.
 pub(super) fn of_steps(chart: &StepChart, part: Option<(f64, f64)>) -> String {
     let Some(part) = part else {
         return NOTHING.to_owned();
@@ -161,7 +161,7 @@ pub(super) fn of_heat(map: &HeatMap) -> String {
     joined(std::iter::once(first).chain(panels).collect())
 }
 
-/// Returns the number of wins of each candidate.
+/// Returns a description with the number of wins of each candidate.
 pub(super) fn of_winners(map: &Winners) -> String {
     let cells = || map.cells.iter().flatten();
     let all = cells().count();
@@ -193,7 +193,7 @@ fn of_heat_panel(map: &HeatMap, panel: &HeatPanel) -> String {
         })
     };
     type Place<'c> = (usize, usize, &'c HeatCell);
-    // The first of equal values.
+    // Of equal values, the first is chosen.
     let low = cells().reduce(|a, b| if b.2.value < a.2.value { b } else { a });
     let high = cells().reduce(|a, b| if b.2.value > a.2.value { b } else { a });
     let (Some(low), Some(high)) = (low, high) else {
@@ -233,20 +233,20 @@ fn shown(chart: &LineChart, all: &[Series]) -> Vec<Series> {
     series.collect()
 }
 
-/// Returns the measure and its range, over the quantity and its range.
+/// Returns a text with the measure, its range, the horizontal quantity, and the range of that quantity.
 fn ranges(shown: &[Series], chart: &LineChart) -> Option<String> {
     let points = || shown.iter().flat_map(|series| &series.points);
     let (from, to) = range(points().map(|point| point.x))?;
     let (low, high) = range(points().map(|point| point.mean))?;
     let (x, y) = (&chart.x_label, &chart.y_label);
-    // The note on the scale is only useful to readers who see the figure.
+    // The note on the scale is useful only to readers who see the figure.
     let x = x.strip_suffix(chart.x_scale.note()).unwrap_or(x);
     let y = y.strip_suffix(chart.y_scale.note()).unwrap_or(y);
     let [from, to, low, high] = [from, to, low, high].map(brief);
     Some(format!("{y}, {low} to {high}, over {x}, {from} to {to}"))
 }
 
-/// Returns the highest and the lowest line by point. The text is empty if there is only one line.
+/// Returns a text with the highest and the lowest line at each point. The text is empty if there is only one line.
 fn extremes(shown: &[Series]) -> String {
     if shown.len() < 2 {
         return String::new();
@@ -287,8 +287,8 @@ fn extremes(shown: &[Series]) -> String {
     format!("Highest: {}. Lowest: {}.", told(&high), told(&low))
 }
 
-/// Returns the names of the lowest and of the highest series, with their values. Several names are given if the values
-/// are equal to three digits.
+/// Returns the names of the lowest and of the highest series, each with its value. If several series are equal to three
+/// digits, all of their names are returned.
 fn ends(values: &[(&str, f64)]) -> Option<((String, f64), (String, f64))> {
     let (low, high) = range(values.iter().map(|value| value.1))?;
     let named = |end: f64| {
@@ -304,7 +304,7 @@ fn ends(values: &[(&str, f64)]) -> Option<((String, f64), (String, f64))> {
     Some((named(low), named(high)))
 }
 
-/// Returns the start and the end of a line, and its extremes in between.
+/// Returns the values at the start and at the end of a line. The maximum and the minimum follow if they lie in between.
 fn course(series: &Series) -> Option<String> {
     let (first, last) = (series.points.first()?, series.points.last()?);
     let at = |point: &Point| format!("{} at {}", brief(point.mean), brief(point.x));
@@ -324,7 +324,7 @@ fn course(series: &Series) -> Option<String> {
     Some(told + ".")
 }
 
-/// Returns the mean over time of values that hold until the next one, up to `end`.
+/// Returns the time average of values that remain constant until the next sample. The last value counts until `end`.
 fn over_time(points: &[(f64, f64)], end: f64) -> Option<f64> {
     let (mut sum, mut time) = (0.0, 0.0);
     for (index, &(from, value)) in points.iter().enumerate() {

@@ -21,23 +21,23 @@ use crate::shown::{Mean, Shown};
 /// Digest of a point.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Digest {
-    /// Mark of each stack.
+    /// Mark of each stack, as its sign.
     marks: Vec<String>,
-    /// Name of the answer.
+    /// Key of the answer in `verdicts.csv`.
     answer: String,
-    /// First of the stacks with a ★.
+    /// First stack with a ★, if there is one.
     first: Option<usize>,
     seeds: usize,
     /// Minimum and maximum number of pairs behind the ratios to the first stack.
     pairs: Option<(usize, usize)>,
-    /// `true` if all of several seeds gave a stack the same run.
+    /// `true` if several seeds gave the same run for at least one stack.
     same_runs: bool,
     several_flows: bool,
-    /// Sentence about the missed precision of the experiment, if it was missed.
+    /// Sentence about the required precision, if the point does not reach it.
     missed: Option<String>,
-    /// Values in figures by stack, if figures show the point.
+    /// Values of each stack in figures, if figures show the point.
     means: Option<Vec<Means>>,
-    /// Rows in tables, if tables show the point.
+    /// Rows of the point in tables, if tables show the point.
     rows: Option<Rows>,
 }
 
@@ -48,11 +48,11 @@ struct Means {
     ratio: Option<Times>,
 }
 
-/// A ratio of goodputs. JSON has no infinite numbers.
+/// A ratio of goodputs. JSON cannot represent infinite numbers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Times {
     mean: f64,
-    /// Lower end of its interval, and the upper end if it is finite.
+    /// Confidence interval: its lower end, and its upper end if this is finite.
     interval: Option<(f64, Option<f64>)>,
 }
 
@@ -64,7 +64,8 @@ pub(super) struct Rows {
 }
 
 impl Digest {
-    /// Returns the digest of the point of `results` with the index `at`, which has the index `point` among all points.
+    /// Returns the digest of a point. The point has the index `at` in `results`, and the index `point` among all
+    /// points.
     pub(super) fn of(
         results: &Answered<'_>,
         at: usize,
@@ -139,16 +140,16 @@ impl Times {
 pub(super) struct Digests<'b> {
     bare: &'b Results,
     experiment: Experiment,
-    /// The points in figures.
+    /// The points that figures show.
     points: Vec<Point>,
     means: Vec<Vec<Means>>,
-    /// Rows in tables, by point.
+    /// Rows of the points that tables show.
     pub(super) rows: Vec<Rows>,
-    /// First of the stacks with a ★ at each point, if there is one.
+    /// First stack with a ★ at each point, if there is one.
     pub(super) first: Vec<Option<usize>>,
-    /// Number of points by stack and mark.
+    /// Number of points with each mark, for each stack.
     marks: Vec<BTreeMap<String, usize>>,
-    /// Number of points by answer.
+    /// Number of points with each answer.
     answers: BTreeMap<String, usize>,
     seeds: Option<(usize, usize)>,
     pairs: Option<(usize, usize)>,
@@ -158,7 +159,7 @@ pub(super) struct Digests<'b> {
 }
 
 impl<'b> Digests<'b> {
-    /// Returns the empty digest of the experiment of `bare`, of which `thin` is shown.
+    /// Returns an empty digest of the experiment of `bare`. Figures show the part `thin` of its points.
     pub(super) fn none_of(bare: &'b Results, thin: &Thin) -> Self {
         Self {
             bare,
@@ -179,7 +180,7 @@ impl<'b> Digests<'b> {
         }
     }
 
-    /// Adds the next point.
+    /// Adds the digest of the next point.
     pub(super) fn take(&mut self, digest: Digest) {
         for (marks, sign) in self.marks.iter_mut().zip(digest.marks) {
             *marks.entry(sign).or_default() += 1;
@@ -200,26 +201,26 @@ impl<'b> Digests<'b> {
         self.marks[stack].get(mark.sign()).copied().unwrap_or(0)
     }
 
-    /// Returns the number of points without an answer, by reason.
+    /// Returns the number of points without an answer, for each reason.
     pub(super) fn without_answer(&self) -> Vec<(usize, &'static str)> {
         let others = self.answers.iter().filter(|(key, _)| *key != "stars");
         others.map(|(key, count)| (*count, why(key))).collect()
     }
 
-    /// Returns the minimum and maximum number of seeds of a point.
+    /// Returns the minimum and the maximum number of seeds of a point. Empty if there are no points.
     pub(super) fn seed_counts(&self) -> Vec<usize> {
         self.seeds
             .map_or_else(Vec::new, |(least, most)| vec![least, most])
     }
 
-    /// Returns the minimum and maximum number of pairs of a ratio.
+    /// Returns the minimum and the maximum number of pairs behind a ratio. Empty if there are no ratios.
     pub(super) fn pair_counts(&self) -> Vec<usize> {
         self.pairs
             .map_or_else(Vec::new, |(least, most)| vec![least, most])
     }
 }
 
-/// Returns the reason for a missing answer, by its name in `verdicts.csv`.
+/// Returns the reason why an answer is missing. `answer` is its key in `verdicts.csv`.
 fn why(answer: &str) -> &'static str {
     match answer {
         "too_many" => {
@@ -238,7 +239,7 @@ fn why(answer: &str) -> &'static str {
     }
 }
 
-/// Returns the union of two ranges.
+/// Returns the smallest range that contains both ranges.
 fn both(one: Option<(usize, usize)>, other: Option<(usize, usize)>) -> Option<(usize, usize)> {
     match (one, other) {
         (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),

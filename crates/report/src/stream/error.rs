@@ -10,7 +10,7 @@ use crate::figure::FigureError;
 use crate::files::DeliveryError;
 use dupack_engine::folder::StoreError;
 
-/// Error of a streamed experiment at its start, continuation or end.
+/// Error of a streamed experiment when it begins, continues or ends.
 #[derive(Debug, Error, Diagnostic)]
 #[non_exhaustive]
 pub enum StreamError {
@@ -23,7 +23,7 @@ pub enum StreamError {
         /// Reason for the failure.
         cause: String,
     },
-    /// Its folder cannot be begun or continued.
+    /// The folder of the experiment cannot be begun or continued.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Folder(#[from] FolderError),

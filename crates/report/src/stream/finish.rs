@@ -1,4 +1,4 @@
-//! Files made from all blocks: those with a row for each point of a comparison, and the page.
+//! Files that are made from all blocks: the page, and the files with one row for each point of a comparison.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::results::verdict::{Mark, comparisons_head, rules_among, verdicts_head};
@@ -16,15 +16,15 @@ use dupack_engine::folder::{OutputFolder, Replacement};
 /// Summary of a streamed experiment after all files are written.
 #[derive(Debug)]
 pub struct Finished {
-    /// Its folder.
+    /// Folder of the experiment.
     pub folder: OutputFolder,
-    /// Number of runs, without those that measure harm.
+    /// Number of runs, excluding runs that measure harm.
     pub runs: usize,
-    /// Warnings.
+    /// Warnings about the results.
     pub warnings: Vec<String>,
     standings: Vec<Standing>,
     points: usize,
-    /// Number of points without an answer, by reason.
+    /// Number of points without an answer, for each reason.
     without_answer: Vec<(usize, &'static str)>,
     rules: Vec<String>,
 }
@@ -33,26 +33,26 @@ pub struct Finished {
 #[derive(Clone, Debug)]
 pub(super) struct Standing {
     pub(super) stack: String,
-    /// Number of points at which it is the first of those with a ★.
+    /// Number of points at which the stack is the first of the stacks with a ★.
     pub(super) first: usize,
-    /// Number of points with each mark, in the order of [`MARKS`].
+    /// Number of points at which the stack has each mark, in the order of [`MARKS`].
     pub(super) counts: [usize; MARKS.len()],
 }
 
 /// The marks that are counted.
 pub(super) const MARKS: [Mark; 4] = [Mark::Star, Mark::Open, Mark::Tied, Mark::Warned];
 
-/// Files that are combined from all blocks, with a row for each point of a comparison.
+/// Files that are combined from all blocks and have one row for each point of a comparison.
 struct Together<'f> {
     summary: Replacement<'f>,
     verdicts: Replacement<'f>,
     comparisons: Replacement<'f>,
-    /// Present if links follow recorded traces.
+    /// The file `traces.csv`, if links follow recorded traces.
     traces: Option<Replacement<'f>>,
 }
 
 impl Streaming {
-    /// Combines the files and draws the page, for stacks of `catalog`. All runs must be done.
+    /// Combines the files of all blocks and draws the page. All runs must be done. `catalog` contains the stacks.
     ///
     /// # Errors
     ///
@@ -151,7 +151,8 @@ impl Finished {
         &self.rules
     }
 
-    /// Returns a sentence for each reason why points have no answer, with the number of points.
+    /// Returns one sentence for each reason why points have no answer. Each sentence contains the number of these
+    /// points.
     pub(super) fn without_answer(&self) -> Vec<String> {
         let of = |(count, why): &(usize, &str)| match self.points {
             1 => format!("There is no answer: {why}."),
@@ -160,7 +161,7 @@ impl Finished {
         self.without_answer.iter().map(of).collect()
     }
 
-    /// Returns the text for the terminal: the number of points at which each stack has each mark.
+    /// Returns the text for the terminal, with the number of points at which each stack has each mark.
     #[must_use]
     pub fn text(&self, legend: Legend, colour: Colour, width: Option<u16>) -> String {
         let points = self.points;

@@ -1,4 +1,4 @@
-//! Identity of a streamed experiment.
+//! Identity of a streamed experiment: its runs and its settings.
 
 use std::path::Path;
 
@@ -11,23 +11,23 @@ use serde::{Deserialize, Serialize};
 
 use super::{Format, Settings};
 
-/// Identity of a streamed experiment.
+/// Identity of a streamed experiment, which decides whether a folder can be continued.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The engine that makes the runs: its version, and a hash of its source code.
+    /// Engine that makes the runs: its version and a hash of its source code.
     engine: String,
-    /// Fingerprint of all runs.
+    /// Fingerprint of all runs of the plan.
     runs: Fingerprint,
-    /// Harm measurement.
+    /// Measurement of harm.
     harm: Harm,
     /// The reader's preference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prefer: Option<Prefer>,
     /// File format of the runs.
     parts: Format,
-    /// A block ends with the point at which it has this many runs …
+    /// Number of runs of a block: a block ends with the point at which it reaches this number.
     block_runs: usize,
-    /// … or about this many packets.
+    /// Approximate number of packets of a block: a block ends with the point at which it reaches this number.
     block_packets: u64,
     /// Progress of the experiment.
     state: State,
@@ -37,9 +37,9 @@ pub struct Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
-    /// Parts are missing.
+    /// Some runs or files are missing.
     Begun,
-    /// Everything is done and written.
+    /// All runs are done and all files are written.
     Finished,
 }
 
@@ -57,7 +57,7 @@ impl Identity {
         }
     }
 
-    /// Returns an error if the folder at `path`, which has this identity, was begun for other runs than those of
+    /// Returns an error if the folder at `path`, which has this identity, was begun for runs other than those of
     /// `plan`.
     pub(super) fn check(
         &self,
@@ -88,7 +88,7 @@ impl Identity {
         })
     }
 
-    /// Returns the harm measurement.
+    /// Returns the measurement of harm.
     #[must_use]
     pub const fn harm(&self) -> Harm {
         self.harm
@@ -106,7 +106,7 @@ impl Identity {
         self.parts
     }
 
-    /// Returns `true` if everything is done and written.
+    /// Returns `true` if all runs are done and all files are written.
     #[must_use]
     pub const fn is_finished(&self) -> bool {
         matches!(self.state, State::Finished)

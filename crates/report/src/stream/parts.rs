@@ -1,4 +1,4 @@
-//! Files of a block: its runs, and the digests of its points.
+//! Files of a block: its runs and the digests of its points.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::rows::{Rows, Tables};
 use super::{StreamError, Streaming};
 use dupack_engine::folder::OutputFolder;
 
-/// Folder of the digests, which exists until all blocks are complete.
+/// Folder of the digests, which exists until the experiment is finished.
 pub(super) const BLOCKS: &str = "blocks";
 
 /// File format of the runs.
@@ -39,14 +39,14 @@ impl Format {
         }
     }
 
-    /// Returns the path of the block `number` in `folder`, such as `runs`.
+    /// Returns the path of the file of block `number` in `folder`, such as `runs`.
     #[must_use]
     pub fn part(self, folder: &str, number: usize) -> String {
         format!("{folder}/part-{number:05}.{}", self.ending())
     }
 }
 
-/// Rows of one or more points in the files with a row for each point of a comparison.
+/// Rows of one or more points, for the files that have one row for each point of a comparison.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Texts {
     pub(super) summary: String,
@@ -55,24 +55,25 @@ pub(super) struct Texts {
     pub(super) traces: String,
 }
 
-/// Stored data of a block.
+/// Stored data of a block, which is written after the other files of the block.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct BlockRecord {
     block: usize,
     /// Number of runs.
     pub(super) runs: usize,
-    /// Files of its runs, with their lengths.
+    /// Files with the runs of the block, and their lengths in bytes.
     pub(super) files: Vec<(String, u64)>,
     pub(super) texts: Texts,
     pub(super) digests: Vec<Digest>,
 }
 
-/// Returns the path of the stored data of the block `number`.
+/// Returns the path of the stored data of block `number`.
 fn kept_name(number: usize) -> String {
     format!("{BLOCKS}/{number:05}.json")
 }
 
-/// Returns `true` if the block `number` exists, with the files of its runs as they were written.
+/// Returns `true` if block `number` is complete: its stored data exists, and the files of its runs have the stored
+/// lengths.
 pub(super) fn is_whole(folder: &Path, number: usize) -> bool {
     let kept = fs::read(folder.join(kept_name(number))).ok();
     let kept = kept.and_then(|text| serde_json::from_slice::<BlockRecord>(&text).ok());
@@ -85,7 +86,7 @@ pub(super) fn is_whole(folder: &Path, number: usize) -> bool {
 }
 
 impl BlockRecord {
-    /// Reads the stored data of `block` in `folder`.
+    /// Reads the stored data of `block` from `folder`.
     pub(super) fn read(folder: &Path, block: &Block) -> Result<Self, StreamError> {
         let file = folder.join(kept_name(block.number));
         let text = fs::read(&file).map_err(|e| StreamError::damaged(&file, &e))?;
@@ -98,7 +99,7 @@ impl BlockRecord {
     }
 }
 
-/// Data made from a point: its runs in the format of their files, and its digest.
+/// Data of a point: its runs in the format of their files, and its digest.
 #[derive(Debug)]
 pub(super) struct OfPoint {
     runs: usize,
@@ -107,7 +108,7 @@ pub(super) struct OfPoint {
     digest: Digest,
 }
 
-/// Writes the blocks of an experiment.
+/// Writer of the blocks of an experiment.
 #[derive(Debug)]
 pub(super) struct Writer<'s> {
     streaming: &'s Streaming,
@@ -126,7 +127,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// Returns the number of blocks that were written.
+    /// Returns the number of blocks that this writer has written.
     pub(super) const fn written(&self) -> usize {
         self.written
     }
@@ -179,7 +180,7 @@ impl Sink for Writer<'_> {
 }
 
 impl Writer<'_> {
-    /// Returns the files of a block's runs, each with its length.
+    /// Returns the files of a block's runs, each with its length in bytes.
     fn lengths(&self, names: Vec<String>) -> Result<Vec<(String, u64)>, StreamError> {
         let length = |name: String| {
             let file = self.streaming.path().join(&name);

@@ -9,13 +9,13 @@ use dupack_lab::results::{Answered, Results};
 use super::{Format, StreamError};
 use dupack_engine::folder::OutputFolder;
 
-/// The folder of files with a row per run.
+/// Folder of the files with one row per run.
 const RUNS: &str = "runs";
 
-/// Folder of files with a row per flow of every run, if there are several flows.
+/// Folder of the files with one row per flow of every run. It exists only if there are several flows.
 const FLOWS: &str = "flows";
 
-/// Maker of the rows of runs.
+/// Formatter of the rows of runs.
 #[derive(Debug)]
 pub(super) enum Tables {
     Csv,
@@ -44,8 +44,8 @@ impl Tables {
         }
     }
 
-    /// Returns the rows of the point of `results` with the index `at`, which has the index `point` among all points,
-    /// and this place in the sweep.
+    /// Returns the rows of the runs at a point. The point has the index `at` in `results`, the index `point` among all
+    /// points, and the place `place` in the sweep.
     #[cfg_attr(not(feature = "parquet"), allow(unused_variables))]
     pub(super) fn rows(
         &self,
@@ -67,7 +67,7 @@ impl Tables {
         }
     }
 
-    /// Writes the files of the block `number` and returns their names.
+    /// Writes the files of block `number` and returns their names.
     pub(super) fn write(
         &self,
         folder: &OutputFolder,

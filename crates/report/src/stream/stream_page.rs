@@ -1,4 +1,4 @@
-//! The page of a streamed experiment: a summary of the whole sweep, and details of some points.
+//! The page of a streamed experiment: a summary of the whole sweep, and the details of some points.
 
 use dupack_algorithms::catalog::Catalog;
 
@@ -16,10 +16,10 @@ use crate::notes::range;
 use crate::page::{Block, Cell, Emphasis, Link, Page, Section};
 use crate::shown::Shown;
 
-/// Maximum number of characters of the experiment on the page.
+/// Maximum number of characters of the experiment file that the page shows.
 const LISTING: usize = 20_000;
 
-/// Number of parts with a link. The other parts have none.
+/// Number of part files that the page links to.
 const PARTS: usize = 3;
 
 /// Adds the page and its figures.
@@ -67,7 +67,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Returns a note on the points that are shown, unless all are.
+/// Returns a note on the points that are shown. Empty if all points are shown.
 fn shown(streaming: &Streaming, note: Option<String>) -> Vec<Block> {
     let notes = &streaming.thin.notes;
     let thinned = (!notes.is_empty()).then(|| {
@@ -119,7 +119,7 @@ fn standings(finished: &Finished, links: &Links) -> Section {
     links.after(section, &["verdicts.csv", "comparisons.csv"])
 }
 
-/// Returns the answer at some points.
+/// Returns the section with the answers at some points.
 fn some_points(digests: &Digests<'_>, shown: &[Block]) -> Section {
     let pairs = range(&digests.pair_counts(), "pair", "pairs");
     let rows = { digests.rows.iter() }.flat_map(|rows| rows.answer.clone());
@@ -152,7 +152,7 @@ fn pictures(figures: &[Figure], links: &Links, shown: &[Block]) -> Section {
     }
 }
 
-/// Returns the numbers of some points, with a note on the files that have all of them.
+/// Returns the section with the numbers of some points, and a note on the files with the numbers of all points.
 fn numbers(digests: &Digests<'_>, (shown, parts): (&[Block], &[String]), links: &Links) -> Section {
     let rows: Vec<Vec<Cell>> = { digests.rows.iter() }
         .flat_map(|rows| rows.numbers.clone())
@@ -201,7 +201,7 @@ fn numbers(digests: &Digests<'_>, (shown, parts): (&[Block], &[String]), links: 
     links.after(section, &["summary.csv"])
 }
 
-/// Returns a table without the columns that have no numbers.
+/// Returns a table without the columns that contain no numbers.
 fn told(header: Vec<String>, rows: Vec<Vec<Cell>>) -> (Vec<String>, Vec<Vec<Cell>>) {
     let has = |column: usize| {
         let mut cells = rows.iter().filter_map(|row| row.get(column));
@@ -219,7 +219,7 @@ fn told(header: Vec<String>, rows: Vec<Vec<Cell>>) -> (Vec<String>, Vec<Vec<Cell
     (of(header, &kept), rows)
 }
 
-/// Returns the text of the experiment, cut off if it is too long.
+/// Returns the text of the experiment file, which is cut off if it is too long.
 fn listing(streaming: &Streaming) -> String {
     let text = streaming.bare.experiment.text();
     match text.char_indices().nth(LISTING) {

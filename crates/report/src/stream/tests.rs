@@ -24,7 +24,7 @@ fn source(text: &str) -> Source {
     source
 }
 
-/// Returns a folder with a recorded trace: 2.4 Mbit/s for 20 s.
+/// Returns a folder that contains a recorded trace of 2.4 Mbit/s for 20 s.
 fn traces() -> PathBuf {
     let folder = std::env::temp_dir().join(format!("dupack-streamed-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
@@ -39,7 +39,7 @@ fn plan(source: &Source) -> Plan {
     plan.measuring_harm(&catalog)
 }
 
-/// Returns settings with blocks of at most `runs` runs.
+/// Returns settings with `runs` as the number of runs at which a block ends.
 fn settings(runs: usize) -> Settings {
     let mut settings = Settings::new(Harm::Measured);
     settings.size.runs = runs;
@@ -66,7 +66,7 @@ fn execute(streaming: &mut Streaming, plan: &Plan, interrupt: &Interrupt) -> Pro
     streaming.execute(plan, &conduct).unwrap()
 }
 
-/// Returns the files of an experiment that was streamed in blocks of at most `runs` runs.
+/// Returns the files of an experiment that was streamed. A block ends with the point at which it reaches `runs` runs.
 fn streamed(name: &str, plan: &Plan, source: &Source, runs: usize) -> BTreeMap<String, Vec<u8>> {
     let mut streaming = begin(name, plan, source, runs);
     let progressed = execute(&mut streaming, plan, &Interrupt::new());
@@ -81,7 +81,7 @@ fn path_of(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("dupack-stream-{name}-{}", std::process::id()))
 }
 
-/// Returns every file below `folder`.
+/// Returns all files below `folder`, by name.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -99,7 +99,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Returns the files of the same experiment with all runs in memory.
+/// Returns the files of the same experiment if all runs are in memory.
 fn whole(plan: &Plan) -> BTreeMap<String, Vec<u8>> {
     let results = plan.execute(Execution::default(), &(), &Interrupt::new());
     let folder = MemoryFolder::default();
@@ -113,7 +113,7 @@ fn whole(plan: &Plan) -> BTreeMap<String, Vec<u8>> {
     folder.into_files()
 }
 
-/// Returns all parts of a table as one table with one header.
+/// Returns all parts of a table as a single table with one header.
 fn together(files: &BTreeMap<String, Vec<u8>>, folder: &str) -> String {
     let parts = files.iter().filter(|(name, _)| name.starts_with(folder));
     let mut all = String::new();
@@ -193,7 +193,7 @@ fn figures_of_a_complete_sweep_match_those_in_memory() {
     }
     assert!(streamed.contains_key("figures/winners.svg"));
     let page = std::str::from_utf8(&streamed["report.html"]).unwrap();
-    // 6 points, 3 stacks, 3 seeds.
+    // The experiment has 6 points, 3 stacks and 3 seeds.
     for part in [
         "54 runs at 6 points",
         "comes first",
@@ -222,7 +222,7 @@ fn several_flows_have_a_file() {
     assert!(flows.trim_end().ends_with(&wanted), "{flows}");
 }
 
-/// Interrupts after a number of runs.
+/// Interrupts an experiment after a number of runs.
 struct Stop<'i> {
     after: std::sync::atomic::AtomicUsize,
     interrupt: &'i Interrupt,
@@ -243,7 +243,7 @@ fn interrupted_experiments_continue_with_the_first_missing_part() {
     let plan = plan(&source);
     let whole = whole(&plan);
     let path = path_of("interrupted");
-    // One block for each of six points, each with three stacks, three companions and three seeds.
+    // Each of the six points is a block, with three stacks, three runs that measure harm, and three seeds.
     let mut streaming = begin("interrupted", &plan, &source, 1);
     assert_eq!(streaming.runs_to_do(), 6 * 18);
     let interrupt = Interrupt::new();
@@ -260,7 +260,7 @@ fn interrupted_experiments_continue_with_the_first_missing_part() {
     assert_eq!(progressed, Progressed::ToBlock(2));
     assert_eq!(streaming.runs_to_do(), 4 * 18);
     drop(streaming);
-    // Remains of a crash, and a damaged part.
+    // The crash leaves a partial file. Further below, a complete part is damaged.
     fs::write(path.join("runs/part-00003.csv.partial"), "half").unwrap();
     let again = Streaming::again(&path, &plan, &source, None).unwrap();
     assert_eq!(again.runs_to_do(), 4 * 18);
@@ -294,7 +294,7 @@ fn only_one_process_continues_the_same_experiment() {
     assert!(refused(&self::plan(&other)).contains("its runs are different"));
     let preferring = plan.clone().preferring(Some(Prefer::Delay));
     assert!(refused(&preferring).contains("--prefer is delay, but was nothing"));
-    // The title and description are not part of the experiment's identity.
+    // The title and the description are not part of the experiment's identity.
     let renamed = self::source(&TEXT.replace("A sweep", "The sweep"));
     Streaming::again(&path, &self::plan(&renamed), &source, Some(Format::Csv)).unwrap();
     fs::write(path.join("stream.json"), "{}").unwrap();

@@ -1,16 +1,16 @@
-//! Choice of the points of a sweep that are shown. Figures and tables of all points would be too large.
+//! Choice of the points of a sweep that are shown, because figures and tables of all points would be too large.
 
 use dupack_lab::experiment::points::Point;
 use dupack_lab::experiment::{Experiment, SweepValue};
 use dupack_lab::results::scaled;
 
-/// Maximum number of values of a key along a figure and across it.
+/// Maximum number of values of the key along a figure, and of the key across it.
 const VALUES: usize = 16;
 
-/// Maximum number of combinations of the keys that are neither along nor across.
+/// Maximum number of combinations of the remaining keys, which are neither along nor across a figure.
 const SLICES: usize = 4;
 
-/// Maximum number of listed points that are shown.
+/// Maximum number of points of a list that are shown.
 const LISTED: usize = 48;
 
 /// Maximum number of points in a table.
@@ -19,11 +19,11 @@ const IN_TABLE: usize = 40;
 /// The points that are shown.
 #[derive(Clone, Debug)]
 pub(super) struct Thin {
-    /// The experiment with the values of its sweep that are shown.
+    /// The experiment. Its sweep contains only the values that are shown.
     pub(super) experiment: Experiment,
-    /// Points in figures, by their indices among all points, ascending.
+    /// Indices of the points in figures among all points, ascending.
     pub(super) figures: Vec<usize>,
-    /// Points in tables, a subset of `figures`.
+    /// Indices of the points in tables. They are a subset of `figures`.
     pub(super) table: Vec<usize>,
     /// Notes for readers on the values that are shown.
     pub(super) notes: Vec<String>,
@@ -32,7 +32,7 @@ pub(super) struct Thin {
 impl Thin {
     pub(super) fn of(experiment: &Experiment, points: &[Point]) -> Self {
         let mut experiment = experiment.clone();
-        // The listed points are in the experiment's own file.
+        // The experiment's own file contains the listed points.
         experiment.points.clear();
         let mut notes = Vec::new();
         let figures: Vec<usize> = match experiment.sweep.is_empty() {
@@ -61,15 +61,15 @@ impl Thin {
 }
 
 impl Thin {
-    /// Returns the elements of `all`, one for each point, that belong to the points in figures.
+    /// Returns the elements of `all` that belong to the points in figures. `all` has one element for each point.
     pub(super) fn shown_of<T: Copy>(&self, all: &[T]) -> Vec<T> {
         let shown = self.figures.iter();
         shown.filter_map(|place| all.get(*place).copied()).collect()
     }
 }
 
-/// Reduces the values of each key to a number that a figure can show: the two longest keys are along and across the
-/// figure, and there is a figure for each combination of the others.
+/// Reduces the values of each key to a number that figures can show. Two keys are along and across a figure, and there
+/// is one figure for each combination of the remaining keys.
 fn thin_sweep(experiment: &mut Experiment, notes: &mut Vec<String>) {
     let mut keys: Vec<(String, bool, usize)> = { experiment.sweep.iter() }
         .map(|(key, values)| {
@@ -77,7 +77,8 @@ fn thin_sweep(experiment: &mut Experiment, notes: &mut Vec<String>) {
             (key.clone(), is_axis, values.len())
         })
         .collect();
-    // The order in which figures choose them: numeric keys first, then the longest, the last of equally long ones.
+    // Figures choose their keys in this order from the end: first numeric keys, then keys with more values, then later
+    // keys.
     keys.sort_by_key(|(_, is_axis, length)| (*is_axis, *length));
     let mut slices = SLICES;
     for (n, (key, _, length)) in keys.iter().rev().enumerate() {
@@ -103,7 +104,7 @@ fn of_all(shown: usize, all: usize, what: &str) -> String {
     format!("{shown} of {all} {what}")
 }
 
-/// Returns at most `most` of `all` indices, at least one, evenly spaced from the first to the last.
+/// Returns at most `most` indices below `all`, at least one, evenly spaced from the first to the last.
 fn spread(all: usize, most: usize) -> Vec<usize> {
     let most = most.max(1);
     match (all, most) {
@@ -127,7 +128,7 @@ mod tests {
         (Thin::of(&experiment, &all), all)
     }
 
-    /// Returns a key with `count` values.
+    /// Returns the line of a sweep that gives `key` `count` values.
     fn values(key: &str, count: usize, unit: &str) -> String {
         let all: Vec<String> = (1..=count).map(|n| format!("\"{n}{unit}\"")).collect();
         format!("\"{key}\" = [{}]\n", all.join(", "))
@@ -155,7 +156,7 @@ mod tests {
         let sweep = &thin.experiment.sweep;
         let shown = |key: &str| sweep[key].len();
         assert_eq!((shown("path.delay"), shown("path.rate")), (16, 16));
-        // Four slices at most.
+        // There are at most four slices.
         assert_eq!((shown("path.buffer"), shown("path.loss")), (4, 1));
         assert_eq!(thin.figures.len(), 16 * 16 * 4);
         assert_eq!(thin.table.len(), IN_TABLE);

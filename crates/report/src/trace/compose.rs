@@ -1,4 +1,4 @@
-//! The two figures of a trace, from the data gathered for each flow.
+//! The two figures of a trace, composed from the data that was gathered for each flow.
 
 use super::{Detail, Drawn, Found};
 use crate::figure::{
@@ -8,23 +8,23 @@ use crate::figure::{
 /// Data gathered for one flow.
 #[derive(Clone, Debug)]
 pub struct Followed {
-    /// Its name.
+    /// Name of the flow.
     pub name: String,
-    /// Its packets and windows.
+    /// Packets and windows of the flow.
     pub drawn: Drawn,
-    /// The ladder between its sender and its receiver.
+    /// Ladder between the sender and the receiver of the flow.
     pub ladder: LadderColumn,
-    /// The congestion windows of other flows of the same run, by their names.
+    /// Congestion windows of other flows of the same run, with the names of the flows.
     pub others: Vec<(String, Vec<(f64, f64)>)>,
 }
 
 /// Congestion windows that are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inflation {
-    /// Only that of the sender.
+    /// Only the congestion window of the sender.
     #[default]
     Hidden,
-    /// Also the textbook window, inflated during fast recovery.
+    /// Also the textbook window, which is inflated during fast recovery.
     Shown,
 }
 
@@ -37,7 +37,7 @@ pub struct Style {
     pub subtitle: String,
     /// Arrangement of the plots of several flows.
     pub arrangement: Arrangement,
-    /// Congestion windows that they show.
+    /// Congestion windows that the figures show.
     pub inflation: Inflation,
 }
 
@@ -49,11 +49,11 @@ pub struct Figures {
     pub time_sequence: Aligned,
     /// Segments and ACKs between senders and receivers.
     pub ladder: Ladder,
-    /// Completeness of the first figure.
+    /// Completeness of [`Figures::time_sequence`].
     pub detail: Detail,
 }
 
-/// Returns the figures of the parts in `found`.
+/// Returns the figures of the parts `found`.
 #[must_use]
 pub fn figures(style: &Style, found: &Found, followed: Vec<Followed>) -> Figures {
     let thinned = followed

@@ -11,10 +11,10 @@ use dupack_tcp::time::{Duration, Instant};
 use super::Span;
 use crate::figure::{LadderColumn, Rung, RungEnd, RungKind};
 
-/// Maximum number of rungs that are kept, which is more than fit into a figure.
+/// Maximum number of rungs that are kept. More rungs do not fit into a figure.
 const MOST_RUNGS: usize = 4096;
 
-/// Gathers the rungs of a part of a trace while it is written, in bounded memory.
+/// Gatherer of the rungs of a part of a trace while the trace is written, in bounded memory.
 #[derive(Debug)]
 pub struct Rungs {
     span: Span,
@@ -25,12 +25,12 @@ pub struct Rungs {
 struct Gathering {
     flow: Flow,
     rungs: Vec<Rung>,
-    /// Send time of the first rung beyond the limit.
+    /// Send time of the first rung that exceeds the limit.
     full: Option<Instant>,
-    /// Segments in flight by their order, and ACKs by their number.
+    /// Indices of rungs in flight: of segments by their order, and of ACKs by their number.
     segments: HashMap<u64, usize>,
     acks: HashMap<u64, usize>,
-    /// The last ACK that reached the sender.
+    /// Index of the last ACK that reached the sender.
     last_ack: Option<usize>,
     una: u64,
     dup_acks: u32,
@@ -48,7 +48,7 @@ impl Rungs {
         }
     }
 
-    /// Returns the column of a ladder under `name`.
+    /// Returns the column of a ladder with the name `name`.
     #[must_use]
     pub fn finish(self, name: &str) -> LadderColumn {
         let (rungs, full, phases) = self
@@ -135,7 +135,7 @@ impl Gathering {
         }
     }
 
-    /// Adds a rung if it is in the part shown and there is room.
+    /// Adds a rung if its time is in the part shown and the limit is not reached. Returns the index of the rung.
     fn add(&mut self, at: Instant, span: Span, kind: RungKind, packet: f64) -> Option<usize> {
         if at < span.from || at > span.until || self.full.is_some() {
             return None;
@@ -166,7 +166,7 @@ impl Gathering {
         offset.unwrap_or(self.una) as f64 / self.flow.segment_bytes()
     }
 
-    /// Updates the last ACK with the sender's count of duplicates.
+    /// Marks the last ACK as a duplicate if the sender's count of duplicates has increased.
     fn state(&mut self, dup_acks: u32) {
         let last = self.last_ack.take();
         if dup_acks > self.dup_acks
@@ -177,7 +177,7 @@ impl Gathering {
         self.dup_acks = dup_acks;
     }
 
-    /// Of the phases before the part, only the last matters.
+    /// Records a change of the phase. Of the phases before the part, only the last is kept.
     fn note_phase(&mut self, at: Instant, span: Span) {
         let now = self.phases.now();
         let is_new = self.changes.last().is_none_or(|last| last.1 != now);

@@ -1,8 +1,9 @@
 //! The figures of a trace, gathered event by event: every packet over time, and a ladder between sender and receiver.
 //!
-//! The part of a run to show is known only after its losses are repaired, so a run is carried out twice: an [`Extent`]
-//! finds the part, then a [`Sketch`] and a [`Rungs`] gather it, in memory that does not grow with the run. Several runs
-//! share the part of all of them ([`Found::of_all`]), so that one time axis serves all.
+//! The part of a run that is shown is known only after its losses are repaired, so each run is executed twice. In the
+//! first execution, an [`Extent`] finds the part. In the second execution, a [`Sketch`] and a [`Rungs`] gather the
+//! part, in memory that does not grow with the run. Several runs share one part that covers the parts of all of them
+//! ([`Found::of_all`]), so that they have the same time axis.
 
 use dupack_lab::trace::stream::{Account, Onlooker};
 use dupack_lab::trace::{Event, Flow, Trace};
@@ -30,14 +31,14 @@ use thin::MOST_POINTS;
 /// A part of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its beginning.
+    /// Beginning of the part.
     pub from: Instant,
-    /// Its end.
+    /// End of the part.
     pub until: Instant,
 }
 
 impl Span {
-    /// Returns `true` if a run that ends at `end` has anything to show in this part.
+    /// Returns `true` if the part is not empty and begins before `end`, which is the end of a run.
     #[must_use]
     pub fn shows_something(self, end: Instant) -> bool {
         self.from < self.until && self.from < end
@@ -47,15 +48,15 @@ impl Span {
 /// The part of a trace that the user requested for a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Its beginning. The default is just before the first loss, or the beginning of a run without losses.
+    /// Beginning of the part. The default is just before the first loss, or the beginning of a run without losses.
     pub from: Option<Instant>,
-    /// Its end. The default is shortly after the repair of the last of consecutive losses, or after twenty round trips
-    /// of a run without losses.
+    /// End of the part. The default is shortly after the repair of the last of consecutive losses, or after twenty
+    /// round trips of a run without losses.
     pub until: Option<Instant>,
 }
 
-/// Returns the figure of `span`: first transmissions, retransmissions by reason, ACKs, SACK blocks and drops above, the
-/// windows below. It has neither phases nor counts of duplicate ACKs, which [`annotated`] has.
+/// Returns the figure of `span`. First transmissions, retransmissions by reason, ACKs, SACK blocks and drops are above,
+/// and the windows are below. The figure has no phases and no counts of duplicate ACKs; [`annotated`] includes both.
 #[must_use]
 pub fn time_sequence(trace: &Trace, span: Span, title: &str, subtitle: &str) -> TimeSequence {
     TimeSequence {
@@ -68,7 +69,7 @@ pub fn time_sequence(trace: &Trace, span: Span, title: &str, subtitle: &str) -> 
     }
 }
 
-/// Returns the figure of `span` with all data.
+/// Returns the figure of `span` with all data, including phases and counts of duplicate ACKs.
 #[must_use]
 pub fn annotated(trace: &Trace, span: Span) -> TimeSequence {
     let mut reader = Reader::new(&trace.flow());
@@ -84,7 +85,7 @@ pub fn annotated(trace: &Trace, span: Span) -> TimeSequence {
 pub enum Detail {
     /// The figure has every point.
     Full,
-    /// There were too many points. Of those closer than a pixel, some were left out.
+    /// There were too many points. Some points that are less than a pixel apart were left out.
     Thinned,
 }
 
@@ -94,11 +95,11 @@ pub enum Detail {
 pub struct Drawn {
     /// The figure, without title.
     pub figure: TimeSequence,
-    /// Completeness of the figure.
+    /// Completeness of the figure's points.
     pub detail: Detail,
 }
 
-/// Returns the number of undone window reductions, by detection method.
+/// Returns the number of undone window reductions for each detection method.
 fn undone(stats: &SenderStats) -> String {
     format!(
         "  {} reductions undone: {} by timestamps, {} by DSACKs, {} by F-RTO\n",
@@ -109,7 +110,7 @@ fn undone(stats: &SenderStats) -> String {
     )
 }
 
-/// Returns a text about the sender: its throughput and the changes of its window.
+/// Returns a text about a sender: its throughput and the changes of its window.
 #[must_use]
 pub fn summary(account: &Account) -> String {
     let stats = &account.stats;
@@ -140,12 +141,12 @@ pub fn summary(account: &Account) -> String {
     out
 }
 
-/// Gathers the figure of a part of a trace of any length while it is written
+/// Gatherer of the figure of a part of a trace of any length while the trace is written
 /// ([`stream`](dupack_lab::trace::stream::stream)), in bounded memory.
 #[derive(Debug)]
 pub struct Sketch {
     part: FigurePart,
-    /// `None` before the trace begins.
+    /// Reader of the events, or `None` before the trace begins.
     reader: Option<Reader>,
 }
 

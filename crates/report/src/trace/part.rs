@@ -1,4 +1,4 @@
-//! The points of a figure of one part of a trace, with a bounded number of points.
+//! The points of a figure of one part of a trace. The number of points is bounded.
 
 use dupack_lab::trace::phase::Phase;
 use dupack_tcp::facts::SendReason;
@@ -19,9 +19,9 @@ pub(super) struct FigurePart {
     acks: Marks,
     sacks: Marks,
     drops: Marks,
-    /// Rows of duplicate ACKs, each with its packet and its length.
+    /// Rows of duplicate ACKs: the packet that they ask for as `low`, and the length of the row as `high`.
     duplicates: Marks,
-    /// The last row of duplicate ACKs, which may still grow.
+    /// The last row of duplicate ACKs, which may still become longer.
     row: Option<Mark>,
     cwnd: Steps,
     inflated: Steps,
@@ -30,8 +30,8 @@ pub(super) struct FigurePart {
     phases: Steps,
 }
 
-/// All phases. [`FigurePart::phases`] has their indices in this array. If a figure is thinned, the last phase of a pixel
-/// column is always kept.
+/// All phases. [`FigurePart::phases`] contains indices into this array. If a figure is thinned, the last phase of each
+/// pixel column is always kept.
 const PHASES: [Phase; 5] = [
     Phase::Avoidance,
     Phase::Model,
@@ -79,7 +79,7 @@ impl FigurePart {
         }
     }
 
-    /// Adds a state. Lines begin with the last values before the part.
+    /// Adds a state. Each line begins with its last value before the part.
     fn state(&mut self, at: Instant, windows: &Windows) {
         let (begins, ended) = (at <= self.span.from, at > self.span.until);
         let phase = PHASES.iter().position(|&phase| phase == windows.phase);

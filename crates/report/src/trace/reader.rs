@@ -1,4 +1,4 @@
-//! The data of a figure in the events of a trace.
+//! Conversion of the events of a trace into the data of a figure.
 
 use dupack_lab::trace::phase::{Phase, Phases};
 use dupack_lab::trace::{Event, Flow, Repeated, Sent, State, What};
@@ -20,7 +20,7 @@ pub(super) enum Shown {
     Dropped(f64),
     Acked(f64),
     Sacked(f64, f64),
-    /// A number of duplicate ACKs in a row, and the packet that they ask for.
+    /// The number of a duplicate ACK in its row, and the packet that it asks for.
     Duplicates(u32, f64),
     State(Windows),
 }
@@ -29,7 +29,7 @@ pub(super) enum Shown {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Windows {
     pub cwnd: f64,
-    /// Textbook cwnd.
+    /// Textbook congestion window, which is inflated during fast recovery.
     pub inflated: f64,
     pub ssthresh: f64,
     pub in_flight: f64,
@@ -41,9 +41,9 @@ pub(super) struct Windows {
 pub(super) struct Reader {
     flow: Flow,
     phases: Phases,
-    /// Highest cumulative acknowledgment, as an offset in the stream.
+    /// Highest cumulative acknowledgment, as an offset in bytes.
     una: u64,
-    /// Number of duplicate ACKs in a row.
+    /// Number of duplicate ACKs in the current row.
     dup_acks: u32,
 }
 

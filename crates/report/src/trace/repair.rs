@@ -8,27 +8,27 @@ use dupack_lab::trace::{Event, Fate, Flow, What};
 
 use super::{Asked, Span};
 
-/// Round-trip time of a run without an estimate.
+/// Round-trip time that is assumed for a run without an estimate.
 const RTT_IF_UNKNOWN: Duration = Duration::from_millis(100);
 
-/// Round trips shown before the first loss.
+/// Number of round trips shown before the first loss.
 const ROUND_TRIPS_BEFORE: u64 = 2;
 
 /// Minimum number of round trips shown after the repair.
 const ROUND_TRIPS_AFTER: u64 = 3;
 
-/// Round trips shown of a run without losses.
+/// Number of round trips shown of a run without losses.
 const ROUND_TRIPS_CALM: u64 = 20;
 
-/// Round trips in the ladder of a run without losses.
+/// Number of round trips in the ladder of a run without losses.
 const ROUND_TRIPS_OF_LADDER: u64 = 5;
 
-/// Follows the first loss and the losses before its repair.
+/// Observer of the first loss and of the losses before its repair.
 #[derive(Debug)]
 struct Repair {
     flow: Flow,
     rtt: Duration,
-    /// Send time of the first lost packet, which with long queues is well before the drop.
+    /// Send time of the first lost packet. With long queues, this is well before the drop.
     lost_sent: Option<Instant>,
     losses: Option<Losses>,
 }
@@ -37,9 +37,9 @@ struct Repair {
 struct Losses {
     first: Instant,
     last: Instant,
-    /// Highest number of a lost packet.
+    /// Highest packet number among the lost packets.
     highest: u64,
-    /// Time at which all of them were acknowledged.
+    /// Time at which all lost packets were acknowledged.
     repaired: Option<Instant>,
 }
 
@@ -53,7 +53,7 @@ impl Repair {
         }
     }
 
-    /// Takes the next event.
+    /// Processes the next event.
     fn event(&mut self, event: &Event) {
         let at = event.at;
         if let What::Sent(sent) = &event.what
@@ -70,7 +70,7 @@ impl Repair {
                     repaired: None,
                 });
             }
-            // Losses before the end of the repair belong to it.
+            // A loss before the end of the repair extends the repair.
             (&What::DataDropped { number, .. }, Some(losses))
                 if losses.repaired.is_none_or(|repaired| at <= repaired) =>
             {
@@ -95,7 +95,7 @@ impl Repair {
         repaired + least.max(part)
     }
 
-    /// Returns the parts to show of a run that ended at `end`.
+    /// Returns the parts to show of a run that ends at `end`.
     fn found(&self, end: Instant) -> Found {
         let within = |from: Instant, until: Instant| Span {
             from,
@@ -122,14 +122,15 @@ impl Repair {
     }
 }
 
-/// The parts of a run that its figures show.
+/// The parts of a run that the figures show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     about: About,
-    /// Part of the time–sequence figure: from just before the first loss until shortly after the repair of the last of
-    /// consecutive losses, or the beginning of a run without losses.
+    /// Part that the time–sequence figure shows. It extends from just before the first loss until shortly after the
+    /// repair of the last of consecutive losses. Without losses, it is the beginning of the run.
     pub span: Span,
-    /// Part of the ladder: from one round trip before the first lost packet was sent until one after the repair.
+    /// Part that the ladder shows. It extends from one round trip before the first lost packet was sent until one round
+    /// trip after the repair. Without losses, it is the beginning of the run.
     pub ladder: Span,
 }
 
@@ -141,9 +142,9 @@ enum About {
 }
 
 impl Found {
-    /// Returns the parts of several runs on one time axis: the losses of all, or their beginnings if none has losses.
-    /// Times in `asked` take precedence where there is anything to show, and the parts end at the end of the last run
-    /// at the latest. Returns `None` without runs.
+    /// Returns one part for several runs, so that they have the same time axis. The part covers the losses of all runs,
+    /// or their beginnings if no run has losses. Times in `asked` take precedence, and the part ends at `end` at the
+    /// latest. Returns `None` without runs.
     #[must_use]
     pub fn of_all(runs: &[Self], asked: Asked, end: Instant) -> Option<Self> {
         let lost = |found: &&Self| found.about == About::Losses;
@@ -165,7 +166,8 @@ impl Found {
         Some(Self {
             about,
             span,
-            // The requested part may not contain the losses.
+            // The requested part may not contain the losses, and then the ladder shows the same part as the other
+            // figure.
             ladder: if ladder.from < ladder.until {
                 ladder
             } else {
@@ -175,12 +177,12 @@ impl Found {
     }
 }
 
-/// Finds the parts of a trace for its figures.
+/// Finder of the parts of a trace that the figures show.
 #[derive(Debug, Default)]
 pub struct Extent(Option<Repair>);
 
 impl Extent {
-    /// Returns the parts of a run that ended at `end`, or `None` if the trace never began.
+    /// Returns the parts to show of a run that ended at `end`, or `None` if the trace never began.
     #[must_use]
     pub fn found(&self, end: Instant) -> Option<Found> {
         Some(self.0.as_ref()?.found(end))

@@ -5,8 +5,8 @@ use dupack_lab::results::Parameter;
 
 use crate::setting;
 
-/// Returns the conditions of an experiment in one line, from the experiment and its effective parameters. The line
-/// includes the seed if the experiment is random.
+/// Returns the conditions of an experiment in one line, taken from the experiment and its effective parameters. The
+/// line contains the seed if the experiment is random.
 #[must_use]
 pub fn setting(experiment: &Experiment, parameters: &[Parameter], seed: u64) -> String {
     let mut parts = setting::parts(experiment, parameters);
@@ -17,7 +17,7 @@ pub fn setting(experiment: &Experiment, parameters: &[Parameter], seed: u64) -> 
     parts.join(" · ")
 }
 
-/// Returns the listed losses of the path in both directions.
+/// Returns the losses that the experiment lists for the path, in both directions.
 fn listed_losses(e: &Experiment) -> Option<String> {
     let path = e.path.as_ref()?;
     let back = path.reverse.iter().flat_map(|back| &back.drop);
@@ -26,7 +26,7 @@ fn listed_losses(e: &Experiment) -> Option<String> {
     (!rules.is_empty()).then(|| format!("lost: {}", rules.join(", ")))
 }
 
-/// Returns `true` if the seed has an effect that readers should know about.
+/// Returns `true` if the seed has an effect that readers need to know.
 fn has_chance(e: &Experiment) -> bool {
     let links = e.path.iter().chain(&e.links);
     let by_chance = |link: &LinkOptions| {

@@ -1,15 +1,16 @@
 //! A bounded number of points of a figure.
 //!
-//! Up to the limit all points are kept. Beyond it they share a grid, finer than the pixels of a figure, and every cell
-//! keeps its visible points. Whenever the limit is reached again, the size of the cells doubles. A run twice as long
-//! therefore needs no more memory, and its figure looks the same.
+//! All points are kept up to the limit. Beyond the limit, a grid that is finer than the pixels of a figure covers the
+//! points, and every cell keeps only its visible points. Whenever the limit is reached again, the size of the cells
+//! doubles. A run twice as long therefore needs no more memory, and its figure looks the same.
 
 use std::collections::HashSet;
 
-/// Maximum number of points of a kind: dozens for every pixel of a figure's width.
+/// Maximum number of points of each kind. This is dozens of points for every pixel of a figure's width.
 pub const MOST_POINTS: usize = 1 << 15;
 
-/// Initial number of cells in each direction; there are rarely fewer later. The panel of a figure is about 600 px wide.
+/// Initial number of cells in each direction. Later numbers are rarely smaller. The panel of a figure is about 600 px
+/// wide.
 const CELLS: f64 = 2048.0;
 
 /// A mark: a packet or a range of packets, at a time in seconds.
@@ -17,18 +18,19 @@ const CELLS: f64 = 2048.0;
 pub struct Mark {
     /// Time in seconds.
     pub time: f64,
-    /// Lower end of its range.
+    /// Lower end of the range, in packets.
     pub low: f64,
-    /// Upper end of its range.
+    /// Upper end of the range, in packets.
     pub high: f64,
 }
 
-/// Marks in time order. A cell keeps its first mark. The lowest and the highest of all marks are kept, too.
+/// Marks in time order. When marks are thinned, each cell keeps its first mark, and the lowest and the highest of all
+/// marks are also kept.
 #[derive(Clone, Debug)]
 pub struct Marks {
     kept: Vec<Mark>,
     most: usize,
-    /// Width in seconds and height in packets of a cell, once marks are thinned.
+    /// Width in seconds and height in packets of a cell, if marks have been thinned.
     cell: Option<(f64, f64)>,
 }
 
@@ -43,7 +45,7 @@ impl Marks {
         }
     }
 
-    /// Adds a mark, no earlier than the last.
+    /// Adds a mark whose time is not before the last mark.
     pub fn push(&mut self, mark: Mark) {
         if self.kept.len() >= self.most {
             self.thin();
@@ -98,7 +100,7 @@ impl Marks {
         });
     }
 
-    /// Returns the indices of the lowest and the highest.
+    /// Returns the indices of the lowest and of the highest mark.
     fn extremes(&self) -> [usize; 2] {
         let lowest = index_of(&self.kept, |a, b| a.low < b.low);
         let highest = index_of(&self.kept, |a, b| a.high > b.high);
@@ -106,13 +108,13 @@ impl Marks {
     }
 }
 
-/// Values that hold from a time in seconds until the next. The column of a cell keeps its first, its smallest, its
-/// largest and its last value.
+/// Values that remain constant from a time in seconds until the next time. When values are thinned, each column keeps
+/// its first, its smallest, its largest and its last value.
 #[derive(Clone, Debug)]
 pub struct Steps {
     kept: Vec<(f64, f64)>,
     most: usize,
-    /// Width of a column in seconds, once values are thinned.
+    /// Width of a column in seconds, if values have been thinned.
     column: Option<f64>,
 }
 
@@ -127,7 +129,7 @@ impl Steps {
         }
     }
 
-    /// Adds a value, no earlier than the last.
+    /// Adds a value whose time is not before the last value.
     pub fn push(&mut self, point: (f64, f64)) {
         if self.kept.len() >= self.most {
             self.thin();
@@ -194,18 +196,18 @@ fn visible(points: &[(f64, f64)]) -> impl Iterator<Item = (f64, f64)> {
     distinct.filter_map(|index| points.get(index).copied())
 }
 
-/// Returns the index of the first of the best.
+/// Returns the index of the best element. Of equal elements, the first is chosen.
 fn index_of<T>(all: &[T], better: impl Fn(&T, &T) -> bool) -> Option<usize> {
     (0..all.len()).reduce(|a, b| if better(&all[b], &all[a]) { b } else { a })
 }
 
-/// Returns the time from the first to the last.
+/// Returns the time from the first to the last element.
 fn width<T>(all: &[T], time: impl Fn(&T) -> f64) -> f64 {
     let ends = all.first().zip(all.last());
     ends.map_or(0.0, |(first, last)| time(last) - time(first))
 }
 
-/// Returns the size of a cell for this extent.
+/// Returns the size of a cell if the points have this extent.
 fn part_of(extent: f64) -> f64 {
     (extent / CELLS).max(f64::MIN_POSITIVE)
 }
@@ -214,7 +216,7 @@ fn part_of(extent: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Returns a line of packets, one per millisecond, with a single one far above it.
+    /// Returns a line of packets, one per millisecond, with a single packet far above the line.
     fn marks(most: usize, count: u32) -> Marks {
         let mut marks = Marks::new(most);
         for n in 0..count {
@@ -271,7 +273,7 @@ mod tests {
         const COUNT: u32 = 3_000_000;
         let mut steps = Steps::new(MOST_POINTS);
         for n in 0..COUNT {
-            // A sawtooth with two peaks of one point, infinite at first like a threshold.
+            // The values are a sawtooth with one high and one low point. The first value is infinite, like a threshold.
             let value = match n {
                 0 => f64::INFINITY,
                 50_001 => 1e5,
@@ -289,7 +291,7 @@ mod tests {
         for peak in [(50_001.0, 1e5), (2_120_003.0, -1e5)] {
             assert!(points.contains(&peak), "{peak:?}");
         }
-        // As fine as a figure from beginning to end.
+        // No gap is larger than a thousandth of the figure.
         let gaps = points.windows(2).map(|pair| pair[1].0 - pair[0].0);
         let widest = gaps.reduce(f64::max).unwrap();
         assert!(widest <= f64::from(COUNT) / 1000.0, "{widest}");

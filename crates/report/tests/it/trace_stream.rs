@@ -1,4 +1,4 @@
-//! Traces that are streamed to files: the same as in memory for any length, or an error.
+//! Traces that are streamed to files. The result is the same as in memory for any length, or an error.
 
 use dupack_algorithms::catalog::Catalog;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ fn plan(stack: &str, duration: &str, path: &str) -> Plan {
     Plan::new(source.parse().unwrap(), &source, &Catalog::builtin()).unwrap()
 }
 
-/// Writes the files, then draws the parts that were found, like `dupack trace`.
+/// Writes the files of a trace, and then gathers the figure of the part that was found, like `dupack trace`.
 fn streamed<W: Write>(
     plan: &Plan,
     outputs: Outputs<W>,
@@ -73,7 +73,8 @@ fn files_and_figure_match_the_trace_in_memory() {
     }
 }
 
-/// Two stacks, of which the second repairs later: one part shows both, with a text description.
+/// The second of two stacks repairs its losses later. One part covers both stacks, and the figure has a text
+/// description.
 #[test]
 fn figures_of_several_stacks_share_their_axes() {
     let path = "[path]\nrate = \"1Mbit/s\"\ndelay = \"98ms\"\ndrop = [\"24-30\"]";
@@ -136,7 +137,7 @@ fn figures_of_several_stacks_share_their_axes() {
     assert!(drawn.ladder.svg().unwrap().contains("24"));
 }
 
-/// Accepts some bytes, and then reports a full disk.
+/// Writer that accepts a number of bytes and then reports a full disk.
 struct Disk {
     room: usize,
 }
@@ -158,14 +159,14 @@ impl Write for Disk {
 
 #[test]
 fn a_full_disk_ends_the_run_with_an_error_that_names_the_file() {
-    // Months of simulated time: the test ends only if the run stops at the error.
+    // The run would take months of simulated time, so the test ends only if the run stops at the error.
     let plan = plan("sack/reno", "10000000s", "[path]\nrate = \"10Mbit/s\"");
     each_full_disk_is_an_error(&plan, |is_full| Disk {
         room: if is_full { 100_000 } else { usize::MAX },
     });
 }
 
-/// The buffer is flushed at the end, and its errors are reported.
+/// The buffer is flushed at the end of the run, and errors of the flush are reported.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_disk_that_is_full_at_the_end_is_an_error() {
@@ -180,7 +181,7 @@ fn a_disk_that_is_full_at_the_end_is_an_error() {
     });
 }
 
-/// Streams `plan` with each disk full in turn. The error names its file.
+/// Streams `plan` three times, each time with a different disk that is full. The error names the file on this disk.
 fn each_full_disk_is_an_error<W: Write>(plan: &Plan, disk: impl Fn(bool) -> W) {
     for full in [TraceFile::Packets, TraceFile::Windows, TraceFile::Capture] {
         let disk = |file| disk(file == full);
@@ -199,19 +200,19 @@ fn each_full_disk_is_an_error<W: Write>(plan: &Plan, disk: impl Fn(bool) -> W) {
     }
 }
 
-/// Memory of the test's own process, which the test starts again for each duration because a process's peak memory
-/// never decreases.
+/// Memory of the test's own process. The test starts the process again for each duration, because the peak memory of a
+/// process never decreases.
 #[cfg(target_os = "linux")]
 mod memory {
     use dupack_tcp::time::{Duration, Instant};
 
     use super::*;
 
-    /// Simulated time in seconds, set for the child.
+    /// Environment variable that gives the child process the simulated time in seconds.
     const SECONDS: &str = "DUPACK_TEST_TRACE_SECONDS";
     const PEAK: &str = "peak KiB: ";
 
-    /// Maximum additional memory of the longer run. Its events alone take 400 MB.
+    /// Maximum additional memory of the longer run. The events of this run alone would take 400 MB.
     const GROWTH_KIB_MAX: u64 = 4096;
 
     #[test]
@@ -226,7 +227,7 @@ mod memory {
         );
     }
 
-    /// Traces 50 Mbit/s, all of it in the figure.
+    /// Traces a flow at 50 Mbit/s, with the whole run in the figure.
     fn trace(seconds: u64) {
         let path = "[path]\nrate = \"50Mbit/s\"\ndelay = \"5ms\"\nbuffer = \"50pkt\"";
         let plan = plan("sack/cubic", &format!("{seconds}s"), path);

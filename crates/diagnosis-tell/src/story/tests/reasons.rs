@@ -1,11 +1,12 @@
-//! Turns, spurious retransmissions, small streams, and questions that a capture at the receiver's end leaves open.
+//! Tests of turns, spurious retransmissions, small streams, and causes that a capture at the receiver's end cannot
+//! exclude.
 
 use dupack_diagnosis::analyse::budget::Stamps;
 use dupack_diagnosis::findings::TurnsTold;
 
 use super::*;
 
-/// Returns the sentence of a plain case at the sender after `change`.
+/// Returns the sentence about a plain case at the sender that `change` has modified.
 fn say_of(shares: &Shares, change: impl FnOnce(&mut Case<'_>)) -> (&'static str, String) {
     let stalls = StallList::default();
     let mut case = plain(shares, &stalls);
@@ -42,7 +43,7 @@ fn round_trips_of_one_request_at_a_time_are_named_if_they_took_the_time() {
                 .to_owned()
         )
     );
-    // 40 ms each are two fifths of the silence, and data was outstanding for another two fifths.
+    // 50 round trips of 40 ms are two fifths of the silence, and data was outstanding for another two fifths.
     assert_eq!(told(turns(true, 50, 40)).0, "application");
     assert_eq!(told(turns(true, 5, 600)).0, "application");
     assert_eq!(told(None).0, "application");
@@ -57,7 +58,7 @@ fn answers_on_their_way_for_most_of_each_turn_are_named_with_their_time() {
         "one request at a time: 50 turns of about 100 ms; for 80 ms of each turn, the answer was on its way and not yet \
          acknowledged"
     );
-    // The asking end waits for the other end, too.
+    // The end that sends the requests waits for the other end as well.
     assert_eq!(told(true).0, "application");
     let under_way = |idle, pause| {
         let shares = super::shares(&[(Limit::Idle, idle), (Limit::Pause, pause)]);
@@ -92,7 +93,7 @@ fn spurious_retransmissions_are_not_named_as_losses() {
         early.ends_with("none of which was lost: timers expired before the ACKs arrived"),
         "{early}"
     );
-    // Neither cause explains most of them.
+    // Neither cause explains most of the spurious retransmissions.
     assert!(told(9, 4, 4).ends_with("none of which was lost"));
     assert!(told(8, 8, 0).starts_with("losses keep the window small"));
 }
@@ -122,7 +123,7 @@ fn the_asking_end_waits_for_answers() {
         told(true, 9000),
         "nothing limits the transfer: the application sent nothing for 9.5 of 10 s: it waited for 50 answers"
     );
-    // It had nothing to ask. An end that answers waits for requests instead.
+    // The requesting end had no request to send. An end that answers waits for requests instead.
     assert_eq!(
         told(true, 2000),
         "nothing limits the transfer: the application sent nothing for 9.5 of 10 s"
@@ -135,7 +136,7 @@ fn the_asking_end_waits_for_answers() {
             .1
             .ends_with("it waited once for the next request")
     );
-    // Without turns no requests are seen: the other end may send, and this end acknowledge.
+    // If the stream has no turns, no requests are known: the other end may send data that this end only acknowledges.
     let unasked = tell(&plain(&idle, &stalls)).1;
     assert!(
         unasked.ends_with("sent nothing for 9.5 of 10 s"),
@@ -180,7 +181,7 @@ fn bulk_silences_behind_the_bottleneck_may_be_caused_by_it_if_departure_times_ar
     );
     assert_eq!(told(&silent, Place::Sender, None).0, "application");
     assert_eq!(told(&silent, Place::Receiver, Some(1e5)).0, "application");
-    // A tenth of the segments in the same silence: no bottleneck is so slow.
+    // A tenth of the segments arrive in the same time. No bottleneck is so slow.
     silent.segments = 100;
     silent.delivered = 100 * MSS;
     assert_eq!(told(&silent, Place::Receiver, None).0, "application");
@@ -204,7 +205,7 @@ fn the_bottleneck_is_idle_between_answers_and_after_bursts() {
         })
         .0
     };
-    // The sender sent nothing for 54 s in all.
+    // The sender sent nothing for 54 s in total.
     assert_eq!(told(&silent, false, 30_000), "application");
     assert_eq!(told(&silent, false, 20_000), "in doubt");
     assert_eq!(told(&silent, true, 30_000), "in doubt");
@@ -264,7 +265,7 @@ fn short_segments_may_wait_for_acks_if_the_times_of_acks_are_unknown() {
     assert!(said.contains("Nagle's algorithm"), "{said}");
     messages.nagle_perhaps = ms(3000);
     assert_eq!(at(&messages, Place::Receiver).0, "application");
-    // Most of the silence is in the middle of messages, as if the rest had been lost.
+    // Most of the silence is in the middle of messages, as if the remaining segments had been lost.
     messages.cut_short = ms(5000);
     let (name, said) = at(&messages, Place::Receiver);
     assert_eq!(name, "in doubt");

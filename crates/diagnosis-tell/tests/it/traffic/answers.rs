@@ -1,4 +1,5 @@
-//! Answers that an end waits for: through a busy bottleneck, one round trip each, and ends of connections.
+//! Answers that an end waits for: answers through a busy bottleneck, answers of one round trip each, and answers at the
+//! end of connections.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::budget::{Group, Limit};
@@ -9,8 +10,9 @@ use super::Told;
 
 const MSS: u32 = 1460;
 
-/// Turns over a path of 40 ms, captured at the server. The client sends the next request as soon as it has an answer of
-/// `segments` segments, which leave at once and pass a bottleneck in `each` seconds.
+/// Returns a capture of `turns` turns at the server, with a round-trip time of 40 ms. The server sends the `segments`
+/// segments of an answer at once, and each of them takes `each` seconds at a bottleneck. The client sends the next
+/// request as soon as it has the whole answer.
 fn answers(turns: u32, segments: u32, each: f64) -> Script {
     let rtt = 0.04;
     let mut script = Script::new(Ip::V4, Link::Raw);
@@ -33,7 +35,7 @@ fn answers(turns: u32, segments: u32, each: f64) -> Script {
             });
             server += len;
         }
-        // Every second segment is acknowledged; the ACK of the last comes with the next request.
+        // Every second segment is acknowledged. The last segment of the answer is acknowledged by the next request.
         for n in (2..segments).step_by(2) {
             let when = at + 2e-4 + rtt + f64::from(n) * each;
             let ack = packet(when, End::Client, client).ack(sent + n * MSS);
@@ -47,7 +49,7 @@ fn answers(turns: u32, segments: u32, each: f64) -> Script {
 
 #[test]
 fn a_bottleneck_that_drains_written_data_is_busy() {
-    // 60 segments at 2 Mbit/s are 360 ms; the round trip is 40.
+    // The transmission of 60 segments at 2 Mbit/s takes 360 ms, and the round trip takes 40 ms.
     let told = Told::of(&answers(30, 60, 6e-3));
     let shares = &told.stream(Side::Answerer).shares;
     let busy = shares.share(shares.of_group(Group::Path));
@@ -59,7 +61,7 @@ fn a_bottleneck_that_drains_written_data_is_busy() {
 
 #[test]
 fn a_bottleneck_that_is_soon_idle_is_not_the_limit() {
-    // The same at 500 Mbit/s: 1.4 ms.
+    // At 500 Mbit/s, the transmission of the same answer takes 1.4 ms.
     let told = Told::of(&answers(30, 60, 2.4e-5));
     let shares = &told.stream(Side::Answerer).shares;
     let busy = shares.share(shares.of_group(Group::Path));
@@ -129,7 +131,7 @@ fn a_fin_is_not_held_back_by_nagles_algorithm() {
 
 #[test]
 fn an_answer_to_a_request_after_a_bare_ack_is_not_held_back() {
-    // The client sends an ACK of each answer, and the next request at once.
+    // The client sends an ACK for each answer, and immediately afterwards the next request.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.03);
     let (mut at, mut client, mut server) = (0.1, 1000, 5000);
@@ -167,7 +169,7 @@ fn the_answer_that_took_the_time_comes_before_its_request() {
 
 #[test]
 fn waiting_for_requests_after_the_last_data_is_no_stall_of_the_transfer() {
-    // The client sends 200 bytes once, and the server 600 bytes every second.
+    // The client sends 200 bytes once, and the server sends 600 bytes every second.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.04);
     script.add(packet(0.1, End::Client, 1000).ack(5000).len(200).push());
@@ -188,8 +190,8 @@ fn waiting_for_requests_after_the_last_data_is_no_stall_of_the_transfer() {
 
 #[test]
 fn a_request_after_an_answer_is_not_held_back_at_the_server() {
-    // The server acknowledges each request before it answers. The client sends the next request at once. Captured at
-    // the server.
+    // The capture is taken at the server. The server acknowledges each request before it answers, and the client sends
+    // the next request at once.
     let rtt = 0.03;
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -215,7 +217,7 @@ fn a_request_after_an_answer_is_not_held_back_at_the_server() {
 
 #[test]
 fn a_segment_that_waits_for_an_ack_is_held_back_at_the_server_too() {
-    // Each request consists of two writes. The server delays the ACK of the first, and answers when it has both.
+    // Each request consists of two writes. The server delays the ACK of the first write, and answers when it has both.
     let rtt = 0.03;
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));

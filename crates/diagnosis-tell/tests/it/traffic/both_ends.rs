@@ -1,4 +1,4 @@
-//! One conversation captured at each end: both captures show the same times of its requests.
+//! A conversation that is captured at each end. Both captures show the same durations of its requests.
 
 use dupack_diagnosis::Requests;
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
@@ -8,26 +8,27 @@ use super::Told;
 /// One-way delay between both ends, in seconds.
 const WAY: f64 = 0.0015;
 
-/// Transmission time of a full segment.
+/// Transmission time of a full segment, in seconds.
 const GAP: f64 = 0.001;
 
-/// Conversation over a link on which answers queue.
+/// A conversation over a link with a queue of answers.
 struct Conversation {
     /// The captures at the client's end and at the server's end.
     ends: [Script; 2],
     at: f64,
     client: u32,
     server: u32,
-    /// Duration of each request at the client.
+    /// Duration of each request at the client, in seconds.
     durations: Vec<f64>,
 }
 
-/// Time of the ACK of an answer's last segment, unless that segment is the second of two.
+/// Time at which the last segment of an answer is acknowledged. If the number of segments is even, this segment is
+/// acknowledged at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Last {
-    /// Alone, after 40 ms.
+    /// The segment is acknowledged by a separate ACK after 40 ms, unless the next request is sent before.
     Delayed,
-    /// With the next request.
+    /// The segment is acknowledged by the next request.
     Riding,
 }
 
@@ -58,24 +59,25 @@ impl Conversation {
         conversation
     }
 
-    /// Adds a packet that the client sends at `at`.
+    /// Adds a packet that the client sends at time `at`.
     fn client_sends(&mut self, at: f64, packet: impl Fn(f64) -> Packet) {
         self.ends[0].add(packet(at));
         self.ends[1].add(packet(at + WAY));
     }
 
-    /// Adds a packet that the server sends at `at`.
+    /// Adds a packet that the server sends at time `at`.
     fn server_sends(&mut self, at: f64, packet: impl Fn(f64) -> Packet) {
         self.queued(at, 0.0, packet);
     }
 
-    /// Adds a packet that the server sends at `at`, and that waits for `wait` in a queue.
+    /// Adds a packet that the server sends at time `at` and that waits in a queue for `wait` seconds.
     fn queued(&mut self, at: f64, wait: f64, packet: impl Fn(f64) -> Packet) {
         self.ends[0].add(packet(at + WAY + wait));
         self.ends[1].add(packet(at));
     }
 
-    /// Adds a request, its answer of `segments` segments at once, and the time until the next request.
+    /// Adds a request and its answer of `segments` segments, which are sent at once. The next request follows after
+    /// `think` seconds.
     fn turn(&mut self, segments: u32, think: f64, last: Last) {
         let (asked, first, at) = (self.client, self.server, self.at);
         let request = |at| packet(at, End::Client, asked).ack(first).window(500);
@@ -108,7 +110,7 @@ impl Conversation {
         self.at = over + think;
     }
 
-    /// Returns the requests as each end shows them.
+    /// Returns the requests according to the capture at each end.
     fn told(&self) -> [(Requests, String); 2] {
         [0, 1].map(|end| {
             let told = Told::of(&self.ends[end]);
@@ -140,12 +142,12 @@ fn both_ends_show_the_same_durations_whenever_the_last_ack_comes() {
                 };
                 near(requests.duration.p50, p50);
                 near(requests.duration.p95, p95);
-                // An ACK that waited for the next request, or for a timer, was not delayed by the network.
+                // If an ACK waited for the next request or for a timer, the network did not delay it.
                 assert!(
                     !screen.contains("late packets"),
                     "{last:?} {think}\n{screen}"
                 );
-                // Data that is outstanding because its ACK is delayed has arrived.
+                // Data that is outstanding only because its ACK is delayed has arrived.
                 let on_its_way = screen.contains("on its way and not yet");
                 assert!(!on_its_way || think < 0.01, "{last:?} {think}\n{screen}");
             }

@@ -5,7 +5,8 @@ use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// Four segments per round trip of 20 ms, acknowledged in two halves. Each packet is seen at several places.
+/// Returns a capture of four segments per round trip of 20 ms, with two ACKs per round trip. Each packet is captured at
+/// all of `places`.
 fn transfer(ip: Ip, places: &[fn(Packet) -> Packet], with_syn: bool) -> Script {
     let mut script = Script::new(ip, Link::Cooked);
     let mut add = |packet: Packet| script.add_each(packet, places.iter().copied());
@@ -29,7 +30,7 @@ fn transfer(ip: Ip, places: &[fn(Packet) -> Packet], with_syn: bool) -> Script {
     script
 }
 
-/// View of a packet at one place.
+/// Function that returns a packet as it is seen at one place.
 type Seen = fn(Packet) -> Packet;
 
 fn as_is(packet: Packet) -> Packet {
@@ -48,7 +49,7 @@ fn a_little_later(packet: Packet) -> Packet {
     packet.later(40e-6)
 }
 
-/// IPv4 packet of a host that sets no identification (RFC 6864 §4.1).
+/// Returns an IPv4 packet of a host that does not set the identification (RFC 6864 §4.1).
 fn unnumbered(packet: Packet) -> Packet {
     packet.id(0)
 }
@@ -95,7 +96,7 @@ fn packets_seen_at_two_places_are_sent_once() {
     }
 }
 
-/// Sending end, with or without the beginning of the connection in the capture.
+/// Method that returns the side of the sending end, which depends on whether the capture has the SYN.
 trait MinOf {
     fn min_of(self, with_syn: bool) -> Side;
 }

@@ -1,4 +1,4 @@
-//! Two counts of retransmissions in the JSON: those of the sender, and packets as tcptrace counts them.
+//! The JSON document has two counts of retransmissions: the sender's, and the packets that tcptrace would count.
 
 use dupack_diagnosis_tell::numbers;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::Told;
 
-/// A SYN, a segment and a FIN that are sent twice each, and a keep-alive with a byte.
+/// Returns a connection in which a SYN, a data segment and a FIN are each sent twice, and one keep-alive probe carries
+/// a byte.
 fn four_repetitions() -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let server = |at: f64, seq: u32| packet(at, End::Server, seq).ack(1000);
@@ -47,7 +48,7 @@ fn retransmissions_exclude_probes_and_syns_which_tcptrace_counts() {
     let connection = &all["connections"][0];
     let stream = &connection["streams"][0];
     let again = &stream["sent_again"];
-    // The segment, and the FIN, which counts as one in sequence numbers.
+    // The data segment, and the FIN, which occupies one sequence number.
     assert_eq!(
         (&again["segments"], &again["bytes"]),
         (&json!(2), &json!(1001))

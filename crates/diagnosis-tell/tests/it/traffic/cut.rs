@@ -1,12 +1,12 @@
-//! Captures without options, without one end, or with a clock that is too coarse.
+//! Captures without TCP options, without packets of one end, or with a clock that is too coarse.
 
 use dupack_diagnosis::Side;
 use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// A download in `rounds` round trips of 40 ms with ten segments each. In every tenth the second segment is lost and
-/// repaired.
+/// Returns a download in `rounds` round trips of 40 ms with ten segments each. In every tenth round trip, the second
+/// segment is lost and retransmitted.
 fn lossy(rounds: u32, near: f64) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let stamps = |at: f64| (at * 1e3) as u32 + 1;
@@ -54,7 +54,7 @@ fn lossy(rounds: u32, near: f64) -> Script {
 fn no_sender_and_no_window_are_named_without_options() {
     let mut script = lossy(200, 0.0399);
     assert!(!Told::of(&script).screen().contains("cut off"));
-    // Headers of IP and TCP without options.
+    // 40 bytes are the headers of IP and TCP without options.
     script.keep_bytes(40);
     let told = Told::of(&script);
     let screen = told.screen();
@@ -81,7 +81,7 @@ fn an_end_without_packets_is_known_by_its_acknowledged_data() {
 
 #[test]
 fn a_rate_beyond_the_clock_is_not_printed() {
-    // Flights of 20 segments that arrive within 20 µs.
+    // Each flight of 20 segments arrives within 20 µs.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.04);
     let (mut at, mut sent) = (0.05, 5000);

@@ -1,4 +1,4 @@
-//! ACKs that a receiver delays, and the silences around them.
+//! ACKs that a receiver delays, and silent periods next to them.
 
 use dupack_diagnosis::analyse::budget::Group;
 use dupack_diagnosis::analyse::stalls::{Culprit, KindTotal, StallKind};
@@ -7,7 +7,7 @@ use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// Round trip in seconds.
+/// Round-trip time in seconds.
 const RTT: f64 = 0.03;
 
 /// Presence of timestamps in segments.
@@ -17,8 +17,8 @@ enum Clock {
     Plain,
 }
 
-/// Turns of one segment in each direction, captured at `seen_at`, with `think` seconds between an answer and the next
-/// request. The client delays its ACKs by 40 ms, unless a request leaves sooner.
+/// Returns a capture at `seen_at` of turns with one segment in each direction. The client sends the next request
+/// `think` seconds after an answer, and it delays its ACKs by 40 ms, unless it sends a request before.
 fn talk(seen_at: End, clock: Clock, turns: u32, think: f64) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let stamped = |packet: Packet, at: f64, heard: f64| match clock {
@@ -80,8 +80,8 @@ fn a_silence_after_a_delayed_ack_is_the_applications() {
                 assert_eq!(idle.count, 11, "{name}");
                 let each = idle.time.as_secs_f64() / 11.0;
                 assert!((each - (think - 0.04)).abs() < 0.04, "{each} {name}");
-                // The network causes no stall, and the stalls are no longer than the time that the application left
-                // unused.
+                // The network causes no stall. The stalls are in total no longer than the time that is attributed to
+                // the application.
                 let network = stream.stalls.longest.iter();
                 let network = network.filter(|stall| stall.kind.culprit() == Culprit::Network);
                 assert_eq!(network.count(), 0, "{name}");
@@ -94,7 +94,7 @@ fn a_silence_after_a_delayed_ack_is_the_applications() {
 
 #[test]
 fn an_ack_that_waits_for_the_next_request_is_neither_late_nor_delayed() {
-    // The round trip is short compared with the think time of the client.
+    // The client thinks for 35 ms, which is less than its ACK delay of 40 ms, so the next request carries each ACK.
     for seen_at in [End::Client, End::Server] {
         let told = Told::of(&talk(seen_at, Clock::Stamped, 12, 0.035));
         let stream = told.stream(Side::Answerer);

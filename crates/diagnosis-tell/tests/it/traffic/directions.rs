@@ -1,4 +1,4 @@
-//! Captures that lack a direction, or some packets.
+//! Captures without the packets of one direction, or without some packets.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::findings::AcksSeen;
@@ -8,7 +8,7 @@ use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// 3 MB in 1 s.
+/// Returns a transfer of 3 MB in 1 s.
 pub(super) fn transfer() -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.02);
@@ -72,7 +72,7 @@ fn a_capture_of_acks_shows_the_amount_of_data_that_it_lacks() {
     let lines = measures::lines(&Told::of(&script).0);
     let cells: Vec<&str> = lines.lines().nth(1).unwrap().split('\t').collect();
     assert_eq!(cells[3..5], ["opener", "-"], "{lines}");
-    // Without the request, the capture has no data at all.
+    // If the request is also missing, the capture has no data at all.
     script.retain(|packet: &Packet| packet.at_s() != 0.0205);
     let said = headline(Told::of(&script).connection());
     assert!(
@@ -98,7 +98,7 @@ fn data_that_the_capture_lacks_is_counted() {
         });
         let told = Told::of(&script);
         let stream = told.stream(Side::Answerer);
-        // The last segment is not acknowledged if it is missing and nothing follows.
+        // All bytes that the capture lacks are counted, because they are acknowledged.
         assert_eq!(stream.coverage.unseen_bytes, left_out * 1460, "{every}");
         assert_eq!(
             stream.account.retransmissions,
@@ -116,7 +116,8 @@ fn data_that_the_capture_lacks_is_counted() {
 
 #[test]
 fn a_segment_that_the_capture_lacks_was_not_retransmitted_after_the_pause_that_follows() {
-    // A message of two segments every 355 ms, captured at the receiver, which acknowledges each segment.
+    // The server sends a message of two segments every 355 ms. The capture is taken at the receiver, which acknowledges
+    // each segment.
     for every in [7_u32, 30] {
         let mut script = Script::new(Ip::V4, Link::Raw);
         script.open(0.0, 0.02);
@@ -167,7 +168,7 @@ fn a_fin_after_keep_alives_is_no_retransmission_where_the_capture_lacks_a_keep_a
     script.add(packet(5.5, End::Client, 1463).ack(sent).window(500).fin());
     script.add(packet(5.51, End::Server, sent).ack(1464).fin());
     script.add(packet(5.53, End::Client, 1464).ack(sent + 1).window(500));
-    // The server's capture lacks the last keep-alive.
+    // The capture at the server lacks the last keep-alive.
     script.retain(|packet: &Packet| {
         packet.from() == End::Server || (packet.at_s() - 5.05).abs() > 0.01
     });

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::Told;
 use super::pages::page;
 
-/// 30 flights of 10 segments. Each is acknowledged 80 ms later, and nothing follows for 20 ms more. With its SYN if
-/// `opened`.
+/// Returns 30 flights of 10 segments. Each flight is acknowledged after 80 ms, and the next one follows 20 ms later.
+/// The handshake is in the capture if `opened`.
 fn flights(opened: bool) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.08);
@@ -33,7 +33,8 @@ fn flights(opened: bool) -> Script {
     script
 }
 
-/// A full segment every 30 to 70 ms, captured at the receiver; nothing shows when the segments left.
+/// Returns full segments at intervals of 30 to 70 ms, captured at the receiver. The capture does not show when the
+/// segments were sent.
 fn spread() -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.02);
@@ -47,7 +48,7 @@ fn spread() -> Script {
     script
 }
 
-/// Returns the value of a column of the summary.
+/// Returns the value of a column in the line of the first connection.
 fn cell(told: &Told, column: &str) -> String {
     let lines = measures::lines(&told.0);
     let mut lines = lines.lines().map(|line| line.split('\t'));
@@ -56,7 +57,7 @@ fn cell(told: &Told, column: &str) -> String {
     cells.next().unwrap().1.to_owned()
 }
 
-/// Returns the stream with data in the JSON document, and the only server.
+/// Returns the first stream of the first connection in the JSON document, and the first server.
 fn document(told: &Told) -> (Value, Value) {
     let text = numbers::json(&told.0, None);
     let all: Value = serde_json::from_str(&text).unwrap();
@@ -64,7 +65,7 @@ fn document(told: &Told) -> (Value, Value) {
     (stream, all["groups"]["servers"][0].clone())
 }
 
-/// Asserts that every output names the other cause beside the limit.
+/// Asserts that every output names the other possible cause in addition to the limit.
 #[track_caller]
 fn names_both(told: &Told, limit: &str, words: &str) {
     let (screen, page) = (told.screen(), page(told));
@@ -149,7 +150,7 @@ fn every_output_names_the_bottleneck_beside_the_application_if_departure_times_a
         _ => "application paused, or bottleneck",
     };
     names_both(&told, &limit, words);
-    // Time that packets wait at a bottleneck is not lost time.
+    // Time for which packets wait at a bottleneck is not lost time.
     let (stream, server) = document(&told);
     assert_eq!(stream["limits_in_doubt"]["lost_at_least"], false);
     assert_eq!(server["connections_lost_at_least"], 0);
@@ -164,7 +165,7 @@ fn a_limit_that_is_certain_has_no_other_cause() {
     assert!(!told.screen().contains("paused, or"));
 }
 
-/// 40 rounds of ten segments, 360 ms apart, captured at the receiver without the SYN.
+/// Returns 40 rounds of ten segments at intervals of 360 ms, captured at the receiver without the SYN.
 fn rounds_at_the_receiver() -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let mut sent = 5000;
@@ -200,7 +201,7 @@ fn silences_of_a_round_trip_each_may_be_round_trips_of_unknown_length() {
     assert!(!screen.contains("1 µs"), "{screen}");
     let note = "the capture has no SYN of this connection: all times and counts refer to the captured part";
     assert_eq!(notes(told.connection()), [note]);
-    // With SYNs, or without data, there is no such note.
+    // If the capture has the SYNs, or if the connection has no data, there is no such note.
     assert!(notes(Told::of(&flights(true)).connection()).is_empty());
     let mut refused = Script::new(Ip::V4, Link::Raw);
     refused.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -208,7 +209,8 @@ fn silences_of_a_round_trip_each_may_be_round_trips_of_unknown_length() {
     assert!(!notes.iter().any(|one| one == note), "{notes:?}");
 }
 
-/// 40 messages of these sizes in turn. Each leaves as soon as the previous one is acknowledged, 100 ms later.
+/// Returns 40 messages of alternating sizes. Each message is sent as soon as the previous one is acknowledged, which
+/// takes 100 ms.
 fn after_each_ack(sizes: [u32; 2]) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.1);
@@ -233,15 +235,16 @@ fn messages_that_follow_the_previous_ack_may_have_the_period_of_a_round_trip() {
         "{story}"
     );
     assert!(!story.contains("TCP_NODELAY"), "{story}");
-    // A shorter period sometimes puts two messages into a segment: they had waited.
+    // Some segments contain two messages, so messages did wait: this is Nagle's algorithm.
     let story = Told::of(&after_each_ack([700, 1400])).story();
     assert!(story.contains("TCP_NODELAY"), "{story}");
 }
 
 const RTT: f64 = 0.125;
 
-/// Writes of 2,848 bytes every 35.5 ms over a path of 125 ms, with Nagle's algorithm: a rest that fills no segment
-/// leaves when no short segment is outstanding, or in a full segment with the next write.
+/// Returns writes of 2,848 bytes every 35.5 ms over a path of 125 ms, with Nagle's algorithm: the remaining bytes, less
+/// than a full segment, are sent when no short segment is outstanding, or in a full segment together with the next
+/// write.
 fn periodic_writes(from: End) -> Script {
     let (to, first, answer) = match from {
         End::Client => (End::Server, 1000, 5000),

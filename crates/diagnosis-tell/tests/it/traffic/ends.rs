@@ -1,4 +1,4 @@
-//! Captures at either end of a connection within one machine or one room.
+//! Captures at either end of a connection whose ends are in one machine or in one room.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::budget::Group;
@@ -7,8 +7,9 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// A download by a receiver with a window of `window` segments, captured there. The server is 40 µs away, and the whole
-/// window queues at a link that takes `gap` seconds for a segment. The server's packets have a hop limit of `hops`.
+/// Returns a download by a receiver with a window of `window` segments, captured at the receiver. The server is 40 µs
+/// away, and the whole window queues at a link that takes `gap` seconds for a segment. The server's packets have a hop
+/// limit of `hops`.
 fn download(window: u16, gap: f64, hops: u8, with_stamps: bool) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let millis = |at: f64| (at * 1e3) as u32 + 1;
@@ -29,7 +30,7 @@ fn download(window: u16, gap: f64, hops: u8, with_stamps: bool) -> Script {
     let queued = f64::from(window) * gap;
     for n in 0..1000_u32 {
         let at = 0.001 + f64::from(n) * gap;
-        // It left when the ACK of the segment one window earlier arrived.
+        // The segment was sent when the ACK of the segment one window earlier arrived.
         let sent = 5000 + n * 1448;
         add(at, End::Server, sent, 1100, 1448, (at - queued).max(5e-5));
         if n % 2 == 1 {
@@ -64,8 +65,8 @@ fn behind_the_queue_is_the_receivers_end_even_near_the_sender() {
 
 #[test]
 fn late_arrival_at_the_receivers_end_is_no_pause() {
-    // Four segments per round trip of 40 ms, captured at the client. For every tenth flight, the path takes 150 ms
-    // more, or the server writes that much later.
+    // Each round trip of 40 ms has four segments, and the capture is taken at the client. For every tenth flight,
+    // either the path takes 150 ms longer, or the server writes 150 ms later.
     for (is_path, wanted) in [(true, 0.05), (false, 0.15)] {
         let mut script = Script::new(Ip::V4, Link::Raw);
         let millis = |at: f64| (at * 1e3) as u32 + 1;

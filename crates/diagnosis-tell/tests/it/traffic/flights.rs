@@ -1,4 +1,4 @@
-//! Flights whose size shows what limits them.
+//! Flights whose size shows their limit.
 
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
@@ -6,7 +6,7 @@ use super::Told;
 
 const MSS: u32 = 1460;
 
-/// Rounds of 100 ms with `flight` full segments each, and a receive window of `field` times 128.
+/// Returns `count` rounds of 100 ms. A round has `flight` full segments, and the receive window is 128 times `field`.
 fn rounds(field: u16, count: u32, flight: impl Fn(u32) -> u32) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -18,7 +18,7 @@ fn rounds(field: u16, count: u32, flight: impl Fn(u32) -> u32) -> Script {
         let flight = flight(round);
         for n in 0..flight {
             let step = f64::from(n) * 1e-4;
-            // Each new segment except the first few follows an ACK.
+            // In all rounds except the first, every second segment follows an ACK.
             if round > 0 && n % 2 == 0 && acked < sent {
                 acked += MSS;
                 script.add(
@@ -51,7 +51,7 @@ fn a_flight_that_does_not_grow_for_many_rounds_is_not_limited_by_the_congestion_
 
 #[test]
 fn a_small_steady_flight_does_not_show_the_window_scale() {
-    // 10 segments are 14,600 bytes: 115 times 128 are 14,720.
+    // 10 segments are 14,600 bytes, and a window of 115 times 128 bytes would be 14,720 bytes.
     let mut script = rounds(115, 120, |_| 10);
     script.retain(|packet: &Packet| packet.at_s() > 0.15);
     let story = Told::of(&script).story();

@@ -1,4 +1,4 @@
-//! Many connections: sums by server and by service, and their sentences.
+//! Many connections: sums by server and by service, and the sentences about these sums.
 
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::analyse::groups::{Group, GroupKey};
@@ -38,8 +38,8 @@ impl Many {
         self.port += 1;
     }
 
-    /// Adds one request of 200 bytes and its answer of 1,000. The SYN is retransmitted after each of these times in
-    /// seconds.
+    /// Adds one request of 200 bytes and its answer of 1,000 bytes. The SYN is retransmitted after each of the times in
+    /// `syns_after`, in seconds.
     fn exchange(&mut self, at: f64, server: u16, syns_after: &[f64]) {
         let syn = |at| packet(at, End::Client, 999).syn(1460, Some(7));
         let mut packets = vec![syn(at)];
@@ -69,14 +69,14 @@ impl Many {
     }
 }
 
-/// Returns the group of this port of the server.
+/// Returns the group of connections to this port of the server.
 fn of(told: &Told, port: u16) -> &Group {
     let servers = &told.0.groups.servers;
     let found = servers.iter().find(|group| group.key.port() == port);
     found.expect("the group")
 }
 
-/// 200 connections to a web server, 20 of which lost a SYN, and 3 connections that a database refused.
+/// Returns 200 connections to a web server, 20 of which lost a SYN, and 3 connections that a database refused.
 fn mixed() -> Many {
     let mut many = Many::new();
     for n in 0..200 {
@@ -104,7 +104,7 @@ fn connections_are_summed_by_server() {
     assert_eq!((web.to_server, web.from_server), (40_000, 200_000));
     assert_eq!((web.syns.connections, web.syns.again), (20, 20));
     assert_eq!(web.syns.waited, Duration::from_secs(20));
-    // After a retransmitted SYN it is unknown which of both was answered.
+    // After a retransmission of the SYN, it is unknown which of the two SYNs was answered.
     assert_eq!(web.handshakes.count(), 180);
     let handshake = web.handshakes.quantiles().unwrap();
     let millis = handshake.p50.as_secs_f64() * 1e3;
@@ -112,7 +112,7 @@ fn connections_are_summed_by_server() {
     let durations = web.durations.quantiles().unwrap();
     assert!(durations.p50 < Duration::from_millis(70), "{durations:?}");
     assert!(durations.p95 > Duration::from_secs(1), "{durations:?}");
-    // The first connection that waited for a SYN.
+    // Connection 5 is the first connection that waited for a SYN retransmission.
     assert_eq!(web.longest.connection, 5);
     let database = of(&told, 5432);
     assert_eq!((database.connections, database.with_data), (3, 0));
@@ -168,7 +168,7 @@ fn a_syn_without_an_answer_is_unanswered_if_the_capture_continues() {
     let mut many = Many::new();
     many.add(22, [syn(0.0), syn(1.0), syn(3.0)]);
     many.add(22, [syn(1.0)]);
-    // Just before the end.
+    // This SYN is sent just before the end of the capture.
     many.add(22, [syn(3.9)]);
     many.exchange(4.0, 443, &[]);
     let told = many.told();
@@ -198,7 +198,7 @@ fn without_a_syn_only_ports_identify_the_server() {
         many.add(6379, talk(f64::from(n)));
         many.add(800, talk(f64::from(n)));
         many.add(9999, talk(f64::from(n)));
-        // A port as high as the client's.
+        // This server port is as high as the client's ports.
         many.add(50_000, talk(f64::from(n)));
     }
     let told = many.told();
@@ -268,7 +268,7 @@ fn files_have_a_line_per_group() {
     assert_eq!(web["connections_with_syns_retransmitted"], 20);
     assert_eq!(web["service"], "https");
     assert_eq!(web["longest_connection"], 5);
-    // A round trip each, and the waiting time of 20 of them.
+    // Each connection waits for one round trip, and 20 connections also wait for a retransmission timer of 1 s.
     assert!(
         (web["limits_s"]["handshake"].as_f64().unwrap() - 24.0).abs() < 0.1,
         "{web}"
@@ -313,7 +313,7 @@ fn connections_with_unknown_limits_are_excluded_from_the_time_lost() {
     many.exchange(0.0, 443, &[1.0]);
     let whole = many.told();
     assert!(!sentences(of(&whole, 443)).contains("without 1"));
-    // Its ACKs are not in the capture.
+    // The ACKs of this connection are not in the capture.
     let data = (0..100_u32).map(|n| {
         let at = 0.01 * f64::from(n);
         packet(at, End::Server, 5000 + 1460 * n).ack(1000).len(1460)

@@ -1,4 +1,4 @@
-//! Choice of the stream that comes first, and its sentence.
+//! Choice of the stream that the first sentence describes, and this sentence.
 
 use dupack_diagnosis::{Flow, Side, diagnose};
 use dupack_diagnosis_tell::story::story;
@@ -7,12 +7,13 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// A request of 300 bytes and an answer of `segments` segments, ten per round trip of 50 ms; then FINs, 8 s apart.
+/// Adds a request of 300 bytes and an answer of `segments` segments, ten per round trip of 50 ms. The client's FIN
+/// follows 8 s after the answer.
 fn download(script: &mut Script, ports: (u16, u16), segments: u32) {
     download_and_linger(script, ports, segments, 8.0);
 }
 
-/// The same with the client's FIN `linger` seconds after the server's.
+/// Adds the same packets as `download`, but the client's FIN follows `linger` seconds after the answer.
 fn download_and_linger(script: &mut Script, ports: (u16, u16), segments: u32, linger: f64) {
     let of = |at: f64, end: End, seq: u32| packet(at, end, seq).ports(ports.0, ports.1);
     script.add(of(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -45,7 +46,7 @@ fn download_and_linger(script: &mut Script, ports: (u16, u16), segments: u32, li
     script.add(of(at + linger + 0.05, End::Server, sent + 1).ack(1301));
 }
 
-/// A client closes a connection of a pool long after its last answer.
+/// A client with a pool of connections closes a connection long after its last answer.
 #[test]
 fn a_client_that_closes_late_does_not_make_its_request_the_headline() {
     for (segments, linger) in [(4, 1.0), (40, 5.0), (100, 30.0), (1000, 600.0)] {
@@ -90,7 +91,7 @@ fn a_fin_alone_is_no_data() {
 #[test]
 fn the_connection_that_an_end_waits_for_comes_first() {
     let mut script = Script::new(Ip::V4, Link::Raw);
-    // Like iperf3: a control connection with little data, and one for data.
+    // As with iperf3, one connection carries control messages with little data, and another one carries the data.
     let control = |at: f64, end: End, seq: u32| packet(at, end, seq).ports(39_999, 5201);
     script.add(control(-0.2 + 0.2, End::Client, 999).syn(1460, Some(7)));
     script.add(

@@ -1,4 +1,4 @@
-//! Middleboxes: an MTU without ICMP messages, rewritten sequence numbers, a removed window scale.
+//! Middleboxes: a small MTU without ICMP messages, rewritten sequence numbers, and a removed window scale.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::stalls::StallKind;
@@ -45,7 +45,7 @@ fn a_path_that_drops_full_segments_is_named_with_both_sizes() {
 
 #[test]
 fn losses_are_no_black_hole() {
-    // One full segment and its repairs are lost; others arrive.
+    // One full segment and its retransmissions are lost. The other segments arrive.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.02);
     for n in 0..10 {
@@ -143,11 +143,11 @@ fn a_sender_that_does_not_know_the_scale_is_named() {
     }
 }
 
-/// 100 flights of a server that fill windows of `field` bytes without a scale, 50 ms from a client that shifts them by
-/// 7; captured at `end`.
+/// Returns a capture at `end` of 100 flights. The server does not know the client's window scale of 7, so each of its
+/// flights fills a window of `field` bytes. The one-way delay is 50 ms.
 fn with_field(field: u16, end: End) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
-    // Delays from the server to the capture point, and from there to the client.
+    // Delay from the server to the capture point, and delay from there to the client.
     let (near, far) = match end {
         End::Server => (0.0, 0.05),
         End::Client => (0.05, 0.0),
@@ -177,7 +177,7 @@ fn with_field(field: u16, end: End) -> Script {
         at += 1e-4;
         let came = at + near + far;
         script.add(packet(came, End::Client, 1100).ack(sent).window(field));
-        // It reaches the server after the way back.
+        // The ACK reaches the server after the one-way delay.
         at = came + near;
     }
     script

@@ -1,4 +1,4 @@
-//! Traffic other than bulk transfers, written packet by packet: each has the right sentence and the right counts.
+//! Traffic other than bulk transfers, written packet by packet. Each test checks the sentence and the counts.
 
 mod answers;
 mod both_ends;
@@ -49,8 +49,8 @@ fn read(file: &[u8]) -> Diagnosis {
     found
 }
 
-/// Asserts for every capture of these tests: no least round-trip time is longer than the mean, nor than the handshake
-/// plus the longest time of a full packet.
+/// Asserts properties of round-trip times that hold for every capture of these tests. A minimum round-trip time is not
+/// longer than the mean, nor than the handshake's round-trip time plus the maximum transmission time of a full packet.
 #[track_caller]
 fn round_trips_agree(connection: &ConnectionFindings) {
     let handshake = &connection.handshake;
@@ -62,7 +62,8 @@ fn round_trips_agree(connection: &ConnectionFindings) {
         };
         assert!(least <= mean, "{least} and {mean}");
         let path = &stream.path;
-        // The slowest rate that the bottleneck may have. A rate that was withdrawn may have shown the time of a packet.
+        // The slowest possible rate of the bottleneck. Without this rate the check is skipped, because a rate that was
+        // withdrawn may have determined the transmission time of a packet.
         let slowest = path.rate.interval().map(|(low, _)| low);
         let Some((slowest, short)) = slowest.or(path.rate.at_least()).zip(short) else {
             continue;
@@ -73,7 +74,7 @@ fn round_trips_agree(connection: &ConnectionFindings) {
     }
 }
 
-/// Diagnosis of a script's capture.
+/// The diagnosis of a script's capture.
 struct Told(Diagnosis);
 
 impl Told {
@@ -81,7 +82,7 @@ impl Told {
         Self(read(&script.pcap()))
     }
 
-    /// Returns the only connection.
+    /// Returns the only connection of the capture.
     fn connection(&self) -> &ConnectionFindings {
         assert_eq!(self.0.connections_all, 1);
         &self.0.connections[0]
@@ -91,12 +92,12 @@ impl Told {
         self.connection().streams.of(side).as_ref().unwrap()
     }
 
-    /// Returns the first sentence.
+    /// Returns the first sentence about the only connection.
     fn story(&self) -> String {
         story(self.connection().main_stream().unwrap())
     }
 
-    /// Returns the whole screen.
+    /// Returns the whole summary for the terminal.
     fn screen(&self) -> String {
         let look = Look {
             colour: Colour::No,
@@ -107,7 +108,7 @@ impl Told {
         summary(&self.0, None, &look)
     }
 
-    /// Asserts that no byte was retransmitted and none was lost, in either direction.
+    /// Asserts that no segment was retransmitted or lost in either direction.
     #[track_caller]
     fn nothing_was_lost(&self) {
         let screen = self.screen();

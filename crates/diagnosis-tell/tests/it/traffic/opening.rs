@@ -6,7 +6,8 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// Rounds of ten segments of `from`, acknowledged in pairs a round trip later.
+/// Adds 20 rounds of ten segments from `from`, acknowledged in pairs one round trip later. Returns the next sequence
+/// number.
 fn rounds(
     script: &mut Script,
     from: End,
@@ -65,7 +66,7 @@ fn two_ends_may_open_it_at_once() {
 
 #[test]
 fn a_syn_answered_only_by_a_syn_is_no_simultaneous_open() {
-    // The server's SYN came after the client's, and no SYN of the server acknowledges the client's.
+    // The server's SYN arrives after the client's SYN was sent, and no SYN of the server acknowledges the client's SYN.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
     script.add(packet(0.05, End::Server, 4999).syn(1460, Some(7)));
@@ -85,7 +86,7 @@ fn an_ordinary_handshake_has_no_note() {
     assert!(notes(Told::of(&script).connection()).is_empty());
 }
 
-/// A SYN with 500 bytes; the answer acknowledges `taken` of them.
+/// Returns a connection whose SYN has 500 bytes of data. The answer to the SYN acknowledges `taken` of these bytes.
 fn fast_open(taken: u32) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None).len(500));
@@ -121,7 +122,7 @@ fn data_of_a_syn_that_the_server_does_not_accept_is_not_lost() {
 
 #[test]
 fn a_retransmitted_syn_with_data_may_have_been_lost() {
-    // The second SYN has no data, and is answered.
+    // The second SYN has no data. This SYN is answered.
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None).len(500));
     script.add(packet(1.0, End::Client, 999).syn(1460, None));

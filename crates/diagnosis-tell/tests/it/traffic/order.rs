@@ -1,12 +1,13 @@
-//! Records that are out of time order.
+//! Captures whose records are not in time order.
 
 use dupack_diagnosis::Side;
 use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// Ten segments per round trip of 40 ms over a link that takes `gap` seconds for each. The receiver acknowledges every
-/// second one. The client's capture has its records in groups of `group`, the last first.
+/// Returns a capture at the client of ten segments per round trip of 40 ms, over a link that takes `gap` seconds for
+/// each segment. The receiver acknowledges every second segment. The records are in groups of `group`, and each group
+/// is in reverse order.
 fn download(group: usize, gap: f64, places: &[Seen]) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let mut packets = vec![
@@ -36,8 +37,8 @@ fn download(group: usize, gap: f64, places: &[Seen]) -> Script {
     script
 }
 
-/// An interface with several queues: one packet of each flight of four is captured after its successor, up to 90 µs
-/// late. Packets have neither identifications nor timestamps.
+/// The interface of the sender has several queues: one packet of each flight of four is captured after later packets,
+/// up to 90 µs late. The packets have neither identifications nor timestamps.
 #[test]
 fn reordered_packets_at_their_sender_are_not_retransmissions() {
     for late in [2e-6, 2e-5, 9e-5] {
@@ -66,7 +67,7 @@ fn reordered_packets_at_their_sender_are_not_retransmissions() {
     }
 }
 
-/// View of a packet at one place.
+/// Function that returns a packet as it is seen at one place.
 type Seen = fn(Packet) -> Packet;
 
 fn as_is(packet: Packet) -> Packet {
@@ -75,7 +76,7 @@ fn as_is(packet: Packet) -> Packet {
 
 #[test]
 fn records_out_of_time_order_change_nothing() {
-    // In the second case, many packets have the same time.
+    // With a gap of 0, many packets have the same time.
     for gap in [0.001, 0.0] {
         let wanted = Told::of(&download(1, gap, &[as_is])).screen();
         assert!(!wanted.contains("overtaken"), "{wanted}");
@@ -90,7 +91,7 @@ fn records_out_of_time_order_change_nothing() {
 
 #[test]
 fn copies_are_copies_in_any_order_of_the_records() {
-    /// A firewall changes the identification of packets.
+    /// Returns a packet as it is behind a firewall that changes the identification.
     fn behind_a_firewall(packet: Packet) -> Packet {
         let id = packet.number_of_host().wrapping_mul(40_503) | 1;
         packet.id(id).hop_limit(63).later(10e-6)

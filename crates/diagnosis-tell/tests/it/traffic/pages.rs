@@ -1,4 +1,4 @@
-//! The page contains everything that the screen shows of a connection.
+//! The page contains everything about a connection that the screen shows.
 
 use dupack_diagnosis_tell::diagnosis_page::{Scenes, files};
 use dupack_diagnosis_tell::notes::notes;
@@ -21,13 +21,13 @@ pub(super) fn page(told: &Told) -> String {
     page.replace("&#x2f;", "/").replace("&gt;", ">")
 }
 
-/// Asserts that the page has these sentences.
+/// Asserts that the page contains these sentences.
 #[track_caller]
 fn has(told: &Told, sentences: impl IntoIterator<Item = Option<String>>) {
     let page = page(told);
     for sentence in sentences {
         let sentence = sentence.expect("it is told");
-        // The first letter may be a capital.
+        // The first letter may be a capital on the page.
         let rest = sentence.get(1..).unwrap();
         assert!(page.contains(rest), "{sentence}: {page}");
     }
@@ -43,7 +43,7 @@ fn the_page_has_the_notes_the_other_direction_and_the_end_of_a_connection() {
             .len(100)
             .window(900),
     );
-    // Both sequence numbers continue after the request.
+    // The sequence number and the ACK number of the reset continue after the request and the data.
     script.add(packet(1.2, End::Client, 1100).ack(end).flags(Flags::RST));
     let mut data = 0;
     script.retain(|packet: &Packet| {

@@ -1,4 +1,4 @@
-//! Policers: a policer is named with its rate if the losses show it, and only then.
+//! A policer is named with its rate if the losses show the policer, and otherwise it is not named.
 
 use dupack_algorithms::catalog::{Catalog, StackSpec};
 use dupack_diagnosis::StreamFindings;
@@ -8,7 +8,7 @@ use dupack_diagnosis_tell::whatif::values::Values;
 use dupack_lab::run::Interrupt;
 use dupack_truth::limits::tape::{End, Tape};
 
-/// Returns the findings at both ends of a transfer over a path with these lines.
+/// Returns the findings at both ends of a transfer whose path is described by the lines `path`.
 fn both(stack: &str, seconds: u32, path: &str) -> Vec<StreamFindings> {
     let text = format!(
         "stacks = [\"{stack}\"]\ndialect = \"linux\"\nseeds = 1\nduration = \"{seconds}s\"\n[path]\n{path}\n\
@@ -49,7 +49,7 @@ fn what_if_simulates_the_policer() {
     let [at_sender, at_receiver] = both("rack/cubic", 15, &policed(100.0, 40.0, 5.0, 125_000))
         .try_into()
         .expect("both ends");
-    // The packets that the policer lets pass arrive at the rate of the link.
+    // Packets that the policer passes arrive at the rate of the link.
     let link = Values::best(&at_sender.path).rate;
     assert!((link / 1e8 - 1.0).abs() < 0.01, "{link}");
     let catalog = Catalog::builtin();
@@ -60,7 +60,7 @@ fn what_if_simulates_the_policer() {
         let Ok(Asked::Answered(answers)) = asked else {
             panic!("{asked:?}");
         };
-        // The policer limits both senders alike.
+        // The policer limits both senders in the same way.
         assert_eq!(answers.len(), 2);
         for answer in answers {
             let off = answer.duration.mean / found.path.transfer.duration.as_secs_f64() - 1.0;
@@ -71,12 +71,12 @@ fn what_if_simulates_the_policer() {
 
 #[test]
 fn a_bucket_that_only_bursts_empty_shows_no_rate() {
-    // The data that passes at once is less than a round trip brings at that rate.
+    // The burst that passes at once is less than the data of one round trip at the rate of the policer.
     for burst in [4_500, 15_000] {
         for found in both("rack/cubic", 15, &policed(100.0, 40.0, 5.0, burst)) {
             let path = &found.path;
             assert_eq!(path.policer, None);
-            // Neither the cause of the losses is known, nor the rate of the path, which includes the policer.
+            // Neither the cause of the losses nor the rate of the path, which includes the policer, is known.
             assert_eq!((path.random_loss.value(), path.rate.value()), (None, None));
             assert!(path.rate.at_least().unwrap() < 5e6);
             let said = story(&found);

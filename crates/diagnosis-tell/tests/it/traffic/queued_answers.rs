@@ -6,8 +6,9 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// 20 requests, each sent when the previous answer is complete, and answered by `segments` segments at once. The link
-/// takes `gap` seconds for each. Every second segment is acknowledged, and the last one. The round trip takes `rtt`.
+/// Returns a capture of 20 requests, and the duration of each. A request is sent when the previous answer is complete,
+/// and it is answered by `segments` segments at once. The link takes `gap` seconds for each segment, and the round-trip
+/// time is `rtt`. Every second segment and the last segment are acknowledged.
 fn answers(segments: u32, gap: f64, rtt: f64) -> (Script, f64) {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -65,9 +66,9 @@ fn an_answer_is_over_when_its_last_byte_has_arrived() {
     }
 }
 
-/// Answers of a segment each, captured at the client, which sends the next request after `think` seconds. A link takes
-/// 59 ms for each, except for the first, which passes at once, as through a token bucket. Timestamps show that an
-/// answer left 0.2 ms after its request, or `late` seconds after it.
+/// Returns a capture at the client of answers with one segment each. The client sends the next request after `think`
+/// seconds. The link takes 59 ms for each answer, except for the first answer, which passes at once, as through a token
+/// bucket. The timestamps show that each answer was sent `late` seconds after its request.
 fn of_a_segment(turns: u32, think: f64, late: f64) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let clock = |at: f64| 70_000 + (at * 1e3) as u32;
@@ -126,7 +127,7 @@ fn a_timestamp_shows_that_an_answer_on_its_way_was_ready() {
         !screen.contains("slow start") && !screen.contains("for the next request"),
         "{screen}"
     );
-    // The same times, but the answer is sent late.
+    // The answers arrive at the same times, but they are sent late.
     let (unready, story, screen) = of(0.058);
     assert!(unready >= 58, "{screen}");
     assert!(

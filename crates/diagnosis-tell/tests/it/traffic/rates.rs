@@ -1,4 +1,4 @@
-//! Rates that the sending host sets, and windows that look like a rate.
+//! Rates that the sending host sets, and windows that may look like a rate.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::budget::{Group, Limit};
@@ -6,7 +6,7 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// Answer of a server in segments of 1448 bytes, captured at the server.
+/// A server's answer in segments of 1448 bytes, captured at the server.
 struct Answer {
     script: Script,
     sent: u32,
@@ -29,7 +29,7 @@ impl Answer {
         }
     }
 
-    /// Adds a segment that leaves at `at`, and its ACK a round trip later, if it has one.
+    /// Adds a segment that is sent at time `at`. If `is_acknowledged`, also adds its ACK one round trip later.
     fn segment(&mut self, at: f64, is_acknowledged: bool) {
         let data = packet(at, End::Server, self.sent).ack(1300).len(1448);
         self.script.add(data);
@@ -71,14 +71,15 @@ fn a_shaper_on_the_sending_host_is_named_at_any_round_trip_and_rate() {
     }
 }
 
-/// Returns the times at which `count` segments leave with a window of `window`: each leaves when an ACK makes room for
-/// it. The link takes `gap` for a segment, and every `acks_each`-th segment is acknowledged.
+/// Returns the times at which `count` segments are sent with a window of `window` segments. Each segment is sent when
+/// an ACK opens the window for it. The link takes `gap` seconds for a segment, and every `acks_each`-th segment is
+/// acknowledged.
 fn by_acks(window: usize, gap: f64, acks_each: usize, count: usize, rtt: f64) -> Vec<f64> {
     let mut left: Vec<f64> = Vec::new();
     let mut acked: Vec<f64> = Vec::new();
     for n in 0..count {
         let room = n.checked_sub(window).map_or(rtt + 0.001, |before| {
-            // The ACK that covers it, which may be that of a later segment.
+            // The ACK that covers the segment may be the ACK of a later segment.
             let covering = (before / acks_each * acks_each + acks_each - 1).min(n - 1);
             acked[covering] + 20e-6
         });
@@ -94,7 +95,7 @@ fn by_acks(window: usize, gap: f64, acks_each: usize, count: usize, rtt: f64) ->
 fn a_fixed_window_of_any_size_is_no_rate() {
     let rtt = 0.06;
     for window in [1, 2, 4, 8, 16, 24, 32, 64] {
-        // From an almost empty link to one that is nearly full.
+        // The load of the link is between almost zero and nearly full.
         for part in [0.01, 0.3, 0.9] {
             for acks_each in [1, 2] {
                 if window < acks_each {
@@ -120,7 +121,7 @@ fn a_fixed_window_of_any_size_is_no_rate() {
 
 #[test]
 fn periodic_writes_are_the_applications() {
-    // Three segments every 100 ms.
+    // The application writes three segments every 100 ms.
     let mut answer = Answer::new(0.02);
     for n in 0..300 {
         let at = 0.1 + f64::from(n / 3) * 0.1 + f64::from(n % 3) * 1e-5;
@@ -135,8 +136,8 @@ fn periodic_writes_are_the_applications() {
     );
 }
 
-/// Four segments per round trip, acknowledged at once: with a bottleneck of 2.3 Mbit/s, their ACKs would be 10 ms
-/// apart.
+/// Each round trip has four segments, which are acknowledged at once. With a bottleneck of 2.3 Mbit/s, the ACKs of the
+/// pairs would be 10 ms apart.
 #[test]
 fn round_trips_longer_than_the_handshake_are_no_queue_by_themselves() {
     let mut answer = Answer::new(0.01);
@@ -158,7 +159,8 @@ fn round_trips_longer_than_the_handshake_are_no_queue_by_themselves() {
     assert!(path < 0.1, "{}", told.screen());
 }
 
-/// Segments that leave at a constant rate; after every tenth the client sends data, if it `asks`.
+/// Returns the diagnosis of segments that are sent at a constant rate. If `asks`, the client sends data after every
+/// tenth segment.
 fn at_a_constant_rate(asks: bool) -> Told {
     let mut answer = Answer::new(0.0325);
     for n in 0..600 {

@@ -1,4 +1,4 @@
-//! Requests and answers with known times of network, server, transfer, repair, window and client.
+//! Requests and answers whose times for network, server, transfer, repair, window and client are known.
 
 use dupack_diagnosis::analyse::hints;
 use dupack_diagnosis::{Request, Requests, Side};
@@ -11,10 +11,10 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 use super::Told;
 
 const RTT: f64 = 0.03;
-/// Time that a host takes to answer the handshake.
+/// Time that a host takes to answer in the handshake, in seconds.
 const HOST: f64 = 1e-4;
 
-/// Client and server that talk in turns, captured at one end. All times are those of the capture.
+/// A client and a server that take turns, captured at one end. All times are times of the capture.
 struct Talk {
     script: Script,
     seen_at: End,
@@ -67,14 +67,15 @@ impl Talk {
         self
     }
 
-    /// Adds an ACK of the client for everything.
+    /// Adds an ACK of the client for all data.
     fn acks(&mut self) -> &mut Self {
         let ack = packet(self.at, End::Client, self.client);
         self.script.add(ack.ack(self.server).window(500));
         self
     }
 
-    /// Returns the time from a request to the first byte of its answer, if the server takes `server_s`.
+    /// Returns the time from a request to the first byte of its answer in the capture, if the server takes `server_s`
+    /// seconds.
     fn wait(&self, server_s: f64) -> f64 {
         match self.seen_at {
             End::Client => RTT + server_s,
@@ -82,7 +83,8 @@ impl Talk {
         }
     }
 
-    /// Returns the time from the end of an answer to the next request, if the client thinks for `think_s`.
+    /// Returns the time from the end of an answer to the next request in the capture, if the client thinks for
+    /// `think_s` seconds.
     fn think(&self, think_s: f64) -> f64 {
         match self.seen_at {
             End::Client => HOST + think_s,
@@ -90,7 +92,8 @@ impl Talk {
         }
     }
 
-    /// Adds a request, its answer of `segments` segments a millisecond apart after `server_s`, and its ACK.
+    /// Adds a request, its answer after `server_s` seconds, and an ACK. The answer has `segments` segments, which are
+    /// one millisecond apart.
     fn turn(&mut self, server_s: f64, segments: u32) -> &mut Self {
         self.asks(200);
         self.later(self.wait(server_s));
@@ -111,8 +114,8 @@ impl Talk {
     }
 }
 
-/// Returns the diagnosis of two requests and their answers, of which the capture keeps these bytes, with their
-/// beginnings.
+/// Returns the diagnosis of two requests and their answers, including their beginnings. The capture contains these
+/// bytes of each request and of each answer.
 fn with_texts(texts: [[&'static [u8]; 2]; 2]) -> Told {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, RTT);
@@ -187,7 +190,8 @@ fn micros(time: dupack_tcp::time::Duration) -> u64 {
     (time.as_secs_f64() * 1e6).round() as u64
 }
 
-/// Returns network, request transfer, server, transfer, repair, window and pauses, in microseconds.
+/// Returns the parts of a request's time in microseconds: network, request transfer, server, transfer, repair, window,
+/// pauses.
 fn parts(request: &Request) -> [u64; 7] {
     request.parts.named().map(|(_, time)| micros(time))
 }
@@ -233,7 +237,7 @@ fn network_server_transfer_and_think_time_are_known_at_either_end() {
         let worst = requests.worst[0];
         assert_eq!((worst.number, worst.request.bytes), (3, 200));
         assert_eq!(worst.answer.bytes, 11 * 1460);
-        // Three packets open the connection; three and five belong to the previous turns.
+        // Three packets open the connection, three belong to the first turn, and five to the second turn.
         assert_eq!(
             (worst.request.first_packet, worst.answer.last_packet),
             (12, 23)
@@ -253,7 +257,7 @@ fn a_lost_request_is_repair_and_not_time_of_the_server() {
     talk.turn(0.01, 1).later(0.2);
     let (client, at) = (talk.client, talk.at);
     talk.asks(200);
-    // The timer retransmits it.
+    // The retransmission timer retransmits the request.
     let again = packet(at + 0.23, End::Client, client);
     let again = again.ack(talk.server).len(200).push().window(500);
     talk.script.add(again);
@@ -271,7 +275,7 @@ fn a_lost_request_is_repair_and_not_time_of_the_server() {
     assert_eq!(nth(&told, 2).request.bytes, 200);
 }
 
-/// Turns in which the second answer, of 12 segments, loses the fourth.
+/// Returns two turns. The second answer has 12 segments, of which the fourth is lost.
 fn lossy(end: End) -> Talk {
     let mut talk = Talk::new(end);
     talk.turn(0.01, 1).later(0.2).asks(200);
@@ -288,7 +292,7 @@ fn lossy(end: End) -> Talk {
             .ack(client)
             .window(500);
         if n == 3 && end == End::Client {
-            // The capture lacks it.
+            // The capture lacks this segment, because it was lost before the capture point.
             talk.script.unseen(End::Server);
             continue;
         }
@@ -303,7 +307,7 @@ fn lossy(end: End) -> Talk {
             });
         }
     }
-    // The third duplicate ACK is that of the seventh segment.
+    // The third duplicate ACK is triggered by the seventh segment.
     let repaired = begun + 6e-4 + RTT;
     let repair = packet(repaired, End::Server, hole).ack(client).window(500);
     talk.script.add(repair.len(1460));
@@ -317,7 +321,7 @@ fn lossy(end: End) -> Talk {
 fn the_repair_of_an_answer_is_known_at_either_end() {
     for end in ENDS {
         let told = lossy(end).told();
-        // The answer lasts 1.1 ms without the repair.
+        // Without the loss, the answer would take 1.1 ms.
         assert_eq!(
             parts(nth(&told, 2)),
             [30_100, 0, 5000, 1100, 29_500, 0, 0],
@@ -392,7 +396,7 @@ fn pipelined_requests_are_one_turn() {
         let mut talk = Talk::new(end);
         talk.turn(0.01, 1).later(0.2).asks(200);
         talk.later(talk.wait(0.02)).answers(1460);
-        // The second request arrives during the first answer.
+        // The second request arrives while the first answer is sent.
         match end {
             End::Client => {
                 let known = talk.client;
@@ -449,7 +453,7 @@ fn files_have_a_row_per_request() {
     let requests = &json["connections"][0]["requests"];
     assert_eq!(requests["requests"], 2);
     assert_eq!(requests["worst"][0]["repair_s"], 0.0295);
-    // The page has a column for each part that takes time.
+    // The page has one column for each part that takes time.
     let blocks = table(told.connection());
     let [
         Block::Table {
@@ -479,7 +483,7 @@ fn files_have_a_row_per_request() {
         ]
     );
     assert_eq!(rows.len(), 2);
-    // The worst request, with its times in the capture.
+    // The first row is the worst request, with its times in the capture.
     let times: Vec<&str> = rows[0][1..4]
         .iter()
         .map(|cell| cell.text.as_str())

@@ -7,7 +7,7 @@ use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// A megabyte in rounds of ten segments, and a reset in between.
+/// Returns a transfer of one megabyte in rounds of ten segments, with the packet `reset` as a reset in between.
 fn transfer(reset: Packet) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 4999).syn(1460, None));

@@ -1,4 +1,4 @@
-//! Senders: conclusions about their congestion control.
+//! Conclusions about the congestion control of senders.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::sender::Control;
@@ -6,8 +6,9 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// A client's upload, captured at its end: it sends two segments at a time, at 10 Mbit/s times these gains, each for a
-/// round trip of 40 ms. Like Linux, it sets PSH on the last segment that it passes to the interface at once.
+/// Returns a client's upload, captured at the client. The client sends two segments at a time. Its rate is 10 Mbit/s
+/// times one of the gains, and each gain applies for one round trip of 40 ms. Like Linux, the client sets PSH on the
+/// last segment that it passes to the interface at once.
 fn paced(gains: &[f64]) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let rtt = 0.04;

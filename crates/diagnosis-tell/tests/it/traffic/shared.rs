@@ -1,4 +1,4 @@
-//! Transfers of one capture over one bottleneck, and over several: only transfers that share a bottleneck are reported.
+//! Transfers of one capture over one or several bottlenecks. Only transfers that share a bottleneck are reported.
 
 use dupack_diagnosis::Diagnosis;
 use dupack_diagnosis::shared::SharedBottleneck;
@@ -16,7 +16,7 @@ const LINK: Bottleneck = Bottleneck {
     room_packets: 50,
 };
 
-/// Milliseconds from the first start to a later one.
+/// Time from the start of the first transfer to the start of a later one, in milliseconds.
 const LATER: u64 = 700;
 
 fn told(links: &[Bottleneck], transfers: &[Transfer], at: End, seed: u64) -> Diagnosis {
@@ -30,7 +30,7 @@ fn sharing(found: &Diagnosis) -> Vec<Vec<u64>> {
     found.shared.found.iter().map(numbers).collect()
 }
 
-/// Checks both ends, and two seeds.
+/// Runs `check` for captures at both ends with two seeds.
 fn each(links: &[Bottleneck], transfers: &[Transfer], mut check: impl FnMut(&Diagnosis, End)) {
     for at in End::BOTH {
         for seed in [7, 8] {
@@ -39,7 +39,7 @@ fn each(links: &[Bottleneck], transfers: &[Transfer], mut check: impl FnMut(&Dia
     }
 }
 
-/// Asserts that no transfers are reported to share a bottleneck.
+/// Asserts that no transfers are reported as sharing a bottleneck.
 #[track_caller]
 fn nobody_shares(links: &[Bottleneck], transfers: &[Transfer]) {
     each(links, transfers, |found, at| {
@@ -51,7 +51,7 @@ fn nobody_shares(links: &[Bottleneck], transfers: &[Transfer]) {
     });
 }
 
-/// Asserts that all of these share a bottleneck of 10 Mbit/s.
+/// Asserts that all of these connections are reported as sharing a bottleneck of 10 Mbit/s.
 #[track_caller]
 fn all_share(transfers: &[Transfer], connections: &[u64]) {
     each(&[LINK], transfers, |found, at| {
@@ -71,7 +71,8 @@ fn two_transfers_over_one_bottleneck_share_it() {
     );
 }
 
-/// The packets of one stream lie between those of the other: its arrival rate is only its share.
+/// The packets of the two streams alternate at the bottleneck, so the arrival rate of a stream is only its share of the
+/// rate.
 #[test]
 fn the_share_of_a_stream_is_not_printed_as_the_bottlenecks_rate() {
     let rates = |found: &Diagnosis| -> Vec<Option<f64>> {
@@ -163,11 +164,11 @@ fn a_short_transfer_is_not_compared() {
 
 #[test]
 fn successive_transfers_over_two_bottlenecks_share_none() {
-    // The second begins when the first ends: their total rate is constant.
+    // The second transfer begins when the first one ends, so their total rate is constant.
     let links = [LINK, LINK];
     let first = Transfer::new(0, 20).bytes(12_000_000);
     nobody_shares(&links, &[first, Transfer::new(1, 20).starting(10_000)]);
-    // They alternate every second.
+    // The transfers alternate every second.
     let turns = |from: u64| -> Vec<Write> {
         let write = |n: u64| Write {
             when: When::At(Duration::from_millis(from + n * 2000)),
@@ -186,7 +187,7 @@ fn successive_transfers_over_two_bottlenecks_share_none() {
 
 #[test]
 fn an_application_that_alternates_does_not_cause_a_shared_bottleneck() {
-    // 5 Mbit/s in total, divided in a way that changes every 100 ms, and no queue.
+    // The total rate is 5 Mbit/s, and its division between the transfers changes every 100 ms. There is no queue.
     let parts = |own: bool| -> Vec<Write> {
         let write = |n: u64| {
             let part = 1000 * (1 + n * n * 7 % 61);

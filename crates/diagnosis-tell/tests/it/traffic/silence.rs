@@ -1,4 +1,4 @@
-//! Connections that were not opened, and ends that stop answering: the first sentence says so.
+//! Connections that were not opened, and ends that stop responding. The first sentence says so.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis_tell::diagnosis_page::{Scenes, files};
@@ -23,7 +23,7 @@ fn told(packets: impl IntoIterator<Item = Packet>) -> Told {
 fn first_sentence(packets: impl IntoIterator<Item = Packet>) -> String {
     let told = told(packets);
     let said = headline(told.connection());
-    // All outputs agree.
+    // All outputs have the same first sentence.
     let screen = on_one_line(&told.screen());
     assert!(screen.starts_with(&said), "{screen}");
     let document: serde_json::Value = serde_json::from_str(&json(&told.0, None)).unwrap();
@@ -43,7 +43,7 @@ fn answer(at: f64) -> Packet {
     packet(at, End::Server, 4999).syn(1460, Some(7)).ack(1000)
 }
 
-/// Third packet of the handshake, from the client.
+/// Returns the third packet of the handshake, which the client sends.
 fn opened(at: f64) -> Packet {
     packet(at, End::Client, 1000).ack(5000).window(500)
 }
@@ -89,7 +89,7 @@ fn a_syn_ack_without_an_answer_comes_first() {
         "The SYN-ACK got no answer: 10.0.0.2:443 sent its SYN-ACK 4 times in 7 s, and the capture has no ACK of \
          10.0.0.1:40000."
     );
-    // The capture has no packet of the client.
+    // In this capture, there is no packet of the client.
     let said = first_sentence([answer(0.02)]);
     assert!(
         said.contains("the capture has no packet of 10.0.0.1:40000"),
@@ -115,7 +115,7 @@ fn a_connection_without_data_is_no_failure() {
     assert!(said.ends_with("10.0.0.1:40000 reset it."), "{said}");
 }
 
-/// A request and its answer.
+/// Returns a handshake, a request and its answer.
 fn exchange() -> Vec<Packet> {
     vec![
         syn(0.0),
@@ -127,7 +127,7 @@ fn exchange() -> Vec<Packet> {
     ]
 }
 
-/// Keep-alives at these times.
+/// Returns keep-alives at these times.
 fn keep_alives(times: &[f64]) -> Vec<Packet> {
     let probe = |at: &f64| packet(*at, End::Client, 1299).ack(5700).window(500);
     times.iter().map(probe).collect()
@@ -142,7 +142,7 @@ fn keep_alives_without_an_answer_come_first() {
     let silence = found.connection().silence.expect("a silence");
     assert_eq!((silence.side, silence.last), (Side::Answerer, 5));
     assert_eq!(silence.asked.keep_alives, 5);
-    // Most of the time passed before the silence.
+    // Most of the connection's time passed before the end became silent.
     assert!(!headline(found.connection()).contains("sent nothing more"));
     let note = "10.0.0.2:443 sent nothing more after 61 ms (packet 5): 5 keep-alives in 60 s got no answer";
     let screen = on_one_line(&found.screen());
@@ -176,7 +176,7 @@ fn a_request_without_an_answer_comes_first() {
         (&silence["silent"], &silence["unanswered_data"]),
         (&"answerer".into(), &8.into())
     );
-    // Finally an answer.
+    // The server finally answers.
     all.push(packet(40.0, End::Server, 5000).ack(1300));
     let answered = told(all);
     assert_eq!(answered.connection().silence, None);

@@ -1,4 +1,4 @@
-//! Paths that drop segments of a size, for various sizes.
+//! Paths that drop segments of a certain size, for various sizes.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::signs::{BlackHole, Evidence};
@@ -6,8 +6,8 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// Segments of `fails` bytes are lost; after four timeouts the sender uses segments of `passes` bytes. It had sent
-/// `flight` of the former.
+/// Returns a capture in which segments of `fails` bytes are lost. The sender first sends `flight` such segments, and
+/// after four timeouts it sends segments of `passes` bytes.
 fn black_hole(fails: u16, passes: u16, flight: u32) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(fails, Some(7)));
@@ -74,19 +74,20 @@ fn both_sizes_are_named_for_all_sizes_of_packets() {
     }
 }
 
-/// Behaviour of a sender after it has cut a segment.
+/// Behaviour of a sender after it has divided a segment into pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
-    /// It sends pieces up to the end.
+    /// The sender continues to send pieces until the end.
     Pieces,
-    /// The first piece is lost, too.
+    /// The first piece is lost as well.
     PieceLost,
-    /// It sends full segments after three pieces, which arrive.
+    /// The sender sends full segments again after three pieces. All of these segments arrive.
     FullAgain,
 }
 
-/// A server's `before` full segments arrive. The next flight of ten does not, except for the second segment if
-/// `sacked`. The first one is retransmitted `repeats` times and then cut.
+/// Returns a capture in which `before` full segments of a server arrive. The next flight of ten segments is lost,
+/// except for the second segment if `sacked`. The first segment of the flight is retransmitted `repeats` times and then
+/// divided into pieces.
 fn cut(before: u32, sacked: bool, repeats: i32, then: Then) -> Script {
     const FULL: u32 = 1460;
     const PIECE: u32 = 1024;

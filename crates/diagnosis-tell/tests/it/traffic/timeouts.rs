@@ -1,4 +1,4 @@
-//! Timeouts: segments that the timer retransmits, and those after it.
+//! Timeouts: segments that the timer retransmits, and retransmissions after them.
 
 use dupack_diagnosis::Side;
 use dupack_diagnosis::analyse::cause::Class;
@@ -10,7 +10,7 @@ use super::Told;
 const FULL: u32 = 1000;
 const RTT: f64 = 0.04;
 
-/// Returns the TSval of a packet that left at a time.
+/// Returns the TSval of a packet that was sent at the time `left`.
 fn stamp(left: f64) -> u32 {
     1_000_000 + (left * 1e3) as u32
 }
@@ -41,14 +41,14 @@ const ALL: [Options; 4] = [
     },
 ];
 
-/// Download from a server, captured at the client. Times are those of the capture.
+/// A download from a server, captured at the client. Times are times of the capture.
 struct Download {
     script: Script,
     options: Options,
     at: f64,
-    /// Segments that the client has, in order.
+    /// Number of segments that the client has received in order.
     acked: u32,
-    /// Timestamp of the last of them, which ACKs echo (RFC 7323 §4.3).
+    /// Timestamp of the last of these segments, which ACKs echo (RFC 7323 §4.3).
     echo: u32,
 }
 
@@ -88,7 +88,7 @@ impl Download {
         }
     }
 
-    /// Adds the arrival of the server's segment `n`.
+    /// Adds the server's segment `n`, which arrives at the client.
     fn comes(&mut self, n: u32) {
         let segment = packet(self.at, End::Server, 5000 + n * FULL)
             .ack(1100)
@@ -101,12 +101,12 @@ impl Download {
         self.script.add(segment);
     }
 
-    /// Loses a segment of the server on the path.
+    /// Adds a segment of the server that is lost on the path before the capture point.
     fn vanishes(&mut self) {
         self.script.unseen(End::Server);
     }
 
-    /// Adds an ACK of everything before `n`, and a SACK block if there is one.
+    /// Adds an ACK of all segments before `n`. If `block` is given and SACK is enabled, the ACK has this SACK block.
     fn ack(&mut self, n: u32, block: Option<(u32, u32)>) {
         self.acked = n;
         let mut ack = packet(
@@ -122,7 +122,8 @@ impl Download {
         self.script.add(ack);
     }
 
-    /// Adds segments in rounds that double from `window` on, and are acknowledged one by one.
+    /// Adds segments in rounds. The first round has `window` segments, and each round has twice as many as the previous
+    /// one. Each segment is followed by an ACK.
     fn rounds(&mut self, from: u32, to: u32, mut window: u32, acks_up_to: impl Fn(u32) -> u32) {
         let mut n = from;
         while n < to {
@@ -160,7 +161,8 @@ impl Download {
 
 #[test]
 fn segments_retransmitted_after_a_timeout_have_that_class() {
-    // A flight of 94 segments is lost except for the last; after two seconds all of it is retransmitted in slow start.
+    // A flight of 94 segments is lost except for the last one. After two seconds, the whole flight is retransmitted in
+    // slow start.
     for options in ALL {
         let mut download = Download::new(options);
         download.rounds(0, 70, 10, |n| n);
@@ -178,7 +180,7 @@ fn segments_retransmitted_after_a_timeout_have_that_class() {
 
 #[test]
 fn a_wholly_lost_flight_is_retransmitted_after_the_timeout() {
-    // The identifications and the silence show that it had been sent before.
+    // The identifications and the silent period show that the flight had been sent before.
     for options in ALL {
         let mut download = Download::new(options);
         download.rounds(0, 70, 10, |n| n);
@@ -194,7 +196,8 @@ fn a_wholly_lost_flight_is_retransmitted_after_the_timeout() {
 
 #[test]
 fn arrived_segments_retransmitted_after_a_timeout_are_no_further_holes() {
-    // Only the first segment of the flight is lost, and all ACKs are lost: the sender goes back.
+    // Only the first segment of the flight is lost, but the ACKs after it are also lost, so the sender retransmits the
+    // whole flight.
     for options in ALL {
         let mut download = Download::new(options);
         download.rounds(0, 70, 10, |n| n);
@@ -218,7 +221,8 @@ fn arrived_segments_retransmitted_after_a_timeout_are_no_further_holes() {
     }
 }
 
-/// A client sends ten segments and a FIN, which is finally acknowledged after some waits; captured at its end.
+/// Returns a capture at the client of 20 segments and a FIN. The FIN is retransmitted after each of `waits`, in
+/// seconds, and is then acknowledged.
 fn fin(stamps: bool, waits: &[f64]) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, RTT);
@@ -265,7 +269,7 @@ fn repeats_of_a_fin_are_timeouts() {
     }
 }
 
-/// Requests of one segment, every third of which is lost three times; captured at `end`.
+/// Returns a capture at `end` of requests of one segment. Every third request is lost three times.
 fn backoff(rto: f64, end: End, stamps: bool) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, RTT);
@@ -283,7 +287,7 @@ fn backoff(rto: f64, end: End, stamps: bool) -> Script {
         let mut sent = |at: f64| script.add(stamped(request.later(at + there), at));
         sent(at);
         if n % 3 == 2 {
-            // The capture has all of them: they are lost after the capture point.
+            // The capture contains all transmissions, because they are lost after the capture point.
             for wait in [rto, 2.0 * rto, 4.0 * rto] {
                 at += wait;
                 sent(at);
@@ -316,8 +320,8 @@ fn repeats_whose_waits_double_are_timeouts() {
     }
 }
 
-/// Answers of one segment, each of which is lost `repeats` times and retransmitted after waits that double from `wait`
-/// on; captured at the server.
+/// Returns a capture at the server of answers of one segment. Each answer is lost `repeats` times and retransmitted.
+/// The first wait is `wait` seconds, and each further wait is twice as long.
 fn answers(wait: f64, repeats: u32, stamps: bool) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, RTT);

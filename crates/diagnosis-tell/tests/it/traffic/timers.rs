@@ -6,9 +6,10 @@ use dupack_truth::script::{End, Ip, Link, Script, packet};
 
 use super::Told;
 
-/// 30 requests in two writes each. The second write waits for the ACK of the first (Nagle's algorithm), which the
-/// server delays by `delay` seconds, unless the first is retransmitted, which happens after `timeout` seconds. `near`
-/// is the time from the client to the capture point; the round trip takes 40 ms.
+/// Returns a capture of 30 requests with two writes each. The second write waits for the ACK of the first write
+/// (Nagle's algorithm). The server delays this ACK by `delay` seconds, unless the first write is retransmitted, which
+/// happens after `timeout` seconds. `near` is the time from the client to the capture point, and the round-trip time is
+/// 40 ms.
 fn requests(delay: f64, timeout: f64, near: f64) -> Script {
     let rtt = 0.04;
     let mut script = Script::new(Ip::V4, Link::Raw);
@@ -24,7 +25,7 @@ fn requests(delay: f64, timeout: f64, near: f64) -> Script {
     let (mut at, mut asked, mut answered) = (0.1, 1000, 5000);
     for _ in 0..30 {
         script.add(client(at, asked, answered).len(100).push());
-        // The ACK comes a round trip and the delay after the request, or a round trip after its retransmission.
+        // The ACK arrives one round trip plus the delay after the request, or one round trip after the retransmission.
         let acked_at = at + rtt + delay.min(timeout);
         if timeout < delay + rtt {
             script.add(client(at + timeout, asked, answered).len(100).push());
@@ -47,8 +48,8 @@ fn requests(delay: f64, timeout: f64, near: f64) -> Script {
 #[test]
 fn a_delayed_ack_that_is_later_than_the_timer_is_no_loss() {
     let rtt = 0.04;
-    // At the client, an ACK sooner than a round trip after the retransmission shows it; at the server, the request
-    // itself does.
+    // In a capture at the client, the retransmission is spurious because its ACK arrives sooner than one round trip
+    // later. In a capture at the server, it is spurious because the original request has arrived.
     for (delay, timeout, near) in [
         (0.22, 0.24, 1e-5),
         (0.2, 0.22, 1e-5),

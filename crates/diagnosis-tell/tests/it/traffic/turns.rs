@@ -1,4 +1,4 @@
-//! Turns: requests and answers, pauses, short writes.
+//! Turns of requests and answers, pauses, and short writes.
 
 use dupack_diagnosis::analyse::stalls::StallKind;
 use dupack_diagnosis::read::vantage::Reason;
@@ -7,8 +7,9 @@ use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// A client that sends 20 requests, each at once after the previous answer, and then thinks. The ACK of the last answer
-/// before a pause travels alone, and uses an identification.
+/// Returns a client's requests. Each of the first 20 requests follows the previous answer at once, and the client
+/// pauses after the 20th answer and after each later one. The ACK of the last answer before a pause is a separate
+/// packet, which uses an identification.
 fn asks(rtt: f64) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, rtt);
@@ -49,7 +50,7 @@ fn identifications_of_acks_are_no_retransmissions() {
 
 #[test]
 fn identifications_of_other_connections_are_no_retransmissions() {
-    // Another connection of the same hosts, which this capture does not show, uses identifications in every pause.
+    // Another connection between the same hosts, which is not in the capture, uses identifications in every pause.
     for end in [End::Client, End::Server] {
         let mut script = Script::new(Ip::V4, Link::Raw);
         script.open(0.0, 0.03);
@@ -122,7 +123,7 @@ fn nagle_against_delayed_acks_is_named() {
         "{story}"
     );
     told.nothing_was_lost();
-    // The stalls name the same cause; the answering end waits for requests.
+    // The stalls show the same cause. The answering end waits for requests.
     let stalls = &told.stream(Side::Opener).stalls;
     let waits = stalls.of(StallKind::Nagle).count;
     assert!(waits > 30, "{}", told.screen());
@@ -161,7 +162,7 @@ fn a_download_is_no_waiting_for_requests() {
 
 #[test]
 fn answers_at_once_are_not_nagles() {
-    // Each request leaves when the previous answer has arrived: an ACK with data.
+    // Each request is sent when the previous answer has arrived, so the request carries the ACK of the answer.
     let told = Told::of(&asks(0.03));
     let waits: u64 = told
         .connection()
@@ -171,7 +172,8 @@ fn answers_at_once_are_not_nagles() {
     assert_eq!(waits, 0, "{}", told.screen());
 }
 
-/// A download over 360 ms, captured at the receiver; its first responses took `slow`.
+/// Returns a download with a round-trip time of 360 ms, captured at the receiver. The server's first responses take
+/// `slow` seconds.
 fn after_a_slow_handshake(slow: f64) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None));
@@ -247,7 +249,7 @@ fn a_slow_handshake_is_no_round_trip() {
             "{slow}: {rtt}\n{}",
             told.screen()
         );
-        // The bottleneck may be slow, so a full segment may take longer than a short one.
+        // The bottleneck may be slow, so the round trip of a full segment may take longer than that of a short segment.
         let (_, high) = stream.path.least_rtt.interval().unwrap();
         assert!(high.as_secs_f64() > 0.38, "{slow}: {high}");
         assert_eq!(
@@ -278,7 +280,8 @@ fn without_a_handshake_repairs_tell_the_round_trip_at_the_receivers_end() {
     );
 }
 
-/// Answers of four segments 200 ms after each request, captured at the client, 20 µs from the server.
+/// Returns a capture at the client of answers of four segments. The server is 20 µs away and answers 200 ms after each
+/// request.
 fn thinks(turns: u32) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     let clock = |at: f64| 70_000 + (at * 1e3) as u32;

@@ -1,4 +1,5 @@
-//! Captures that do not show a limit: no output of the diagnosis has one, nor anything that is based on it.
+//! Captures that do not show the limit. No output of the diagnosis contains a limit, or a finding that depends on the
+//! limit.
 
 use dupack_diagnosis::untold::Untold;
 use dupack_diagnosis_tell::asking::experiment_files;
@@ -11,14 +12,15 @@ use super::Told;
 use super::directions::transfer;
 use super::pages::page;
 
-/// The transfer of [`transfer`] without its ACKs.
+/// Returns the transfer of [`transfer`] without its ACKs.
 fn without_acks() -> Script {
     let mut script = transfer();
     script.retain(|packet: &Packet| packet.from() == End::Server);
     script
 }
 
-/// The same transfer without every second segment, with a repair and a pause that look like stalls.
+/// Returns the transfer of [`transfer`] without every second segment, but with a late segment and a pause that look
+/// like stalls.
 fn half() -> Script {
     let mut script = transfer();
     script.add(
@@ -38,7 +40,7 @@ fn half() -> Script {
     script
 }
 
-/// Words of limits and stalls.
+/// Words that name limits and stalls.
 const LIMITS: [&str; 8] = [
     "slow start",
     "no queue",
@@ -50,7 +52,7 @@ const LIMITS: [&str; 8] = [
     "late packets",
 ];
 
-/// Checks every word and number of every output for a capture whose limits are unknown.
+/// Checks the words and the numbers of every output for a capture whose limits are unknown.
 fn check(script: &Script, untold: Untold) {
     let told = Told::of(script);
     let connection = told.connection();
@@ -97,7 +99,7 @@ fn without_acks_no_output_shows_a_limit() {
     assert!(!lines.contains("slow_start"), "{lines}");
     let page = page(&told);
     assert!(page.contains("goodput"), "{page}");
-    // The title has the rate at which the data was sent.
+    // The title contains the rate at which the data was sent.
     assert_eq!(page.matches("23 Mbit/s").count(), 1, "{page}");
     assert!(!page.contains("lost nothing"), "{page}");
 }
@@ -166,11 +168,11 @@ fn a_condition_on_an_unknown_value_holds_for_no_connection_and_says_so() {
         )
     );
     assert_eq!(note("bytes > 1B"), None);
-    // A connection without requests lacks nothing.
+    // The capture shows the duration of every connection.
     assert_eq!(note("duration > 1s"), None);
 }
 
-/// Returns a short connection with other ports and with ACKs.
+/// Returns a short connection with different ports, whose ACKs are in the capture.
 fn whole_one() -> Vec<Packet> {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.open(0.0, 0.02);
@@ -226,8 +228,8 @@ fn an_unknown_path_is_no_experiment() {
     assert!(experiment_files(stream, "path.toml".into()).is_ok());
 }
 
-/// Two concurrent transfers between the same addresses and ports: their sequence numbers are `apart`, and one begins
-/// `later`.
+/// Returns two concurrent transfers between the same addresses and ports. The second transfer's sequence numbers are
+/// `apart` higher, and it begins `later` seconds after the first.
 fn merged(apart: u32, later: f64) -> Script {
     let mut script = transfer();
     let mut sent = 5000 + apart;

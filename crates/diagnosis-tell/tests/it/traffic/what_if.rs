@@ -1,4 +1,4 @@
-//! What-if for a connection with turns.
+//! Predictions for other senders of a connection with turns.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_diagnosis::Side;
@@ -14,8 +14,8 @@ const RTT: f64 = 0.04;
 const SERVER_THINKS: f64 = 0.003;
 const CLIENT_THINKS: f64 = 0.03;
 
-/// Requests and answers of four segments, captured at a server 40 ms from its client. The last ACK of an answer comes
-/// with the next request.
+/// Returns a capture at a server of requests, and of answers with four segments. The round-trip time is 40 ms. The next
+/// request carries the last ACK of an answer.
 fn turns() -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -53,7 +53,7 @@ fn immediate_answers_are_simulated_individually() {
     let writes = &stream.path.transfer.writes;
     assert_eq!(writes.len(), ANSWERS as usize);
     for write in &writes[1..] {
-        // The client thinks while the ACK waits.
+        // The client thinks while its ACK waits for the next request.
         let after = write.after.as_secs_f64();
         let thought = SERVER_THINKS + CLIENT_THINKS;
         assert!((after - thought).abs() < 0.002, "{write:?}");

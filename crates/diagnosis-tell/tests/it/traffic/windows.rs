@@ -1,4 +1,4 @@
-//! Receive windows that are shut.
+//! Receive windows that are closed.
 
 use dupack_diagnosis::analyse::budget::{Group, Limit};
 use dupack_diagnosis::analyse::stalls::StallKind;
@@ -7,18 +7,18 @@ use dupack_truth::script::{End, Ip, Link, Packet, Script, packet};
 
 use super::Told;
 
-/// Kind of window probe.
+/// Kind of window probes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Probe {
-    /// As in Linux: the previous byte, without data.
+    /// The previous byte without data, as in Linux.
     Before,
-    /// As in BSD and Windows: the next byte.
+    /// The next byte, as in BSD and Windows.
     Byte,
-    /// The whole segment that was in flight when the window was shut.
+    /// The whole segment that was in flight when the window closed.
     Segment,
 }
 
-/// 146 kB to a receiver that does not read for 10 s.
+/// Returns a transfer of 146 kB to a receiver that does not read for 10 s.
 pub(super) fn transfer(probe: Probe) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None));
@@ -92,7 +92,8 @@ fn was_shut(told: &Told, side: Side) {
     is_told_once(told, side);
 }
 
-/// Asserts that limits, stalls, counts and screen agree on one time in which the window was shut. Returns its length.
+/// Asserts that limits, stalls, counts and screen agree on the time for which the window was closed. Returns this time
+/// in seconds.
 #[track_caller]
 fn is_told_once(told: &Told, side: Side) -> f64 {
     let (stream, screen) = (told.stream(side), told.screen());
@@ -115,8 +116,9 @@ fn is_told_once(told: &Told, side: Side) -> f64 {
     limit
 }
 
-/// A receiver that stops reading. The last kilobyte of its window is too small for a segment, and a short segment fills
-/// it 250 ms later. Then the window is shut, and the sender probes it; after 3 s it opens, if it `opens`.
+/// Returns a transfer to a receiver that stops reading. The last kilobyte of the receive window has no space for a full
+/// segment, and a short segment fills it 250 ms later. Then the window is closed, and the sender probes it. If `opens`,
+/// the window opens after 3 s.
 fn filled_to_the_brim(opens: bool) -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, None));
@@ -182,7 +184,7 @@ fn a_window_of_zero_needs_no_scale() {
     was_shut(&told, server);
 }
 
-/// 13 MB through a window of 64 kB (500, shifted by 7) over 100 ms.
+/// Returns a transfer of 13 MB through a window of 64 kB (500, shifted by 7) with a round-trip time of 100 ms.
 fn through_a_small_window() -> Script {
     let mut script = Script::new(Ip::V4, Link::Raw);
     script.add(packet(0.0, End::Client, 999).syn(1460, Some(7)));
@@ -199,7 +201,7 @@ fn through_a_small_window() -> Script {
             );
             sent += 1460;
         }
-        // Each ACK lets two more segments leave, one after the other.
+        // One ACK per round trip acknowledges all segments of the flight.
         script.add(packet(at + 0.1, End::Client, 1000).ack(sent).window(500));
     }
     script

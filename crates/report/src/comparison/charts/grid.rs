@@ -1,4 +1,5 @@
-//! The points of a sweep as a table: the key along the figures, the key across them, and the remaining keys.
+//! The points of a sweep as a table: the key along the axis of a figure, the key across figures, and the remaining
+//! keys.
 
 use dupack_lab::experiment::SweepValue;
 use dupack_lab::results::scaled;
@@ -9,36 +10,37 @@ use crate::shown::Shown;
 /// A swept key.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
-    /// Its name in the experiment: `path.loss`.
+    /// Name of the key in the experiment: `path.loss`.
     name: String,
-    /// Its name for readers: `packet loss`.
+    /// Name of the key for readers: `packet loss`.
     pub(super) label: String,
-    /// Unit of its numbers. Empty if they have none.
+    /// Unit of the values. Empty if the values have no unit.
     unit: &'static str,
     pub(super) values: Vec<SweepValue>,
-    /// Scale of its values on an axis, or `None` if not all values are numbers.
+    /// Scale of the values on an axis, or `None` if not all values are numbers with the same unit.
     pub(super) scale: Option<Scale>,
 }
 
 /// The keys of a sweep that have several values.
 #[derive(Clone, Debug)]
 pub(super) struct Grid {
-    /// Key along the figures.
+    /// Key along the axis of a figure.
     pub(super) first: Key,
-    /// Key across the figures.
+    /// Key across figures: its values are the panels of a figure or the rows of a table.
     pub(super) second: Option<Key>,
     others: Vec<Key>,
     points: Vec<Vec<(String, SweepValue)>>,
 }
 
-/// The points with the same values of all keys except the first two.
+/// The points that have the same values of all keys except the first two.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slice {
-    /// These values in words. Empty if there is only one slice.
+    /// The common values in words. Empty if there is only one slice.
     pub(super) label: String,
-    /// The same values as part of a file name.
+    /// The common values as part of a file name.
     pub(super) slug: String,
-    /// The points, by the value of the second key, then of the first. `None` for a missing point.
+    /// The indices of the points, by the value of the second key, then by the value of the first key. `None` for a
+    /// missing point.
     pub(super) points: Vec<Vec<Option<usize>>>,
 }
 
@@ -46,7 +48,7 @@ impl Key {
     fn of(name: &str, values: &[SweepValue]) -> Self {
         let numbers: Option<Vec<(f64, &'static str)>> = values.iter().map(scaled).collect();
         let unit = numbers.as_ref().and_then(|all| all.first()).map(|n| n.1);
-        // Mixed units, such as "20pkt" and "50kB", make no axis.
+        // Values with different units, such as "20pkt" and "50kB", cannot share an axis.
         let alike = numbers.filter(|all| all.iter().all(|number| Some(number.1) == unit));
         let scale = alike.map(|all| {
             let numbers: Vec<f64> = all.iter().map(|number| number.0).collect();
@@ -77,8 +79,9 @@ impl Key {
 }
 
 impl Grid {
-    /// Returns `None` if no swept key has several values. The key with the most numbers is along the figures, the last
-    /// of them if several have equally many. The longest of the others is across.
+    /// Returns the grid of a sweep, or `None` if no swept key has several values. The first key is the numeric key with
+    /// the most values; if no key is numeric, it is the key with the most values. If several keys are equal in this,
+    /// the last of them is chosen. The second key is chosen from the remaining keys by the same rule.
     pub(super) fn of(results: &dyn Shown) -> Option<Self> {
         let sweep = results.experiment().sweep.iter();
         let several = sweep.filter(|(_, values)| values.len() > 1);
@@ -98,13 +101,13 @@ impl Grid {
         })
     }
 
-    /// Returns the remaining keys for readers.
+    /// Returns the names of the remaining keys for readers.
     pub(super) fn others(&self) -> String {
         let labels: Vec<&str> = self.others.iter().map(|key| key.label.as_str()).collect();
         labels.join(" and ")
     }
 
-    /// Returns a slice per combination of the other keys' values.
+    /// Returns one slice per combination of values of the remaining keys.
     pub(super) fn slices(&self) -> Vec<Slice> {
         let mut settings: Vec<Vec<(&Key, &SweepValue)>> = vec![Vec::new()];
         for key in &self.others {
@@ -120,7 +123,7 @@ impl Grid {
         let mut slices: Vec<Slice> = settings.iter().map(|fixed| self.slice(fixed)).collect();
         for n in 1..slices.len() {
             let (before, rest) = slices.split_at_mut(n);
-            // Values may differ only in characters that file names do not have.
+            // Two labels may give the same file name, because file names do not have all characters of the labels.
             while { before.iter() }.any(|other| other.slug == rest[0].slug) {
                 rest[0].slug += &format!("-{}", n + 1);
             }

@@ -1,4 +1,4 @@
-//! The choice of figures by sweep, and their contents, for made-up results.
+//! Tests of the choice of figures by the sweep, and of their contents, with made-up results.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_lab::experiment::load::Source;
@@ -8,7 +8,8 @@ use dupack_lab::run::Plan;
 use super::*;
 use crate::figure::in_words;
 
-/// Returns the results of a sweep whose goodput is `goodput` of the index of a point and of a stack, and of a seed.
+/// Returns the results of a sweep. `goodput` returns the goodput for the index of a point, the index of a stack, and a
+/// seed.
 fn results(sweep: &str, goodput: impl Fn(usize, usize, u64) -> f64) -> Results {
     let text = format!(
         "stacks = [\"sack/reno\", \"rack/cubic\", \"le/reno\"]\nseeds = 5\n[path]\nrate = \"10Mbit/s\"\n\
@@ -51,8 +52,8 @@ fn texts(svg: &str) -> Vec<String> {
 const TWO: &str = "\"path.delay\" = [\"5ms\", \"25ms\", \"100ms\", \"200ms\"]\n\
                    \"path.loss\" = [\"0%\", \"0.1%\", \"1%\", \"5%\"]";
 
-/// The second stack has twice the first's goodput at the first delay, and half of it at the last. The third is not
-/// significantly different from the first.
+/// Returns the goodput of a stack. The second stack has 2 times the first stack's goodput at the first delay, and 0.4
+/// times at the last delay. The third stack is not significantly different from the first.
 fn made_up(point: usize, stack: usize, seed: u64) -> f64 {
     let base = 1.0 + seed as f64 * 0.1;
     match (stack, point / 4) {
@@ -88,9 +89,9 @@ fn cells_of_ratios_have_their_numbers_and_mark_insignificant_ones() {
     let map = &charts.figures[1];
     let cells = texts(&map.svg);
     let count = |text: &str| cells.iter().filter(|cell| *cell == text).count();
-    // Four losses at the delay with the factor 2, and four with the factor 0.4.
+    // There are four points at the delay with the factor 2, and four at the delay with the factor 0.4.
     assert_eq!((count("2.00"), count("0.40")), (4, 4), "{cells:?}");
-    // Eight with the same goodput in every pair: the ratio is known to be 1.
+    // At eight points, both stacks have the same goodput in every pair, so the ratio is exactly 1.
     assert_eq!(count("1.00"), 8);
     let open = cells.iter().filter(|cell| cell.starts_with('≈')).count();
     assert_eq!(open, 16, "the cells of the third stack");

@@ -1,4 +1,4 @@
-//! The table of all stacks: a block per point, a row per stack, and as many columns as fit.
+//! The table of all stacks: one block per point, one row per stack, and as many columns as fit.
 
 use comfy_table::{Cell as TableCell, ContentArrangement, Table};
 
@@ -10,31 +10,32 @@ use dupack_lab::results::verdict::Mark;
 use dupack_lab::results::{Answered, Cell, Measure, Medium};
 use dupack_lab::stats::{Summary, spread, times};
 
-/// A column of the table, after the name of the stack.
+/// A column of the table. The first column, which contains the name of the stack, is not one of these.
 #[derive(Clone, Copy)]
 struct Column {
-    /// Its head, with line breaks.
+    /// Heading of the column, with line breaks.
     head: &'static str,
     shows: Shows,
-    /// Name of the information that is lost if the column, or its longer form, is left out.
+    /// Name of the information that is lost if this column is left out or replaced by its shorter form.
     lost: &'static str,
-    /// Order of removal if there is no room: the largest value first. Columns with zero stay.
+    /// Order of removal if the table is too wide: the column with the largest value is removed first. Columns with zero
+    /// are never removed.
     spare: u8,
-    /// Shorter column that replaces it.
+    /// Shorter column that replaces this one.
     brief: Option<&'static Self>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Shows {
-    /// The mean over the seeds with its interval.
+    /// The mean goodput over the seeds with its confidence interval.
     Goodput,
-    /// The same mean without its interval.
+    /// The mean goodput without its confidence interval.
     ShortGoodput,
-    /// The goodput relative to the first stack, with its interval.
+    /// The ratio of the goodput to the first stack's goodput, with its confidence interval.
     Ratio,
-    /// The same ratio without its interval.
+    /// The ratio of the goodput to the first stack's goodput, without its confidence interval.
     ShortRatio,
-    /// The mean over the seeds.
+    /// The mean of the measure over the seeds.
     Mean(Measure),
 }
 
@@ -141,12 +142,12 @@ const fn mean(head: &'static str, measure: Measure, lost: &'static str, spare: u
 
 /// Returns the columns that are meaningful for these results. The accuracy of loss differentiation is compared only if
 /// several stacks have it, because a sender without differentiation treats every loss as congestion. The files always
-/// have it.
+/// contain the accuracy.
 fn columns<'a>(results: &'a Answered<'_>) -> impl Iterator<Item = Column> + 'a {
     let judges = |stack: &&String| stack.matches('/').count() == 3;
     let several_judge = results.stacks.iter().filter(judges).count() > 1;
     let speaks = move |measure: Measure| match measure {
-        // A kernel may not report the share.
+        // The share of retransmissions is shown only for real packets; a kernel may not report it.
         Measure::Retransmissions => results.medium != Medium::Simulated,
         Measure::AccuracyWireless | Measure::AccuracyCongestion => several_judge,
         Measure::Fairness => results.has_several_flows(),
@@ -188,11 +189,11 @@ struct Row {
     cell: Cell,
 }
 
-/// Columns of space between two columns of the table.
+/// Number of spaces between two columns of the table.
 const GAP: usize = 1;
 
-/// Returns the table, the meaning of its heads, and the columns left out. It breaks no word: if a name and a number do
-/// not fit, a line is longer than `room`.
+/// Returns the table, the meaning of its headings, and a note on the columns that were left out. Words are never
+/// broken: a line is longer than `room` if a name and its number do not fit.
 pub(super) fn detailed(results: &Answered<'_>, colour: Colour, room: Option<usize>) -> String {
     let rows = rows(results);
     let filled = columns(results).map(|column| Filled::of(column, results, &rows));
@@ -217,7 +218,7 @@ pub(super) fn detailed(results: &Answered<'_>, colour: Colour, room: Option<usiz
             break;
         };
         let column = filled[goes].column;
-        // The information that the longer form had is lost with the whole column.
+        // If the whole column is removed after its longer form, only the name of the whole column is listed.
         lost.retain(|known| !known.ends_with(column.lost));
         lost.push(column.lost);
         match column.brief {
@@ -240,7 +241,7 @@ pub(super) fn detailed(results: &Answered<'_>, colour: Colour, room: Option<usiz
     text
 }
 
-/// Returns the column to remove first, or `None` if all remaining columns stay.
+/// Returns the index of the column to remove first, or `None` if no remaining column may be removed.
 fn most_dispensable(filled: &[Filled]) -> Option<usize> {
     let spares = filled.iter().map(|filled| filled.column.spare);
     let most = spares.max().filter(|most| *most > 0)?;
@@ -265,7 +266,7 @@ fn marked(results: &Answered<'_>, names: &Names, row: &Row) -> String {
     format!("{} {name}", row.mark.sign())
 }
 
-/// Returns the head and the rows in blocks, each below the label of its point.
+/// Returns the headings and the rows. The rows of each point are a block below the label of the point.
 fn blocks(
     results: &Answered<'_>,
     names: &Names,
@@ -297,7 +298,7 @@ fn blocks(
     }
     let text = table.to_string();
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    // Each row has one line, and the lines before the rows are the head.
+    // Each row is one line, and the lines before the rows are the headings.
     let (head, lines) = lines.split_at(lines.len().saturating_sub(rows.len()));
     let mut out: Vec<String> = head.iter().map(|line| (*line).to_owned()).collect();
     let mut last = None;
@@ -313,7 +314,7 @@ fn blocks(
     out.join("\n")
 }
 
-/// Returns the meaning of heads that need an explanation.
+/// Returns the meaning of the headings that need an explanation.
 fn key(filled: &[Filled]) -> Option<String> {
     let has = |measure| {
         let mut all = filled.iter();
@@ -346,7 +347,7 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-/// Returns the note on the columns left out, and where to find them, for example in a terminal of `wanted` columns.
+/// Returns the note on the columns that were left out. A terminal of `wanted` columns would show all of them.
 fn left_out(lost: &[&str], wanted: usize) -> Option<String> {
     (!lost.is_empty()).then(|| {
         format!(

@@ -1,13 +1,13 @@
-//! Names of stacks in a table: in full, or if there is no room with a letter instead of their parameters, which a
-//! legend explains.
+//! Names of stacks in a table. If the full names do not fit, a letter replaces the parameters of each name, and a
+//! legend explains the letters.
 
 use dupack_lab::results::Results;
 
 /// The names of all stacks of a table.
 pub(super) struct Names {
-    /// In the order of the stacks.
+    /// Names as shown in the table, in the order of the stacks.
     shown: Vec<String>,
-    /// Short names with the full names.
+    /// Pairs of a short name and its full name.
     legend: Vec<(String, String)>,
 }
 
@@ -20,7 +20,8 @@ impl Names {
         }
     }
 
-    /// Returns names with a letter for each list of parameters: `rack/bbr(A)`. Equal lists have the same letter.
+    /// Returns names in which a letter replaces each list of parameters: `rack/bbr(A)`. Equal lists have the same
+    /// letter.
     pub(super) fn short(results: &Results) -> Self {
         let mut lists: Vec<String> = Vec::new();
         let mut names = Self {
@@ -37,7 +38,8 @@ impl Names {
         names
     }
 
-    /// Returns the name of `stack` at `point`, with the number of its remaining runs if some cannot be trusted.
+    /// Returns the name of `stack` at `point`. If some of its runs cannot be trusted, the number of remaining runs
+    /// follows the name.
     pub(super) fn at(&self, results: &Results, point: usize, stack: usize) -> String {
         let whole = results.name_at(point, stack);
         match whole.strip_prefix(results.stacks[stack].as_str()) {
@@ -46,13 +48,14 @@ impl Names {
         }
     }
 
-    /// Returns each short name with the full one.
+    /// Returns each short name with its full name.
     pub(super) fn legend(&self) -> impl Iterator<Item = (&str, &str)> {
         self.legend.iter().map(|(s, w)| (s.as_str(), w.as_str()))
     }
 }
 
-/// Returns `stack` with a letter in place of each list in parentheses. `lists` holds the lists that have a letter.
+/// Returns `stack` with a letter in place of each list in parentheses. `lists` contains the lists that already have a
+/// letter.
 fn shortened(stack: &str, lists: &mut Vec<String>) -> String {
     let (mut short, mut list) = (String::new(), String::new());
     let mut depth = 0_u32;
@@ -80,7 +83,7 @@ fn shortened(stack: &str, lists: &mut Vec<String>) -> String {
     short
 }
 
-/// Returns the letter of `list`. Numbers follow after Z.
+/// Returns the letter of `list`. Lists after the 26th have a number instead.
 fn letter(list: &str, lists: &mut Vec<String>) -> String {
     let known = lists.iter().position(|other| other == list);
     let place = known.unwrap_or_else(|| {

@@ -1,11 +1,11 @@
-//! The numbers beside the lines of a ladder.
+//! The packet numbers next to the lines of a ladder.
 
 use super::super::FigureError;
 use super::super::canvas::{Canvas, Lettering};
 use super::super::style::{SOFT_INK, VERMILLION};
 use super::{Hosts, LadderColumn, Layout, NUMBER, Rung, RungEnd, RungKind};
 
-/// Draws the numbers beside the lines, as many as fit. Those of rare rungs take precedence.
+/// Draws as many packet numbers as fit next to the lines. The numbers of rare rungs take precedence.
 pub(super) fn draw_numbers(
     canvas: &Canvas<'_>,
     layout: &Layout,
@@ -37,10 +37,10 @@ pub(super) fn draw_numbers(
     Ok(())
 }
 
-/// Rungs closer together than this many px share a label.
+/// Rungs whose distance is below this many px share a label.
 const TOGETHER: f64 = NUMBER * 0.95;
 
-/// Highlight of a rung's label, rare ones first.
+/// Class of a rung's label. Rare classes come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Lost,
@@ -49,13 +49,13 @@ enum Class {
     Common,
 }
 
-/// Similar rungs that begin so close together that they share a label.
+/// Similar rungs that start so close to each other that they share a label.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group<'r> {
     class: Class,
     pub(super) first: &'r Rung,
     last: &'r Rung,
-    /// Vertical position of the first.
+    /// Vertical position of the first rung, in px.
     y: f64,
 }
 
@@ -67,7 +67,7 @@ impl<'r> Group<'r> {
     ) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for is_ack in [false, true] {
-            // Groups do not span both sides.
+            // A group contains either segments or ACKs, because their labels are on different sides.
             let begin = groups.len();
             let own = column.rungs.iter().filter(|r| r.kind.is_ack() == is_ack);
             for rung in own.filter(|rung| shows(rung.sent)) {
@@ -95,7 +95,7 @@ impl<'r> Group<'r> {
         class == self.class && y - self.y < TOGETHER && goes_on
     }
 
-    /// Returns `24`, `24–27`, or for duplicates `24 ×1–3`.
+    /// Returns the label of the group: `24`, `24–27`, or for duplicate ACKs `24 ×1–3`.
     pub(super) fn numbers(&self) -> String {
         let range = |first: f64, last: f64| match first == last {
             true => format!("{first:.0}"),
@@ -154,7 +154,7 @@ mod tests {
             rungs,
             ..LadderColumn::default()
         };
-        // One px per millisecond.
+        // The scale is one px per millisecond.
         let groups = Group::of_all(&column, |_| true, |time| time * 1e3);
         let labels: Vec<String> = groups.iter().map(Group::numbers).collect();
         assert_eq!(labels, ["1–3", "4", "5", "4 ×1–2"]);

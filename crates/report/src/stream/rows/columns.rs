@@ -1,4 +1,4 @@
-//! Runs as Parquet.
+//! Runs in Parquet format.
 
 use arrow_array::RecordBatch;
 use dupack_columns::parquet::Writer;
@@ -10,8 +10,8 @@ use super::{FLOWS, RUNS};
 use crate::stream::{Format, StreamError};
 use dupack_engine::folder::OutputFolder;
 
-/// Maker of the columns of runs. All parts have the same columns. Those of measures that no run has are empty and take
-/// no space.
+/// Formatter of the columns of runs. All parts have the same columns. The column of a measure that no run has is empty
+/// and takes no space.
 #[derive(Debug)]
 pub(in crate::stream) struct Tables {
     runs: Runs,
