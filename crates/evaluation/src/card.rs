@@ -454,7 +454,7 @@ mod tests {
             Card::read("x", "{}")
                 .unwrap_err()
                 .to_string()
-                .starts_with("x is no")
+                .starts_with("cannot read x as a report card")
         );
     }
 

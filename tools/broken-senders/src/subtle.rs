@@ -81,7 +81,7 @@ pub fn entries() -> Vec<Entry<dyn CongestionControl>> {
         ),
         of(
             "sulks",
-            "after a loss with such a round-trip time it sends one segment per round trip for 2 s",
+            "after a loss with such a round-trip time it sends one segment per round trip for a while",
             |p: &Sulking, context| Sulks {
                 of: *p,
                 smss: smss(context),

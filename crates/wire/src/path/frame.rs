@@ -214,7 +214,12 @@ impl Frame {
                 .pseudo_header_sum(&piece)
                 .and(&piece.head()[self.shape.transport_at..])
                 .and(piece.tail);
-            piece.put_checksum(at, sum.complement());
+            let checksum = match (self.shape.transport, sum.complement()) {
+                // Zero means that there is no checksum (RFC 768).
+                (Transport::Udp, [0, 0]) => [0xff; 2],
+                (_, checksum) => checksum,
+            };
+            piece.put_checksum(at, checksum);
         }
         piece
     }

@@ -123,6 +123,21 @@ fn read_tcp(bytes: &[u8]) -> (u32, [bool; 3], Vec<u8>) {
 }
 
 #[test]
+fn a_completed_udp_checksum_is_never_zero() {
+    let mut bytes = udp(4);
+    let end = bytes.len();
+    let mut all_ones = 0;
+    for last in 0..=u16::MAX {
+        bytes[end - 2..].copy_from_slice(&last.to_be_bytes());
+        let frame = load(&bytes, pending(Family::V4, Segmentation::Whole));
+        let checksum = packet(&frame.cut_plain(0))[26..28].to_vec();
+        assert_ne!(checksum, [0, 0], "zero means that there is no checksum");
+        all_ones += u32::from(checksum == [0xff, 0xff]);
+    }
+    assert!(all_ones > 0, "one of the datagrams has the checksum zero");
+}
+
+#[test]
 fn each_segment_is_a_complete_packet() {
     for family in [Family::V4, Family::V6] {
         // The packet has three full segments and a remainder, and the sequence numbers wrap around.

@@ -91,7 +91,7 @@ fn scripts_do_not_harm_a_connection() {
         let mut script = draw(&mut stream, length);
         // Most of the scripts begin with a handshake: operation 6, after the 16 bytes that choose the connection.
         if script.len() > 20 && stream.below(8) > 0 {
-            script[17] = 6;
+            script[16] = 6;
         }
         entry::endpoint(&script);
     }
