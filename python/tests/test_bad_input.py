@@ -107,7 +107,7 @@ FIELDS = [
         {"sweep": {f"path.{key}": [f"{n}{unit}" for n in range(1, 200)] for key, unit in [("delay", "ms"), ("buffer", "pkt"), ("rate", "Mbit/s")]}},
         "sweep",
         "7880599 points",
-        "10000|fewer",
+        "10000|reduce",
     ),
     # Files that the experiment names.
     Wrong({"path": {"trace": "nowhere.trace"}}, "path.trace", "nowhere.trace", "folder"),

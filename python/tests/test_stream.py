@@ -58,9 +58,9 @@ def test_an_interrupted_stream_can_be_resumed(small: dupack.Experiment, tmp_path
 
     with pytest.raises(Enough):
         long.stream(tmp_path / "out", progress=stop, jobs=1, harm=False)
-    with pytest.raises(dupack.errors.FolderError, match="begun for something else"):
+    with pytest.raises(dupack.errors.FolderError, match="started for something else"):
         small.stream(tmp_path / "out", resume=True, progress=False, harm=False)
-    with pytest.raises(dupack.errors.FolderError, match="begun for something else"):
+    with pytest.raises(dupack.errors.FolderError, match="started for something else"):
         long.stream(tmp_path / "out", resume=True, progress=False, parts="csv", harm=False)
     streamed = long.stream(tmp_path / "out", resume=True, progress=False, harm=False)
     whole = long.stream(tmp_path / "whole", progress=False, harm=False)
