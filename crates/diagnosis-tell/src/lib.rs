@@ -10,7 +10,7 @@
 //! | [`requests`] | requests and answers: a line, a table |
 //! | [`groups`] | connections by server: lines, tables |
 //! | [`shared`] | bottlenecks that several streams share |
-//! | [`page`], [`figures`], [`film`] | an HTML page with figures, packet by packet |
+//! | [`diagnosis_page`], [`figures`], [`film`] | an HTML page with figures, packet by packet |
 //! | [`numbers`], [`annotate`](mod@annotate) | JSON, CSV, a capture with comments |
 //! | [`measures`] | a line per connection, and conditions, for scripts |
 //! | [`experiment`] | the path of a stream as an experiment file |
