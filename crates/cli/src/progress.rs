@@ -18,7 +18,7 @@ pub fn interrupt() -> &'static Interrupt {
     interrupt_saying("completed runs are kept")
 }
 
-/// Returns the interrupt of [`interrupt`]. The message after Ctrl-C says that `kept` is kept.
+/// Returns the interrupt of [`interrupt`]. After Ctrl-C, the message contains `kept`, which says what is kept.
 pub fn interrupt_saying(kept: &'static str) -> &'static Interrupt {
     static HANDLER: OnceLock<()> = OnceLock::new();
     HANDLER.get_or_init(|| {
