@@ -1,8 +1,8 @@
 //! `cargo xtask test`: the tests, in three tiers.
 //!
 //! 1. `cargo xtask test`: the checks that every change must pass, within a budget of processor time (docs/testing.md).
-//! 2. `--all`: before a release. The same tests with larger volumes, the tests marked `#[ignore]`, notebooks, README's long
-//!    commands as they are written, packages, and ten minutes of each fuzzer.
+//! 2. `--all`: before a release. The same tests with larger volumes, the tests marked `#[ignore]`, notebooks, README's
+//!    long commands as they are written, packages, and ten minutes of each fuzzer.
 //! 3. `--only CRATE…`: during development. The lint of a crate, and its tests that do not use the wall clock.
 //!
 //! Checks whose requirements are missing are skipped and listed at the end; with `--require-all` they fail before
