@@ -2,9 +2,9 @@
 
     python python/benchmarks/algorithms.py [--rounds 9] [--seconds 20] [--write docs/performance.md]
 
-A sender uses a fast path without loss: every segment is acknowledged, and every ACK goes through the control.
+A sender uses a fast path without loss. Every segment is acknowledged, and the control is called for every ACK.
 The benchmark measures the processor time of the whole run, including the simulator. Each round measures every
-stack once, so that a temporary slowdown of the machine affects all of them. Use a release build
+stack once, so that a temporary slowdown of the machine affects all stacks. Use a release build
 (``maturin develop --release``) on an idle machine.
 """
 
@@ -48,7 +48,7 @@ class Keeps(FiveLines):
         return 1e6
 
 
-#: Measured stacks, with descriptions of their controls.
+#: Measured stacks, and descriptions of their controls.
 STACKS = {
     "newreno/reno": "in Rust",
     "newreno/keeps_the_window": "returns a number: the cost of a call",
@@ -81,7 +81,7 @@ def measured(stack: str, seconds: float) -> tuple[int, float]:
 
 
 def row(stack: str, ns: list[float], rust: list[float]) -> str:
-    """Return the row of a stack, from nanoseconds per ACK by round, and those of Reno in Rust in the same rounds."""
+    """Return the row of a stack, from its times per ACK in ns and those of Reno in Rust in the same rounds."""
     low, median, high = (f"{1e3 / value:.2f}" for value in (max(ns), statistics.median(ns), min(ns)))
     own, alone, aim, reached = "", "", "", ""
     if ns is not rust:
@@ -130,7 +130,7 @@ def processor() -> str:
 
 
 def put(page: str, text: str) -> str:
-    """Replace the section of the same heading in ``page`` by ``text``, or append it."""
+    """Replace the section with the same heading in ``page`` by ``text``, or append ``text``."""
     before, heading, after = page.partition(HEADING)
     if not heading:
         return page.rstrip() + "\n\n" + text
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="simulated time of a run, in seconds")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="also write the section into this page")
     args = parser.parse_args()
-    # Warm up: imports and one-time work are not measured.
+    # Run each stack once, so that imports and other one-time work are not measured.
     for stack in STACKS:
         measured(stack, 0.5)
     ns: dict[str, list[float]] = {stack: [] for stack in STACKS}

@@ -19,7 +19,7 @@ from dupack import _native
 
 
 def sweep(seeds: int) -> dupack.Experiment:
-    """Make an experiment of short runs, 100 for each seed."""
+    """Create an experiment of short runs, with 100 runs per seed."""
     return dupack.Experiment(
         stacks=["sack/reno", "rack/cubic"],
         path={"rate": "1Mbit/s", "delay": "10ms", "buffer": "20pkt"},
@@ -67,7 +67,7 @@ def transfer(experiment: dupack.Experiment) -> None:
 
 
 def costs() -> None:
-    """Print the time per run and per packet, by the approximate number of packets."""
+    """Print the time per run and per packet, for several approximate numbers of packets."""
     print("packets    µs/run    ns/packet")
     for rate in (1, 10, 100):
         for duration in (1, 10):

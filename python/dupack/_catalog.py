@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Catalog:
-    """Algorithms by axis and name: dupack's own, and those that :meth:`register` adds.
+    """Algorithms by axis and name: dupack's own algorithms, and those that :meth:`register` adds.
 
     >>> "cubic" in Catalog()
     True
@@ -26,17 +26,17 @@ class Catalog:
         self._registered: dict[tuple[str, str], type[Any]] = {}
 
     def register(self, algorithm: type[T]) -> type[T]:
-        """Register an algorithm written in Python; usable as a decorator.
+        """Register an algorithm written in Python. This method can be used as a decorator.
 
-        If the same class is defined again, for example when a notebook cell is rerun, it replaces the earlier
-        one. Experiments that already exist keep the earlier class.
+        If the same class is defined again, for example when a notebook cell is rerun, the new class replaces the
+        earlier one. Experiments that already exist keep the earlier class.
 
         Args:
             algorithm: a subclass of :class:`dupack.Recovery`, :class:`dupack.CongestionControl`,
                 :class:`dupack.Differentiation` or :class:`dupack.Response`.
 
         Raises:
-            AlgorithmError: if the class is no such subclass, has no name or a name that is taken, or has an
+            AlgorithmError: if the class is not such a subclass, if its name is missing or taken, or if it has an
                 invalid parameter.
         """
         from .algorithms import register
@@ -53,8 +53,8 @@ class Catalog:
     def algorithms(self, name: str | None = None) -> list[dict[str, Any]]:
         """Describe the algorithm ``name``, or all algorithms.
 
-        Each description has the axis, name, summary, citation, and the parameters with their defaults by
-        dialect.
+        Each description has the axis, the name, the summary, the citation, and the parameters with their defaults
+        in each dialect.
 
         Raises:
             StackError: if there is no algorithm of that name.
@@ -64,10 +64,10 @@ class Catalog:
         return found
 
     def canonical(self, stack: str) -> str:
-        """Return the canonical spelling of a stack: without defaults and aliases.
+        """Return the canonical spelling of a stack, which has no default values and no aliases.
 
         Raises:
-            StackError: if the stack does not exist, or its parts exclude each other.
+            StackError: if the stack does not exist, or if its parts cannot be combined.
         """
         return self._native.canonical(stack)
 
@@ -94,7 +94,7 @@ catalog = Catalog()
 
 
 def register(algorithm: type[T]) -> type[T]:
-    """Register an algorithm in :data:`dupack.catalog`; usable as a decorator.
+    """Register an algorithm in :data:`dupack.catalog`. This function can be used as a decorator.
 
     Raises:
         AlgorithmError: if the class is invalid, or its name is taken.
@@ -109,7 +109,9 @@ def stacks(name: str | None = None, *, catalog: Catalog | None = None) -> list[d
 
 
 def deployment(stack: str, *, catalog: Catalog | None = None) -> dict[str, Any]:
-    """Return which parts of a stack Linux implements and how to enable them, as ``dupack stacks STACK --json``.
+    """Return the Linux support of a stack, as ``dupack stacks STACK --json`` prints it.
+
+    The result says which parts of the stack Linux implements, and how to enable these parts.
 
     Raises:
         StackError: if the stack does not exist.

@@ -1,4 +1,4 @@
-"""Declaration of an algorithm's class for the catalog: name, parameters, and hash of its sources."""
+"""Declaration of an algorithm's class for the catalog: name, parameters, and hash of the sources."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 _KEY = "dupack"
 _NEEDS = ("sack", "dsack", "order_echo", "trigger_timestamps", "counted_marks", "exact_echo")
 _U64_MAX = 2**64 - 1
-# Longest duration of a parameter, in seconds.
+# Maximum value of a duration parameter, in seconds.
 _TIME_MAX = 1e9
 
 
@@ -71,8 +71,8 @@ def parameter(
         default: default value.
         linux: default in the dialect ``linux``, if different.
         ns2: default in the dialect ``ns2``, if different.
-        low: least value of a number.
-        high: greatest value of a number.
+        low: minimum value of a number.
+        high: maximum value of a number.
         unit: unit of a number, such as ``"segments"``.
         source: source of the default, such as ``"RFC 5681"``.
         doc: description in one line.
@@ -91,7 +91,7 @@ def seconds(
     source: str = "",
     doc: str = "",
 ) -> float:
-    """Declare a parameter that is a duration: a ``float`` in seconds here, ``half(wait=20ms)`` in a stack.
+    """Declare a duration parameter. It is a ``float`` in seconds here, and has a unit in a stack: ``half(wait=20ms)``.
 
     Args:
         default: default value in seconds.
@@ -173,7 +173,7 @@ def declared(algorithm: type[Any], axis: str, base: type[Any], required: Sequenc
 
 
 class _Maker:
-    """Makes instances. It is an object and not a closure, so that it can be pickled."""
+    """Creates instances. This is an object and not a closure, so that it can be pickled."""
 
     def __init__(self, words: dict[str, dict[str, object]]) -> None:
         self._words = words
@@ -183,14 +183,14 @@ class _Maker:
             values[name] = words[values[name]]
         new: Any = algorithm.__new__
         made = new(algorithm)
-        # Set before `__init__`, so that `__post_init__` can use it.
+        # Set `context` before `__init__`, so that `__post_init__` can use it.
         object.__setattr__(made, "context", context)
         made.__init__(**values)
         return made
 
 
 def _try(algorithm: type[Any], declaration: Declaration) -> None:
-    """Make an instance with the defaults of each dialect, to find errors early."""
+    """Create an instance with the defaults of each dialect, to find errors early."""
     for n in range(3):
         values = {p.name: p.defaults[n] for p in declaration.parameters}
         try:
@@ -281,7 +281,7 @@ def _check_signature(algorithm: type[Any], base: type[Any], method: str) -> None
         wanted = inspect.signature(getattr(base, method))
         own = inspect.signature(getattr(algorithm, method))
     except (TypeError, ValueError):
-        return  # A method that is not written in Python has no signature.
+        return  # A method that is not written in Python may have no signature.
     is_static = isinstance(inspect.getattr_static(algorithm, method), (staticmethod, classmethod))
     arguments = list(wanted.parameters)[1 if is_static else 0 :]
     try:
@@ -313,8 +313,8 @@ def _hints(algorithm: type[Any], fields: Sequence[Any]) -> dict[str, Any]:
     try:
         return typing.get_type_hints(algorithm)
     except Exception:
-        # An annotation names something that cannot be found, such as a class inside a function. Read only the
-        # annotations of the parameters, or else the types of their defaults.
+        # An annotation uses a name that cannot be found, such as a class inside a function. Read only the
+        # annotations of the parameters. If this fails, use the types of their defaults.
         return {field.name: _hint(algorithm, field) for field in fields}
 
 

@@ -1,8 +1,9 @@
 """Runs on executors of ``concurrent.futures``: process pools, threads, clusters.
 
-The ledger (``_native.Ledger``) knows which runs are due and which are given out, and keeps finished runs. This
-module groups runs into batches of about a second, keeps a few batches per worker in progress, and enters the
-results in the ledger. A worker checks the experiment once; after that, an order takes a few bytes per run.
+The ledger (``_native.Ledger``) records which runs are due and which are assigned to workers, and keeps finished
+runs. This module groups runs into batches of about one second, keeps a few batches per worker in progress, and
+enters the results in the ledger. A worker checks the experiment once. After that, an order has only a few bytes
+per run.
 """
 
 from __future__ import annotations
@@ -26,23 +27,24 @@ from .results import Results, finished
 
 __all__ = ["run_with"]
 
-# Approximate duration of a batch. A scheduler spends a millisecond on each batch, and an interruption loses at
-# most one batch per worker.
+# Approximate duration of a batch, in seconds. A scheduler needs about a millisecond for each batch, and an
+# interruption loses at most one batch per worker.
 _BATCH_S = 1.0
-# Batches are shorter until the speed of the workers is known.
+# Duration of a batch as long as the speed of the workers is unknown.
 _FIRST_BATCH_S = 0.25
 _FIRST_SECONDS_PER_PACKET = 0.3e-6
 # Weight of the newest batch in the estimate of the speed.
 _NEWEST = 0.2
-# A worker performs one batch while the next is in transit. The due runs are cut into at least as many parts.
+# A worker performs one batch while the next one is in transit. The due runs are divided into at least as many
+# batches as all workers have in progress.
 _BATCHES_PER_WORKER = 2
-# Limit on the runs of a batch, so that a parcel is at most a few megabytes.
+# Maximum number of runs in a batch, so that a parcel has at most a few megabytes.
 _RUNS_MAX = 10_000
-# Interval between updates of the progress bar.
+# Interval between updates of the progress bar, in seconds.
 _TICK_S = 0.1
-# Time for batches in progress to come back after Ctrl-C or an error.
+# Time for which we wait for batches in progress after Ctrl-C or an error, in seconds.
 _GRACE_S = 2.0
-# Interval between counts of the workers, because clusters grow and shrink.
+# Interval between counts of the workers, in seconds. They are counted again because clusters grow and shrink.
 _COUNT_AGAIN_S = 5.0
 
 _Answer = tuple[bytes, float, list[Failure]]
@@ -61,12 +63,12 @@ def run_with(
     """Perform the runs of ``plan`` on the workers of ``executor``, which receive ``setup``.
 
     Args:
-        jobs: number of workers to keep busy; by default all that ``executor`` reports.
+        jobs: number of workers to keep busy; by default all workers that ``executor`` reports.
 
     Raises:
         TypeError: if ``executor`` is not an executor.
         AlgorithmError: if an algorithm in Python cannot be sent to workers.
-        WorkerError: if a worker or the executor fails. ``results`` has the finished runs.
+        WorkerError: if a worker or the executor fails. Its ``results`` have the finished runs.
     """
     _check(executor)
     sent = setup.packed(plan)
@@ -99,7 +101,7 @@ def _check(executor: object) -> None:
 
 @dataclass(frozen=True)
 class _Batch:
-    """Runs that are given out to a worker."""
+    """Runs that are assigned to a worker."""
 
     number: int
     runs: int
@@ -119,7 +121,7 @@ class _Foreman:
         self._failures: list[Failure] = []
 
     def work(self) -> BaseException | None:
-        """Return the exception that ended the work early, or ``None``."""
+        """Keep the workers busy. Return the exception that ended the work early, or ``None``."""
         try:
             while self._send():
                 future = self._crew.next_done(_TICK_S)
@@ -129,13 +131,13 @@ class _Foreman:
         except BaseException as by:
             try:
                 self._wind_up()
-            except BaseException:  # A second Ctrl-C ends the work at once.
+            except BaseException:  # For example a second Ctrl-C, which ends the work at once.
                 self._abandon()
             return by
         return None
 
     def failures(self, plan: _native.Plan) -> list[Failure]:
-        """Return the runs that an algorithm in Python ended, in the order of points, stacks and seeds."""
+        """Return the runs that failed in an algorithm in Python, in the order of points, stacks and seeds."""
         places = {stack: place for place, stack in enumerate(plan.stacks)}
         return sorted(
             self._failures,
@@ -143,7 +145,7 @@ class _Foreman:
         )
 
     def _send(self) -> bool:
-        """Send batches until enough are in progress, and return ``True`` if any is."""
+        """Send batches until enough are in progress. Return ``True`` if any batch is in progress."""
         most = self._crew.workers() * _BATCHES_PER_WORKER
         while len(self._out) < most:
             order = self._ledger.order(self._pace.packets(), _RUNS_MAX, most)
@@ -160,7 +162,7 @@ class _Foreman:
             return
         error = CancelledError() if future.cancelled() else future.exception()
         if isinstance(error, KeyboardInterrupt):
-            # The worker was interrupted, not this process.
+            # Only the worker was interrupted, and this process continues.
             self._ledger.give_up(batch.number)
         elif error is not None:
             _raise_explained(error)
@@ -171,12 +173,13 @@ class _Foreman:
                 self._pace.learn(batch.packets, seconds)
             if entered > 0:
                 self._failures += failures
-        # A batch that is not entered yet stays in `_out`, so that an interruption does not lose it.
+        # A batch stays in `_out` until it is entered, so that an interruption does not lose it.
         del self._out[future]
 
     def _wind_up(self) -> None:
-        """Cancel batches that have not begun, wait briefly for the others, and enter the finished ones."""
-        # Executors begin the oldest batch first. Some also cancel batches that have begun.
+        """Cancel batches that have not begun, wait briefly for the other batches, and enter the finished ones."""
+        # Executors begin the oldest batches first. The others are cancelled. The oldest ones are not cancelled yet,
+        # because some executors also cancel batches that have begun.
         waiting = list(self._out)[self._crew.workers() :]
         for future in waiting:
             future.cancel()
@@ -224,7 +227,7 @@ class _Crew:
             return None
 
     def workers(self) -> int:
-        """Return how many batches are performed at a time, at least one."""
+        """Return the number of batches that are performed at a time, which is at least one."""
         if self._jobs is not None:
             return self._jobs
         now = time.monotonic()
@@ -237,7 +240,7 @@ class _Crew:
 def _workers(executor: Executor) -> int:
     client: Any = getattr(executor, "_client", None)
     if callable(getattr(client, "nthreads", None)):
-        # Dask: threads by worker. The mapping is empty while a cluster has no workers.
+        # Dask returns the number of threads of each worker. The mapping is empty while a cluster has no workers.
         try:
             threads: dict[str, int] = client.nthreads()
         except Exception as error:
@@ -266,7 +269,7 @@ class _Pace:
         """Return the number of packets in a batch."""
         if self._seconds_per_packet is None:
             return round(_FIRST_BATCH_S / _FIRST_SECONDS_PER_PACKET)
-        # A clock that stands still must not make an endless batch.
+        # The minimum prevents an endless batch if the clock did not advance.
         return round(_BATCH_S / max(self._seconds_per_packet, 1e-9))
 
 

@@ -1,4 +1,4 @@
-"""Runs that ended by an exception in an algorithm in Python."""
+"""Runs that failed because of an exception in an algorithm in Python."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ __all__ = ["Failure"]
 
 Purpose = Literal["comparison", "harm", "show"]
 
-# Failures that a note lists; ``Results.failures`` has all of them.
+# Maximum number of failures in a note. ``Results.failures`` has all failures.
 _TOLD = 3
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A run that ended by an exception in an algorithm in Python. Other runs are not affected.
+    """A run that failed because of an exception in an algorithm in Python. Other runs are not affected.
 
     Attributes:
-        point: the point of the sweep, from 0.
-        label: the point in words; empty if there is only one point.
+        point: the index of the point of the sweep, counted from 0.
+        label: description of the point; empty if there is only one point.
         stack: the stack, in its canonical spelling.
         seed: the seed.
         time: simulated time of the failure, in seconds.
         place: the class and its method, such as ``Half.on_ack``.
         error: the exception, with its traceback for a debugger.
         traceback: the traceback, as Python prints it.
-        purpose: purpose of the run: ``comparison``; ``harm``, measured on a standing flow; or ``show``, such
-            as a trace.
+        purpose: purpose of the run: ``comparison``, ``harm`` (to measure the harm to a standing flow), or ``show``
+            (for example for a trace).
     """
 
     point: int
@@ -53,7 +53,7 @@ class Failure:
         where: tuple[str, float],
         error: BaseException,
     ) -> Failure:
-        """Make the failure of a run; ``where`` is the method that raised ``error``, and the simulated time."""
+        """Create the failure of a run. ``where`` is the method that raised ``error``, and the simulated time."""
         point, label, stack, seed, purpose = run
         place, time = where
         text = "".join(_traceback.format_exception(type(error), error, error.__traceback__))
@@ -75,7 +75,7 @@ class Failure:
 
 
 def told(failures: Sequence[Failure]) -> str:
-    """Return a note on the failures, for readers of the results."""
+    """Return a note on the failures for readers of the results."""
     runs = "a run is" if len(failures) == 1 else f"{len(failures)} runs are"
     some = "; ".join(str(failure) for failure in failures[:_TOLD])
     more = f"; and {len(failures) - _TOLD} more" if len(failures) > _TOLD else ""
@@ -83,12 +83,12 @@ def told(failures: Sequence[Failure]) -> str:
 
 
 def warn(failures: Sequence[Failure]) -> None:
-    """Warn of the failures."""
+    """Issue a warning about the failures."""
     warnings.warn(told(failures), stacklevel=2)
 
 
 def all_failed(failures: Sequence[Failure]) -> AlgorithmError:
-    """Make the exception for an experiment without results; it describes the first failure, and has all."""
+    """Create the exception for an experiment without results. It describes the first failure and contains all."""
     first = failures[0]
     error = AlgorithmError(
         f"every run failed: {first}",

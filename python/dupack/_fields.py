@@ -1,4 +1,4 @@
-"""Fields of an experiment, converted from Python values to those of a file."""
+"""Fields of an experiment, converted from Python values to the values of an experiment file."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def as_json(fields: Mapping[str, Any]) -> str:
     """Return the fields as JSON, without those that are ``None``.
 
     Raises:
-        ExperimentError: if a file cannot have a value. ``field`` names its place.
+        ExperimentError: if a value is not possible in a file. ``field`` names its keys.
     """
     return json.dumps(_plain(fields, (), ()), allow_nan=False)
 
 
 def _plain(value: Any, way: _Way, around: tuple[int, ...]) -> Any:
-    """Convert ``value``, which is at ``way`` inside the lists and mappings with the ids ``around``."""
+    """Convert ``value`` with the keys ``way``. ``around`` has the ids of the lists and mappings that contain it."""
     if isinstance(value, (bool, float, int, str)):
         return _single(value, way)
     if isinstance(value, os.PathLike):
@@ -71,10 +71,10 @@ def _single(value: bool | float | int | str, way: _Way) -> Any:
 
 
 def set_inside(fields: dict[str, Any], key: str, value: object) -> None:
-    """Set a field. Dots in the key lead to a nested field; a number, from 0, leads to an item of a list.
+    """Set a field. Dots in the key separate nested fields. A number, counted from 0, selects an item of a list.
 
     Raises:
-        ExperimentError: if no nested field is possible there.
+        ExperimentError: if the key names a nested field of a value that cannot have one.
     """
     if key in fields or "." not in key:
         fields[key] = value

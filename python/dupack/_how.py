@@ -13,8 +13,8 @@ def jobs(given: object) -> int | None:
     """Check the number of runs at a time.
 
     Raises:
-        TypeError: if it is not a whole number.
-        ValueError: if it is less than one.
+        TypeError: if the number is not an integer.
+        ValueError: if the number is less than one.
     """
     if given is None:
         return None
@@ -29,7 +29,7 @@ def folder(given: object, resume: bool) -> Path | None:
     """Check the output folder.
 
     Raises:
-        TypeError: if it is not a path.
+        TypeError: if ``given`` is not a path.
         ValueError: if an interrupted run is to be resumed, but no folder is given.
     """
     if given is None:
@@ -42,7 +42,7 @@ def folder(given: object, resume: bool) -> Path | None:
 
 
 def parts(given: object) -> str | None:
-    """Check the format of the files of runs.
+    """Check the format of the files with runs.
 
     Raises:
         ValueError: if the format is unknown.

@@ -1,4 +1,4 @@
-"""HTML for notebooks: tables with intervals, a figure, parameters."""
+"""HTML for notebooks: tables with confidence intervals, a figure, and parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .results import Results
     from .table import Table
 
-# Limit on the rows that a notebook shows.
+# Maximum number of rows of a table in a notebook.
 _MOST_ROWS = 20
 _MEASURES = ("goodput_mbit_s", "retransmitted_percent", "timeouts", "queueing_delay_p95_ms", "completion_s")
 
@@ -32,7 +32,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def table(of: Table) -> str:
-    """Return a table, cut after some rows."""
+    """Return the first rows of a table."""
     heads = [f"{name} ({unit})" if (unit := of.units[name]) else name for name in of.columns]
     rows = of.rows(_MOST_ROWS)
     left = len(of) - len(rows)
@@ -41,13 +41,13 @@ def table(of: Table) -> str:
 
 
 def parameters(of: Table) -> str:
-    """Return the parameters, collapsed."""
+    """Return the parameters as a collapsed table."""
     inside = _table(of.columns, ([row[name] for name in of.columns] for row in of.rows()))
     return f"<details><summary>Parameters ({len(of)})</summary>{inside}</details>"
 
 
 def results(of: Results) -> str:
-    """Return the means with their intervals, the first figure, the notes and the parameters."""
+    """Return the means with their confidence intervals, a figure, the notes and the parameters."""
     rows = of.summary.rows()
     labels = {row["point"]: row["label"] for row in of.points.rows()}
     found = {row["measure"] for row in rows}

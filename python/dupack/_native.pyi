@@ -1,4 +1,4 @@
-"""Compiled half of the package. Not part of its public interface."""
+"""Compiled half of the package. This module is not part of the public interface."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -210,7 +210,7 @@ class Context:
 
     Attributes:
         smss: size of a full segment, in bytes.
-        seed: seed for random numbers, different for each connection.
+        seed: seed for random numbers. Each connection has a different seed.
     """
 
     def __new__(cls, smss: int = 1460, seed: int = 0) -> Context: ...
@@ -222,7 +222,7 @@ class Context:
 class Window:
     """The congestion window and the slow start threshold, in bytes.
 
-    Both are real numbers; the integer part of the window may be sent.
+    Both are real numbers. The sender may send the integer part of the window.
 
     >>> window = Window(10_000, 8_000)
     >>> window.in_slow_start
@@ -237,49 +237,49 @@ class Window:
         """The congestion window in bytes."""
     @property
     def ssthresh(self) -> float:
-        """The slow start threshold in bytes; infinite until the first reduction."""
+        """The slow start threshold in bytes. It is infinite until the first reduction."""
     @property
     def in_slow_start(self) -> bool:
-        """``True`` if the next increase is slow start."""
+        """``True`` if the next increase belongs to slow start."""
     @property
     def whole_bytes(self) -> int:
-        """The whole bytes that the window admits."""
+        """The congestion window, rounded down to whole bytes."""
     def replace(self, *, cwnd: float | None = None, ssthresh: float | None = None) -> Window:
-        """Return a copy with another ``cwnd`` or ``ssthresh``."""
+        """Return a copy with a different ``cwnd`` or ``ssthresh``."""
 
 class WindowUse:
-    """Use of the congestion window during a flight."""
+    """Usage of the congestion window during a flight."""
 
     @property
     def filled(self) -> bool:
-        """``True`` if at least once there was no room for a full segment."""
+        """``True`` if at least once the window did not permit a further full segment."""
     @property
     def flight_max(self) -> int | None:
-        """The most bytes outstanding when the sender stopped; ``None`` if the window was filled."""
+        """The maximum number of outstanding bytes when the sender stopped; ``None`` if the window was filled."""
 
 class Segment:
     """Copy of the sender's record of an outstanding segment."""
 
     @property
     def start(self) -> int:
-        """The stream offset of its first byte."""
+        """The stream offset of the first byte."""
     @property
     def end(self) -> int:
-        """The stream offset after its last byte."""
+        """The stream offset after the last byte."""
     @property
     def len(self) -> int:
         """The length in bytes."""
     @property
     def transmissions(self) -> int:
-        """The number of its transmissions."""
+        """The number of transmissions of the segment."""
     @property
     def sent_at(self) -> float:
-        """The time of its last transmission, in seconds."""
+        """The time of the last transmission, in seconds since the start of the run."""
     @property
     def sent_at_ns(self) -> int: ...
     @property
     def order(self) -> int:
-        """The number of its last transmission among all transmissions, from 1."""
+        """The number of the last transmission among all transmissions of the connection, counted from 1."""
     @property
     def reported(self) -> Reported:
         """The receiver's report on the segment."""
@@ -294,7 +294,7 @@ class Delivered:
     def id(self) -> int: ...
     @property
     def segment(self) -> Segment:
-        """The segment before the ACK."""
+        """The record of the segment before the ACK."""
     @property
     def by(self) -> DeliveredBy: ...
 
@@ -313,41 +313,41 @@ class RttEstimator:
     def rttvar_ns(self) -> int: ...
     @property
     def min(self) -> float | None:
-        """The minimum sample of the connection."""
+        """The minimum round-trip time sample of the connection."""
     @property
     def min_ns(self) -> int | None: ...
     @property
     def latest(self) -> float | None:
-        """The latest sample."""
+        """The latest round-trip time sample."""
     @property
     def latest_ns(self) -> int | None: ...
     @property
     def backoff(self) -> int:
-        """Consecutive timeouts without the evidence that ends the backoff."""
+        """The number of consecutive timeouts since the backoff last ended."""
     @property
     def rto(self) -> float:
-        """The current timeout."""
+        """The current retransmission timeout."""
     @property
     def rto_ns(self) -> int: ...
 
 class Scoreboard:
-    """Outstanding segments, in sequence order; each has an id, counted from 0.
+    """The outstanding segments, in sequence order. Each segment has an id, counted from 0.
 
-    Valid during the call.
+    The object is valid only during the call.
     """
 
     @property
     def una(self) -> int:
-        """The first byte not cumulatively acknowledged (SND.UNA)."""
+        """The first byte that is not cumulatively acknowledged (SND.UNA)."""
     @property
     def nxt(self) -> int:
-        """The byte after the highest one sent (SND.NXT)."""
+        """The byte after the highest byte that was sent (SND.NXT)."""
     @property
     def flight_size(self) -> int:
-        """Bytes sent and not cumulatively acknowledged."""
+        """The number of bytes that were sent and are not cumulatively acknowledged."""
     @property
     def forward_ack(self) -> int:
-        """The byte after the highest one known to have arrived."""
+        """The byte after the highest byte that is known to have arrived."""
     @property
     def sacked_bytes(self) -> int: ...
     @property
@@ -365,17 +365,17 @@ class Scoreboard:
     def get(self, id: int) -> Segment | None:
         """Return the segment ``id``, or ``None`` if it is not outstanding."""
     def iter_from(self, id: int) -> Iterator[tuple[int, Segment]]:
-        """Iterate over outstanding segments and their ids from ``id`` on."""
+        """Iterate over outstanding segments and their ids in sequence order, starting at ``id``."""
     def id_at(self, offset: int) -> int:
-        """Return the id of the first outstanding segment that starts at or after ``offset``, or :attr:`end`."""
+        """Return the id of the first outstanding segment that starts at or after ``offset``, otherwise :attr:`end`."""
     def hole(self, offset: int) -> int:
-        """Count the consecutive missing segments from ``offset`` to the next sacked one; 1 if none is sacked.
+        """Return the number of consecutive missing segments from ``offset`` to the next sacked segment.
 
-        The time is proportional to the length of the hole.
+        The number is 1 if no segment is sacked. The call takes time in proportion to the length of the hole.
         """
 
 class View:
-    """A read-only view of the sender. Valid during the call."""
+    """A read-only view of the sender. It is valid only during the call."""
 
     @property
     def now(self) -> float:
@@ -384,27 +384,27 @@ class View:
     def now_ns(self) -> int: ...
     @property
     def scoreboard(self) -> Scoreboard:
-        """Outstanding segments."""
+        """The outstanding segments."""
     @property
     def window(self) -> Window:
         """The current window."""
     @property
     def rtt(self) -> RttEstimator:
-        """Round-trip times and timeout."""
+        """The round-trip times and the retransmission timeout."""
     @property
     def rto_at(self) -> float | None:
-        """The expiry of the retransmission timer, in seconds; ``None`` if it does not run."""
+        """The expiry of the retransmission timer, in seconds since the start of the run, or ``None`` if it is off."""
     @property
     def rto_at_ns(self) -> int | None: ...
     @property
     def new_len(self) -> int:
-        """The length of the new segment that the application and the receive window permit; 0 if none."""
+        """The length in bytes of the new segment that the application and the receive window permit; 0 if none."""
     @property
     def flight_size(self) -> int:
-        """Bytes sent and not cumulatively acknowledged."""
+        """The number of bytes that were sent and are not cumulatively acknowledged."""
 
 class AckFacts:
-    """Information of one ACK. Valid during the call."""
+    """Data of one ACK. The object is valid only during the call."""
 
     @property
     def now(self) -> float:
@@ -416,22 +416,22 @@ class AckFacts:
         """The cumulative acknowledgment after the ACK, as a stream offset."""
     @property
     def acked_bytes(self) -> int:
-        """Bytes by which the ACK advanced the cumulative acknowledgment."""
+        """The number of bytes by which the ACK advanced the cumulative acknowledgment."""
     @property
     def delivered_bytes(self) -> int:
-        """Bytes that the ACK reported for the first time, cumulatively or by SACK."""
+        """The number of bytes that the ACK reported as delivered for the first time, cumulatively or by SACK."""
     @property
     def sacked_bytes(self) -> int:
-        """Bytes that the ACK reported for the first time by SACK."""
+        """The number of bytes that the ACK reported by SACK for the first time."""
     @property
     def delivered(self) -> tuple[Delivered, ...]:
-        """Segments that the ACK reported for the first time."""
+        """The segments that the ACK reported as delivered for the first time."""
     @property
     def kind(self) -> AckKind:
         """The kind of the ACK, as in RFC 5681 §2."""
     @property
     def dup_acks(self) -> int:
-        """Consecutive duplicate ACKs, including this one; 0 after an advance."""
+        """The number of consecutive duplicate ACKs, including this one; 0 after an advance."""
     @property
     def dsack(self) -> tuple[int, int] | None:
         """The byte range that a DSACK reported as received twice."""
@@ -443,7 +443,7 @@ class AckFacts:
         """FlightSize before the ACK, without segments sent by limited transmit."""
     @property
     def prior_in_flight(self) -> int | None:
-        """Bytes in flight before the ACK, as the recovery counts them; only under ``Governance.MODEL``."""
+        """The bytes in flight before the ACK, as counted by the recovery; only under ``Governance.MODEL``."""
     @property
     def rtt(self) -> float | None:
         """The round-trip time sample, in seconds."""
@@ -451,63 +451,66 @@ class AckFacts:
     def rtt_ns(self) -> int | None: ...
     @property
     def timestamp_echo(self) -> int | None:
-        """TSecr, if the connection uses timestamps."""
+        """The value TSecr, if the connection uses timestamps."""
     @property
     def order_echo(self) -> int | None:
         """The number of the transmission that caused the ACK, if the receiver echoes it."""
     @property
     def limited_by(self) -> LimitedBy:
-        """The reason for which the sender last stopped sending."""
+        """The reason why the sender last stopped sending."""
     @property
     def ecn_echo(self) -> bool:
         """``True`` if the receiver echoes a congestion mark."""
     @property
     def marked_packets(self) -> int | None:
-        """Marked packets that the ACK reported for the first time, if the receiver counts them."""
+        """The number of marked packets that the ACK reported for the first time, if the receiver counts them."""
     @property
     def window_use(self) -> WindowUse:
-        """The use of the window during the last flight."""
+        """The usage of the window during the last flight."""
 
 class Credit:
-    """Amount by which the window may grow on an ACK. Valid during the call."""
+    """Amount by which the window may grow on an ACK. The object is valid only during the call."""
 
     @property
     def acks(self) -> int:
-        """ACKs to count: 0 or 1."""
+        """The number of ACKs to count: 0 or 1."""
     @property
     def bytes(self) -> int:
-        """Bytes to count."""
+        """The number of bytes to count."""
     @property
     def in_flight(self) -> int | None:
-        """Bytes in flight, as the recovery counts them; only under ``Governance.MODEL``."""
+        """The bytes in flight, as counted by the recovery; only under ``Governance.MODEL``."""
     @property
     def lost_bytes(self) -> int | None:
-        """Bytes judged lost since the connection began; only under ``Governance.MODEL``."""
+        """The number of bytes marked as lost since the connection began; only under ``Governance.MODEL``."""
 
 class Departure:
-    """State of the sender at a transmission, for a control under ``Governance.MODEL``. Valid during the call."""
+    """State of the sender at a transmission, for a control under ``Governance.MODEL``.
+
+    The object is valid only during the call.
+    """
 
     @property
     def in_flight(self) -> int:
-        """Bytes in flight as the recovery counts them, including the segment."""
+        """The bytes in flight, as counted by the recovery, including the segment."""
     @property
     def lost_bytes(self) -> int:
-        """Bytes judged lost since the connection began."""
+        """The number of bytes marked as lost since the connection began."""
     @property
     def limited_by(self) -> LimitedBy:
-        """The reason for which the sender had last stopped sending."""
+        """The reason why the sender had last stopped sending."""
 
 class Sent:
-    """A segment that has just been sent. Valid during the call."""
+    """A segment that has just been sent. The object is valid only during the call."""
 
     @property
     def id(self) -> int: ...
     @property
     def segment(self) -> Segment:
-        """The segment after this transmission."""
+        """The record of the segment after this transmission."""
     @property
     def timestamp(self) -> int | None:
-        """TSval of this transmission, if the connection uses timestamps."""
+        """The value TSval of this transmission, if the connection uses timestamps."""
     @property
     def why(self) -> SendReason: ...
 
@@ -516,30 +519,30 @@ class LossFacts:
 
     @property
     def now(self) -> float:
-        """The time at which the loss was found, in seconds since the start of the run."""
+        """The time at which the loss was detected, in seconds since the start of the run."""
     @property
     def now_ns(self) -> int: ...
     @property
     def segment(self) -> Segment:
-        """The first segment judged lost."""
+        """The first segment that was marked as lost."""
     @property
     def rule(self) -> LossRule:
-        """The rule by which it was judged lost."""
+        """The rule that marked this segment as lost."""
     @property
     def flight_size(self) -> int:
-        """FlightSize when the loss was found, without segments sent by limited transmit."""
+        """FlightSize when the loss was detected, without segments sent by limited transmit."""
     @property
     def flight_within_window(self) -> float:
-        """FlightSize, at most the window in bytes: RFC 5681 §3.1 halves this."""
+        """FlightSize, limited to the window, in bytes. RFC 5681 §3.1 halves this value."""
     @property
     def window(self) -> Window:
         """The window before the event."""
     @property
     def timeouts(self) -> int:
-        """Consecutive timeouts, including this one; 0 for a loss found without a timeout."""
+        """The number of consecutive timeouts, including this one; 0 for a loss that was detected without a timeout."""
     @property
     def srtt(self) -> float | None:
-        """The smoothed round-trip time in seconds; ``None`` before the first sample."""
+        """The smoothed round-trip time, in seconds; ``None`` before the first sample."""
     @property
     def srtt_ns(self) -> int | None: ...
     @property
@@ -554,18 +557,18 @@ class LossFacts:
     def rtt_latest_ns(self) -> int | None: ...
     @property
     def hole(self) -> int:
-        """Consecutive missing segments from the lost one to the next sacked one."""
+        """The number of consecutive missing segments from the lost segment to the next sacked segment."""
     @property
     def reduced_at(self) -> float | None:
-        """The time of the last reduction for congestion, in seconds."""
+        """The time of the last reduction for congestion, in seconds since the start of the run."""
     @property
     def reduced_at_ns(self) -> int | None: ...
     @property
     def truth(self) -> LossCause | None:
-        """The real cause, if the experiment tells it to the differentiation."""
+        """The real cause of the loss, if the experiment reveals it to the differentiation."""
 
 class LossRule:
-    """Rule by which a segment was judged lost. Rules with the same name are equal.
+    """Rule that marks segments as lost. Rules with the same name are equal.
 
     >>> LossRule("third", "three duplicate ACKs").name
     'third'
@@ -578,7 +581,7 @@ class LossRule:
     def __new__(cls, name: str, meaning: str) -> LossRule: ...
     @property
     def name(self) -> str:
-        """The unique name of the rule, one word."""
+        """The unique name of the rule, which is one word."""
     @property
     def meaning(self) -> str:
         """Description of the evidence, for people."""
@@ -596,18 +599,18 @@ class SendReason:
 
     @staticmethod
     def retransmit(rule: LossRule) -> SendReason:
-        """Return the reason for a segment that was judged lost by ``rule``."""
+        """Return the reason for retransmitting a segment that ``rule`` marked as lost."""
     @property
     def rule(self) -> LossRule | None:
-        """The rule by which the segment was judged lost, if it was."""
+        """The rule that marked the segment as lost, or ``None``."""
 
 class LossEvent:
     """The beginning of a loss event.
 
     Args:
-        segment: id of the first segment judged lost; it is outstanding.
-        rule: rule by which it was judged lost.
-        repaired: copy of the segment, if a probe has repaired the loss and it is no longer outstanding.
+        segment: id of the first segment that was marked as lost. The segment is outstanding unless ``repaired``.
+        rule: rule that marked this segment as lost.
+        repaired: copy of the segment, if a probe has repaired the loss and the segment is no longer outstanding.
     """
 
     def __new__(cls, segment: int, rule: LossRule, repaired: Segment | None = None) -> LossEvent: ...
@@ -617,12 +620,12 @@ class LossEvent:
     def rule(self) -> LossRule: ...
 
 class Outcome:
-    """Answer of a recovery to an ACK. All parts are optional.
+    """Return value of a recovery for an ACK. All arguments are optional.
 
     Args:
-        loss: a loss event begins, and the window is reduced once.
-        restore: least window in bytes; applied before ``limit``.
-        limit: greatest window in bytes; applied before any growth.
+        loss: a loss event that begins. The window is reduced once.
+        restore: minimum window in bytes; applied before ``limit``.
+        limit: maximum window in bytes; applied before any growth.
         growth: growth of the window that this ACK permits.
         rto: treatment of the retransmission timer.
         timing: effect on the timed segment.
@@ -642,10 +645,10 @@ class Outcome:
     ) -> Outcome: ...
 
 class Expiry:
-    """Answer of a recovery to its own timer.
+    """Return value of a recovery for the expiry of its own timer.
 
     Args:
-        loss: a loss event begins.
+        loss: a loss event that begins.
         rto: treatment of the retransmission timer.
     """
 
@@ -655,25 +658,25 @@ class Next:
     """The next segment to send."""
 
     NOTHING: ClassVar[Next]
-    """Nothing, even if the window has room."""
+    """No segment, even if the window permits one."""
 
     @staticmethod
     def new(
         why: SendReason | LossRule | None = None, clearance: Clearance | str | None = None
     ) -> Next:
-        """Send new data if the window has room, or at once with ``Clearance.IMMEDIATE``."""
+        """Send new data if the window permits it, or at once with ``Clearance.IMMEDIATE``."""
     @staticmethod
     def retransmit(
         id: int, why: SendReason | LossRule, clearance: Clearance | str | None = None
     ) -> Next:
-        """Retransmit the outstanding segment ``id``. A rule as the reason means that it was judged lost by that rule."""
+        """Retransmit the outstanding segment ``id``. If ``why`` is a rule, this rule marked the segment as lost."""
 
 class Reversal:
-    """Answer of a recovery to a reduction that proved spurious."""
+    """Return value of a recovery for a spurious reduction."""
 
     REFUSED: ClassVar[Reversal]
     """The recovery continues unchanged."""
 
     @staticmethod
     def done(loss: LossEvent | None = None) -> Reversal:
-        """End the recovery. If a segment is lost all the same, a new loss event begins."""
+        """End the recovery. If a segment is lost nevertheless, ``loss`` begins a new loss event."""

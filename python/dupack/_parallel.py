@@ -1,4 +1,4 @@
-"""Competing flows as an environment of PettingZoo's parallel API."""
+"""Environment of competing flows for PettingZoo's parallel API."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .gym import Floats, _Settings, _Vector
 
 
 class ParallelPathsEnv(ParallelEnv[str, Floats, Floats]):
-    """See :func:`dupack.gym.ParallelPaths`."""
+    """Environment that :func:`dupack.gym.ParallelPaths` creates."""
 
     metadata: dict[str, Any] = {"name": "dupack/Paths-v0", "render_modes": []}
 
@@ -56,9 +56,9 @@ class ParallelPathsEnv(ParallelEnv[str, Floats, Floats]):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Floats], dict[str, dict[str, Any]]]:
-        """Begin an episode; see :meth:`dupack.gym.PathEnv.reset`.
+        """Begin an episode, as in :meth:`dupack.gym.PathEnv.reset`.
 
-        Options without a dot in their name are ignored: PettingZoo's own test passes one.
+        Options without a dot in their name are ignored, because PettingZoo's own test passes such an option.
         """
         fixed = {key: value for key, value in (options or {}).items() if "." in key}
         observations = self._vector.reset(seeds=None if seed is None else [seed], fixed=fixed)
@@ -70,7 +70,7 @@ class ParallelPathsEnv(ParallelEnv[str, Floats, Floats]):
     ) -> tuple[
         dict[str, Floats], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
     ]:
-        """Apply the actions of the remaining agents, and advance by a step."""
+        """Apply the actions of the remaining agents, and advance by one step."""
         neutral = np.clip(np.zeros(1, np.float32), self._vector.action_space.low, self._vector.action_space.high)
         given = [np.asarray(actions.get(agent, neutral), np.float32).reshape(-1) for agent in self.possible_agents]
         observations, rewards, terminated, truncated = self._vector.step(np.concatenate(given))

@@ -9,15 +9,15 @@ from typing import Any
 
 Tick = Callable[[int, int, "list[str]"], None]
 
-# Work that takes less time shows no bar.
+# Work that takes less time shows no bar. In seconds.
 _DELAY_S = 0.5
 
 
 class Bar:
     """Progress bar by tqdm.
 
-    ``wish`` is ``True`` for a bar in any case, ``False`` for none, ``None`` for a bar in a terminal or a
-    notebook, or a function that is called with ``(done, all)``.
+    ``wish`` is ``True`` for a bar in any case, ``False`` for no bar, ``None`` for a bar only in a terminal or a
+    notebook, or a function that is called with ``(done, all)`` instead.
     """
 
     def __init__(self, wish: bool | Callable[[int, int], object] | None, what: str) -> None:

@@ -1,16 +1,17 @@
-"""Hash of a class's sources, so that runs kept from other code are not reused.
+"""Hash of the sources of a class, so that stored runs of different code are not reused.
 
 The hash covers:
 
-1. For a class in a file: the text of that file and of the files of its base classes. For a class made by a
-   function, also its constants and closures.
-2. For a class without a file (typed into a notebook, or sent to a worker by its code): the code of its methods,
-   and the functions and classes without a file, constants and closures that they name.
-3. If a method of such a class names an object that has no text and is no constant, such as an array or a
-   model: a random number, unique to the process. Its runs are repeated after an interruption.
+1. For a class in a file: the text of that file and of the files of its base classes. If a function creates the
+   class, also its constants and closures.
+2. For a class without a file (typed into a notebook, or sent to a worker as code): the code of its methods, and the
+   constants, the closures, and the functions and classes without a file that this code names.
+3. If a method of such a class names an object that has no source text and is not a constant, such as an array or a
+   model: a random number that is unique to the process. The runs of the class are then repeated after an
+   interruption.
 
-The hash includes the version of Python, but not the modules that a file imports: after a change of those,
-begin a new folder. A class keeps the hash from its registration, also if its code is sent to another process.
+The hash includes the version of Python. It does not include the modules that a file imports: begin a new folder
+when they have changed. A class keeps the hash from its registration, even if its code is sent to another process.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class _Unknown(Exception):
 
 def sources(algorithm: type[Any]) -> str:
     """Return the hash of the sources of ``algorithm``, and store it in the class."""
-    # A class that was sent by its code carries the hash of its process of origin.
+    # A class that was sent as code contains the hash that its original process stored.
     known = algorithm.__dict__.get(_NAME)
     if isinstance(known, tuple) and known[0] != _process():  # pyright: ignore[reportUnknownArgumentType]
         return str(known[1])  # pyright: ignore[reportUnknownArgumentType]
@@ -50,7 +51,7 @@ _STARTED = os.urandom(8).hex()
 
 
 def _process() -> str:
-    """Return a name of this process that is unique across machines and forks."""
+    """Return a name of this process. The name is unique across machines and forks."""
     return f"{_STARTED} {os.getpid()}"
 
 
@@ -73,7 +74,7 @@ def _parts(algorithm: type[Any]) -> Iterable[bytes]:
 
 
 class _Walk:
-    """Walk over the objects that a class reaches, each once."""
+    """Walk over all objects that a class uses, directly or indirectly. Each object is visited once."""
 
     def __init__(self) -> None:
         self._seen: set[int] = set()
@@ -126,7 +127,7 @@ class _Walk:
             yield text
             if "<locals>" not in thing.__qualname__:
                 return
-            # An object made inside a function also depends on its closure.
+            # An object that was created inside a function also depends on its closure.
         elif module is not None and _is_compiled(module):
             yield str(getattr(module, "__version__", "")).encode()
             return
@@ -158,7 +159,7 @@ class _Walk:
                 continue  # The cell is still empty.
             yield from self.of(inside)
         if not with_globals:
-            return  # The text of the file includes them.
+            return  # The text of the file includes the globals.
         for name in sorted(_names(function.__code__)):
             if name in function.__globals__:
                 yield name.encode()
@@ -187,14 +188,14 @@ _WRITTEN = frozenset(
 
 
 def _is_generated(name: str, value: object) -> bool:
-    """Return ``True`` for a method that ``dataclass`` generates, because the fields already cover it."""
+    """Return ``True`` for a method that ``dataclass`` generates. Such a method is determined by the fields."""
     code = getattr(value, "__code__", None)
     is_theirs = name in ("__init__", "__repr__", "__eq__", "__replace__")
     return is_theirs and isinstance(code, types.CodeType) and code.co_filename == "<string>"
 
 
 def _is_compiled(module: types.ModuleType) -> bool:
-    """Return ``True`` for a module of Python itself or a compiled library."""
+    """Return ``True`` for a module of Python itself or of a compiled library."""
     return module.__name__ in sys.builtin_module_names or isinstance(getattr(module, "__file__", None), str)
 
 
@@ -207,7 +208,7 @@ def _names(code: types.CodeType) -> set[str]:
 
 
 def _text_of(module: types.ModuleType | None) -> bytes | None:
-    """Return the text of a module's file, or ``None`` if it has no file, as in a notebook."""
+    """Return the text of a module's file, or ``None`` if the module has no file, as in a notebook."""
     path = getattr(module, "__file__", None)
     if not isinstance(path, str) or not path.endswith(".py"):
         return None

@@ -32,27 +32,30 @@ class Trace:
 
     @property
     def end(self) -> float:
-        """The end of the run, in s."""
+        """The end of the run, in seconds."""
         return self._native.end
 
     @property
     def delivered_bytes(self) -> int:
-        """Stream bytes received in order."""
+        """The number of stream bytes that were received in order."""
         return self._native.delivered_bytes
 
     @property
     def stats(self) -> dict[str, int]:
-        """The sender's counters at the end: segments sent, retransmissions, timeouts, …"""
+        """The counters of the sender at the end: segments sent, retransmissions, timeouts, and others."""
         return dict(self._native.stats)
 
     @property
     def packets(self) -> Table:
-        """A row per event: a segment sent, dropped or received, with the reason; an ACK with its SACK blocks."""
+        """Table with a row per event.
+
+        An event is a segment that is sent, dropped or received, with the reason, or an ACK with its SACK blocks.
+        """
         return Table(self._native.packets())
 
     @property
     def windows(self) -> Table:
-        """A row per change of the window, the threshold, the flight or the round-trip time, with the cause."""
+        """Table with a row per change of window, threshold, flight size or round-trip time, and its cause."""
         return Table(self._native.windows())
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
@@ -62,7 +65,7 @@ class Trace:
             The axes of matplotlib.
 
         Raises:
-            ImportError: without matplotlib (``pip install 'dupack[plot]'``).
+            ImportError: if matplotlib is not installed (``pip install 'dupack[plot]'``).
         """
         from .plot import trace
 
@@ -89,10 +92,10 @@ def follow(
 
     Args:
         experiment: the experiment.
-        stack: one of its stacks; by default the first.
-        point: the point of its sweep, from 0.
-        seed: the seed of the run; by default the first of the experiment.
-        flow: the TCP flow, from 0; by default the first of the stack under comparison.
+        stack: one of the stacks of the experiment; by default the first one.
+        point: the index of the point of the sweep, counted from 0.
+        seed: the seed of the run; by default the first seed of the experiment.
+        flow: the index of the TCP flow, counted from 0; by default the first flow of the stack under comparison.
 
     Raises:
         ExperimentError: if the stack, point or flow does not exist.
@@ -139,7 +142,7 @@ def trace(
 ) -> Trace:
     """Trace one flow of a stack, as ``dupack trace`` does.
 
-    With ``dialect="ns2"``, the setting is that of figure 3 of the Momentary paper.
+    With ``dialect="ns2"``, the defaults are those of figure 3 of the Momentary paper.
 
     >>> found = trace("momentary/reno", drop="24-30")
     >>> found.stats["timeouts"]
@@ -148,16 +151,16 @@ def trace(
     Args:
         stack: ``recovery/control[/lda/response]``.
         drop: numbers of packets to drop: ``"24-30"``, ``"12#2"`` (the second transmission), ``"ack 30"``.
-        loss: loss probability of the other packets.
+        loss: loss probability of data packets, in addition to ``drop``.
         rate: rate of the bottleneck.
         delay: one-way delay of the bottleneck. Access links add ``access_delay`` at both ends.
         buffer: buffer of the bottleneck; by default one bandwidth-delay product (in ``ns2`` 1000 packets).
-        flows: flows of the stack that share the bottleneck; the first is traced.
-        initial_window: initial window of the flows; by default the dialect's (in ``ns2`` one packet).
+        flows: number of flows of the stack that share the bottleneck; the first one is traced.
+        initial_window: initial window of the flows; by default that of the dialect (in ``ns2`` one packet).
         initial_ssthresh: initial slow start threshold of the flows; by default 20 packets (in ``ns2`` 10).
         delayed_ack: timeout of delayed ACKs; by default every segment is acknowledged.
         dialect: rules that the endpoints follow where TCPs differ.
-        segment: payload of a full segment; by default the dialect's.
+        segment: payload of a full segment; by default that of the dialect.
         seed: seed of the run.
         duration: simulated time.
         access_rate: rate of the links between the hosts and the bottleneck.

@@ -1,6 +1,6 @@
 """Enumerations and records that the endpoint and an algorithm exchange.
 
-Members of an enumeration are also text: ``Growth.ACKED == "acked"``, and a method may return either.
+Members of an enumeration are equal to their texts: ``Growth.ACKED == "acked"``. A method may return either of them.
 """
 
 from __future__ import annotations
@@ -45,51 +45,51 @@ class AckKind(str, Enum):
     """Kind of an ACK."""
 
     ADVANCE = "advance"
-    """It advances the cumulative acknowledgment."""
+    """The ACK advances the cumulative acknowledgment."""
     DUPLICATE = "duplicate"
     """A duplicate acknowledgment (RFC 5681 §2)."""
     OTHER = "other"
-    """Neither: a window update, an old ACK, or an answer to a probe."""
+    """Any other ACK: a window update, an old ACK, or an answer to a probe."""
 
 
 class LimitedBy(str, Enum):
-    """Reason for which the sender stopped sending."""
+    """Reason why the sender stopped sending."""
 
     CONGESTION = "congestion"
-    """The congestion window, or the recovery, allowed no more."""
+    """The congestion window or the recovery permitted no more data."""
     RECEIVE_WINDOW = "receive_window"
     """The peer's receive window was full."""
     APPLICATION = "application"
     """The application had no more data."""
     PACING = "pacing"
-    """It was not yet time for the next segment."""
+    """The pacing rate permitted the next segment only later."""
 
 
 class LossCause(str, Enum):
     """Cause of a loss, as the sender sees it."""
 
     CONGESTION = "congestion"
-    """A full queue; the window is reduced."""
+    """A full queue. The window is reduced."""
     WIRELESS = "wireless"
-    """The link; the window need not be reduced."""
+    """An error on the link. The window need not be reduced."""
 
 
 class Growth(str, Enum):
     """Growth that the recovery permits on an ACK."""
 
     FROZEN = "frozen"
-    """The window stays as it is."""
+    """The window does not grow."""
     ACKED = "acked"
     """The window grows by the cumulatively acknowledged bytes."""
     EVERY_ACK = "every_ack"
-    """The window grows by the delivered bytes; every ACK counts, duplicate or not."""
+    """The window grows by the delivered bytes. Every ACK counts, including duplicate ACKs."""
 
 
 class RtoTimer(str, Enum):
     """Treatment of the retransmission timer."""
 
     KEEP = "keep"
-    """The timer keeps running; it is started if it does not run while data is outstanding."""
+    """The timer keeps running. If it does not run although data is outstanding, it is started."""
     RESTART = "restart"
     """The timer is restarted."""
 
@@ -98,11 +98,11 @@ class Timing(str, Enum):
     """Effect of an ACK on the timed segment, if the sender times one segment at a time."""
 
     SAMPLE = "sample"
-    """If the ACK covers the segment, the segment's age is a sample, which ends the backoff."""
+    """If the ACK covers the segment, the age of the segment is a sample, and the backoff ends."""
     DISCARD = "discard"
-    """If the ACK covers the segment, no sample is taken of it, but the backoff ends."""
+    """If the ACK covers the segment, no sample is taken, but the backoff ends."""
     SAMPLE_ECHO = "sample_echo"
-    """As with ``DISCARD``, but the age of the timestamp that the ACK echoes is a sample."""
+    """Same as ``DISCARD``, but the age of the timestamp that the ACK echoes is a sample."""
     KEEP = "keep"
     """The segment stays timed, even if the ACK covers it."""
     KEEP_AND_END_BACKOFF = "keep_and_end_backoff"
@@ -122,18 +122,18 @@ class TimeoutRule(str, Enum):
     """Interpretation of an expiry of the retransmission timer."""
 
     CONGESTION = "congestion"
-    """Congestion: the control sets the window, and the timeout is doubled."""
+    """The expiry is a sign of congestion: the control sets the window, and the timeout is doubled."""
     JUDGED = "judged"
-    """The loss differentiation judges the cause."""
+    """The loss differentiation determines the cause."""
 
 
 class Clearance(str, Enum):
     """Condition under which a segment may be sent."""
 
     WINDOW = "window"
-    """If the congestion window has room."""
+    """The segment is sent if the congestion window permits it."""
     IMMEDIATE = "immediate"
-    """At once, as a fast retransmit or a probe does."""
+    """The segment is sent at once, like a fast retransmit or a probe."""
 
 
 class Phase(str, Enum):
@@ -142,7 +142,7 @@ class Phase(str, Enum):
     OPEN = "open"
     """Normal operation."""
     DISORDER = "disorder"
-    """Segments have been sacked, but none is judged lost yet."""
+    """Segments have been sacked, but no segment is marked as lost yet."""
     REDUCING = "reducing"
     """The window is being reduced without a loss, in response to ECN."""
     RECOVERY = "recovery"
@@ -152,43 +152,43 @@ class Phase(str, Enum):
 
 
 class Governance(str, Enum):
-    """Means by which a control governs transmissions."""
+    """Method by which a congestion control governs transmissions."""
 
     WINDOW = "window"
-    """The window, which the control reduces at loss events."""
+    """By the window, which the control reduces at loss events."""
     MODEL = "model"
-    """A model of the path (BBR); the control receives every transmission."""
+    """By a model of the path (BBR). The control is called for every transmission."""
 
 
 class MarkAnswer(str, Enum):
     """Response of a control to congestion marks (ECN)."""
 
     AS_LOSS = "as_loss"
-    """As to a loss, once per window of data (RFC 3168 §6.1.2)."""
+    """The same response as to a loss, once per window of data (RFC 3168 §6.1.2)."""
     BY_SHARE = "by_share"
-    """In proportion to their number, if the receiver counts them (RFC 9768)."""
+    """A response in proportion to the number of marks, if the receiver counts them (RFC 9768)."""
 
 
 class Pacing(str, Enum):
-    """Pacing of segments. :class:`WindowPacing` derives the pace from the window."""
+    """Pacing of segments. :class:`WindowPacing` derives the pacing rate from the window."""
 
     OFF = "off"
-    """Segments leave as soon as the window and the ACKs allow."""
+    """Segments are sent as soon as the window and the ACKs permit."""
     RATE = "rate"
-    """Segments leave at the rate that ``pacing_rate`` returns, one by one."""
+    """Segments are sent one by one, at the rate that ``pacing_rate`` returns."""
 
 
 class Reported(str, Enum):
     """Report of the receiver on a segment above the cumulative ACK."""
 
     MISSING = "missing"
-    """The segment was not reported."""
+    """No SACK block covers the segment."""
     SACKED = "sacked"
     """A SACK block covers the segment."""
 
 
 class DeliveredBy(str, Enum):
-    """Means by which the receiver reported a segment."""
+    """Kind of report by which the receiver acknowledged a segment."""
 
     CUMULATIVE = "cumulative"
     """The cumulative acknowledgment covered the segment."""
@@ -197,10 +197,10 @@ class DeliveredBy(str, Enum):
 
 
 class EifelRule(str, Enum):
-    """ACKs in which the Eifel detection looks for an old timestamp (RFC 3522)."""
+    """ACKs in which the Eifel detection (RFC 3522) looks for an old timestamp."""
 
     OFF = "off"
-    """No ACK."""
+    """No ACK: the Eifel detection is off."""
     FIRST_ACK = "first_ack"
     """The first advancing ACK after the first retransmission."""
     ANY_ACK = "any_ack"
@@ -226,7 +226,7 @@ class FrtoRule(str, Enum):
 
 
 class PriorThreshold(str, Enum):
-    """Slow start threshold that is restored when a reduction is undone."""
+    """Slow start threshold that is set when a reduction is undone."""
 
     AS_IT_WAS = "as_it_was"
     """The prior threshold (RFC 9438 §4.9)."""
@@ -238,9 +238,9 @@ class Reduction(str, Enum):
     """Cause of a reduction of the window."""
 
     LOSS_EVENT = "loss_event"
-    """A loss event that was found by ACKs or by the recovery's own timer."""
+    """A loss event that was detected by ACKs or by the recovery's own timer."""
     TIMEOUT = "timeout"
-    """The retransmission timer."""
+    """An expiry of the retransmission timer."""
 
 
 class Sign(str, Enum):
@@ -253,11 +253,11 @@ class Sign(str, Enum):
 
 @dataclass(frozen=True)
 class RtoShortening:
-    """A shorter timeout than that of RFC 6298.
+    """Shortening of the timeout of RFC 6298.
 
     Attributes:
-        factor: factor on the timeout, from 0 to 1.
-        margin: least margin of the timeout above the smoothed round-trip time, in seconds.
+        factor: factor by which the timeout is multiplied, from 0 to 1.
+        margin: minimum difference between the timeout and the smoothed round-trip time, in seconds.
     """
 
     factor: float
@@ -266,12 +266,12 @@ class RtoShortening:
 
 @dataclass(frozen=True)
 class WindowPacing:
-    """A pace derived from the window, ``factor · cwnd / SRTT``, in bursts, as in Linux.
+    """Pacing rate derived from the window, ``factor · cwnd / SRTT``. Segments are sent in bursts, as in Linux.
 
     Attributes:
         slow_start: factor while ``cwnd`` is less than half of ``ssthresh``.
         avoidance: factor otherwise.
-        burst_least: least number of full segments in a burst.
+        burst_least: minimum number of full segments in a burst.
         unpaced: number of segments that a connection sends before pacing begins.
     """
 
@@ -291,7 +291,7 @@ class UndoRules:
     threshold: PriorThreshold | str = PriorThreshold.AS_IT_WAS
 
     OFF: ClassVar[UndoRules]
-    """No reduction is ever undone."""
+    """Rules by which no reduction is undone."""
     LINUX: ClassVar[UndoRules]
     """The rules of Linux."""
 
@@ -316,9 +316,9 @@ class Spurious:
 
     @property
     def acquits_all(self) -> bool:
-        """``True`` if every segment that was judged lost must be reconsidered.
+        """``True`` if every segment that was marked as lost must be reconsidered.
 
-        A DSACK in fast recovery shows only that the retransmitted segments had arrived.
+        A DSACK in fast recovery shows only that the retransmitted segments had arrived, and nothing about the others.
         """
         return self.after is Reduction.TIMEOUT or self.sign is not Sign.DSACK
 
@@ -328,13 +328,13 @@ class Prior:
     """State before the first reduction of a loss event.
 
     Attributes:
-        window: the window.
+        window: the window before the reduction.
     """
 
     window: Window
 
     def restored(self, window: Window) -> Window:
-        """Return the maximum of ``window`` and the prior window, in both parts (RFC 9438 §4.9)."""
+        """Return the larger ``cwnd`` and the larger ``ssthresh`` of ``window`` and the prior window (RFC 9438 §4.9)."""
         return Window(
             max(window.cwnd, self.window.cwnd), max(window.ssthresh, self.window.ssthresh)
         )

@@ -1,4 +1,4 @@
-"""Setup and work of an executor's workers."""
+"""Setup of the workers of an executor, and the function that they run."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from .errors import AlgorithmError, DupackError, WorkerError
 
 __all__ = ["Setup", "work"]
 
-# Experiments that a worker caches; an executor seldom serves more at a time.
+# Maximum number of experiments that a worker caches. An executor rarely serves more at a time.
 _REMEMBERED = 4
 
-# Contents of a setup: text and name of the experiment, folder of its relative paths, `True` if harm is measured,
-# and the algorithms in Python, each by its name and pickle.
+# Contents of a setup: text of the experiment, name of the experiment, folder of its relative paths, `True` if harm is
+# measured, and the algorithms in Python (name and pickle of each).
 _Contents = tuple[str, str, str, bool, list[tuple[str, bytes]]]
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything needed to make a plan in any process."""
+    """Everything that is needed to create a plan in any process."""
 
     text: str
     name: str
@@ -41,14 +41,14 @@ class Setup:
     harm: bool
 
     def packed(self, plan: _native.Plan) -> tuple[str, bytes]:
-        """Return a key, under which workers cache their plan, and the pickled setup.
+        """Return the pickled setup, and a key under which workers cache their plan.
 
-        ``plan`` is the plan of this process, which is cached for worker threads.
+        ``plan`` is the plan of this process. It is cached for workers that are threads of this process.
 
         Raises:
             AlgorithmError: if an algorithm in Python that the experiment needs cannot be sent.
         """
-        # Workers start in their own folders.
+        # The path is absolute, because workers start in their own folders.
         folder = os.path.abspath(self.folder)
         contents: _Contents = (self.text, self.name, folder, self.harm, self._algorithms())
         blob = zlib.compress(pickle.dumps(contents))
@@ -61,7 +61,7 @@ class Setup:
         sent: list[tuple[str, bytes]] = []
         for algorithm in self.catalog.registered:
             if not any(name in self.text for name in (algorithm.name, *algorithm.aliases)):
-                continue  # No stack uses it, so that workers need not be able to import it.
+                continue  # No stack uses it, so workers need not be able to import it.
             try:
                 sent.append((_called(algorithm), _pickled(algorithm)))
             except Exception as error:  # The contents of the class may raise any exception.
@@ -74,8 +74,8 @@ def _called(algorithm: type[Any]) -> str:
 
 
 def _pickled(algorithm: type[Any]) -> bytes:
-    # A worker cannot import a class that is defined in a notebook or inside a function. Its code is sent, which
-    # needs cloudpickle. The same holds for modules that are registered with cloudpickle.
+    # A worker cannot import a class that is defined in a notebook or inside a function. Therefore the code of the
+    # class is sent, which needs cloudpickle. The same is done for modules that are registered with cloudpickle.
     is_here_alone = algorithm.__module__ == "__main__" or "<locals>" in algorithm.__qualname__
     if not is_here_alone and algorithm.__module__ not in _sent_by_value():
         return pickle.dumps(algorithm)
@@ -106,11 +106,10 @@ def work(engine: str, key: str, setup: bytes, order: bytes) -> tuple[bytes, floa
     """Perform the runs of ``order`` on a worker.
 
     Returns:
-        The parcel with the runs, the seconds they took, and the runs that an algorithm in Python ended.
+        The parcel with the runs, their duration in seconds, and the runs that failed in an algorithm in Python.
 
     Raises:
-        WorkerError: if this is another build of dupack than ``engine``, or the experiment cannot be
-            prepared here.
+        WorkerError: if this build of dupack is not ``engine``, or if the experiment cannot be prepared here.
     """
     if _native.engine() != engine:
         raise WorkerError(
@@ -122,7 +121,7 @@ def work(engine: str, key: str, setup: bytes, order: bytes) -> tuple[bytes, floa
     parcel, by, failures = plan.perform(order)
     if by is not None and not isinstance(by, KeyboardInterrupt):
         raise by
-    # After Ctrl-C the parcel has fewer runs than the order, which the ledger notices.
+    # After Ctrl-C, the parcel has fewer runs than the order. The ledger detects this.
     return parcel, time.perf_counter() - begin, failures
 
 
@@ -149,7 +148,7 @@ def _remember(key: str, plan: _native.Plan) -> None:
 
 
 def _forget() -> None:
-    """Reset the cache after a fork: another thread of the parent may have held the lock."""
+    """Reset the cache after a fork, because another thread of the parent process may have held the lock."""
     global _lock
     _plans.clear()
     _lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Base classes for your own algorithms, with the arguments and answers of their methods.
+"""Base classes for your own algorithms, with the arguments and return values of their methods.
 
 A registered class can be used like any other algorithm in stacks, experiments, comparisons, traces and report
 cards:
@@ -29,17 +29,18 @@ cards:
 
 - The methods have the names, meanings and defaults of the traits in Rust. Methods that a class does not override
   are not called.
-- Each connection has its own instance, made from the values of the parameters. ``self.context`` has the size of a
-  segment (``smss``, in bytes) and a ``seed``. Initialise state in ``__post_init__`` or in fields with defaults.
-- Times are in seconds, as ``float``; the same name with ``_ns`` is exact, in nanoseconds. Windows are in
-  bytes, as ``float``; other sizes are in bytes, as ``int``.
-- ``ack``, ``credit``, ``sent``, ``departure`` and ``view`` are valid only during the call, and raise if they are
-  read later. Windows, segments and losses may be kept.
-- A run depends only on its seed: draw random numbers from ``random.Random(self.context.seed)``.
-- An exception in a method, or an answer of the wrong type, ends that run and no other; see
+- Each connection has its own instance, which is created with the values of the parameters. ``self.context`` has the
+  size of a full segment (``smss``, in bytes) and a ``seed``. Initialise state in ``__post_init__`` or in fields with
+  defaults.
+- Times are in seconds, as ``float``. The attribute of the same name with the suffix ``_ns`` has the exact value in
+  nanoseconds. Windows are in bytes, as ``float``; other sizes are in bytes, as ``int``.
+- ``ack``, ``credit``, ``sent``, ``departure`` and ``view`` are valid only during the call, and raise an exception if
+  they are read later. Windows, segments and losses may be kept.
+- A run must depend only on its seed: take random numbers from ``random.Random(self.context.seed)``.
+- An exception in a method, or a return value of the wrong type, ends this run but no other run; see
   :attr:`dupack.Results.failures`.
 - Experiments with an algorithm in Python run on the calling thread, one run at a time, because the interpreter
-  has one lock; a process pool (``executor=``) uses all processors.
+  has one lock. A process pool (``executor=``) uses all processors.
 """
 
 from __future__ import annotations
@@ -169,78 +170,78 @@ __all__ = [
 T = TypeVar("T")
 
 AnyWindow = Window | tuple[float, float]
-"""A window: a :class:`Window`, or a pair of ``cwnd`` and ``ssthresh``."""
+"""Type of a window: a :class:`Window`, or a pair of ``cwnd`` and ``ssthresh``."""
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(parameter, seconds))
 class Algorithm:
-    """Common base of the four kinds of algorithms.
+    """Common base class of the four kinds of algorithms.
 
     A subclass is a dataclass. Its fields are parameters (:func:`dupack.parameter`) and initial state.
     """
 
     name: ClassVar[str] = ""
-    """Name in a stack."""
+    """Name of the algorithm in a stack."""
     summary: ClassVar[str] = ""
     """Description in one line; by default the first line of the docstring."""
     citation: ClassVar[str] = ""
-    """Publication."""
+    """Publication of the algorithm."""
     aliases: ClassVar[tuple[str, ...]] = ()
-    """Other names."""
+    """Other names of the algorithm."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Requirements on the receiver and on the connection.
 
-    These are ``"sack"``, ``"dsack"``, ``"order_echo"``, ``"trigger_timestamps"``, ``"counted_marks"`` and
-    ``"exact_echo"``. Without ``"sack"`` there are no SACK blocks.
+    Possible values are ``"sack"``, ``"dsack"``, ``"order_echo"``, ``"trigger_timestamps"``, ``"counted_marks"`` and
+    ``"exact_echo"``. Without ``"sack"``, the connection has no SACK blocks.
     """
 
     if TYPE_CHECKING:
 
         @property
         def context(self) -> Context:
-            """The connection: ``smss`` in bytes, and ``seed``."""
+            """Properties of the connection: ``smss`` in bytes, and ``seed``."""
             ...
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)
-        # The four base classes have no fields.
+        # The four base classes have no fields, so they are not dataclasses.
         if Algorithm not in cls.__bases__:
             dataclass(kw_only=True, eq=False)(cls)
 
 
 class Recovery(Algorithm):
-    """A loss recovery: decides which segments are lost, which is sent next, and how many bytes are in flight.
+    """A loss recovery decides which segments are lost, which one is sent next, and how many bytes are in flight.
 
-    For each ACK the sender calls :meth:`on_ack` once, applies the outcome, and then calls :meth:`next` until
-    no more may be sent. A subclass overrides at least ``on_ack``, ``on_rto``, ``in_flight`` and ``next``.
+    For each ACK, the sender calls :meth:`on_ack` once, applies the outcome, and then calls :meth:`next` until
+    no more segments may be sent. A subclass overrides at least ``on_ack``, ``on_rto``, ``in_flight`` and ``next``.
     """
 
     def governed_by(self, governance: Governance) -> None:
-        """Receive the control's governance, once, at the start."""
+        """Receive the governance of the congestion control. This method is called once, at the start."""
 
     def on_sent(self, sent: Sent, view: View) -> RtoTimer:
-        """Handle a transmission."""
+        """Handle a transmission, and return the treatment of the retransmission timer."""
         return RtoTimer.KEEP
 
     def on_ack(self, ack: AckFacts, view: View) -> Outcome:
-        """Handle an ACK, which has already been applied to the scoreboard."""
+        """Handle an ACK. It has already been applied to the scoreboard."""
         raise NotImplementedError
 
     def on_rto(self, view: View) -> None:
         """Handle an expiry of the retransmission timer.
 
-        The control has already set the window. All outstanding data counts as lost.
+        The congestion control has already set the window. All outstanding data counts as lost.
         """
         raise NotImplementedError
 
     def timeout_rule(self) -> TimeoutRule:
-        """Return the interpretation of an expiry of the retransmission timer, at each expiry."""
+        """Return the interpretation of an expiry of the retransmission timer. This is called at each expiry."""
         return TimeoutRule.CONGESTION
 
     def on_cut(self, view: View) -> None:
-        """Handle a cut of outstanding segments that were too long for the path.
+        """Handle the division of outstanding segments that were too long for the path.
 
-        The smaller segments have new ids, and all that are not sacked must be retransmitted.
+        The smaller segments have new ids. All segments that are not sacked must be retransmitted.
         """
         self.on_rto(view)
 
@@ -248,9 +249,9 @@ class Recovery(Algorithm):
         """Handle a change of the size of a full segment from ``before`` to ``now`` bytes."""
 
     def on_judged(self, loss: LossFacts, cause: LossCause, view: View) -> None:
-        """Handle a loss that the loss differentiation has judged.
+        """Handle a loss whose cause the loss differentiation has determined.
 
-        The control, or the response for other causes than congestion, has already set the window.
+        The window is already set: by the congestion control, or by the response if the cause is not congestion.
         """
 
     def on_spurious(self, spurious: Spurious, view: View) -> Reversal:
@@ -258,10 +259,10 @@ class Recovery(Algorithm):
         return Reversal.REFUSED
 
     def on_mark(self, ack: AckFacts, view: View) -> None:
-        """Handle a reduction of the window for a congestion mark that the receiver echoed."""
+        """Handle a reduction of the window that was caused by an echoed congestion mark."""
 
     def timer(self) -> float | None:
-        """Return the time for a call of :meth:`on_timer`, in seconds since the start of the run."""
+        """Return the time at which :meth:`on_timer` is to be called, in seconds since the start of the run."""
         return None
 
     def on_timer(self, view: View) -> Expiry:
@@ -269,15 +270,15 @@ class Recovery(Algorithm):
         return Expiry()
 
     def in_flight(self, view: View) -> int:
-        """Return the bytes that count against the window."""
+        """Return the number of bytes in flight, which count against the window."""
         raise NotImplementedError
 
     def allowance(self, view: View) -> int:
-        """Return the bytes that the window admits now."""
+        """Return the number of further bytes that the window permits now."""
         return max(0, view.window.whole_bytes - self.in_flight(view))
 
     def next(self, view: View) -> Next:
-        """Return the next segment to send, if its clearance permits."""
+        """Return the next segment. It is sent if its clearance permits this."""
         raise NotImplementedError
 
     def phase(self) -> Phase | None:
@@ -285,83 +286,86 @@ class Recovery(Algorithm):
         return None
 
     def inflation(self) -> int:
-        """Return the bytes by which the inflated window of RFC 5681 exceeds the sender's window."""
+        """Return the number of bytes by which the inflated window of RFC 5681 exceeds the sender's window."""
         return 0
 
 
 class CongestionControl(Algorithm):
-    """A congestion control: decides how the window grows, and how a congestion loss reduces it.
+    """A congestion control decides how the window grows, and how a congestion loss reduces the window.
 
-    The methods return the desired window; the sender rounds and bounds it (never below one segment) and sets it. A
-    subclass overrides at least ``on_ack``, ``reduction`` and ``on_timeout``.
+    The methods return the desired window. The sender rounds this window, limits it (to at least one segment) and sets
+    it. A subclass overrides at least ``on_ack``, ``reduction`` and ``on_timeout``.
     """
 
     def opening(self, configured: Window) -> AnyWindow:
-        """Return the initial window, to which an idle period also reduces the window."""
+        """Return the initial window. An idle period also reduces the window to this value."""
         return configured
 
     def rto_shortening(self) -> RtoShortening | None:
-        """Return the shortening of RFC 6298's timeouts; called once, at the start."""
+        """Return the shortening of the timeouts of RFC 6298. This method is called once, at the start."""
         return None
 
     def governance(self) -> Governance:
-        """Return the means by which the control governs transmissions; called once, at the start."""
+        """Return how the control governs transmissions. This method is called once, at the start."""
         return Governance.WINDOW
 
     def marks(self) -> MarkAnswer:
-        """Return the response to congestion marks; called once, at the start."""
+        """Return the response to congestion marks. This method is called once, at the start."""
         return MarkAnswer.AS_LOSS
 
     def on_sent(self, sent: Sent, departure: Departure, view: View) -> None:
-        """Handle a transmission; called only under :attr:`Governance.MODEL`."""
+        """Handle a transmission. This method is called only under :attr:`Governance.MODEL`."""
 
     def on_ack(self, ack: AckFacts, credit: Credit, view: View) -> AnyWindow | float:
         """Return the window after an ACK on which the recovery permits growth by ``credit``.
 
-        A plain number is ``cwnd``; ``ssthresh`` stays.
+        A plain number is ``cwnd``, and ``ssthresh`` is unchanged.
         """
         raise NotImplementedError
 
     def reduction(self, loss: LossFacts) -> AnyWindow | float:
-        """Return the window to which a congestion loss would reduce the present one, without changing state.
+        """Return the window to which a congestion loss would reduce the present window, without changing state.
 
         A plain number is both ``cwnd`` and ``ssthresh``, as in RFC 5681.
         """
         raise NotImplementedError
 
     def on_loss(self, loss: LossFacts, cause: LossCause, chosen: Window) -> None:
-        """Handle a loss event with this cause, for which the window was set to ``chosen``."""
+        """Handle a loss event with this cause. The window has been set to ``chosen``."""
 
     def on_timeout(self, loss: LossFacts) -> AnyWindow:
         """Return the window after an expiry of the retransmission timer."""
         raise NotImplementedError
 
     def undo(self) -> UndoRules:
-        """Return the methods for detecting spurious reductions; called once, at the start."""
+        """Return the methods for detecting spurious reductions. This method is called once, at the start."""
         return UndoRules.OFF
 
     def remember(self) -> None:
         """Save the state that a loss event changes, because the event may be undone.
 
-        Called at the beginning of a loss event, and only if :meth:`undo` enables a method.
+        This method is called at the beginning of a loss event, and only if :meth:`undo` enables a method.
         """
 
     def on_spurious(self, prior: Prior, window: Window) -> AnyWindow:
-        """Return the window after a spurious loss event; ``prior`` is the state before, ``window`` the present one."""
+        """Return the window after a spurious loss event.
+
+        ``prior`` is the state before the event, and ``window`` is the present window.
+        """
         return prior.restored(window)
 
     def on_idle_end(self, now: float, last_sent: float) -> None:
-        """Handle the end of an idle period: new data is sent while none is outstanding. Times are in seconds."""
+        """Handle the end of an idle period: new data is sent while no data is outstanding. Times are in seconds."""
 
     def pacing(self) -> Pacing | WindowPacing:
-        """Return the pacing of segments; called once, at the start."""
+        """Return the pacing of segments. This method is called once, at the start."""
         return Pacing.OFF
 
     def on_segment_size(self, before: int, now: int) -> None:
         """Handle a change of the size of a full segment from ``before`` to ``now`` bytes."""
 
     def pacing_rate(self) -> float | None:
-        """Return the pacing rate in bytes per second; called at each segment under :attr:`Pacing.RATE`."""
+        """Return the pacing rate in bytes per second. This is called at each segment under :attr:`Pacing.RATE`."""
         return None
 
     def bandwidth_estimate(self) -> float | None:
@@ -370,13 +374,13 @@ class CongestionControl(Algorithm):
 
 
 class Differentiation(Algorithm):
-    """A loss differentiation: tells congestion losses from link losses.
+    """A loss differentiation distinguishes congestion losses from link losses.
 
     A subclass overrides at least ``judge``.
     """
 
     def on_ack(self, ack: AckFacts, view: View) -> None:
-        """Handle an ACK, to learn about losses on this path; called at every ACK."""
+        """Handle an ACK, to learn about losses on this path. This method is called at every ACK."""
 
     def judge(self, loss: LossFacts) -> LossCause:
         """Return the cause of a loss event that was found without a timeout."""
@@ -387,13 +391,13 @@ class Differentiation(Algorithm):
 
 
 class Response(Algorithm):
-    """A response: sets the window after a loss that was not congestion.
+    """A response sets the window after a loss whose cause was not congestion.
 
     A subclass overrides at least ``respond``.
     """
 
     def on_ack(self, ack: AckFacts, view: View) -> None:
-        """Handle an ACK; called at every ACK, with the window before it.
+        """Handle an ACK. This method is called at every ACK, with the window before the ACK.
 
         If the ACK reveals a loss, this call comes before :meth:`respond`.
         """
@@ -403,9 +407,9 @@ class Response(Algorithm):
         raise NotImplementedError
 
     def growth(self) -> float:
-        """Return the factor on the control's increase in congestion avoidance until the next loss event.
+        """Return a factor for the increase of the window in congestion avoidance until the next loss event.
 
-        The factor is from 0 to 1. Called once after each :meth:`respond`.
+        The factor is from 0 to 1. This method is called once after each :meth:`respond`.
         """
         return 1.0
 

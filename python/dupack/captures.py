@@ -25,8 +25,8 @@ class Diagnosis:
     """Limits of the transfers in a capture, and causes of their retransmissions.
 
     Attributes:
-        fields: everything, as ``dupack diagnose --format json`` prints it (``docs/diagnose.md``).
-        streams: a mapping per stream of data, as ``--format csv`` prints it, with numbers as text.
+        fields: all findings, as ``dupack diagnose --format json`` prints them (``docs/diagnose.md``).
+        streams: a mapping for each stream of data, as ``--format csv`` prints it, with numbers as text.
     """
 
     fields: dict[str, Any]
@@ -56,25 +56,25 @@ def diagnose(
     """Diagnose a capture, as ``dupack diagnose`` does.
 
     Args:
-        path: a pcap or pcapng file, plain or compressed by gzip.
+        path: a pcap or pcapng file, uncompressed or compressed by gzip.
         flow: analyse only this connection: its number, or one of its ends (``"10.0.0.1:443"``).
-        filter: analyse only packets that pass this filter, in the syntax of tcpdump
-            (``"host 10.0.0.1 and port 443"``). A connection passes with both directions or not at all.
+        filter: analyse only packets that match this filter, in the syntax of tcpdump
+            (``"host 10.0.0.1 and port 443"``). Both directions of a connection match, or neither.
         since: analyse only packets from this time on: seconds or a duration after the first TCP
             packet (``30``, ``"1.5s"``), a time of day in UTC (``"12:30:05"``) or a date and time
             (``"2026-11-28T12:30:05Z"``).
         until: analyse only packets before this time.
-        both: a second capture of the same transfer, taken at the other end. Connections that are in both
-            captures get a ``both_ends``: the offset of the clocks, and lost and late packets in each
-            direction. The other findings are those of the capture nearer to the sender.
-        what_if: also estimate how long other senders would have taken for the worst connection.
-        stacks: stacks of these senders; by default all that Linux has.
+        both: a second capture of the same transfer, taken at the other end. For connections in both captures, the
+            findings have ``both_ends``: the offset of the clocks, and lost and late packets in each direction. The
+            other findings are those of the capture nearer to the sender.
+        what_if: also predict the completion times of other senders for the worst connection.
+        stacks: stacks of these senders; by default all stacks in Linux.
         catalog: catalog of the algorithms; by default :data:`dupack.catalog`.
         progress: as in :meth:`dupack.Experiment.run`.
 
     Raises:
-        CaptureError: if the capture cannot be read, or has no TCP packets or no such connection; if it shares no
-            connection with ``both``; if ``filter``, ``since`` or ``until`` cannot be parsed, or select no packet.
+        CaptureError: if the capture cannot be read, or has no TCP packets or no such connection; if no connection is
+            also in ``both``; if ``filter``, ``since`` or ``until`` cannot be parsed, or select no packet.
         StackError: if a stack does not exist.
     """
     native = (_the_catalog if catalog is None else catalog)._native
@@ -91,7 +91,7 @@ def diagnose(
 
 
 def _from_sheet(cell: str) -> str:
-    """Remove the apostrophe that keeps spreadsheets from evaluating a cell of a CSV file."""
+    """Remove the apostrophe that prevents spreadsheets from evaluating a cell of a CSV file."""
     is_kept = cell.startswith("'") and cell.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r"))
     return cell[1:] if is_kept else cell
 
@@ -101,7 +101,7 @@ class Played:
     """Outcomes of packetdrill scripts.
 
     Attributes:
-        scripts: a mapping per script, as ``dupack script --format json`` prints them.
+        scripts: a mapping for each script, as ``dupack script --format json`` prints it.
     """
 
     scripts: list[dict[str, Any]]
@@ -118,13 +118,13 @@ def script(
     tolerance: float = 0.004,
     catalog: Catalog | None = None,
 ) -> Played:
-    """Play packetdrill scripts against the endpoint, as ``dupack script`` does.
+    """Run packetdrill scripts against the endpoint, as ``dupack script`` does.
 
     Args:
-        paths: files, and folders that are searched for files ending in ``.pkt``.
+        paths: files, and folders that are searched for files whose names end in ``.pkt``.
         stack: recovery and congestion control; by default RACK-TLP with the congestion control of the script.
         dialect: rules that the endpoint follows: ``rfc``, ``linux``, ``ns2``.
-        tolerance: greatest deviation of an event from its time, in s.
+        tolerance: maximum deviation of an event from its time, in seconds.
         catalog: catalog of the algorithms; by default :data:`dupack.catalog`.
 
     Raises:

@@ -60,9 +60,9 @@ class ExperimentError(DupackError, ValueError):
 
     Attributes:
         field: keys of the invalid value, joined by dots (``path.loss``), or ``None``.
-        file: name of the experiment.
-        line: line of its text, from 1, or ``None``.
-        excerpt: text of that line.
+        file: path or name of the experiment file, or ``None``.
+        line: line number in the experiment's text, counted from 1, or ``None``.
+        excerpt: text of that line, or ``None``.
     """
 
     def __init__(
@@ -104,17 +104,17 @@ class FolderError(DupackError, OSError):
     """A folder that cannot be written to, or from which a run cannot be resumed.
 
     Attributes:
-        results: the finished runs, if they could not be written to the folder; or ``None``.
+        results: the finished runs if they could not be written to the folder, otherwise ``None``.
     """
 
     results: Results | None = None
 
 
 class WorkerError(DupackError, RuntimeError):
-    """Failure of a worker of an executor: it died, or has another build of dupack.
+    """Failure of a worker: the worker process ended unexpectedly, or it runs a different build of dupack.
 
     Attributes:
-        results: the runs that were finished by then, or ``None`` on the worker itself. With ``out=`` they are
+        results: the runs that were finished by then, or ``None`` on the worker itself. With ``out=``, these runs are
             also in the folder, and ``resume=True`` continues from there.
     """
 
@@ -122,10 +122,10 @@ class WorkerError(DupackError, RuntimeError):
 
 
 class AlgorithmError(DupackError, RuntimeError):
-    """An algorithm in Python that is invalid, returns an invalid answer, or failed in every run.
+    """An algorithm in Python is invalid, returned an invalid value, or failed in every run.
 
     Attributes:
-        failures: the runs that it ended, if it failed in every run.
+        failures: the failures of the algorithm, one per run, if it failed in every run.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Interrupted(KeyboardInterrupt):
 
     Attributes:
         results: the runs that were finished by then; ``None`` for a stream, whose runs are only in its folder.
-            With ``out=`` they are also in the folder, and ``resume=True`` continues from there.
+            With ``out=``, the runs are also in the folder, and ``resume=True`` continues from there.
     """
 
     def __init__(self, results: Results | None, message: str | None = None) -> None:
@@ -164,7 +164,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def going_on(error: WorkerError, out: str | None) -> WorkerError:
-    """Add to the help of ``error`` how to resume, and return it."""
+    """Add instructions for resuming to the help of ``error``, and return the error."""
     if out is None:
         more = "finished runs are in `results`; to be able to resume, keep them in a folder with out="
     else:

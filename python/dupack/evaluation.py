@@ -1,4 +1,4 @@
-"""Report cards by RFC 9743, and reruns of published results."""
+"""Report cards by the criteria of RFC 9743, and repetitions of published experiments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Card:
     Attributes:
         stack: the stack.
         extent: ``full`` or ``quick``.
-        rows: a mapping per criterion: section, heading, key, title, verdict, found, rule, threshold.
+        rows: a mapping for each criterion: section, heading, key, title, verdict, found, rule, threshold.
         fields: the whole card, as in ``card.json``.
     """
 
@@ -38,7 +38,7 @@ class Card:
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """The verdict on each criterion by its key.
+        """The verdict on each criterion, by the key of the criterion.
 
         A verdict is ``meets``, ``does-not-meet``, ``cannot-be-told`` or ``not-applicable``.
         """
@@ -69,7 +69,7 @@ def evaluate(
 
     Args:
         stacks: one stack, or several to compare.
-        only: keys of criteria or headings; by default all.
+        only: keys of criteria or headings; by default all criteria.
         quick: fewer seeds and shorter runs, for a first look.
         jobs: runs at a time; by default one per processor.
         suite: folder of your own suite.
@@ -96,7 +96,7 @@ class Reproduction:
 
     Attributes:
         key: key of the paper.
-        claims: a mapping per claim: claim, text, paper (its own statement), found, verdict (``holds``,
+        claims: a mapping for each claim: claim, text, paper (the statement of the paper), found, verdict (``holds``,
             ``does not hold``, ``cannot be told``), explanation.
         tables: tables of the paper as CSV, by name.
     """
@@ -107,7 +107,7 @@ class Reproduction:
 
     @property
     def verdicts(self) -> dict[str, str]:
-        """The verdict on each claim."""
+        """The verdict on each claim, by the key of the claim."""
         return {claim["claim"]: claim["verdict"] for claim in self.claims}
 
     def __repr__(self) -> str:
@@ -119,7 +119,7 @@ class Reproduction:
 
 
 def papers() -> dict[str, str]:
-    """Return the keys and titles of the papers that can be rerun."""
+    """Return the keys and titles of the papers whose experiments can be repeated."""
     return dict(_native.paper_list())
 
 
@@ -130,7 +130,7 @@ def reproduce(
     jobs: int | None = None,
     progress: Progress = None,
 ) -> Reproduction:
-    """Rerun a paper's experiments and judge its claims, as ``dupack papers KEY`` does.
+    """Repeat a paper's experiments and evaluate its claims, as ``dupack papers KEY`` does.
 
     Args:
         key: one of the keys of :func:`papers`.

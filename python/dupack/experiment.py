@@ -28,10 +28,10 @@ Value = object
 
 
 class Experiment:
-    """An experiment, checked when it is made.
+    """An experiment. It is checked when it is created.
 
-    The fields are those of an experiment file (``docs/experiments.md``, :func:`schema`); quantities
-    are text with their unit.
+    The fields are those of an experiment file (``docs/experiments.md``, :func:`schema`). Quantities
+    are text with a unit.
 
     >>> experiment = Experiment(
     ...     stacks=["sack/reno", "rack/cubic"],
@@ -48,9 +48,9 @@ class Experiment:
     dupack.errors.ExperimentError: path.rate: ...
 
     Args:
-        fields: the experiment as one mapping, or as keywords, or both.
+        fields: the fields of the experiment, as one mapping, as keywords, or both.
         catalog: catalog of the algorithms; by default :data:`dupack.catalog`.
-        folder: folder to which paths in the experiment, such as recorded traces, are relative.
+        folder: folder to which paths in the experiment are relative, such as those of recorded traces.
         name: name of the experiment in messages.
 
     Raises:
@@ -97,7 +97,7 @@ class Experiment:
         folder: str | os.PathLike[str] = "",
         name: str = "experiment",
     ) -> Experiment:
-        """Make an experiment from the text of a TOML file.
+        """Create an experiment from the text of a TOML file.
 
         Raises:
             ExperimentError: if the experiment is invalid.
@@ -135,7 +135,7 @@ class Experiment:
         return fields
 
     def replace(self, fields: Mapping[str, Value] | None = None, /, **keywords: Value) -> Experiment:
-        """Return a copy with other fields. Dots in a key lead to a nested field.
+        """Return a copy in which some fields are replaced. Dots in a key separate nested fields.
 
         >>> base = Experiment(stacks=["sack/reno"], path={"rate": "1Mbit/s"})
         >>> base.replace({"path.rate": "2Mbit/s"}, seeds=5).fields["path"]
@@ -158,17 +158,17 @@ class Experiment:
 
     @property
     def runs(self) -> int:
-        """The number of runs, without those that ``precision`` may add and those that measure harm."""
+        """The number of runs, without the runs that ``precision`` may add and the runs that measure harm."""
         return self._checked(harm=False).runs
 
     @property
     def warnings(self) -> list[str]:
-        """Pairs of settings that defeat each other."""
+        """Pairs of settings that contradict each other."""
         return self._checked(harm=False).warnings
 
     @property
     def parameters(self) -> Table:
-        """Every effective parameter, defaults included: owner, name, value, source."""
+        """Table of all effective parameters, including defaults: owner, name, value, source."""
         return Table(self._checked(harm=False).table("parameters"))
 
     def run(
@@ -184,23 +184,23 @@ class Experiment:
         """Perform all runs, without the interpreter's lock, and show a progress bar.
 
         Args:
-            jobs: runs at a time; by default one per processor. With an ``executor``, the number of
-                workers to keep busy; by default all that it reports.
-            harm: also measure how much goodput a standing flow loses beside each stack, which takes
+            jobs: number of runs at a time; by default one per processor. With an ``executor``, the number of
+                workers to keep busy; by default all workers that the executor reports.
+            harm: also measure how much goodput a standing flow loses if it competes with each stack. This needs
                 additional runs.
-            out: a new or empty folder for the files that ``dupack run`` writes. Finished runs are kept
+            out: a new or empty folder for the files that ``dupack run`` writes. Each finished run is stored
                 there at once.
             resume: continue an interrupted run from its folder ``out``.
-            executor: performs the runs instead of threads of this process: any executor of
-                ``concurrent.futures``, such as a process pool or ``Client.get_executor()`` of Dask. The
-                numbers are the same (``docs/clusters.md``).
-            progress: ``True`` or ``False`` for a bar or none, or a function that is called with
-                ``(done, all)``; by default a bar in a terminal or a notebook.
+            executor: executor that performs the runs, instead of threads of this process. Any executor of
+                ``concurrent.futures`` is possible, such as a process pool or ``Client.get_executor()`` of Dask.
+                The results are the same (``docs/clusters.md``).
+            progress: ``True`` for a progress bar, ``False`` for no bar, or a function that is called with
+                ``(done, all)``; by default, there is a bar in a terminal or a notebook.
 
         Raises:
             Interrupted: on Ctrl-C, with the results of the finished runs.
-            FolderError: if the folder cannot be written to. ``results`` has the finished runs.
-            WorkerError: if a worker of ``executor`` died, or has another build of dupack.
+            FolderError: if the folder cannot be written to. Its ``results`` have the finished runs.
+            WorkerError: if a worker of ``executor`` ended unexpectedly, or runs a different build of dupack.
         """
         at_a_time, folder = _how.jobs(jobs), _how.folder(out, resume)
         plan = self._checked(harm=harm)
@@ -224,7 +224,7 @@ class Experiment:
         parts: str | None = None,
         progress: bool | Callable[[int, int], object] | None = None,
     ) -> Streamed:
-        """Perform all runs of an experiment with more runs than memory holds.
+        """Perform all runs of an experiment that has more runs than fit into memory.
 
         Runs are written to files, part by part, as they finish (``docs/streaming.md``).
 
@@ -233,14 +233,14 @@ class Experiment:
             jobs: as in :meth:`run`.
             harm: as in :meth:`run`.
             resume: continue with the first part that is missing or incomplete.
-            parts: format of the files of runs, ``"parquet"`` or ``"csv"``; by default Parquet, or with
-                ``resume`` the format of the folder.
+            parts: format of the files with runs, ``"parquet"`` or ``"csv"``; by default Parquet, or with
+                ``resume`` the format of the existing files.
             progress: as in :meth:`run`.
 
         Raises:
             Interrupted: on Ctrl-C. Finished parts are kept.
-            FolderError: if the folder cannot be written to, or holds other files.
-            ExperimentError: if one of its algorithms is in Python.
+            FolderError: if the folder cannot be written to, or contains other files.
+            ExperimentError: if the experiment uses an algorithm in Python.
         """
         at_a_time, kind = _how.jobs(jobs), _how.parts(parts)
         folder = _how.folder(out, resume)
@@ -324,27 +324,27 @@ def compare(
     """Compare stacks on a path, as ``dupack compare`` does, with the same defaults.
 
     Args:
-        stacks: stacks ``recovery/control[/lda/response]``; the first is the baseline. By default those of
+        stacks: stacks ``recovery/control[/lda/response]``; the first one is the baseline. By default the stacks of
             ``dupack compare``.
         rate: rate of the bottleneck, such as ``"10Mbit/s"``.
         delay: one-way propagation delay from end to end.
         buffer: buffer of the bottleneck, in packets, bytes or bandwidth-delay products (``"0.5bdp"``); by default
             one product, and at least 10 packets.
-        loss: loss probabilities of data packets, each a point of the sweep.
+        loss: loss probability of data packets. If there are several, each is a point of the sweep.
         ack_loss: loss probability of ACKs.
         trace: recorded delivery opportunities in Mahimahi's format, instead of a rate.
-        trace_up: the same for ACKs; by default ``trace``.
+        trace_up: recorded delivery opportunities for ACKs; by default ``trace``.
         delayed_ack: timeout of delayed ACKs; by default every segment is acknowledged.
         dialect: rules that the endpoints follow where TCPs differ: ``rfc``, ``linux``, ``ns2``.
-        seeds: seeds per stack and point.
+        seeds: number of seeds per stack and point.
         precision: add seeds until half the 95 % confidence interval of every mean goodput is at most this share
             of the mean.
-        seeds_max: most seeds that ``precision`` may take.
+        seeds_max: maximum number of seeds with ``precision``.
         duration: simulated time of a run.
-        flows: flows of the same stack that share the bottleneck.
+        flows: number of flows of the same stack that share the bottleneck.
         segment: payload of a full segment, such as ``"1448B"``.
-        processing_jitter: longest time that a sender's host takes to process an ACK; each time is drawn. By default
-            a packet's transmission time at the bottleneck if several flows share it.
+        processing_jitter: maximum time that a sender's host takes to process an ACK. Each time is random. By default,
+            the maximum is the transmission time of a packet at the bottleneck if several flows share it.
         catalog: catalog of the algorithms; by default :data:`dupack.catalog`.
         how: arguments of :meth:`Experiment.run`.
     """

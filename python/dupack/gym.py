@@ -1,7 +1,7 @@
-"""Environments for reinforcement learning: Gymnasium, vectors of thousands, and PettingZoo.
+"""Environments for reinforcement learning, for Gymnasium (also vectors of thousands) and for PettingZoo.
 
 An agent is the congestion control of a flow on the path of an experiment. ``docs/environments.md`` describes the
-observations, actions and rewards, the presets, and their sources.
+observations, actions, rewards and presets, and their sources.
 
 >>> import gymnasium, dupack.gym
 >>> env = gymnasium.make("dupack/Path-v0", preset="aurora")
@@ -33,14 +33,14 @@ __all__ = ["FEATURES", "ParallelPaths", "PathEnv", "PathVectorEnv", "make_vec", 
 FEATURES: dict[str, str] = {
     name: f"{meaning}, in {unit}" if unit else meaning for name, unit, meaning, _, _ in _native.features()
 }
-"""Descriptions of the features that can be observed, by name."""
+"""Descriptions of the features that observations may contain, by name."""
 
 PATH: dict[str, Any] = {
     "stacks": ["rack/cubic"],
     "duration": "30s",
     "path": {"rate": "10Mbit/s", "delay": "20ms", "buffer": "50pkt"},
 }
-"""Default path: 10 Mbit/s, a round-trip time of 40 ms, a buffer of 50 packets."""
+"""Default path: a rate of 10 Mbit/s, a round-trip time of 40 ms, and a buffer of 50 packets."""
 
 Floats = NDArray[np.float32]
 _Settings = Mapping[str, Any]
@@ -52,7 +52,7 @@ def _text(experiment: Experiment | Mapping[str, Any] | None, fields: Mapping[str
             experiment = experiment.replace(fields)
         return experiment.toml, experiment._folder
     merged = {**PATH, **(experiment or {}), **fields}
-    # Values drawn for each episode are not a sweep, so the fields are passed on unchecked.
+    # The fields are passed on unchecked, because they may have values that are chosen at random for each episode.
     return _native.to_toml(json.dumps(merged)), Path()
 
 
@@ -133,23 +133,25 @@ def _one_agent(vector: _Vector, what: str) -> None:
 
 
 class PathEnv(gymnasium.Env[Floats, Floats]):
-    """A path on which an agent is the congestion control of one flow: ``dupack/Path-v0``.
+    """Environment ``dupack/Path-v0``: a path on which an agent is the congestion control of one flow.
 
     Args:
-        experiment: the path: an experiment, or its fields; by default :data:`PATH`.
-        preset: ``"aurora"`` or ``"orca"``: sets the observation, action, reward and length of a step.
-        observation: another observation: the name of a preset, or ``{"features": [...], "history": 4}``.
-        action: another action: the name of a preset, or for example
+        experiment: experiment with the path, or the fields of an experiment; by default :data:`PATH`.
+        preset: ``"aurora"`` or ``"orca"``. The preset sets the observation, the action, the reward and the duration
+            of a step.
+        observation: a different observation: the name of a preset, or ``{"features": [...], "history": 4}``.
+        action: a different action: the name of a preset, or for example
             ``{"kind": "rate", "low": "1Mbit/s", "high": "40Mbit/s"}``.
-        reward: another reward: the name of a preset, or ``{"kind": "weights", "weights": {"throughput": 1.0}}``.
-        interval: length of a step: ``"10ms"``, ``"rtt"``, ``"0.5rtt"``, ``"ack"``.
-        ranges: ranges from which values are drawn for every episode, by key of the experiment.
+        reward: a different reward: the name of a preset, or ``{"kind": "weights", "weights": {"throughput": 1.0}}``.
+        interval: duration of a step: ``"10ms"``, ``"rtt"``, ``"0.5rtt"``, ``"ack"``.
+        ranges: ranges of values that are chosen at random for every episode, by key of the experiment.
         fingerprint: ``True`` to add the hash of the episode's trace to ``info``.
         catalog: catalog of the algorithms; by default :data:`dupack.catalog`.
         fields: other fields of the experiment, such as ``path`` and ``duration``.
 
-    ``reset(options={"path.rate": "5Mbit/s"})`` fixes a value that would be drawn otherwise. ``info`` has the
-    simulator's own measurements: goodput in Mbit/s, window in segments, drops; after ``reset`` also the drawn values.
+    ``reset(options={"path.rate": "5Mbit/s"})`` sets a value that would be random otherwise. ``info`` contains the
+    simulator's own measurements: goodput in Mbit/s, window in segments, and drops. After ``reset``, it also contains
+    the random values.
 
     Raises:
         ExperimentError: if the path is invalid.
@@ -185,39 +187,39 @@ class PathEnv(gymnasium.Env[Floats, Floats]):
 
     @property
     def observed(self) -> list[str]:
-        """The names of the numbers of an observation."""
+        """The names of the values in an observation."""
         return self._vector.names
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
-        """Begin the episode of ``seed``, or the next episode that follows from the last seed.
+        """Begin the episode of ``seed``. Without ``seed``, begin the next episode, which depends on the last seed.
 
-        ``options`` fixes values that would be drawn otherwise: ``{"path.rate": "5Mbit/s"}``.
+        ``options`` sets values that would be random otherwise: ``{"path.rate": "5Mbit/s"}``.
         """
         super().reset(seed=seed)
         observation = self._vector.reset(seeds=None if seed is None else [seed], fixed=options)
         return observation, self._vector.info()
 
     def step(self, action: Any) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """Apply the agent's action, and advance by a step."""
+        """Apply the agent's action, and advance by one step."""
         observation, rewards, terminated, truncated = self._vector.step(action)
         return observation, float(rewards[0]), bool(terminated[0]), bool(truncated[0]), self._vector.info()
 
 
 class PathVectorEnv(VectorEnv[Floats, Floats, Any]):
-    """Many paths, stepped by threads in Rust without the interpreter's lock.
+    """Vector of many paths. Threads in Rust advance the paths without the interpreter's lock.
 
     The result of a step does not depend on the number of threads.
 
     Args:
         num_envs: number of environments.
-        threads: number of threads that step them; by default one per processor.
+        threads: number of threads that advance the environments; by default one per processor.
         autoreset_mode: treatment of an environment whose episode is over.
 
-    The other arguments are those of :class:`PathEnv`. ``info`` is empty except for ``final_obs`` with
+    The other arguments are those of :class:`PathEnv`. ``info`` is empty, except for ``final_obs`` with
     ``AutoresetMode.SAME_STEP``, because thousands of mappings per step would cost more than the steps. Call
-    :meth:`infos` to get them.
+    :meth:`infos` to get these mappings.
     """
 
     def __init__(
@@ -265,8 +267,9 @@ class PathVectorEnv(VectorEnv[Floats, Floats, Any]):
     ) -> tuple[Floats, dict[str, Any]]:
         """Begin an episode in each environment.
 
-        ``seed`` is a seed from which each environment's seed follows, or a list with one for each. ``options``
-        fixes values that would be drawn otherwise; ``options["reset_mask"]`` selects the environments to reset.
+        ``seed`` is one seed, from which the seeds of all environments are derived, or a list with one seed for each
+        environment. ``options`` sets values that would be random otherwise; ``options["reset_mask"]`` selects the
+        environments to reset.
         """
         fixed = dict(options or {})
         mask = fixed.pop("reset_mask", None)
@@ -288,7 +291,7 @@ class PathVectorEnv(VectorEnv[Floats, Floats, Any]):
     def step(
         self, actions: Any
     ) -> tuple[Floats, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Advance each environment by a step."""
+        """Advance each environment by one step."""
         observations, rewards, terminated, truncated = self._vector.step(actions)
         self._last = observations.reshape(self._shape)
         info: dict[str, Any] = {}
@@ -302,19 +305,19 @@ class PathVectorEnv(VectorEnv[Floats, Floats, Any]):
         return self._last, rewards, terminated, truncated, info
 
     def infos(self, which: Sequence[int] | None = None) -> list[dict[str, Any] | None]:
-        """Return the simulator's own measurements of these environments; by default of all."""
+        """Return the simulator's own measurements of the environments ``which``; by default of all environments."""
         return self._vector.native.infos(list(range(self.num_envs) if which is None else which))
 
 
 def make_vec(num_envs: int, **settings: Any) -> PathVectorEnv:
-    """Make a :class:`PathVectorEnv` of ``num_envs`` paths, as ``gymnasium.make_vec("dupack/Path-v0")`` does."""
+    """Create a :class:`PathVectorEnv` of ``num_envs`` paths, as ``gymnasium.make_vec("dupack/Path-v0")`` does."""
     return PathVectorEnv(num_envs, **settings)
 
 
 def ParallelPaths(experiment: Experiment | Mapping[str, Any] | None = None, **settings: Any) -> Any:
-    """Make an environment of competing flows, each with its own agent, for PettingZoo's parallel API.
+    """Create an environment of competing flows, each with its own agent, for PettingZoo's parallel API.
 
-    Every flow of the experiment that runs the stack under ``stacks`` has an agent. The arguments are those of
+    Every flow of the experiment that runs the stack in ``stacks`` has an agent. The arguments are those of
     :class:`PathEnv`.
 
     >>> paths = ParallelPaths(flows=[{"count": 2}], duration="1s")
@@ -323,7 +326,7 @@ def ParallelPaths(experiment: Experiment | Mapping[str, Any] | None = None, **se
     True
 
     Raises:
-        ImportError: without PettingZoo (``pip install 'dupack[gym]'``).
+        ImportError: if PettingZoo is not installed (``pip install 'dupack[gym]'``).
     """
     from ._parallel import ParallelPathsEnv
 
@@ -331,7 +334,7 @@ def ParallelPaths(experiment: Experiment | Mapping[str, Any] | None = None, **se
 
 
 def register() -> None:
-    """Register ``dupack/Path-v0`` with Gymnasium. Importing this module does so."""
+    """Register ``dupack/Path-v0`` with Gymnasium. Importing this module calls this function."""
     if "dupack/Path-v0" not in gymnasium.registry:
         gymnasium.register(
             id="dupack/Path-v0",

@@ -1,4 +1,4 @@
-"""Common figures by matplotlib. Each function returns the axes it drew on."""
+"""Common figures by matplotlib. Each function returns the axes of its figure."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def _named(key: str, unit: str) -> str:
 
 
 def results(of: Results, measure: str = "goodput", *, ax: Axes | None = None) -> Axes:
-    """Plot a measure of every stack over the first swept key, with 95 % intervals.
+    """Plot a measure of every stack over the first swept key, with 95 % confidence intervals.
 
-    If several keys are swept, the others stay at their first value. Without a sweep, the plot has bars.
+    If several keys are swept, the other keys have their first value. Without a sweep, the plot has bars.
 
     Raises:
         KeyError: if no run has the measure.
@@ -95,7 +95,7 @@ def _bars(axes: Axes, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def heatmap(of: Results, measure: str = "goodput", stack: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Plot a measure of ``stack``, by default the first, over the first two swept keys.
+    """Plot a measure of ``stack``, by default of the first stack, over the first two swept keys.
 
     Raises:
         KeyError: if no run has the measure, or the stack does not exist.
@@ -129,7 +129,7 @@ def heatmap(of: Results, measure: str = "goodput", stack: str | None = None, *, 
 
 
 def trace(of: Trace, *, ax: Axes | None = None) -> Axes:
-    """Plot sequence numbers over time: sent, retransmitted, lost, and acknowledged."""
+    """Plot packet numbers over time: sent, retransmitted, lost, and acknowledged."""
     axes = _axes(ax)
     packets = of.packets
     event, time, number = packets["event"], packets["time_s"], packets["packet"]

@@ -22,7 +22,7 @@ __all__ = ["Results"]
 class Results:
     """Results of an experiment: every run, a summary per stack, and verdicts on the stacks.
 
-    Intervals are 95 % confidence intervals. Ratios are to the first stack, paired by seed.
+    Intervals are 95 % confidence intervals. Ratios compare a stack with the first stack, paired by seed.
     """
 
     __slots__ = ("_native", "failures")
@@ -30,9 +30,9 @@ class Results:
     def __init__(self, native: _native.Results) -> None:
         self._native = native
         self.failures: list[Failure] = native.failures
-        """Runs that ended by an exception in an algorithm in Python.
+        """Runs that failed because of an exception in an algorithm in Python.
 
-        Each has its point, stack and seed, the simulated time, the exception and its traceback.
+        Each failure has the point, the stack, the seed, the simulated time, the exception and its traceback.
         """
 
     @property
@@ -52,50 +52,50 @@ class Results:
 
     @property
     def runs(self) -> Table:
-        """A row per run: point, swept values, stack, seed, a column per measure, and the hash of its trace."""
+        """Table with a row per run: point, swept values, stack, seed, all measures, and the hash of the run's trace."""
         return Table(self._native.table("runs"))
 
     @property
     def flows(self) -> Table:
-        """A row per run and flow: its goodput in Mbit/s."""
+        """Table with a row per run and flow: the goodput of the flow in Mbit/s."""
         return Table(self._native.table("flows"))
 
     @property
     def summary(self) -> Table:
-        """A row per point, stack and measure.
+        """Table with a row per point, stack and measure.
 
-        A row has the mean, half the width of its interval, the number of runs, and the ratio to the first stack
-        with its interval.
+        A row has the mean, the half-width of its interval, the number of runs, and the ratio to the first stack
+        with the interval of this ratio.
         """
         return Table(self._native.table("summary"))
 
     @property
     def points(self) -> Table:
-        """A row per point of the sweep: the swept values, as numbers in one unit."""
+        """Table with a row per point of the sweep: the swept values, as numbers in one unit per column."""
         return Table(self._native.table("points"))
 
     @property
     def verdicts(self) -> Table:
-        """A row per point and stack: whether another stack beats it, and its costs."""
+        """Table with a row per point and stack: its costs, and a flag that another stack is better."""
         return Table(self._native.table("verdicts"))
 
     @property
     def parameters(self) -> Table:
-        """Every effective parameter, defaults included: owner, name, value, source."""
+        """Table of all effective parameters, including defaults: owner, name, value, source."""
         return Table(self._native.table("parameters"))
 
     @property
     def notes(self) -> list[str]:
-        """Notes to read before the numbers are used."""
+        """Notes that should be read before the numbers are used."""
         return self._native.notes
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, as in ``results.json`` (``docs/results.md``)."""
+        """Return all results, as in ``results.json`` (``docs/results.md``)."""
         read: dict[str, Any] = json.loads(self._native.json())
         return read
 
     def write(self, folder: str | os.PathLike[str]) -> None:
-        """Write the report into a new folder: page, figures, tables, as ``dupack run`` does.
+        """Write the report into a new folder, as ``dupack run`` does: page, figures and tables.
 
         Raises:
             FolderError: if the folder is not empty, or cannot be written to.
@@ -116,14 +116,14 @@ class Results:
 
         Raises:
             KeyError: if no run has the measure.
-            ImportError: without matplotlib (``pip install 'dupack[plot]'``).
+            ImportError: if matplotlib is not installed (``pip install 'dupack[plot]'``).
         """
         from .plot import results
 
         return results(self, measure, ax=ax)
 
     def heatmap(self, measure: str = "goodput", stack: str | None = None, *, ax: Axes | None = None) -> Axes:
-        """Plot a measure of ``stack``, by default the first, over the first two swept keys.
+        """Plot a measure of ``stack``, by default of the first stack, over the first two swept keys.
 
         Returns:
             The axes of matplotlib.
@@ -149,8 +149,8 @@ def finished(native: _native.Results, by: BaseException | None) -> Results:
     """Return the results if ``by`` is ``None``.
 
     Raises:
-        BaseException: the exception ``by`` that ended the runs early. An exception of dupack has the results of
-            the finished runs.
+        BaseException: the exception ``by`` that ended the runs early. If it is an exception of dupack, it has the
+            results of the finished runs.
     """
     results = Results(native)
     if by is None:

@@ -1,4 +1,4 @@
-"""Experiments with more runs than memory holds."""
+"""Results of experiments that have more runs than fit into memory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["Streamed"]
 
 
 class Streamed:
-    """A folder with the runs of an experiment, which were written as they finished (``docs/streaming.md``).
+    """A folder with the runs of an experiment that were written as they finished (``docs/streaming.md``).
 
-    The runs are not in memory. Read them by any tool for Parquet or CSV: ``polars.scan_parquet(streamed.runs)``,
+    The runs are not in memory. Read the files with any tool for Parquet or CSV: ``polars.scan_parquet(streamed.runs)``,
     ``pandas.concat(map(pandas.read_parquet, streamed.runs))``, ``duckdb.read_parquet([str(f) for f in streamed.runs])``.
 
     Attributes:
@@ -35,13 +35,13 @@ class Streamed:
     def runs(self) -> list[Path]:
         """The files with a row per run.
 
-        They have the columns of :attr:`dupack.Results.runs`, including columns that are empty here.
+        They have the columns of :attr:`dupack.Results.runs`, including columns without any value.
         """
         return self._parts("runs")
 
     @property
     def flows(self) -> list[Path]:
-        """The files with a row per run and flow; none if each run has one flow."""
+        """The files with a row per run and flow. There are no such files if each run has only one flow."""
         return self._parts("flows")
 
     @property

@@ -1,4 +1,4 @@
-"""Tables in Arrow's format, which data frames read without a copy."""
+"""Tables in Arrow's format. Libraries for data frames read these tables without a copy."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["Table"]
 
 
 class Table:
-    """Columns with names, units and descriptions, in Arrow's format.
+    """A table in Arrow's format. Its columns have names, units and descriptions.
 
-    Libraries that support the Arrow PyCapsule interface read it directly: ``polars.DataFrame(table)``,
-    ``pyarrow.table(table)``, ``duckdb.sql("from table")`` (of a pyarrow table), pandas 2.2 and later by
+    Libraries that support the Arrow PyCapsule interface read the table directly: ``polars.DataFrame(table)``,
+    ``pyarrow.table(table)``, ``duckdb.sql("from table")`` (of a pyarrow table). For pandas 2.2 and later, use
     :meth:`to_pandas`.
     """
 
@@ -38,7 +38,7 @@ class Table:
 
     @property
     def units(self) -> dict[str, str]:
-        """The unit of each column; empty for a count, a share, or words."""
+        """The unit of each column. The unit of counts, shares and text is empty."""
         return dict(self._native.units)
 
     @property
@@ -50,7 +50,7 @@ class Table:
         return self._native.rows
 
     def __getitem__(self, column: str) -> np.ndarray[Any, Any]:
-        """Return a column as a NumPy array: numbers with NaN for missing values, words as objects.
+        """Return a column as a NumPy array. Missing numbers are NaN, and text is an array of objects.
 
         Raises:
             KeyError: if the column does not exist.
@@ -68,14 +68,14 @@ class Table:
         return iter(self.columns)
 
     def rows(self, most: int | None = None) -> list[dict[str, Any]]:
-        """Return the first ``most`` rows, by default all, each a mapping. For small tables."""
+        """Return the first ``most`` rows, by default all rows, each as a mapping. Use this only for small tables."""
         return self._native.rows_of(len(self) if most is None else most)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return a data frame of pandas; its ``attrs`` have the units and descriptions.
+        """Return a data frame of pandas. Its ``attrs`` have the units and descriptions.
 
         Raises:
-            ImportError: without pandas and pyarrow (``pip install 'dupack[pandas]'``).
+            ImportError: if pandas or pyarrow is not installed (``pip install 'dupack[pandas]'``).
         """
         frame = self.to_arrow().to_pandas()
         frame.attrs["units"] = self.units
@@ -86,7 +86,7 @@ class Table:
         """Return a data frame of polars.
 
         Raises:
-            ImportError: without polars (``pip install 'dupack[polars]'``).
+            ImportError: if polars is not installed (``pip install 'dupack[polars]'``).
         """
         import polars as pl
 
@@ -96,7 +96,7 @@ class Table:
         """Return a table of pyarrow.
 
         Raises:
-            ImportError: without pyarrow (``pip install 'dupack[pandas]'``).
+            ImportError: if pyarrow is not installed (``pip install 'dupack[pandas]'``).
         """
         import pyarrow as pa
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def small() -> dupack.Experiment:
-    """A sweep of a few short runs."""
+    """Experiment with a sweep and a few short runs."""
     return dupack.Experiment(
         title="A few short runs",
         stacks=["sack/reno", "le/westwood"],
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def command(request: pytest.FixtureRequest) -> list[str]:
-    """The command line from the same sources: the one that ``DUPACK_COMMAND`` names, or one that cargo builds."""
+    """The command line of the same sources: the program in ``DUPACK_COMMAND``, or one that cargo builds."""
     if named := os.environ.get("DUPACK_COMMAND"):
         return [named]
     cargo = shutil.which("cargo")
@@ -60,7 +60,7 @@ def command(request: pytest.FixtureRequest) -> list[str]:
     build = [cargo, "build", "-p", "dupack-cli", "--message-format=json-render-diagnostics"]
     capture = request.config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
-        # The first build takes minutes; cargo shows its progress.
+        # The first build takes minutes. Cargo shows the progress.
         print("\nbuilding the command line to compare with:", " ".join(build[:4]), file=sys.stderr, flush=True)
         made = subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     for line in made.stdout.splitlines():

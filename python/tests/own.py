@@ -1,4 +1,4 @@
-"""Algorithms in Python for the tests: one of each kind."""
+"""Algorithms in Python for the tests, one of each kind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import dupack
 from dupack import Clearance, Growth, LossCause, LossEvent, LossRule, Next, Outcome, RtoTimer, Window
 from dupack.algorithms import AckFacts, Credit, LossFacts, Sent, View
 
-BEYOND = LossRule("beyond", "segments beyond it were sacked")  # The README has the same recovery.
+BEYOND = LossRule("beyond", "segments beyond it were sacked")  # The README shows the same recovery.
 
 
 class Holes(dupack.Recovery):

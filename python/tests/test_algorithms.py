@@ -1,4 +1,4 @@
-"""Algorithms in Python behave like those in Rust."""
+"""Tests that algorithms in Python behave like those in Rust."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def goodput(results: dupack.Results, stack: str) -> list[float]:
     return [r["goodput_mbit_s"] for r in results.runs.rows() if r["stack"] == stack]
 
 
-# The port of Reno equals Reno, packet by packet.
+# The port of Reno sends the same packets as Reno.
 
 
 @pytest.mark.parametrize("recovery", ["newreno", "sack", "rack", "momentary", "le"])
@@ -73,7 +73,7 @@ def test_the_port_has_the_trace_of_reno_with_other_flows_and_responses() -> None
         assert hashes(results, ours) == hashes(results, theirs)
 
 
-# Each kind.
+# Algorithms of each kind.
 
 
 def test_a_recovery_repairs_losses() -> None:
@@ -96,7 +96,7 @@ def test_a_differentiation_and_a_response_decide() -> None:
     stacks = ["sack/reno", "sack/reno/coin(wireless=0)/stay", "sack/reno/coin(wireless=1)/stay", "sack/reno/coin/stay"]
     results = run(stacks, own.Coin, own.Stay, duration="20s")
     never, always = results.stacks[1], results.stacks[2]
-    # A differentiation that never blames the link equals plain TCP; one that always does keeps the window.
+    # A differentiation that never blames the link is equal to plain TCP. One that always blames it keeps the window.
     assert hashes(results, never) == hashes(results, "sack/reno")
     assert min(goodput(results, always)) > max(goodput(results, never))
     assert min(goodput(results, results.stacks[3])) > max(goodput(results, never))
@@ -128,7 +128,7 @@ def test_parameters_are_listed() -> None:
 
 def test_parameters_are_spelled_swept_and_explained() -> None:
     ours = catalog(own.Half)
-    assert ours.canonical("sack/half(increase=1)") == "sack/half(increase=1)"  # Linux has another default.
+    assert ours.canonical("sack/half(increase=1)") == "sack/half(increase=1)"  # The default in Linux is different.
     assert ours.canonical("sack/half(eager=off)") == "sack/half"
     stacks = [f"sack/half(increase={n})" for n in (1, 4)] + ["sack/half(wait=2500ms)", "sack/half(eager=on)"]
     experiment = dupack.Experiment(
@@ -342,7 +342,7 @@ def test_values_outlive_their_call() -> None:
 
 
 class Fails(own.Half):
-    """Some instances fail at a given time."""
+    """Fails at a given time in some instances."""
 
     name = "fails"
     share: float = dupack.parameter(0.5, low=0.0, high=1.0, doc="share of instances that fail")
@@ -418,7 +418,7 @@ def test_failed_runs_can_be_resumed(tmp_path: Any) -> None:
     assert again.runs.rows() == results.runs.rows()
 
 
-# Uses of an algorithm.
+# Functions that use an algorithm.
 
 
 def test_a_trace_equals_that_of_reno() -> None:

@@ -1,4 +1,4 @@
-"""Invalid algorithms: invalid classes, and invalid answers of methods."""
+"""Tests of invalid algorithms: invalid classes, and invalid return values of methods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dupack import Next, Outcome, Window
 from dupack.algorithms import AckFacts, View
 from dupack.errors import AlgorithmError
 
-# Classes.
+# Invalid classes.
 
 
 def _lacks_a_method() -> type[Any]:
@@ -37,7 +37,7 @@ def _half(**more: Any) -> type[Any]:
 
 
 def _with(annotation: Any, default: Any, **more: Any) -> type[Any]:
-    """Return `Half` with another parameter `n`."""
+    """Return `Half` with an additional parameter `n`."""
     return _half(__annotations__={"n": annotation}, n=dupack.parameter(default, **more))
 
 
@@ -115,7 +115,7 @@ def test_an_invalid_class_is_not_registered(case: str) -> None:
     assert len(catalog.algorithms()) == before and not catalog.registered
 
 
-# Answers.
+# Invalid return values.
 
 
 def _control(method: str, answer: Any, **more: Any) -> type[Any]:

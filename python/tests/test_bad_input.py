@@ -1,4 +1,4 @@
-"""Invalid input raises the right exception, which names the place and the remedy; nothing is lost.
+"""Tests of invalid input. The exception names the place and the remedy, and no results are lost.
 
 `test_executor.py` and `test_executor_dask.py` do the same for executors.
 """
@@ -277,10 +277,10 @@ def test_a_disk_that_is_full(how: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    # As soon as it is full, and once; the runs continue.
+    # There is one warning as soon as the disk is full, and the runs continue.
     assert any("make room" in told or "the runs continue" in told for told in found["told"]), found
     assert sum("the runs continue" in told for told in found["told"]) == 1, found
-    # At the end the report does not find room either. What was computed is in the exception.
+    # At the end, there is no space for the report, either. The exception has the computed results.
     assert "No space left" in found["said"] and "make room" in found["said"], found
     assert str(small) in found["said"]
     assert (found["finished"], found["same"]) == (400, True)
@@ -316,7 +316,7 @@ def test_a_changed_experiment_cannot_resume(longer: dupack.Experiment, tmp_path:
     with pytest.raises(FolderError, match="path.rate") as caught:
         other.run(out=out, resume=True, progress=False)
     assert '"6Mbit/s", and was "5Mbit/s"' in str(caught.value)
-    # A new run refuses the folder, too, and describes its contents.
+    # A new run also rejects the folder, and describes its contents.
     with pytest.raises(FolderError, match="resume=True"):
         longer.run(out=out, progress=False)
     assert (out / "runs.jsonl").read_bytes() == kept

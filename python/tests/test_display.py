@@ -1,4 +1,4 @@
-"""Every public object can be shown at the end of a notebook's cell."""
+"""Tests that every public object can be shown at the end of a notebook's cell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SYN, DATA, BOTH = 0x02, 0x18, 0x12
 
 
 def capture(folder: Path) -> Path:
-    """Capture of a connection that carries three segments, as raw IP packets."""
+    """Return a capture of a connection with three segments, as raw IP packets."""
 
     def packet(at_ms: int, out: bool, seq: int, ack: int, flags: int, length: int) -> bytes:
         ends = (b"\x0a\0\0\1", b"\x0a\0\0\2") if out else (b"\x0a\0\0\2", b"\x0a\0\0\1")
@@ -46,7 +46,7 @@ def script(_: dupack.Experiment, __: Path) -> Played:
     return dupack.script(ROOT / "crates" / "script" / "conformance" / "rfc1122")
 
 
-# An object of each public class with a display.
+# An object of each public class that has a display.
 MADE: dict[str, Make] = {
     "Card": lambda _, __: dupack.evaluate("rack/cubic", only=["full-backoff"], quick=True, progress=False)[0],
     "Catalog": lambda _, __: dupack.catalog,
@@ -62,7 +62,7 @@ MADE: dict[str, Make] = {
 
 
 def texts(of: object) -> list[str]:
-    """Return the texts that a console and a notebook show."""
+    """Return the texts that a console and a notebook show for an object."""
     made = [repr(of), str(of)]
     show = getattr(of, "_repr_html_", None)
     return made if show is None else [*made, show()]
@@ -82,7 +82,7 @@ def test_every_class_with_a_notebook_display_is_covered() -> None:
 
 
 def list_of(value: object) -> object:
-    """Convert arrays in a value to lists, as in rows."""
+    """Convert the arrays in a value to lists, as in the rows of a table."""
     if isinstance(value, list | tuple) or hasattr(value, "tolist") and getattr(value, "ndim", 0):
         return [list_of(one) for one in value]  # type: ignore[attr-defined]
     return value

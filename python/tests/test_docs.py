@@ -1,4 +1,4 @@
-"""Claims of the documents."""
+"""Tests of statements and examples in the documents."""
 
 from __future__ import annotations
 

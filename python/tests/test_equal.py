@@ -1,4 +1,4 @@
-"""The package and the command line produce identical numbers."""
+"""Tests that the package and the command line produce identical numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_run_writes_the_same_folder(small: dupack.Experiment, command: list[str]
     run(command, "run", file, "--out", tmp_path / "cli")
     results = dupack.run(file, out=tmp_path / "python", progress=False)
     same_folders(tmp_path / "cli", tmp_path / "python")
-    # Also from the results alone.
+    # The results can also be written later.
     results.write(tmp_path / "later")
     same_folders(tmp_path / "cli", tmp_path / "later")
 

@@ -1,4 +1,4 @@
-"""Runs on executors of `concurrent.futures`: the same numbers, few batches at a time, nothing lost."""
+"""Tests of executors of `concurrent.futures`: the same numbers, few batches at a time, and no lost runs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_folder_does_not_depend_on_the_executor(
     assert list(theirs.runs["trace_hash"]) == list(ours.runs["trace_hash"])
     assert theirs.notes == ours.notes
     same_folders(tmp_path / "ours", tmp_path / "theirs")
-    # Harm takes additional runs.
+    # Measuring harm needs additional runs.
     assert told[-1][0] == told[-1][1] > theirs.planned
     assert all(done <= all for done, all in told)
 
@@ -159,7 +159,7 @@ def test_a_worker_checks_the_experiment_once(small: dupack.Experiment, monkeypat
 
 
 class Restless(ThreadPoolExecutor):
-    """Its second batch is interrupted."""
+    """Executor whose second batch is interrupted."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -200,7 +200,7 @@ def test_finished_runs_are_not_repeated(small: dupack.Experiment, tmp_path: Path
         theirs = small.run(
             executor=executor, out=out, resume=True, progress=lambda done, all: told.append(done)
         )
-        # Kept runs count as done from the start.
+        # Stored runs count as done from the start.
         assert told[-1] > len(told) and max(told) == told[-1]
     assert csv(theirs) == csv(ours)
     same_folders(tmp_path / "ours", out)
@@ -215,7 +215,7 @@ def die(call: Callable[..., Any], *args: Any) -> Any:
 
 
 class Deadly(ProcessPoolExecutor):
-    """Its worker dies as soon as the mark exists."""
+    """Executor whose worker dies as soon as the mark exists."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         return super().submit(die, fn, *args, **kwargs)
@@ -307,7 +307,7 @@ def test_ctrl_c_keeps_finished_runs(tmp_path: Path) -> None:
     _, finished, planned = said[0].split()
     assert 0 < int(finished) < int(planned) == 20_000
     kept = (tmp_path / "out" / "runs.jsonl").read_text().splitlines()
-    # The first line names the engine.
+    # The first line of the journal names the engine.
     assert len(kept) == int(finished) + 1
     assert time.monotonic() - begin < 240
 
@@ -385,7 +385,7 @@ def in_python(small: dupack.Experiment, algorithm: type[Any], stack: str, **more
 
 def test_algorithms_in_python_give_the_same_numbers_on_workers(small: dupack.Experiment, executor: Executor) -> None:
     class Here(own.Half):
-        """A worker cannot import its module, so its code is sent."""
+        """Algorithm that is sent as code, because a worker cannot import its module."""
 
         name = "here"
 
@@ -425,7 +425,7 @@ def test_a_class_that_cannot_be_sent_is_refused_before_any_run(small: dupack.Exp
         experiment.run(executor=pool, progress=False)
     assert "Locked cannot be sent to workers" in str(caught.value)
     assert caught.value.help is not None and "locks" in caught.value.help
-    # The class does not matter if no stack uses it.
+    # The class is not sent if no stack uses it.
     with processes("spawn") as pool:
         assert experiment.replace(stacks=["sack/reno"]).run(executor=pool, progress=False).missing == 0
 

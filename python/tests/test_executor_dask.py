@@ -1,4 +1,4 @@
-"""Runs on a Dask cluster: a real scheduler, and two worker processes, one of which is killed."""
+"""Tests of runs on a Dask cluster: a real scheduler and two worker processes, one of which is killed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Same = Callable[[Path, Path], None]
 
 
 class Cluster:
-    """A scheduler and workers as processes; as on several machines, dead workers are not restarted."""
+    """A scheduler and workers as processes. As on several machines, dead workers are not restarted."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -117,7 +117,7 @@ def test_a_late_worker_is_used(
 
 
 class Deadly(Executor):
-    """Every batch kills its worker."""
+    """Executor whose batches kill their workers."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""Making, checking, running and interrupting experiments."""
+"""Tests of creating, checking, running and interrupting experiments."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_parameters_are_listed_with_their_sources(small: dupack.Experiment) -> N
     rows = small.parameters.rows()
     assert {"owner", "parameter", "value", "source"} <= set(rows[0])
     assert any(row["value"] == "5 Mbit/s" or "5" in row["value"] for row in rows)
-    # Defaults are listed, too, with their sources.
+    # Defaults are also listed, with their sources.
     assert any("RFC" in row["source"] for row in rows)
 
 

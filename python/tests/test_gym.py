@@ -1,4 +1,4 @@
-"""Environments: the rules of Gymnasium and PettingZoo, and agreement with experiments."""
+"""Tests of environments: the rules of Gymnasium and PettingZoo, and agreement with experiments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_environments_pass_the_check_of_gymnasium(preset: str) -> None:
     env = gymnasium.make("dupack/Path-v0", preset=preset, disable_env_checker=True, **SHORT)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        # The check warns of spaces that are unbounded or not from -1 to 1.
+        # The check warns about spaces that are unbounded or not from -1 to 1.
         warnings.filterwarnings("ignore", message=".*Box (action|observation) space.*")
         warnings.filterwarnings("ignore", message=".*render_modes.*")
         check_env(env.unwrapped, skip_render_check=True)

@@ -1,4 +1,4 @@
-"""The notebooks run without errors, in a short mode."""
+"""Tests that the notebooks run without errors, in a short mode."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DUPACK_SHORT", "1")
     monkeypatch.setenv("MPLBACKEND", "agg")
     book = nbformat.read(path, as_version=4)
-    # Notebooks are stored without outputs, which could be outdated.
+    # Notebooks are stored without outputs, because outputs could be outdated.
     assert all(not cell.get("outputs") for cell in book.cells)
     nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()

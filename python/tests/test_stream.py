@@ -1,4 +1,4 @@
-"""Streamed experiments: runs are written to files as they finish."""
+"""Tests of streamed experiments, whose runs are written to files as they finish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables, and the libraries that read them."""
+"""Tests of tables, and of the libraries that read them."""
 
 from __future__ import annotations
 

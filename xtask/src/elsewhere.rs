@@ -1,4 +1,4 @@
-//! Checks for other machines: the endpoint without an operating system, experiments in WebAssembly.
+//! Checks for other machines: the endpoint without an operating system, and experiments in WebAssembly.
 
 use std::process::Command;
 
@@ -7,10 +7,10 @@ use dupack_build::{cargo, root, succeed, target};
 use crate::needs::{BARE, NO_SYSTEM, NODE, WASM, WEB};
 use crate::test::Tier;
 
-/// Crates that need no operating system.
+/// Crates that do not need an operating system.
 const NO_STD: [&str; 2] = ["dupack-tcp", "dupack-algorithms"];
 
-/// Crates that compile for the web. Only `dupack-engine` is used by [`CHECK`].
+/// Crates that compile for the web. The program [`CHECK`] uses only `dupack-engine`.
 const ON_THE_WEB: [&str; 5] = [
     "dupack-claims",
     "dupack-diagnosis",
@@ -19,15 +19,15 @@ const ON_THE_WEB: [&str; 5] = [
     "dupack-report",
 ];
 
-/// The program that runs in WebAssembly, and the file that cargo makes of it.
+/// The program that runs in WebAssembly. `MODULE` is the file that cargo builds from it.
 const CHECK: &str = "dupack-wasm-check";
 const MODULE: &str = "dupack_wasm_check.wasm";
 
-/// Its expected output.
+/// Expected output of the program.
 const GOLDEN: &str = "crates/engine/tests/it/trace_hashes/golden.csv";
 
-/// Builds the endpoint for a machine without an operating system and checks the crates for the web, each if its target
-/// is installed; before a release, also runs experiments in WebAssembly.
+/// Builds the endpoint for a machine without an operating system, and checks the crates for the web. Each check is
+/// skipped if its target is not installed. Before a release, also runs experiments in WebAssembly.
 ///
 /// # Errors
 /// If a crate does not compile, or if a trace hash in WebAssembly differs from the native one.
@@ -38,7 +38,7 @@ pub fn check(tier: Tier) -> Result<(), String> {
         cargo(&words)?;
     }
     if WEB.thing.is_here() {
-        // Code that draws on the web has imports, so it is compiled but not run.
+        // Code that draws on the web imports functions of the browser, so it is compiled but not run.
         let mut words = vec!["check", "--no-default-features", "--target", WASM];
         words.extend(ON_THE_WEB.iter().flat_map(|package| ["--package", package]));
         cargo(&words)?;

@@ -1,7 +1,8 @@
-//! Gate on plain English: openers of doc comments, and spelling.
+//! Checks for plain English: first words of doc comments, and spelling.
 //!
-//! A doc comment's first line names the thing ("Round-trip time estimator.") or says what a function does ("Returns the lowest
-//! unacknowledged sequence number."). A relative clause in its place ("What the sender knows") is hard to read.
+//! The first line of a doc comment names the item ("Round-trip time estimator.") or says what a function does ("Returns
+//! the lowest unacknowledged sequence number."). A relative clause in this position ("What the sender knows") is hard
+//! to read.
 
 use std::fs;
 use std::process::Command;
@@ -10,16 +11,16 @@ use dupack_build::root;
 
 use crate::needs;
 
-/// Words with which no doc comment begins.
+/// Words with which a doc comment must not begin.
 const OPENERS: [&str; 7] = ["What", "Who", "Whether", "Which", "Where", "That", "How"];
 
-/// The most places that are listed.
+/// Maximum number of places that are listed.
 const LISTED: usize = 40;
 
-/// Checks the first lines of all doc comments, and the spelling of all files if `typos` is installed.
+/// Checks the first lines of all doc comments. Also checks the spelling of all files if `typos` is installed.
 ///
 /// # Errors
-/// If a doc comment begins with one of the openers, or a word is misspelt.
+/// If a doc comment begins with one of the [`OPENERS`], or if a word is misspelt.
 pub fn check() -> Result<(), String> {
     let places = openers()?;
     if !places.is_empty() {
@@ -42,7 +43,7 @@ pub fn check() -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the places of doc comments that begin with one of the openers, and their first lines.
+/// Returns the places of doc comments that begin with one of the [`OPENERS`], and the first lines of these comments.
 fn openers() -> Result<Vec<String>, String> {
     let files = Command::new("git")
         .args(["ls-files", "*.rs"])
@@ -52,7 +53,7 @@ fn openers() -> Result<Vec<String>, String> {
     let files = String::from_utf8_lossy(&files.stdout).into_owned();
     let mut places = Vec::new();
     for file in files.lines() {
-        // A file may have been removed and not be committed yet.
+        // The file may be removed although the removal is not committed yet.
         let Ok(text) = fs::read_to_string(root().join(file)) else {
             continue;
         };
@@ -69,13 +70,13 @@ fn openers() -> Result<Vec<String>, String> {
     Ok(places)
 }
 
-/// Returns `true` if `line` is a line of a doc comment.
+/// Returns `true` if `line` belongs to a doc comment.
 fn is_doc(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("///") || line.starts_with("//!")
 }
 
-/// Returns `true` if the doc comment's line begins with one of the openers.
+/// Returns `true` if the line of a doc comment begins with one of the [`OPENERS`].
 fn has_opener(line: &str) -> bool {
     let text = line.trim_start().get(3..).unwrap_or_default().trim_start();
     // "What-if" is a noun.

@@ -1,4 +1,4 @@
-//! The fuzzers in `fuzz/`, a workspace of its own.
+//! Runs and checks the fuzzers in `fuzz/`, which is a separate workspace.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,8 +7,8 @@ use std::process::Command;
 use clap::{Args, ValueEnum};
 use dupack_build::{command, output, root, succeed, target};
 
-/// Commands that install the requirements: a compiler that counts branches for the fuzzers, and the program that runs
-/// them.
+/// Commands that install the requirements: the nightly compiler, which instruments branches, and cargo-fuzz, which runs
+/// the fuzzers.
 const NIGHTLY: &str = "rustup toolchain install nightly";
 const RUNNER: &str = "cargo install cargo-fuzz";
 
@@ -38,7 +38,7 @@ enum Target {
 }
 
 impl Target {
-    /// Returns its name in `fuzz/Cargo.toml`, which is also the name of its corpus.
+    /// Returns the name of the fuzzer in `fuzz/Cargo.toml`, which is also the name of the corpus.
     const fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
@@ -49,7 +49,7 @@ impl Target {
     }
 }
 
-/// Runs the fuzzers. New inputs stay in the build's folder; an input that breaks something is written to
+/// Runs the fuzzers. New inputs are stored in the target directory. An input that makes a fuzzer fail is written to
 /// `fuzz/artifacts`.
 pub fn run(args: &FuzzArgs) -> Result<(), String> {
     available()?;
@@ -66,7 +66,7 @@ pub fn run(args: &FuzzArgs) -> Result<(), String> {
 /// Runs every fuzzer for ten minutes, or returns the reason why fuzzers cannot run here.
 ///
 /// # Errors
-/// If a fuzzer finds something.
+/// If a fuzzer finds a failing input.
 pub fn all() -> Result<Option<String>, String> {
     match available() {
         Err(told) => Ok(Some(told)),
@@ -102,7 +102,8 @@ fn fuzz(target: Target, minutes: u32) -> Result<(), String> {
     command.arg(found).arg(corpus(name));
     command.args(["--", &format!("-max_total_time={}", minutes * 60)]);
     if target == Target::Diagnosis {
-        // It uses threads, and the leak detector reports glibc's memory of a thread that is about to end.
+        // The diagnosis uses threads, and the leak detector reports memory that glibc still holds for a thread that is
+        // ending.
         command.arg("-detect_leaks=0");
     }
     succeed(&mut command)
@@ -112,7 +113,8 @@ fn corpus(name: &str) -> PathBuf {
     root().join("fuzz/corpus").join(name)
 }
 
-/// Returns a nightly cargo in the repository, without the environment variables of the stable one.
+/// Returns a command that runs the nightly cargo in the repository, without the environment variables that the stable
+/// cargo sets.
 fn nightly(args: &[&str]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).args(args);
@@ -123,8 +125,8 @@ fn nightly(args: &[&str]) -> Command {
     command
 }
 
-/// Checks with a stable compiler that `fuzz/` compiles; `tools/fuzz-entries` tests the entry points. Returns the reason
-/// if this is impossible.
+/// Checks with a stable compiler that `fuzz/` compiles; `tools/fuzz-entries` tests the entry points. Returns a reason
+/// if the dependencies of the fuzzers are unavailable.
 pub fn check() -> Result<Option<String>, String> {
     let workspace = ["--locked", "--manifest-path", MANIFEST];
     let mut fetch = command(&["fetch", "--quiet"]);
@@ -134,7 +136,7 @@ pub fn check() -> Result<Option<String>, String> {
             let remedy = "cargo update --workspace --manifest-path fuzz/Cargo.toml";
             return Err(format!("fuzz/Cargo.lock is out of date: `{remedy}` ({e})"));
         }
-        // No other test needs these crates.
+        // Only the fuzzers need these crates, so this check is skipped on a machine without them.
         Err(e) => {
             let first = e.lines().next().unwrap_or_default();
             return Ok(Some(format!(
@@ -146,7 +148,8 @@ pub fn check() -> Result<Option<String>, String> {
     let mut check = command(&["check"]);
     check.args(workspace).current_dir(root());
     check.arg("--target-dir").arg(&built);
-    // A check links nothing: the file need not exist, and the C++ library is not compiled.
+    // `cargo check` does not link, so this file need not exist. With this variable, the C++ code of libfuzzer is not
+    // compiled.
     check.env("CUSTOM_LIBFUZZER_PATH", built.join("libfuzzer.a"));
     succeed(&mut check).map(|()| None)
 }

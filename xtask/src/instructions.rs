@@ -1,7 +1,8 @@
-//! Counts of instructions per packet, by callgrind, compared with committed numbers.
+//! Counts of instructions per packet, measured by callgrind and compared with committed numbers.
 //!
-//! Times depend on the machine and its load; instructions hardly do. Each work runs twice, with a smaller and a larger
-//! amount, and the difference counts: the start of the process and other common costs cancel out.
+//! Times depend on the machine and its load, but counts of instructions hardly do. Each work runs with a smaller and
+//! with a larger amount, and the difference of the two counts is used: the start of the process and other common costs
+//! cancel out.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,14 +25,14 @@ pub struct CountArgs {
     /// comparing.
     #[arg(long)]
     renew: bool,
-    /// Print the source files that the instructions of one work come from: newreno, le, rack, dumbbell or radio.
+    /// Print the instructions of one work by source file: newreno, le, rack, dumbbell or radio.
     #[arg(long, value_name = "WORK", conflicts_with = "renew")]
     by_file: Option<String>,
 }
 
 const FILE: &str = "xtask/instructions.toml";
 
-/// The page with tables of instructions by source file, and the mark at the end of a table.
+/// The page with tables of instructions by source file. `END` is the mark at the end of a table.
 const PAGE: &str = "docs/how-an-event-travels.md";
 const END: &str = "<!-- end -->";
 
@@ -42,10 +43,10 @@ const HEADER: &str = "\
 
 ";
 
-/// Largest accepted relative rise. Counts of the same program differ by less than 0.1 %.
+/// Maximum accepted increase, relative to the committed number. Counts of the same program differ by less than 0.1 %.
 const RISE_MAX: f64 = 0.10;
 
-/// A work of `crates/net/examples/counted.rs` with its smaller and its larger amount.
+/// A work of `crates/net/examples/counted.rs`, with the smaller and the larger amount.
 struct Work {
     name: &'static str,
     amounts: [u64; 2],
@@ -74,7 +75,7 @@ const WORKS: [Work; 5] = [
     },
 ];
 
-/// The committed numbers and the compiler they were counted with.
+/// The committed numbers, and the compiler for which they were counted.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Counts {
@@ -115,20 +116,21 @@ pub fn gate_where_possible() -> Result<Option<String>, String> {
     gate().map(|()| None)
 }
 
-/// Slowness of this machine relative to the machine that budgets of processor time refer to.
+/// Slowness of this machine, relative to the machine to which budgets of processor time refer.
 pub struct Slowness {
     /// Time of the work [`SPEED`], in seconds.
     seconds: f64,
 }
 
-/// The work by which machines are compared, and its time on a machine as fast as budgets assume.
+/// The work by which the speed of machines is compared. `SPEED_S` is its time, in seconds, on a machine as fast as
+/// budgets assume.
 const SPEED: [&str; 2] = ["rack/reno", "1000000"];
 const SPEED_S: f64 = 0.15;
-/// Number of runs of which the fastest counts: other load makes a run slower, nothing makes it faster.
+/// Number of runs. The fastest run is used, because other load can only make a run slower.
 const SPEED_RUNS: u32 = 5;
 
 impl Slowness {
-    /// Returns the factor by which budgets are multiplied here.
+    /// Returns the factor by which budgets are multiplied on this machine.
     pub fn factor(&self) -> f64 {
         (self.seconds / SPEED_S).max(1.0)
     }
@@ -158,7 +160,7 @@ pub fn slowness() -> Result<Slowness, String> {
     Ok(Slowness { seconds })
 }
 
-/// Counts, prints the comparison, and fails if a number has risen too far.
+/// Counts the instructions and prints the comparison. Fails if a number has risen too far.
 fn gate() -> Result<(), String> {
     let path = root().join(FILE);
     let text =
@@ -195,7 +197,7 @@ fn renew() -> Result<(), String> {
     renew_page()
 }
 
-/// Prints the source files that the instructions of a work come from.
+/// Prints the instructions of a work by source file.
 fn by_file(name: &str) -> Result<(), String> {
     let names = WORKS.map(|work| work.name).join(", ");
     let work = WORKS.iter().find(|work| work.name == name);
@@ -204,7 +206,7 @@ fn by_file(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the table of instructions by source file, for the difference between the two amounts of a work.
+/// Returns the table of instructions by source file, from the difference between the two amounts of a work.
 fn files_of(work: &Work) -> Result<String, String> {
     let program = release_example("dupack-net", "counted")?;
     let file = target().join("callgrind.out");
@@ -219,7 +221,7 @@ fn files_of(work: &Work) -> Result<String, String> {
     Ok(large.since(&small).table(packets))
 }
 
-/// Replaces the tables by source file in `PAGE`.
+/// Replaces the tables of instructions by source file in `PAGE`.
 fn renew_page() -> Result<(), String> {
     let path = root().join(PAGE);
     let mut page = fs::read_to_string(&path).map_err(|e| format!("{PAGE}: {e}"))?;
@@ -232,12 +234,12 @@ fn renew_page() -> Result<(), String> {
     fs::write(&path, page).map_err(|e| format!("cannot write {PAGE}: {e}"))
 }
 
-/// Returns the mark above the table of a work in the page.
+/// Returns the mark in the page that is above the table of a work.
 fn mark(work: &str) -> String {
     format!("<!-- by file: {work} -->")
 }
 
-/// Replaces the table between the marks of a work, or returns `None` if the page lacks a mark.
+/// Replaces the table between the marks of a work. Returns `None` if a mark is missing in the page.
 fn replaced(page: &str, work: &str, table: &str) -> Option<String> {
     let mark = mark(work);
     let (before, rest) = page.split_once(&mark)?;
@@ -245,7 +247,7 @@ fn replaced(page: &str, work: &str, table: &str) -> Option<String> {
     Some(format!("{before}{mark}\n{table}{END}{after}"))
 }
 
-/// Returns the table of old and new numbers, and the works that have risen too far or have no committed number.
+/// Returns the table of old and new numbers, and the works whose number has risen too far or is not committed.
 fn compare(committed: &Counts, counted: &Counts) -> (String, Vec<String>) {
     let mut table = format!(
         "{:12}{:>12}{:>12}{:>10}\n",
@@ -271,7 +273,7 @@ fn count() -> Result<Counts, String> {
     let program = release_example("dupack-net", "counted")?;
     let names = WORKS.map(|work| work.name).join(", ");
     eprintln!("counting the instructions of {names}");
-    // In parallel: other load changes no count.
+    // The works are counted in parallel, because other load does not change the counts.
     let counted: Result<_, String> = thread::scope(|scope| {
         let counting = WORKS.map(|work| {
             let program = &program;
@@ -303,21 +305,21 @@ fn count_work(program: &Path, work: &Work) -> Result<f64, String> {
         .ok_or_else(|| format!("{}: the larger amount is not larger", work.name))
 }
 
-/// One run under callgrind.
+/// Result of one run under callgrind.
 #[derive(Clone, Copy)]
 struct Counted {
     instructions: u64,
     packets: u64,
 }
 
-/// Returns the difference per packet, rounded to a tenth.
+/// Returns the difference in instructions per packet, rounded to a tenth.
 fn per_packet(small: Counted, large: Counted) -> Option<f64> {
     let instructions = large.instructions.checked_sub(small.instructions)?;
     let packets = large.packets.checked_sub(small.packets)?;
     (packets > 0).then(|| (10.0 * instructions as f64 / packets as f64).round() / 10.0)
 }
 
-/// Runs a work under callgrind, which writes its profile to `file`.
+/// Runs a work under callgrind. Callgrind writes its profile to `file`.
 fn callgrind(program: &Path, work: &Work, amount: u64, file: &Path) -> Result<Counted, String> {
     let mut command = Command::new("valgrind");
     command

@@ -1,4 +1,5 @@
-//! The long form of a test: large transfers both ways through loss between the endpoint and this machine's kernel.
+//! Long version of a test: large transfers in both directions through loss, between the endpoint and this machine's
+//! kernel.
 
 use clap::Args;
 use dupack_build::{command, succeed};
@@ -6,7 +7,8 @@ use dupack_build::{command, succeed};
 /// Variable that `crates/wire/tests/interop/lossy.rs` reads.
 const BYTES_VARIABLE: &str = "DUPACK_LOSSY_BYTES";
 
-/// Variable with which the test fails without namespaces, instead of being skipped (`tools/testing/src/skipping.rs`).
+/// Variable that makes the test fail if namespaces are impossible, instead of skipping it
+/// (`tools/testing/src/skipping.rs`).
 const REQUIRE_VARIABLE: &str = "DUPACK_REQUIRE_NAMESPACES";
 
 /// Prefix of the names of all cases.
@@ -48,7 +50,8 @@ pub fn run(args: &InteropArgs) -> Result<(), String> {
     succeed(&mut command)
 }
 
-/// Returns `true` if the test has this case: a name that matches nothing would pass.
+/// Returns `true` if the test program has this case. The check is necessary because a name without a matching test
+/// passes.
 fn is_a_case(words: &[&str], case: &str) -> Result<bool, String> {
     let listed = command(words)
         .arg("--list")
@@ -62,7 +65,7 @@ fn is_a_case(words: &[&str], case: &str) -> Result<bool, String> {
     Ok(names.any(|(name, _)| name == case))
 }
 
-/// Parses a number of bytes with an SI unit or none.
+/// Parses a number of bytes with an optional SI unit.
 fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit: u64 = match &text[digits.len()..] {

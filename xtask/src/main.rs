@@ -1,4 +1,4 @@
-//! The project's chores; the most important one is `cargo xtask test`.
+//! The project's development tasks. The most important one is `cargo xtask test`.
 
 mod elsewhere;
 mod english;
@@ -31,8 +31,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Run what every change must pass: format, lint, documentation, tests, README's commands, and the gate on
-    /// instructions per packet. Checks whose programs are not installed are skipped and listed at the end.
+    /// Run all checks that every change must pass: format, lint, documentation, tests, README's commands, and the limit
+    /// of instructions per packet. Checks whose programs are not installed are skipped and listed at the end.
     Test(test::TestArgs),
     /// Run the part of `test` that runs at the same time as the tests.
     #[command(hide = true)]
@@ -41,13 +41,14 @@ enum Chore {
     Bench,
     /// Count instructions per packet and compare them with xtask/instructions.toml (needs valgrind).
     Count(instructions::CountArgs),
-    /// Build the endpoint for a machine without an operating system, and run experiments in WebAssembly (`test` builds
-    /// the first, `test --all` does both).
+    /// Build the endpoint for a machine without an operating system, and run experiments in WebAssembly (`test` only
+    /// builds the endpoint, `test --all` does both).
     Elsewhere,
     /// Pack each crate, and check the packages outside the workspace (a part of `test --all`).
     Package,
-    /// Run the long form of a test: 100 MB both ways at once through 5 % loss both ways, between every recovery and
-    /// this machine's kernel, every byte checked (needs Linux and the right to make network namespaces; takes minutes).
+    /// Run the long version of a test: transfers of 100 MB in both directions at once through 5 % loss in both
+    /// directions, between every recovery and this machine's kernel, with every byte checked (needs Linux and the right
+    /// to create network namespaces; takes minutes).
     Interop(interop::InteropArgs),
     /// Run the fuzzers of packets, connections and captures (needs a nightly compiler and cargo-fuzz).
     Fuzz(fuzz::FuzzArgs),

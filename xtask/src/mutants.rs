@@ -1,8 +1,8 @@
-//! `cargo xtask mutants`: checks the survivors of a run of cargo-mutants against the accepted ones.
+//! `cargo xtask mutants`: compares the survivors of a run of cargo-mutants with the accepted survivors.
 //!
-//! cargo-mutants (`.cargo/mutants.toml`, docs/mutants.md) makes one small change at a time and runs the tests. A change that no
-//! test notices is a survivor: a test is missing, the code is redundant, or the change makes no difference.
-//! `xtask/mutants.toml` holds the reasons for accepted survivors.
+//! cargo-mutants (`.cargo/mutants.toml`, docs/mutants.md) makes one small change at a time and runs the tests. A change
+//! with which all tests pass is a survivor: a test is missing, the code is redundant, or the change makes no
+//! difference. The file `xtask/mutants.toml` contains the reasons for accepted survivors.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use clap::Args;
 use dupack_build::root;
 use serde::Deserialize;
 
-/// Reasons for accepted survivors.
+/// File with the reasons for accepted survivors.
 const REASONS: &str = "xtask/mutants.toml";
 
 #[derive(Args)]
@@ -22,8 +22,10 @@ pub struct MutantsArgs {
     outcomes: PathBuf,
 }
 
+/// Runs `cargo xtask mutants`.
+///
 /// # Errors
-/// If a file cannot be read, if a survivor has no reason, or if a reason names a mutant that a test noticed.
+/// If a file cannot be read, if a survivor has no reason, or if a reason names a mutant that a test detected.
 pub fn run(args: &MutantsArgs) -> Result<(), String> {
     let outcomes = read(&args.outcomes).map_err(|e| format!("{e}: run `cargo mutants` first"))?;
     let mutants =
@@ -64,13 +66,13 @@ enum Found {
     Survived,
 }
 
-/// A mutant that compiled.
+/// A mutant that compiles.
 #[derive(Debug, PartialEq)]
 struct Mutant {
-    /// Name by cargo-mutants: `crates/tcp/src/rtt.rs:95:20: replace < with <= in Rtt::sample`.
+    /// Name in cargo-mutants: `crates/tcp/src/rtt.rs:95:20: replace < with <= in Rtt::sample`.
     name: String,
     file: String,
-    /// Change without its place, and the changed line of code: a reason refers to it.
+    /// The change without its position, and the changed line of code. Reasons refer to this text.
     change: String,
     found: Found,
 }
@@ -108,14 +110,14 @@ struct Span {
 
 #[derive(Deserialize)]
 struct Place {
-    /// From 1.
+    /// Line number, counted from 1.
     line: usize,
 }
 
-/// The genre of mutants that replace the body of a function.
+/// Genre of the mutants that replace the body of a function.
 const WHOLE_FUNCTION: &str = "FnValue";
 
-/// Reads the mutants in the text of `outcomes.json`; the sources are below `root`.
+/// Reads the mutants in the text of `outcomes.json`. The sources are below the folder `root`.
 fn mutants_in(outcomes: &str, root: &Path) -> Result<Vec<Mutant>, String> {
     let outcomes: Outcomes = serde_json::from_str(outcomes).map_err(|e| e.to_string())?;
     let mut sources: BTreeMap<String, String> = BTreeMap::new();
@@ -145,7 +147,7 @@ fn mutants_in(outcomes: &str, root: &Path) -> Result<Vec<Mutant>, String> {
     Ok(mutants)
 }
 
-/// Returns the change without its place, with the changed line of code unless a whole function is replaced.
+/// Returns the change without its position. Unless a whole function is replaced, adds the changed line of code.
 fn change(listed: &Listed, line: &str) -> String {
     let what = listed.name.splitn(4, ':').nth(3);
     let what = what.unwrap_or(&listed.name).trim();
@@ -155,7 +157,7 @@ fn change(listed: &Listed, line: &str) -> String {
     }
 }
 
-/// All reasons.
+/// All reasons for accepted survivors.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Reasons {
@@ -163,17 +165,17 @@ struct Reasons {
     reasons: Vec<Reason>,
 }
 
-/// Why mutants of one file survive.
+/// Reason why some mutants of one file survive.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Reason {
-    /// Path from the workspace's root.
+    /// Path of the file, relative to the workspace's root.
     file: String,
-    /// Changes, as [`Mutant::change`].
+    /// The changes, in the format of [`Mutant::change`].
     mutants: Vec<String>,
-    /// Kind of reason in a few words, such as "makes no difference".
+    /// Kind of the reason in a few words, such as "makes no difference".
     class: String,
-    /// Explanation in a sentence or two.
+    /// Explanation of the reason in one or two sentences.
     why: String,
 }
 
@@ -182,13 +184,13 @@ impl Reasons {
         toml::from_str(text).map_err(|e| format!("{REASONS}: {e}"))
     }
 
-    /// Returns the reason for which a mutant may survive.
+    /// Returns the reason why a mutant may survive, if there is one.
     fn of(&self, mutant: &Mutant) -> Option<&Reason> {
         let mut of_file = self.reasons.iter().filter(|r| r.file == mutant.file);
         of_file.find(|reason| reason.mutants.contains(&mutant.change))
     }
 
-    /// Returns survivors without a reason, and reasons for mutants that were caught.
+    /// Returns messages about survivors without a reason, and about reasons for mutants that were caught.
     fn complaints(&self, mutants: &[Mutant]) -> Vec<String> {
         let complaint = |mutant: &Mutant| match (mutant.found, self.of(mutant)) {
             (Found::Survived, None) => {

@@ -1,10 +1,10 @@
-//! Programs and targets that the tests need beyond Rust, and the tests that are skipped without them.
+//! Programs and targets that the tests need in addition to Rust, and the tests that are skipped without them.
 
 use std::path::{Path, PathBuf};
 
 use dupack_build::rustc;
 
-/// A program or target that may be installed.
+/// A program or a target that may be installed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Thing {
     Program(&'static str),
@@ -19,10 +19,10 @@ pub struct Need {
     pub remedy: &'static str,
 }
 
-/// A platform without an operating system, on which the endpoint must run.
+/// Target of a platform without an operating system. The endpoint must compile for it.
 pub const BARE: &str = "thumbv7em-none-eabihf";
 
-/// Browsers and Node.
+/// Target of browsers and Node.
 pub const WASM: &str = "wasm32-unknown-unknown";
 
 /// `true` if the committed instruction counts are for this platform.
@@ -90,7 +90,7 @@ pub const NEEDS: [Need; 10] = [
 ];
 
 impl Thing {
-    /// Returns `true` if it is installed.
+    /// Returns `true` if the program or target is installed.
     pub fn is_here(self) -> bool {
         match self {
             Self::Program(name) => find(name).is_some(),
@@ -100,7 +100,7 @@ impl Thing {
 }
 
 impl Need {
-    /// Returns one line: the missing thing, the skipped checks, and the remedy.
+    /// Returns a line with the missing program or target, the skipped checks, and the remedy.
     pub fn message(&self) -> String {
         let name = match self.thing {
             Thing::Program(name) | Thing::Target(name) => name,
@@ -110,7 +110,8 @@ impl Need {
     }
 }
 
-/// Returns the requirements that are not met here. Valgrind is not required where instructions are not counted.
+/// Returns the requirements that are not met here. Valgrind is not required on a platform where instructions are not
+/// counted.
 pub fn missing() -> Vec<&'static Need> {
     let wanted = |need: &&Need| COMPARABLE || need.thing != VALGRIND.thing;
     let wanted = NEEDS.iter().filter(wanted);

@@ -1,7 +1,7 @@
-//! Each crate as a package: packed, unpacked, and checked outside the workspace.
+//! Checks each crate as a package: packs it, unpacks it, and compiles it outside the workspace.
 //!
-//! `cargo package` can build the packages, but it never replaces a dependency that it has once unpacked in the same
-//! version, and it builds every dependency again. Here the packages are checked beside each other, with the
+//! `cargo package` can build the packages, but it never replaces a dependency that it has unpacked once in the same
+//! version, and it builds every dependency again. This check puts all packages into one workspace and uses the
 //! dependencies that are already compiled.
 
 use std::fs;
@@ -20,7 +20,7 @@ const PACKED: &str = "crate";
 /// If a crate cannot be packed, or does not compile without files from outside its package.
 pub fn check() -> Result<(), String> {
     let folder = target().join("package");
-    // Files of other versions, or of crates that no longer exist.
+    // These are files of other versions, or of crates that no longer exist.
     for old in packed(&folder) {
         remove(fs::remove_file(&old), &old)?;
     }
@@ -31,7 +31,8 @@ pub fn check() -> Result<(), String> {
         "--allow-dirty",
         "--quiet",
     ];
-    // A dependency without a version cannot be packed, and dependencies of private packages have none.
+    // Private packages are left out: their dependencies have no version, and cargo cannot pack a dependency without
+    // one.
     let private = private_packages()?;
     words.extend(private.iter().flat_map(|name| ["--exclude", name]));
     cargo(&words)?;
@@ -55,7 +56,7 @@ pub fn check() -> Result<(), String> {
     let manifest = unpacked.join("Cargo.toml");
     let text = format!("{}\n{}", workspace(&names), profile()?);
     make(fs::write(&manifest, text), &manifest)?;
-    // The same versions of other crates, as far as the file contains them.
+    // The lock file selects the same versions of other crates as in the repository, as far as it contains them.
     let lock = unpacked.join("Cargo.lock");
     make(
         fs::copy(root().join("Cargo.lock"), &lock).map(|_| ()),
@@ -86,7 +87,7 @@ struct Metadata {
 #[derive(Deserialize)]
 struct Package {
     name: String,
-    /// Registries to which it may be published, or `None` if any.
+    /// Registries to which the package may be published. `None` stands for all registries.
     publish: Option<Vec<String>>,
 }
 
@@ -99,8 +100,8 @@ fn packed(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Returns the manifest of a workspace of the unpacked crates (`names` with versions), in which they depend on each
-/// other.
+/// Returns the manifest of a workspace of the unpacked crates. `names` contains their names with versions. The crates
+/// depend on each other within this workspace.
 fn workspace(names: &[String]) -> String {
     let mut text =
         format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n\n[patch.crates-io]\n");
@@ -112,8 +113,8 @@ fn workspace(names: &[String]) -> String {
     text
 }
 
-/// Returns our development profile for a manifest: packages that are compiled in the same way can use the compiled
-/// dependencies.
+/// Returns our development profile for a manifest. Packages that are compiled with the same profile can use the
+/// compiled dependencies.
 fn profile() -> Result<String, String> {
     let path = root().join("Cargo.toml");
     let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
@@ -129,7 +130,7 @@ fn profile() -> Result<String, String> {
     toml::to_string(&table).map_err(|e| bad(&e))
 }
 
-/// Ignores the error if there is nothing to remove.
+/// Ignores the error that there is nothing to remove.
 fn remove(done: std::io::Result<()>, what: &Path) -> Result<(), String> {
     match done {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

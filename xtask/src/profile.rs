@@ -1,6 +1,7 @@
-//! Instructions of a work by source file: the sum of callgrind's output.
+//! Instructions of a work by source file, summed from the output of callgrind.
 //!
-//! Functions say little once the compiler has inlined them into each other; the source lines are still known.
+//! Counts by function are of little use, because the compiler inlines functions into each other. The source lines of
+//! inlined code are still known.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +11,11 @@ pub struct Profile {
     files: BTreeMap<String, u64>,
 }
 
-/// Files with less than this share are summed up.
+/// Minimum share of a file in the table. Files with a smaller share are summed in one line.
 const SHARE_MIN: f64 = 0.005;
 
 impl Profile {
-    /// Reads callgrind's output format, version 1. Costs follow the name of their file; the cost of a call is counted
+    /// Reads callgrind's output format, version 1. Costs follow the name of their file. The cost of a call is counted
     /// in the called function.
     pub fn read(text: &str) -> Self {
         let mut names: BTreeMap<&str, String> = BTreeMap::new();
@@ -40,7 +41,7 @@ impl Profile {
         profile
     }
 
-    /// Returns the instructions in excess of `other`.
+    /// Returns the instructions in this profile minus those in `other`.
     pub fn since(&self, other: &Self) -> Self {
         let files = self.files.iter().map(|(file, &count)| {
             let before = other.files.get(file).copied().unwrap_or(0);
@@ -51,7 +52,7 @@ impl Profile {
         }
     }
 
-    /// Returns a table of instructions per packet, in decreasing order.
+    /// Returns a table of instructions per packet by file, in decreasing order.
     pub fn table(&self, packets: u64) -> String {
         let total: u64 = self.files.values().sum();
         let mut files: Vec<_> = self.files.iter().collect();
@@ -76,7 +77,8 @@ impl Profile {
     }
 }
 
-/// Expands a name. The first occurrence follows its number in parentheses; later ones are the number alone.
+/// Expands a compressed name. The first occurrence of a name follows its number in parentheses; later ones are only the
+/// number.
 fn expand<'a>(name: &'a str, names: &mut BTreeMap<&'a str, String>) -> String {
     let Some((number, written)) = name.split_once(')') else {
         return name.to_owned();
@@ -87,7 +89,7 @@ fn expand<'a>(name: &'a str, names: &mut BTreeMap<&'a str, String>) -> String {
     names.get(number).cloned().unwrap_or_default()
 }
 
-/// Shortens a path of ours to its place in the workspace, and replaces all other paths by one name.
+/// Shortens a path of our sources to the path in the workspace, and replaces all other paths by one name.
 fn short(file: &str) -> String {
     match file.split_once("/crates/").or_else(|| {
         let ours = file.strip_prefix("crates/")?;

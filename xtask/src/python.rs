@@ -1,7 +1,7 @@
-//! The Python package, tested in a virtual environment below the build's folder.
+//! Tests of the Python package in a virtual environment below the target directory.
 //!
-//! The compiled half is the library that cargo has built with the tests, so nothing is compiled for Python alone.
-//! Before a release pip installs the package as a user does (README's commands, `crate::readme`).
+//! The compiled half of the package is the library that cargo has already built for the tests, so Python needs no
+//! further compilation. Before a release, pip installs the package as a user does (README's commands, `crate::readme`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::test::{RELEASE, Tier, VOLUME};
 /// The oldest supported version of Python.
 const OLDEST: (u32, u32) = (3, 10);
 
-/// Packages that only tests of the second tier need: schedulers, databases and notebooks.
+/// Packages that are needed only by tests before a release: schedulers, databases and notebooks.
 const FOR_RELEASE: [&str; 5] = ["distributed", "duckdb", "ipykernel", "nbclient", "nbformat"];
 
 /// A Python interpreter and its version.
@@ -24,7 +24,7 @@ struct Python {
 }
 
 impl Python {
-    /// Finds `python3`, if it is new enough and can make virtual environments.
+    /// Finds `python3`, if its version is supported and it can create virtual environments.
     fn find() -> Result<Self, String> {
         let program = "python3";
         let ask = "import sys, venv, ensurepip; print(*sys.version_info[:2])";
@@ -57,18 +57,18 @@ pub fn missing() -> Option<String> {
     Python::find().err()
 }
 
-/// Unpacks the package as pip unpacks a wheel, installs the requirements of its tests, and runs mypy and pytest. The
-/// compiled half and the command line have already been built.
+/// Unpacks the package as pip unpacks a wheel, installs the requirements of the tests, and runs mypy and pytest. The
+/// compiled half and the command line must already be built.
 ///
 /// # Errors
-/// If anything fails.
+/// If any step fails.
 pub fn test(tier: Tier) -> Result<(), String> {
     let python = Python::find()?;
     let own = environment(&python)?;
     let needed = needed(tier)?;
     let mut pip = Command::new(own.join("bin/python"));
     pip.args(["-m", "pip", "--disable-pip-version-check", "install"]);
-    // No module is imported often enough for compilation to pay off.
+    // Compiling the modules would not pay off, because none is imported often enough.
     pip.args(["--quiet", "--no-compile"]).args(needed);
     succeed(&mut pip)?;
     unpack(&own)?;
@@ -85,7 +85,7 @@ pub fn test(tier: Tier) -> Result<(), String> {
     run("pytest", &["--durations=15"])
 }
 
-/// Returns the packages that pip installs for the tests, as pyproject.toml names them.
+/// Returns the packages that pip installs for the tests, as listed in pyproject.toml.
 fn needed(tier: Tier) -> Result<Vec<String>, String> {
     let path = root().join("pyproject.toml");
     let bad = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
@@ -100,7 +100,7 @@ fn needed(tier: Tier) -> Result<Vec<String>, String> {
     for (_, extra) in extras.into_iter().flatten() {
         names.extend(listed(Some(extra)));
     }
-    // The contents of our own extras are in the list.
+    // Our own extras are removed because the list already has their contents.
     names.retain(|name| !name.starts_with("dupack["));
     let is_for_release = |name: &String| FOR_RELEASE.iter().any(|one| name.starts_with(one));
     names.retain(|name| tier == Tier::Release || !is_for_release(name));
@@ -115,7 +115,7 @@ fn listed(list: Option<&toml::Value>) -> Vec<String> {
         .collect()
 }
 
-/// Copies the package and its compiled half to the folder in which Python looks for packages.
+/// Copies the package and its compiled half to the folder in which Python searches for packages.
 fn unpack(own: &Path) -> Result<(), String> {
     let ask = "import sysconfig; print(sysconfig.get_path('platlib'))";
     let (place, _) = output(Command::new(own.join("bin/python")).args(["-c", ask]))?;
@@ -141,7 +141,7 @@ fn unpack(own: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the virtual environment, after making it if necessary.
+/// Returns the virtual environment, and creates it if necessary.
 fn environment(python: &Python) -> Result<PathBuf, String> {
     let (major, minor) = python.version;
     let folder = target().join(format!("python-{major}.{minor}"));

@@ -76,7 +76,7 @@ pub struct CompareArgs {
     /// the recording and uses as much of it as --duration
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// The same for ACKs, with the same starting point [default: the recording for data]
+    /// Recorded delivery opportunities for ACKs, with the same starting point [default: the recording for data]
     #[arg(long, value_name = "FILE")]
     trace_up: Option<PathBuf>,
     /// Delayed ACKs with this timeout [default: every segment is acknowledged]
@@ -123,13 +123,13 @@ pub struct CompareArgs {
     processing_jitter: Option<Delay>,
 }
 
-/// Returns [`DEFAULT_STACKS`] as `--stacks` takes them: separated by commas.
+/// Returns [`DEFAULT_STACKS`] in the format of `--stacks`: separated by commas.
 fn default_stacks() -> &'static str {
     static JOINED: LazyLock<String> = LazyLock::new(|| DEFAULT_STACKS.join(","));
     &JOINED
 }
 
-/// Options that a path file replaces.
+/// Options whose values come from the path file if there is one.
 const NOT_WITH_A_PATH: [&str; 8] = [
     "rate",
     "delay",
@@ -219,7 +219,7 @@ fn stacks(args: &CompareArgs, catalog: &Catalog) -> Result<Vec<String>> {
     Ok(kept)
 }
 
-/// Returns the names of stacks for a sentence, or `None` if there are none.
+/// Returns the names of stacks as text for a sentence, or `None` if there are no stacks.
 fn list(stacks: &[&StackSpec]) -> Option<String> {
     let names: Vec<String> = stacks.iter().map(ToString::to_string).collect();
     (!names.is_empty()).then(|| names.join(" and "))
@@ -311,7 +311,7 @@ mod tests {
         assert!(!stacks.iter().any(|stack| stack.contains("dctcp")));
         let named = compare("--deployable --for kernel:6.1 --stacks rack/dctcp");
         assert_eq!(super::stacks(&named, &catalog).unwrap(), ["rack/dctcp"]);
-        // An old kernel has fewer.
+        // An old kernel has fewer stacks.
         let old = compare("--deployable --for kernel:2.6.17");
         let old = super::stacks(&old, &catalog).unwrap();
         assert!(
@@ -330,7 +330,7 @@ mod tests {
         let catalog = Catalog::builtin();
         let args =
             compare("--deployable --for kernel:6.1 --stacks le/reno,rack/cubic,rack/bbr,nonsense");
-        // Text that is not a stack is kept for the error that names it.
+        // Text that is not a stack is kept, so that the error can name it.
         assert_eq!(stacks(&args, &catalog).unwrap(), ["rack/cubic", "nonsense"]);
         let args = compare("--deployable --for kernel:6.1 --stacks le/reno,rack/bbr");
         let error = stacks(&args, &catalog).unwrap_err().to_string();
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(stacks(&args, &catalog).unwrap(), ["le/reno"]);
     }
 
-    /// Returns the words that a shell makes of a command on one line.
+    /// Splits a command on one line into words, as a shell does.
     #[cfg(target_os = "linux")]
     fn words(command: &str) -> Vec<String> {
         let parts = command.split('\'').enumerate();

@@ -1,4 +1,4 @@
-//! From an experiment to its folder and the terminal output.
+//! Runs an experiment, writes its folder and prints its results.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -105,7 +105,7 @@ fn deliver(
         return Ok(ExitCode::from(INTERRUPTED));
     }
     let written = delivery.files().and_then(|files| Ok(files.write(folder)?));
-    // Print the results even if there is no room for the files.
+    // Print the results even if the disk has no space for the files.
     delivery.show(&output.show)?;
     written?;
     conclude(results, folder)
@@ -152,7 +152,7 @@ impl<'r> Delivery<'r> {
     }
 }
 
-/// Returns the command given by `args`, changed to continue with `folder`.
+/// Returns the command given by `args`, with `--resume` and `folder` instead of its own `--out` and `--resume`.
 pub fn go_on(args: impl Iterator<Item = OsString>, folder: &Path) -> String {
     let mut words = command_without(args, &["--out", "--resume"]);
     words.extend(["--resume".to_owned(), quoted(&folder.display().to_string())]);

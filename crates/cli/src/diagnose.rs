@@ -35,19 +35,19 @@ use crate::input::Input;
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::{Bar, Reading, interrupt_of_input, interrupt_saying};
 
-/// Message about the work done when the user interrupts.
+/// Message about the results that are kept when the user interrupts.
 const KEPT: &str = "the findings so far are shown";
 
-/// Name of its folder.
+/// Name of the command's folder.
 const NAME: &str = "diagnose";
 
-/// Exit code of a capture with a connection that meets a condition of `--fail-on`.
+/// Exit code if a connection of the capture meets a condition of `--fail-on`.
 const FAILED: u8 = 3;
 
-/// Maximum number of connections that are named because they meet a condition (ours).
+/// Maximum number of connections that are listed because they meet a condition (our choice).
 const FAILURES_SHOWN: usize = 20;
 
-/// File name of standard input.
+/// File name that means standard input.
 const STDIN: &str = "-";
 
 #[derive(Debug, Args)]
@@ -95,7 +95,7 @@ pub struct DiagnoseArgs {
     /// Number of connections described in detail
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<usize>(1, 1000))]
     detail: usize,
-    /// Number of further connections that are listed
+    /// Maximum number of further connections that are listed
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<usize>(0, 1000))]
     most: usize,
     /// Output format
@@ -368,7 +368,7 @@ fn write_path(diagnosis: &Diagnosis, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the report. Its figures need a second pass over the capture.
+/// Writes the report. The figures need a second pass over the capture.
 fn report(
     (args, file): (&DiagnoseArgs, &Path),
     diagnosis: &Diagnosis,
@@ -432,7 +432,7 @@ fn annotated(
     Ok(())
 }
 
-/// Creates a file that did not exist before.
+/// Creates a file, and returns an error if the file exists.
 fn new_file(path: &Path) -> Result<(&Path, File)> {
     let made = File::create_new(path).map_err(|error| {
         miette!(
@@ -444,7 +444,7 @@ fn new_file(path: &Path) -> Result<(&Path, File)> {
     Ok((path, made))
 }
 
-/// Looks up the first bytes of requests and answers in another pass over the capture.
+/// Reads the first bytes of requests and answers in another pass over the capture.
 fn look_up(diagnosis: &mut Diagnosis, file: &Path) -> Result<()> {
     let has_requests = diagnosis
         .connections
@@ -616,7 +616,7 @@ fn check(args: &DiagnoseArgs, file: &Path, diagnosis: Diagnosis) -> Result<Diagn
     Ok(diagnosis)
 }
 
-/// Progress of reading, which stops when the user interrupts.
+/// Progress of reading. Reading stops when the user interrupts.
 struct Reader {
     bar: Reading,
     stop: &'static dupack_lab::run::Interrupt,

@@ -21,7 +21,7 @@ use miette::{IntoDiagnostic, Report, Result, miette};
 use crate::flags::{dialect, lasting, whole};
 use crate::output::INTERRUPTED;
 
-/// One of our endpoints on real packets.
+/// Options of one of our endpoints on real packets.
 #[derive(Clone, Debug, Args)]
 pub struct EndpointArgs {
     /// Recovery and congestion control
@@ -57,7 +57,7 @@ pub struct EndpointArgs {
     pub ecn: Option<EcnArg>,
 }
 
-/// ECN that is requested, and accepted from the peer.
+/// ECN variant that the endpoint requests, and variants that it accepts from the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EcnArg {
     /// No ECN
@@ -84,7 +84,7 @@ impl EcnArg {
     }
 }
 
-/// Time at which the path is probed for its MTU.
+/// Time from which the path MTU is probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Probing {
     /// Never
@@ -137,7 +137,7 @@ fn subnet6(text: &str) -> Result<Ipv6Addr, String> {
 const PREFIX_V4: u8 = 24;
 const PREFIX_V6: u8 = 64;
 
-/// Host numbers of the two hosts in each network.
+/// Host number of the kernel in each network. `ENDPOINT` is the host number of our endpoint.
 pub const KERNEL: u8 = 1;
 pub const ENDPOINT: u8 = 2;
 

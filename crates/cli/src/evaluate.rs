@@ -21,7 +21,7 @@ use crate::wire;
 /// Exit code if a verdict is worse than in the baseline.
 const WORSE: u8 = 1;
 
-/// Default number of concurrent runs on real packets. On a slow path each run takes a small part of a processor.
+/// Default number of concurrent runs on real packets. A run on a slow path uses a small fraction of a processor.
 const WIRE_JOBS: usize = 4;
 
 #[derive(Debug, Args)]
@@ -57,7 +57,7 @@ pub struct EvaluateArgs {
     /// Only these criteria
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     only: Vec<String>,
-    /// Also judge some criteria on real packets, over an emulated path beside the kernel's own CUBIC and Reno
+    /// Also evaluate some criteria on real packets, over an emulated path that the kernel's own CUBIC and Reno also use
     #[arg(long)]
     wire: bool,
     /// Number of concurrent runs on real packets
@@ -72,7 +72,7 @@ pub struct EvaluateArgs {
     /// Fail if a verdict is worse than in this card.json
     #[arg(long, value_name = "FILE", conflicts_with = "compare")]
     baseline: Option<PathBuf>,
-    /// Path file, as written by `dupack diagnose --path`: fairness and harm to others are judged on this path
+    /// Path file, as written by `dupack diagnose --path`: fairness and harm to others are evaluated on this path
     #[arg(long, value_name = "FILE", conflicts_with = "wire")]
     path: Option<PathBuf>,
     /// Your own suite: a folder with a criteria.toml and its scenarios, like experiments/evaluation
@@ -120,7 +120,7 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
         Some(begun) => go_on_with(begun, (&suite, catalog), baseline.as_ref())?,
         None => begin(args, (&suite, catalog), baseline.as_ref())?,
     };
-    // This is possible only while the process has a single thread.
+    // `prepare` works only while the process has a single thread.
     let namespaces = campaign.is_on_wire().then(wire::prepare);
     let folder = begun.folder();
     let go_on = go_on(folder.path(), args);
@@ -150,7 +150,7 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
         without_packets(&evaluated, error)?;
     }
     let written = dupack_evaluation::write(&evaluated, (&suite, catalog), folder);
-    // Print the verdicts even if there is no room for the files.
+    // Print the verdicts even if the disk has no space for the files.
     show(&evaluated, args.format)?;
     written?;
     say!("card: {}", folder.path().join("card.html").display());
@@ -165,7 +165,7 @@ pub fn run(args: &EvaluateArgs, catalog: &Catalog) -> Result<ExitCode> {
     }
 }
 
-/// Returns the suite of `--suite`, or that of the folder to continue with, or the built-in one.
+/// Returns the suite of `--suite`, the suite of the folder to continue with, or the built-in suite.
 fn suite(
     args: &EvaluateArgs,
     resumed: Option<&EvaluationFolder>,
@@ -175,7 +175,7 @@ fn suite(
     folder.map_or_else(|| Ok(Suite::builtin()), Suite::read)
 }
 
-/// Prints `error`, which explains the missing results on real packets. The card of a stack is produced all the same.
+/// Prints `error`, which is the reason for missing results on real packets. The cards have the simulated results only.
 fn without_packets(evaluated: &[Evaluated], error: EvaluationError) -> Result<()> {
     if evaluated.iter().all(|of| of.card.rows.is_empty()) {
         return Err(error.into());
@@ -185,7 +185,7 @@ fn without_packets(evaluated: &[Evaluated], error: EvaluationError) -> Result<()
     Ok(())
 }
 
-/// Returns the card in the file at `path`.
+/// Reads the card in the file at `path`.
 fn baseline(path: &Path) -> Result<Card, EvaluationError> {
     let name = path.display().to_string();
     let no_card = |cause: String| EvaluationError::NoCard {
@@ -202,7 +202,7 @@ fn baseline(path: &Path) -> Result<Card, EvaluationError> {
     }
 }
 
-/// Checks the baseline before the runs, so that an unsuitable one costs no time.
+/// Checks the baseline before the runs, so that an unsuitable baseline costs no time.
 fn suits(campaign: &Campaign<'_>, baseline: Option<&Card>) -> Result<(), EvaluationError> {
     baseline.map_or(Ok(()), |baseline| campaign.suits(baseline))
 }
@@ -210,7 +210,7 @@ fn suits(campaign: &Campaign<'_>, baseline: Option<&Card>) -> Result<(), Evaluat
 /// The campaign and its folder.
 type Begun<'s> = (EvaluationFolder, Campaign<'s>);
 
-/// Returns the campaign of an existing folder.
+/// Returns the campaign of an existing folder, and the folder.
 fn go_on_with<'s>(
     begun: EvaluationFolder,
     (suite, catalog): (&'s Suite, &Catalog),
@@ -224,12 +224,12 @@ fn go_on_with<'s>(
     };
     suits(&campaign, baseline)?;
     wire::check_kernel(begun.stacks())?;
-    // A process that was killed at once leaves only a folder that can be evaluated.
+    // A process that was killed early leaves a folder without experiments, so they are written again.
     dupack_evaluation::write_experiments(&campaign, begun.folder())?;
     Ok((begun, campaign))
 }
 
-/// Returns the campaign in a new folder.
+/// Creates a folder for a campaign, and returns both.
 fn begin<'s>(
     args: &EvaluateArgs,
     (suite, catalog): (&'s Suite, &Catalog),

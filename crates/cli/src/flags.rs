@@ -35,8 +35,8 @@ impl Given {
         self.0.contains(flag)
     }
 
-    /// Returns `plan` with defaults marked as such among its parameters. `flags` has the keys of the experiment file
-    /// that each flag sets.
+    /// Returns `plan` with defaults marked as such among the parameters. `flags` contains the keys of the experiment
+    /// file that each flag sets.
     pub fn mark(&self, mut plan: Plan, flags: &[(&str, &[&str])]) -> Plan {
         let defaults = flags.iter().filter(|(flag, _)| !self.0.contains(*flag));
         for key in defaults.flat_map(|(_, keys)| *keys) {
@@ -69,7 +69,7 @@ pub enum FamilyArg {
 }
 
 impl FamilyArg {
-    /// Corrects the verdicts on `results` for this family.
+    /// Corrects the significance of the differences in `results` for this family.
     pub fn apply(self, results: &mut Results) {
         if self == Self::Sweep {
             results.correct_over_sweep();
@@ -84,7 +84,7 @@ pub fn dialect() -> impl TypedValueParser<Value = Dialect> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Dialect>())
 }
 
-/// Parses the reader's preference.
+/// Parses the main criterion of `--prefer`.
 pub fn prefer() -> impl TypedValueParser<Value = Prefer> {
     let meaning = |prefer| match prefer {
         Prefer::Goodput => "Highest goodput",
@@ -154,7 +154,7 @@ impl ShowArgs {
     }
 }
 
-/// Returns the explanation of the marks for the flag `--legend`.
+/// Returns the detail of the explanation of the marks for the value of `--legend`.
 pub const fn legend(asked: bool) -> Legend {
     match asked {
         true => Legend::Whole,
@@ -162,7 +162,7 @@ pub const fn legend(asked: bool) -> Legend {
     }
 }
 
-/// Returns the extent of a list of parameters for the flag `--all`.
+/// Returns the parameters to list for the value of `--all`.
 pub const fn scope(all: bool) -> Scope {
     match all {
         true => Scope::All,
@@ -189,7 +189,7 @@ pub fn check_preference(prefer: Option<Prefer>, harm: &HarmRecord) -> Result<(),
     ))
 }
 
-/// Upper limit of the number of threads. More do not help on any machine.
+/// Maximum number of threads. More threads do not help on any machine.
 const MOST_JOBS: usize = 1024;
 
 /// Parses a number of concurrent runs.
@@ -200,7 +200,7 @@ pub fn jobs(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses a whole number from `least` to `most`.
+/// Parses an integer from `least` to `most`.
 pub fn whole<T>(least: u64, most: u64) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync
 where
     T: TryFrom<u64>,
@@ -216,7 +216,7 @@ where
     }
 }
 
-/// Parses burst losses: the probabilities that a burst begins and that it ends.
+/// Parses the parameters of burst losses: the probability that a burst begins and the probability that it ends.
 pub fn burst(text: &str) -> Result<BurstLoss, String> {
     let Some((enter, leave)) = text.split_once(',') else {
         return Err(format!(

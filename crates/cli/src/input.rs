@@ -1,4 +1,4 @@
-//! Standard input that Ctrl-C ends after all data was read.
+//! Standard input that ends at Ctrl-C, after all data was read.
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,18 +6,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes per read, and the maximum number of pieces in the queue.
+/// Bytes per read. `WAITING` is the maximum number of pieces in the queue.
 const PIECE: usize = 1 << 16;
 const WAITING: usize = 8;
 
 /// Interval of checks for Ctrl-C while no data arrives.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Number of such checks without data after Ctrl-C that end the input. By then its writer has ended it, or does not
-/// receive the signal (ours: tcpdump takes some milliseconds).
+/// Number of checks without data after Ctrl-C that end the input. Until then, the writer has ended the input, or the
+/// writer does not receive the signal (our choice: tcpdump takes some milliseconds).
 const LOOKS_AFTER: u32 = 10;
 
-/// Standard input, read by a separate thread, so that a silent input does not block the program.
+/// Standard input. A separate thread reads it, so that an input without data does not block the program.
 pub struct Input {
     pieces: Receiver<io::Result<Vec<u8>>>,
     piece: Vec<u8>,
@@ -28,8 +28,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// Returns an input that reads `source`. It ends with `source`, or soon after `ends` was set if no more data
-    /// arrives.
+    /// Returns an input that reads `source`. The input ends at the end of `source`. After `ends` is set, the input also
+    /// ends if no data arrives for about a second.
     pub fn new(mut source: impl Read + Send + 'static, ends: &'static AtomicBool) -> Self {
         let (sender, pieces) = sync_channel(WAITING);
         thread::spawn(move || {
@@ -54,7 +54,7 @@ impl Input {
         }
     }
 
-    /// Returns the next piece, which is empty at the end.
+    /// Returns the next piece of data. An empty piece marks the end.
     fn next(&mut self) -> io::Result<Vec<u8>> {
         loop {
             match self.pieces.recv_timeout(LOOK_EVERY) {

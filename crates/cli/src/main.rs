@@ -129,7 +129,7 @@ fn main() -> ExitCode {
 }
 
 /// Prints the error in the arguments, or the requested help, and exits. The exit codes of `dupack shell` are those of
-/// its command, with one exception.
+/// the command that it runs, except for `SHELL_FAILED`.
 fn refuse(error: &clap::Error) -> ! {
     let is_shell = std::env::args_os()
         .nth(1)
@@ -156,7 +156,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// Lines with manual line breaks fit a terminal of the usual width. A narrower terminal would break them again.
+    /// The manual line breaks fit a terminal of 80 columns. A narrower terminal would break the lines again.
     #[test]
     fn help_is_at_most_80_columns_wide() {
         for command in Cli::command().get_subcommands() {

@@ -123,12 +123,12 @@ fn plan(args: &MergeArgs, shards: &Gathered, source: &Source, catalog: &Catalog)
 enum Place {
     /// A new folder.
     New(Draft),
-    /// A folder that may already contain this result.
+    /// A folder that may already contain the same result.
     There(PathBuf),
 }
 
 impl Place {
-    /// Returns the named folder, or a new one with this name under `dupack-out`.
+    /// Returns the named folder, or a new folder for the experiment `name` under `dupack-out`.
     fn of(named: Option<&Path>, name: &str, source: &Source) -> Result<Self> {
         let Some(path) = named else {
             let path = Path::new("dupack-out").join(name);
@@ -143,7 +143,7 @@ impl Place {
         )
     }
 
-    /// Writes all files, or verifies that they exist already.
+    /// Writes all files. If the folder has a result already, verifies that it is the same.
     fn take(self, files: &Files<'_>, source: &Source) -> Result<OutputFolder> {
         let write = |folder: &dyn Folder| -> Result<()> {
             folder.write(EXPERIMENT, source.text.as_bytes())?;

@@ -11,11 +11,11 @@ use dupack_report::files::PAGE;
 use dupack_report::table::Colour;
 use miette::{IntoDiagnostic, Result};
 
-/// Exit code of an interrupted command, as shells use it for Ctrl-C.
+/// Exit code of an interrupted command. Shells use this code for Ctrl-C.
 pub const INTERRUPTED: u8 = 130;
 
-/// Prints `text` with a line break. A closed pipe is not an error. A terminal gets colours, but no other control
-/// characters, because these could come from foreign names.
+/// Prints `text` with a line break. A closed pipe is not an error. On a terminal, colours are kept and other control
+/// characters are escaped, because they may come from foreign names.
 pub fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     let text = match out.is_terminal() {
@@ -31,21 +31,21 @@ pub fn print(text: &str) -> Result<()> {
 /// Prints `text`, which has no colours, to standard error with a line break. Control characters are escaped. A closed
 /// pipe is not an error.
 pub fn say(text: &str) {
-    // An error cannot be reported anywhere.
+    // If standard error cannot be written, the error cannot be reported anywhere.
     let _ = writeln!(io::stderr().lock(), "{}", escaped(text, Keep::Nothing));
 }
 
 /// Control sequences that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// None.
+    /// No sequences.
     Nothing,
     /// Sequences that set colours: `ESC [ … m`.
     Colours,
 }
 
-/// Returns `text` with control characters except tabs and line breaks escaped like `\\u{1b}`. A terminal would obey
-/// them, and they may come from a file name.
+/// Returns `text` with control characters except tabs and line breaks escaped like `\\u{1b}`. A terminal would execute
+/// control characters, and they may come from a file name.
 pub fn escaped(text: &str, keep: Keep) -> Cow<'_, str> {
     let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     if text.chars().all(is_plain) {
@@ -80,7 +80,7 @@ fn colour(text: &str) -> Option<usize> {
     numbers[end..].starts_with('m').then_some(2 + end + 1)
 }
 
-/// Returns the output folder: the named one, or a new one under `dupack-out`.
+/// Returns the output folder: the folder `named`, or a new folder under `dupack-out`.
 pub fn folder(named: Option<&Path>, name: &str) -> Result<OutputFolder> {
     Ok(match named {
         Some(path) => OutputFolder::create(path, IfPresent::Refuse)?,
@@ -88,7 +88,7 @@ pub fn folder(named: Option<&Path>, name: &str) -> Result<OutputFolder> {
     })
 }
 
-/// Returns the words of the command given by `args` for a shell, without `flags` and their values.
+/// Returns the words of the command given by `args`, quoted for a shell, without `flags` and the values of these flags.
 pub fn command_without(args: impl Iterator<Item = OsString>, flags: &[&str]) -> Vec<String> {
     let mut words = vec!["dupack".to_owned()];
     let mut args = args.skip(1).map(|word| word.to_string_lossy().into_owned());
@@ -116,11 +116,12 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// Width of tables without a terminal.
+/// Width of tables without a terminal, in columns.
 const WIDTH: u16 = 120;
 
-/// Returns the use of colour, and the width of tables. The width is `None` on a terminal, which has its own. For a file
-/// or a pipe it is the variable `COLUMNS`.
+/// Returns the use of colour, and the width of tables. On a terminal, the width is `None` because the terminal has its
+/// own width. For a file or a pipe, the width is the value of the variable `COLUMNS`, or 120 columns without this
+/// variable.
 pub fn terminal() -> (Colour, Option<u16>) {
     let is_terminal = io::stdout().is_terminal();
     let colour = match is_terminal && std::env::var_os("NO_COLOR").is_none() {
@@ -158,7 +159,7 @@ mod tests {
             "{colours}"
         );
         assert!(!colours.contains('\u{7}') && !colours.contains('\u{9b}'));
-        // An incomplete sequence is not kept.
+        // An incomplete colour sequence is escaped.
         assert_eq!(escaped("\u{1b}[3", Keep::Colours), "\\u{1b}[3");
         assert!(matches!(
             escaped("plain é\n", Keep::Nothing),

@@ -31,9 +31,9 @@ pub struct PapersArgs {
     /// Fewer seeds and shorter runs, for a first look without reliable verdicts
     #[arg(long)]
     quick: bool,
-    /// Also judge every claim under each reading of the details that the paper leaves open: all readings at quick
-    /// scale, and those that change a verdict at the scale of the paper. Before that, undecided claims are judged again
-    /// with as many more seeds as their verdicts need
+    /// Also evaluate every claim under each reading of the details that the paper leaves open: all readings at quick
+    /// scale, and those that change a verdict at the scale of the paper. Before that, undecided claims are evaluated
+    /// again with as many more seeds as their verdicts need
     #[arg(long)]
     readings: bool,
     /// List the papers, or the experiments and systems of one paper, and run nothing

@@ -13,12 +13,12 @@ use screen::{Room, cut};
 
 static INTERRUPT: Interrupt = Interrupt::new();
 
-/// Returns the interrupt that Ctrl-C requests. A second Ctrl-C ends the program at once.
+/// Returns the interrupt that the first Ctrl-C requests. A second Ctrl-C ends the program at once.
 pub fn interrupt() -> &'static Interrupt {
     interrupt_saying("completed runs are kept")
 }
 
-/// Returns the same interrupt, with another message about the work that is kept.
+/// Returns the interrupt of [`interrupt`]. After Ctrl-C, the message contains `kept`, which says what is kept.
 pub fn interrupt_saying(kept: &'static str) -> &'static Interrupt {
     static HANDLER: OnceLock<()> = OnceLock::new();
     HANDLER.get_or_init(|| {
@@ -40,12 +40,12 @@ pub fn interrupt_saying(kept: &'static str) -> &'static Interrupt {
     &INTERRUPT
 }
 
-/// `true` while standard input is read, and after Ctrl-C requested its end.
+/// `true` while standard input is read, and after Ctrl-C has requested the end of the input.
 static READS_INPUT: AtomicBool = AtomicBool::new(false);
 static INPUT_ENDS: AtomicBool = AtomicBool::new(false);
 
-/// Returns the request to end standard input. Its writer receives the first Ctrl-C, too, and ends the input, so that
-/// all of it is read. The second Ctrl-C is that of [`interrupt`].
+/// Returns the request to end standard input. The writer of the input also receives the first Ctrl-C and ends the
+/// input, so all of the input is read. The second Ctrl-C requests [`interrupt`].
 pub fn interrupt_of_input(kept: &'static str) -> &'static AtomicBool {
     READS_INPUT.store(true, Ordering::Relaxed);
     interrupt_saying(kept);
@@ -61,7 +61,7 @@ fn bar(target: ProgressDrawTarget, length: u64, style: &str) -> ProgressBar {
     bar
 }
 
-/// A bar over a known number of runs. It is hidden without a terminal.
+/// Progress bar for a known number of runs. The bar is hidden without a terminal.
 pub struct Bar {
     bar: ProgressBar,
     room: Room,
@@ -74,7 +74,7 @@ impl Bar {
         Self::on(screen::target(), Room::of_the_terminal(), runs, what)
     }
 
-    /// Returns the same bar on `target` with this room.
+    /// Returns such a bar on `target`, with this space for its text.
     fn on(target: ProgressDrawTarget, room: Room, runs: usize, what: &str) -> Self {
         let style = match room {
             Room::Wide { .. } => "{msg} {wide_bar} {pos}/{len} runs, {eta} left",
@@ -90,7 +90,7 @@ impl Bar {
         this
     }
 
-    /// Shows the current work.
+    /// Shows the name of the current work.
     fn tell(&self, what: &str) {
         self.bar.set_message(cut(what, self.room.message()));
     }
@@ -101,11 +101,11 @@ impl Bar {
     }
 }
 
-/// A bar over the bytes of a file, or a count of bytes if the size is unknown.
+/// Progress bar for reading a file. If the size is unknown, the bar is a count of bytes.
 pub struct Reading(ProgressBar);
 
 impl Reading {
-    /// Returns a bar for reading `what`, which has this many bytes.
+    /// Returns a bar for reading `what`, which has `bytes` bytes.
     pub fn new(bytes: Option<u64>, what: &str) -> Self {
         let room = Room::of_the_terminal();
         let style = match (bytes, room) {
@@ -146,7 +146,7 @@ impl dupack_testbed::Watch for Bar {
 }
 
 impl Watch for Bar {
-    /// The first round is known when the bar is created. A precision adds further rounds.
+    /// When the bar is created, only the first round of runs is known. The option `--precision` may add further rounds.
     fn begins(&self, total: Amount, done: Amount) {
         match self.has_begun.swap(true, Ordering::Relaxed) {
             false => self.bar.set_length(total.runs as u64),
@@ -171,8 +171,8 @@ impl Watch for Bar {
 /// Interval of the lines that replace a bar without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(15);
 
-/// A bar over all runs of several experiments, or a line at intervals without a terminal. Its length is in packets, so
-/// that the remaining time is known although runs differ in length.
+/// Progress bar for all runs of several experiments. Without a terminal, a line is printed at intervals. The length of
+/// the bar is in packets, so that the remaining time is known although the runs differ in length.
 pub struct Board {
     bar: ProgressBar,
     room: Room,
@@ -185,7 +185,7 @@ pub struct Board {
 #[derive(Default)]
 struct State {
     total: Amount,
-    /// Work done before, whose time is unknown.
+    /// Work that an earlier process completed. Its duration is unknown.
     before: Amount,
     done: Amount,
 }
@@ -212,7 +212,7 @@ impl Board {
         self.bar.finish_and_clear();
     }
 
-    /// Prints the time that a part of the work took, unless it was short.
+    /// Prints the duration of a part of the work, unless the duration was short.
     pub fn says_how_long(&self, what: &str) {
         let took = self.part.elapsed();
         self.part.reset_elapsed();
@@ -226,7 +226,7 @@ impl Board {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints a line if enough time has passed since the last.
+    /// Prints a line if enough time has passed since the previous line.
     fn line(&self, text: &str) {
         let now = self.bar.elapsed().as_millis() as u64;
         let last = self.last_line_ms.load(Ordering::Relaxed);
@@ -277,7 +277,7 @@ impl Watch for Board {
             before: done,
             done,
         };
-        // The clock restarts, and so does the interval of lines.
+        // The clock and the interval of the lines restart.
         self.bar.reset();
         self.last_line_ms.store(0, Ordering::Relaxed);
         self.bar.set_length(total.packets);

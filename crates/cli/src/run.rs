@@ -41,7 +41,7 @@ pub struct RunArgs {
     /// Experiment file [default with --resume: the copy in its folder, whose recorded traces must have absolute paths]
     #[arg(required_unless_present = "resume")]
     file: Option<PathBuf>,
-    /// Carry out only this part of the runs, such as 3/64, for `dupack merge`; the folder must be new or that of the
+    /// Carry out only this shard of the runs, such as 3/64, for `dupack merge`; the folder must be new or that of the
     /// same shard [default: dupack-out/NAME-I-of-N]
     #[arg(long, value_name = "I/N", allow_hyphen_values = true)]
     shard: Option<Shard>,

@@ -115,8 +115,8 @@ fn options(args: &ScriptArgs, catalog: &Catalog) -> Result<Options> {
     Ok(options)
 }
 
-/// Returns the function that prints the output of `print` in a script's code: to standard output as in packetdrill, or
-/// to standard error if standard output is for other programs. A closed pipe is not an error.
+/// Returns the function that prints the output of a script's `print`: to standard output as in packetdrill, or to
+/// standard error if standard output is read by other programs. A closed pipe is not an error.
 fn printer(format: Format) -> fn(&str) {
     match format {
         Format::Table => |line| {
@@ -128,7 +128,7 @@ fn printer(format: Format) -> fn(&str) {
     }
 }
 
-/// Folder of the traces.
+/// Folder for the traces of scripts.
 struct Traces {
     folder: OutputFolder,
     names: BTreeSet<String>,
@@ -142,8 +142,8 @@ impl Traces {
         })
     }
 
-    /// Writes the figure and the capture of a script, under its name and that of its folder, with a number if these are
-    /// taken because folders elsewhere have the same name.
+    /// Writes the figure and the capture of a script. They are named after the script and its folder, and numbered if
+    /// these names are taken because other folders have the same name.
     fn write(&mut self, path: &Path, trace: &Trace) -> Result<()> {
         let inside = path.parent().and_then(Path::file_name).unwrap_or_default();
         let stem = path.file_stem().unwrap_or_default();
@@ -172,7 +172,7 @@ impl Traces {
     }
 }
 
-/// Returns the outcome of a script, and the error if its trace was requested but cannot be written.
+/// Runs a script, and returns its outcome. Also returns an error if a requested trace cannot be written.
 fn played(path: &Path, options: &Options, traces: Option<&mut Traces>) -> (Played, Option<Report>) {
     let Some(traces) = traces else {
         return (play(path, options), None);
@@ -182,7 +182,7 @@ fn played(path: &Path, options: &Options, traces: Option<&mut Traces>) -> (Playe
     (played, error)
 }
 
-/// Returns the text about a script: one line, or its failure if it is the only one.
+/// Returns the text about a script: one line, or the details of a failure if there is only one script.
 fn text(played: &Played, scripts: usize) -> String {
     match scripts {
         1 => played.text(),

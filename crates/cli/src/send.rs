@@ -93,14 +93,14 @@ impl fmt::Display for Server {
 }
 
 impl Server {
-    /// Returns the first address that an endpoint on its own device can reach.
+    /// Returns the first address that an endpoint on a TUN device can reach.
     fn find(&self, args: &EndpointArgs) -> Result<SocketAddr> {
         let found = (self.host.as_str(), self.port).to_socket_addrs();
         let found: Vec<SocketAddr> = found
             .into_diagnostic()
             .wrap_err_with(|| format!("cannot find the address of the server {self}"))?
             .collect();
-        // The kernel drops packets to such addresses that arrive from outside.
+        // The kernel drops packets from outside to such addresses.
         let is_inside = |at: &&SocketAddr| {
             let ip = at.ip().to_canonical();
             ip.is_loopback() || ip.is_unspecified()

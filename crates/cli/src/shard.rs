@@ -1,4 +1,4 @@
-//! `dupack run --shard`: a part of an experiment's runs.
+//! `dupack run --shard`: runs one part of an experiment.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,8 +19,8 @@ use crate::flags::{FamilyArg, Format, OutputArgs, ShowArgs, scope};
 use crate::output::{INTERRUPTED, print, terminal};
 use crate::progress::{Bar, interrupt};
 
-/// Carries out the runs of a shard: the `wanted` one, or that of the folder to continue with. `source` has the
-/// experiment, and `name` is its name.
+/// Carries out the runs of a shard: the shard `wanted`, or the shard of the folder to continue with. `source` contains
+/// the experiment, and `name` is the name of the experiment.
 pub fn carry_out(
     mut plan: Plan,
     (source, name): (&Source, &str),
@@ -105,7 +105,7 @@ pub fn carry_out(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns an error if the options request results, which a shard does not have.
+/// Returns an error if the options request results, because a shard has none.
 fn refuse_results(output: &OutputArgs) -> Result<()> {
     let flag = match &output.show {
         ShowArgs {
@@ -127,7 +127,7 @@ fn refuse_results(output: &OutputArgs) -> Result<()> {
     ))
 }
 
-/// Prints the parameters, as without a shard, and the share of the work that `shard` has. Runs nothing.
+/// Prints the parameters and the fraction of the work that belongs to `shard`. Runs nothing.
 fn explain(plan: &Plan, split: &Split<'_>, shard: Shard, scope: Scope) -> Result<ExitCode> {
     let (_, width) = terminal();
     print(&parameters::text(&plan.empty_results(), scope, width))?;
@@ -143,12 +143,12 @@ fn explain(plan: &Plan, split: &Split<'_>, shard: Shard, scope: Scope) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the shard of the folder to continue with, if one is named.
+/// Returns the folder to continue with, if an existing shard is continued.
 fn resumed(wanted: Option<Shard>, output: &OutputArgs) -> Result<Option<ShardFolder>> {
     let Some(path) = &output.resume else {
         return Ok(None);
     };
-    // A process that was killed at once leaves an empty folder, in which the shard is begun.
+    // A process that was killed early leaves an empty folder. The shard begins in this folder.
     if wanted.is_some() && is_blank(path) {
         return Ok(None);
     }

@@ -164,7 +164,7 @@ fn control(text: &str) -> Result<String, String> {
     Err("programs use the kernel's TCP: write, for example, kernel:bbr or kernel:cubic (`dupack testbed` has other senders)".to_owned())
 }
 
-/// Default rate and delay, as in `dupack compare`.
+/// Default rate in bits per second, as in `dupack compare`. The delay has the same default as there, too.
 const RATE: u64 = 10_000_000;
 const DELAY_NS: u64 = 20_000_000;
 
@@ -180,7 +180,7 @@ pub fn run(args: &ShellArgs, catalog: &Catalog) -> ExitCode {
 }
 
 fn emulate(args: &ShellArgs, catalog: &Catalog) -> Result<u8> {
-    // This must come first, while the process has a single thread.
+    // `prepare` must be called first, while the process has a single thread.
     let privileges = prepare().into_diagnostic()?;
     let mut config = ShellConfig::new(path(args, catalog)?, command(args));
     if args.upload {
@@ -222,7 +222,7 @@ fn captures(folder: &Path) -> CaptureFiles {
     }
 }
 
-/// Returns the command, or the user's shell.
+/// Returns the command, or the user's shell if there is no command.
 fn command(args: &ShellArgs) -> Vec<OsString> {
     if !args.command.is_empty() {
         return args.command.clone();
@@ -231,13 +231,13 @@ fn command(args: &ShellArgs) -> Vec<OsString> {
     vec![shell.unwrap_or_else(|| OsString::from("/bin/sh"))]
 }
 
-/// Returns the path of the file with the flags' changes, or the path of the flags alone.
+/// Returns the path in the file, changed by the flags. Without a file, the flags define the path.
 fn path(args: &ShellArgs, catalog: &Catalog) -> Result<EmulatedPath> {
     let file = args.path.as_deref();
     let file = file.map(|file| PathFile::read(file, catalog)).transpose()?;
     let options = options(args, file.as_ref().map(|file| &file.path))?;
     Ok(match &file {
-        // If flags change nothing, errors point at the lines of the file.
+        // If the flags change nothing, errors point to the lines of the file.
         Some(file) if file.path == options => EmulatedPath::of_file(file, args.seed, catalog)?,
         _ => EmulatedPath::of_options(options, args.seed, catalog)?,
     })

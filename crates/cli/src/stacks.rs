@@ -1,4 +1,4 @@
-//! `dupack stacks`: the algorithms of stacks, and the commands that turn on a stack.
+//! `dupack stacks`: the algorithms of stacks, and the commands that enable a stack.
 
 use std::process::ExitCode;
 
@@ -21,7 +21,7 @@ Examples:
   dupack stacks le/westwood            the parts that Linux does not have
   dupack stacks 'rack(tlp=off)/cubic'  settings for its parameters in Linux")]
 pub struct StacksArgs {
-    /// Only the algorithm of this name; or a stack, recovery/control[/lda/response]: the commands that turn it on in
+    /// Only the algorithm of this name; or a stack, recovery/control[/lda/response]: the commands that enable it in
     /// Linux, or the missing parts
     name: Option<String>,
     /// Include parameters that are rarely changed
@@ -47,7 +47,7 @@ pub fn run(args: &StacksArgs, catalog: &Catalog) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the commands that turn on a stack.
+/// Prints the commands that enable a stack.
 fn stack(text: &str, args: &StacksArgs, catalog: &Catalog) -> Result<()> {
     let stack = StackSpec::parse(text, catalog).into_diagnostic()?;
     if args.json {

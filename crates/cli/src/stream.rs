@@ -23,7 +23,7 @@ use crate::flags::{FamilyArg, Format as Print, OutputArgs, check_preference};
 use crate::output::{INTERRUPTED, folder, print, terminal};
 use crate::progress::{Bar, interrupt_saying};
 
-/// Carries out the runs of a plan block by block, and makes a report of their digests.
+/// Carries out the runs of a plan block by block, and writes a report from the digests of the runs.
 pub fn carry_out(
     plan: Plan,
     (source, name): (&Source, &str),
@@ -43,7 +43,7 @@ pub fn carry_out(
             "--correct-over sweep compares all points at once, but --stream writes each point when it is done"
         ));
     }
-    // A process that was killed at once leaves an empty folder, in which the experiment is begun.
+    // A process that was killed early leaves an empty folder. The experiment begins in this folder.
     let resumed = output.resume.as_deref().filter(|path| !is_blank(path));
     let known = resumed.map(Store::<Identity>::read).transpose()?;
     let harm = match (output.no_harm, &known) {

@@ -37,10 +37,10 @@ use crate::flags::{
 use crate::output::{INTERRUPTED, command_without, folder, print, terminal, warn};
 use crate::progress::{Bar, interrupt};
 
-/// Exit code if a run failed or the command cannot start.
+/// Exit code if a run failed or the testbed cannot start.
 const FAILED: u8 = 2;
 
-/// Exit code if all runs finished but too few of them are sound for an answer.
+/// Exit code if all runs finished but too few runs are valid for an answer.
 const NO_ANSWER: u8 = 3;
 
 #[derive(Debug, Args)]
@@ -185,7 +185,7 @@ pub struct TestbedArgs {
     /// end where it entered was lost on the way
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
-    /// Part of each packet that captures keep
+    /// Number of bytes of each packet that captures keep
     #[arg(long, value_enum, default_value_t, requires = "pcap")]
     snap: SnapArg,
     /// Folder for CSV, figures and report; must be empty or new [default: dupack-out/testbed, numbered if taken]
@@ -194,7 +194,7 @@ pub struct TestbedArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Main criterion: it orders the answer, and decides if too many senders have their merits
+    /// Main criterion: it orders the answer, and decides if too many senders are undominated
     #[arg(long, value_name = "WHAT", value_parser = prefer())]
     prefer: Option<Prefer>,
     /// Explain the marks below the table: the measures and limits behind them
@@ -222,10 +222,10 @@ enum SackCompressionArg {
     Off,
 }
 
-/// Part of a packet that a capture keeps.
+/// Number of bytes of a packet that a capture keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum SnapArg {
-    /// The whole packet, so that readers can verify TCP's checksum
+    /// The whole packet, so that readers can verify the TCP checksum
     #[default]
     Whole,
     /// The first 128 bytes, which include the headers
@@ -255,7 +255,7 @@ impl std::str::FromStr for LossList {
     }
 }
 
-/// Options that a path file replaces.
+/// Options whose values come from the path file if there is one.
 const NOT_WITH_A_PATH: [&str; 9] = [
     "rate",
     "trace",
@@ -293,11 +293,11 @@ pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitC
         why: "it is not measured on real packets".to_owned(),
     };
     check_preference(args.prefer, &harm)?;
-    // This must come first, while the process has a single thread.
+    // `prepare` must be called first, while the process has a single thread.
     namespace::prepare().into_diagnostic()?;
     let testbed = testbed(args, given, catalog)?;
     testbed.probe()?;
-    // Created before the work, so that an invalid folder costs no time.
+    // Create the folder before the work, so that an unusable folder costs no time.
     let folder = folder(args.out.as_deref(), "testbed")?;
     let captures = match args.pcap.as_deref().map(captures_folder).transpose() {
         Ok(captures) => captures,
@@ -336,7 +336,7 @@ pub fn run(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitC
 
 /// Runs all senders at the same time.
 fn together(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<ExitCode> {
-    // This must come first, while the process has a single thread.
+    // `prepare` must be called first, while the process has a single thread.
     namespace::prepare().into_diagnostic()?;
     let members = args
         .senders
@@ -418,7 +418,7 @@ fn captures_folder(path: &Path) -> Result<OutputFolder> {
     Ok(OutputFolder::create_for("--pcap", path, IfPresent::Refuse)?)
 }
 
-/// Reports why there is no run to show.
+/// Reports the reason why no run finished.
 fn nothing_done(outcome: TestbedResults) -> Result<ExitCode> {
     let mut failures = outcome.failures.into_iter();
     let Some(first) = failures.next() else {
@@ -432,7 +432,7 @@ fn nothing_done(outcome: TestbedResults) -> Result<ExitCode> {
     Err(first.into())
 }
 
-/// Reports missing runs, and returns the exit code.
+/// Prints the numbers of failed and missing runs, and returns the exit code.
 fn verdict(outcome: &TestbedResults) -> ExitCode {
     let TestbedResults {
         results, failures, ..
@@ -536,8 +536,8 @@ fn testbed(args: &TestbedArgs, given: &Given, catalog: &Catalog) -> Result<Testb
     Ok(Testbed::new(experiment, options, catalog)?)
 }
 
-/// Applies the path of a file to `experiment`, except for options given on the command line. A flow without an end
-/// transfers as much as the command line specifies.
+/// Applies the path of a file to `experiment`, except for options that are given on the command line. A flow without a
+/// size transfers as much data as the command line specifies.
 fn on_path(file: &PathFile, experiment: &mut Experiment, args: &TestbedArgs, given: &Given) {
     let limit = experiment.duration;
     file.apply(experiment);
@@ -555,7 +555,7 @@ fn on_path(file: &PathFile, experiment: &mut Experiment, args: &TestbedArgs, giv
     }
 }
 
-/// Returns the writes of the application, which add up to `--bytes`. Empty if everything is written at once.
+/// Returns the writes of the application, whose sizes sum to `--bytes`. Empty if everything is written at once.
 fn writes(args: &TestbedArgs) -> Result<Vec<AppWrite>> {
     let Some((each, pause)) = args.write.zip(args.pause) else {
         return Ok(Vec::new());
@@ -587,7 +587,7 @@ fn writes(args: &TestbedArgs) -> Result<Vec<AppWrite>> {
     Ok(writes)
 }
 
-/// Runs the counterpart in the simulator and compares it with the results on the wire.
+/// Runs the same scenario in the simulator, and compares its results with those on real packets.
 fn simulate(plan: &Plan, outcome: &TestbedResults) -> Vec<Beside> {
     let bar = Bar::new(plan.work(), "simulation");
     let simulated = plan.execute(Execution::default(), &bar, interrupt());
@@ -606,7 +606,7 @@ fn deliver(
     let results = &Answered::of(&outcome.results);
     let files = files(outcome, catalog, beside, tolerance).into_diagnostic()?;
     let written = files.write(folder);
-    // The results are printed even if there is no room for the files.
+    // Print the results even if the disk has no space for the files.
     match args.format {
         Format::Table => tables((args, tolerance), (outcome, results), beside)?,
         Format::Csv => print(&String::from_utf8_lossy(&store::summary_csv(results)))?,
@@ -628,11 +628,11 @@ fn deliver(
 /// Scheduling privileges of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// It already has real-time priority.
+    /// The process already has real-time priority.
     Precedence,
-    /// It may request real-time priority.
+    /// The process may request real-time priority.
     Root,
-    /// It may not.
+    /// The process may not request real-time priority.
     User,
 }
 
@@ -652,7 +652,7 @@ impl Standing {
     }
 }
 
-/// Returns a remedy for a machine that did not keep up with the command given by `args`.
+/// Returns a remedy for a machine that was too slow for the command given by `args`.
 fn remedy(args: impl Iterator<Item = OsString>, standing: Standing) -> String {
     let command = command_without(args, &["--out", "--pcap"]).join(" ");
     let first = match standing {

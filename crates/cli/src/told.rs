@@ -1,4 +1,4 @@
-//! Errors on the terminal: the layout of miette, with control characters in quoted text escaped.
+//! Prints errors on the terminal in the layout of miette. Control characters in quoted text are escaped.
 
 use std::error::Error;
 use std::fmt;
@@ -22,16 +22,16 @@ pub fn exit(error: &clap::Error, code: i32) -> ! {
     let has_controls = |word: String| word.chars().any(char::is_control);
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     if error.use_stderr() && words.any(has_controls) {
-        // Quoted control characters must be escaped, so this text has no colours.
+        // Control characters in quoted arguments must be escaped. Escaping also removes the colours.
         crate::output::say(error.render().to_string().trim_end());
     } else {
-        // A closed terminal gets no message.
+        // If the terminal is closed, the message is lost.
         let _ = error.print();
     }
     std::process::exit(code)
 }
 
-/// An error in the layout of miette.
+/// An error that is formatted in the layout of miette.
 struct Drawn<'e>(&'e Told);
 
 impl fmt::Debug for Drawn<'_> {
@@ -53,7 +53,7 @@ struct Told {
     cause: Option<Box<Self>>,
 }
 
-/// Maximum number of lines that are read of a file that an error points to.
+/// Maximum number of lines that are read from a file to which an error points.
 const LINES: usize = 1_000_000;
 
 impl Told {
@@ -92,14 +92,14 @@ fn clean(text: impl fmt::Display) -> String {
     escaped(&text.to_string(), Keep::Nothing).into_owned()
 }
 
-/// Returns the text of a file with a character of the same length in place of each control character, so that all
-/// positions stay the same.
+/// Returns the text of a file in which each control character is replaced by a character of the same length, so that
+/// all positions stay the same.
 fn source(code: &dyn SourceCode) -> Option<NamedSource<String>> {
     let whole = code.read_span(&SourceSpan::from(0..0), 0, LINES).ok()?;
     let text = String::from_utf8_lossy(whole.data());
     let shown = |c: char| match c {
         '\n' | '\t' => c,
-        // Control characters beyond ASCII have two bytes.
+        // Control characters outside ASCII have two bytes.
         c if c.is_control() => {
             if c.is_ascii() {
                 '?'
@@ -179,13 +179,13 @@ mod tests {
             !said.contains('\u{7}') && !said.contains("\u{1b}]"),
             "{said}"
         );
-        // The arrow is below the value.
+        // The arrow is in the line below the value.
         let lines: Vec<&str> = said.lines().collect();
         let at = { lines.iter() }
             .position(|line| line.contains("seeds = 3"))
             .unwrap();
         assert!(lines[at + 1].contains('┬'), "{said}");
-        // The text of the file itself, which is not valid TOML with such characters.
+        // A file whose text contains control characters is not valid TOML.
         let text = "stacks = []\n# \u{1b}[2J \u{9b}\nseeds = 3\n";
         let error = Source::new("a.toml", text).parse().unwrap_err();
         let said = drawn(&error);

@@ -30,7 +30,7 @@ use crate::progress::interrupt;
 use losses::Met;
 use setting::{Flows, Setting};
 
-/// Names of the figures' files without extensions.
+/// Names of the figure files, without extensions.
 const TIME_SEQUENCE: &str = "time-sequence";
 const LADDER: &str = "ladder";
 
@@ -53,7 +53,7 @@ pub struct TraceArgs {
     /// Stacks to trace, each in its own run under the same losses
     #[arg(value_name = "STACK", required_unless_present = "experiment")]
     stacks: Vec<StackList>,
-    /// Experiment file, whose path, flows and stacks replace those of the options
+    /// Experiment file; its path, flows and stacks replace those of the options
     #[arg(long, value_name = "FILE", conflicts_with_all = setting::NOT_WITH_A_FILE)]
     experiment: Option<PathBuf>,
     /// Path file, as written by `dupack diagnose --path`: its path, application and endpoints replace those of the
@@ -94,7 +94,7 @@ pub struct TraceArgs {
     /// Flows of the same stack that share the bottleneck
     #[arg(long, default_value_t = 1, value_parser = whole::<u32>(1, 1000))]
     flows: u32,
-    /// Flows to trace, counted from 1: 1,3 or all [default: the first of the stack]
+    /// Flows to trace, numbered from 1: 1,3 or all [default: the first of the stack]
     #[arg(long, value_name = "FLOWS")]
     follow: Option<Flows>,
     /// Initial congestion window [default: the dialect's; 1pkt in ns2, where packet 0 corresponds to the SYN of ns-2,
@@ -145,7 +145,7 @@ pub struct TraceArgs {
 /// Arrangement of several plots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Arrange {
-    /// One above another, so that equal times are aligned
+    /// One above the other, so that equal times are aligned
     #[default]
     Above,
     /// Side by side, so that equal packet numbers are aligned
@@ -157,9 +157,9 @@ struct Run {
     scenario: Rc<Scenario>,
     /// Index among the scenario's flows, from 0.
     flow: usize,
-    /// Its name.
+    /// Name of the flow.
     name: String,
-    /// Folder for its files within that of the trace. Empty for a single flow.
+    /// Folder for the files of this flow, relative to the folder of the trace. Empty for a single flow.
     place: String,
 }
 
@@ -282,8 +282,8 @@ fn folder_of(stack: &str) -> String {
     name.trim_matches('-').to_owned()
 }
 
-/// Carries out the runs one after the other, and writes their events meanwhile. An interrupt stops after the current
-/// run.
+/// Carries out the runs one after the other, and writes the events during each run. An interrupt ends the loop after
+/// the current run.
 fn write_all(runs: &[Run], seed: u64, none: &Met, folder: &OutputFolder) -> Result<Vec<Done>> {
     let mut all = Vec::new();
     for run in runs {
@@ -325,7 +325,7 @@ fn write(run: &Run, seed: u64, none: Met, folder: &OutputFolder) -> Result<Done>
     })
 }
 
-/// Returns the requested part of the figures.
+/// Returns the requested time range of the figures.
 fn asked(args: &TraceArgs, duration: Delay) -> Result<Asked> {
     let at = |delay: Delay| Instant::ZERO + Duration::from_nanos(delay.as_nanos());
     let asked = Asked {
@@ -355,7 +355,7 @@ fn nothing(span: Span, help: &str) -> miette::Report {
     )
 }
 
-/// Returns the part of the figures, or an error if the runs have nothing to show in the requested part.
+/// Returns the time range of the figures, or an error if nothing happened in the requested range.
 fn shown(done: &[Done], asked: Asked, folder: &OutputFolder) -> Result<Found> {
     let all: Vec<Found> = done.iter().map(|done| done.found).collect();
     let ends = done.iter().map(|done| done.account.end);
@@ -407,13 +407,13 @@ fn draw(
     Ok(figures(&style, found, followed))
 }
 
-/// Windows over time, in seconds and packets, with their names.
+/// Window sizes over time, in seconds and packets, for each named flow.
 type Windows = Vec<(String, Vec<(f64, f64)>)>;
 
 /// Maximum number of other flows whose windows are shown in a plot.
 const MOST_OTHERS: usize = 4;
 
-/// Returns the windows of the first flows without a plot of their own.
+/// Returns the windows of the first flows that are not traced.
 fn others(run: &Run, runs: &[Run], seed: u64, span: Span) -> Result<Windows> {
     let flows = run.scenario.tcp_flows();
     let followed = |flow: &usize| runs.iter().any(|run| run.flow == *flow);

@@ -1,4 +1,4 @@
-//! Runs on real packets for report cards: connects `evaluation` with `testbed`.
+//! Runs on real packets for report cards. This module connects `evaluation` with `testbed`.
 
 #[cfg(target_os = "linux")]
 use std::sync::OnceLock;
@@ -9,8 +9,8 @@ use dupack_lab::experiment::Experiment;
 use dupack_lab::experiment::load::ReadFile;
 use dupack_lab::run::Interrupt;
 
-/// Makes it possible to create namespaces as an unprivileged user, if the system allows it. Must be called first, while
-/// the process has a single thread. Later calls return the same result.
+/// Prepares the process to create namespaces as an unprivileged user, if the system allows it. This function must be
+/// called first, while the process has a single thread. Later calls return the same result.
 #[cfg(target_os = "linux")]
 pub fn prepare() -> Result<(), EvaluationError> {
     static PREPARED: OnceLock<Result<(), String>> = OnceLock::new();
@@ -22,7 +22,7 @@ pub fn prepare() -> Result<(), EvaluationError> {
     prepared.map_err(|cause| EvaluationError::NoRealPackets { cause })
 }
 
-/// Returns an error if this machine's kernel lacks any of its senders among `stacks`.
+/// Returns an error if this machine's kernel does not have all of its senders in `stacks`.
 #[cfg(target_os = "linux")]
 pub fn check_kernel(stacks: &[String]) -> Result<(), EvaluationError> {
     for stack in stacks {
@@ -58,7 +58,7 @@ pub fn prepare() -> Result<(), EvaluationError> {
     })
 }
 
-/// Real packets, with senders of a catalog and of the kernel.
+/// Runner on real packets, with senders of a catalog and of the kernel.
 pub struct Packets<'c> {
     catalog: &'c Catalog,
     interrupt: &'c Interrupt,

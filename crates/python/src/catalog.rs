@@ -12,13 +12,13 @@ use pyo3::prelude::*;
 use crate::errors::exception;
 use crate::plugin::{Declaration, entry_of};
 
-/// Catalog of dupack's algorithms and of those that Python registers.
+/// Catalog of the algorithms of dupack and of the algorithms registered from Python.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Catalog(RwLock<Entries>);
 
 impl Catalog {
-    /// Returns a snapshot of the catalog. Cheap.
+    /// Returns a snapshot of the catalog. This is cheap.
     pub fn now(&self) -> Entries {
         let entries = self.0.read().unwrap_or_else(PoisonError::into_inner);
         entries.clone()
@@ -32,8 +32,8 @@ impl Catalog {
         Self(RwLock::new(Entries::builtin()))
     }
 
-    /// Registers the Python class that `declaration` describes. With `replaces`, it replaces the algorithm of the same
-    /// name.
+    /// Registers the Python class that `declaration` describes. With `replaces`, the class replaces the algorithm of
+    /// the same name.
     fn register(
         &self,
         py: Python<'_>,
@@ -41,7 +41,7 @@ impl Catalog {
         replaces: bool,
     ) -> PyResult<()> {
         let entry = entry_of(&declaration)?;
-        // Register in a copy first, so that a refused class changes nothing.
+        // Register in a copy first, so that a rejected class changes nothing.
         let mut with = self.now();
         entry
             .register(&mut with, replaces)
@@ -55,7 +55,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Describes one algorithm, or all, as JSON.
+    /// Returns the description of one algorithm, or of all algorithms, as JSON.
     fn listing(&self, py: Python<'_>, name: Option<&str>) -> PyResult<String> {
         let catalog = self.now();
         match Listing::of(&catalog, name) {
@@ -64,7 +64,7 @@ impl Catalog {
         }
     }
 
-    /// Describes one algorithm, or all, as text for people.
+    /// Returns the description of one algorithm, or of all algorithms, as text for people.
     fn text(&self, py: Python<'_>, name: Option<&str>, width: Option<u16>) -> PyResult<String> {
         let catalog = self.now();
         match Listing::of(&catalog, name) {

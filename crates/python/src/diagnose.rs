@@ -35,7 +35,7 @@ impl Watch for Reading<'_> {
     }
 }
 
-/// Selected packets and connections, as text.
+/// Selection of packets and connections, as text.
 #[derive(FromPyObject)]
 pub struct Selected {
     #[pyo3(item)]
@@ -49,7 +49,7 @@ pub struct Selected {
 }
 
 impl Selected {
-    /// Returns the selection, or an error and its help.
+    /// Parses the selection. An error has a message and a help text.
     fn parse(&self) -> Result<Selection, (String, &'static str)> {
         fn read<T: FromStr<Err: Display>>(
             name: &str,
@@ -74,11 +74,11 @@ impl Selected {
     }
 }
 
-/// Diagnoses a capture. Returns the findings as JSON, and as CSV with a line per stream of data.
+/// Diagnoses a capture. Returns the findings as JSON, and as CSV with one line per stream of data.
 ///
-/// `selected` has a `flow`, a `filter` and two times, `since` and `until`. `what_if` also estimates how long other
-/// senders would have taken for the worst connection; `stacks` names those senders. `both` is a second capture of the
-/// same transfer, taken at the other end.
+/// `selected` has a `flow`, a `filter` and two times, `since` and `until`. With `what_if`, the diagnosis also predicts
+/// the completion times of other senders for the worst connection; `stacks` names these senders. `both` is a second
+/// capture of the same transfer, taken at the other end.
 #[pyfunction]
 #[pyo3(signature = (path, catalog, selected, what_if=true, stacks=None, tick=None, both=None))]
 #[allow(
@@ -186,7 +186,8 @@ const fn asking_runs(what_if: bool) -> usize {
     }
 }
 
-/// Estimates how long other senders would have taken for the worst connection, if `wanted` and if there is one.
+/// Predicts the completion times of other senders for the worst connection. Does nothing unless `wanted`, or if there
+/// is no connection.
 fn ask(
     found: &Diagnosis,
     wanted: bool,
@@ -226,7 +227,7 @@ fn check(found: &Diagnosis, place: &str) -> Result<(), (String, String)> {
     Ok(())
 }
 
-/// Plays packetdrill scripts. Returns a JSON list with the outcome of each.
+/// Runs packetdrill scripts. Returns a JSON list with the outcome of each script.
 #[pyfunction]
 #[pyo3(signature = (paths, catalog, stack=None, dialect="linux", tolerance_s=0.004))]
 pub fn script(

@@ -16,7 +16,7 @@ use pyo3::types::PyDict;
 use crate::catalog::Catalog;
 use crate::errors::{diagnosed, exception, experiment};
 
-/// Environments of one blueprint. Threads step them without the interpreter's lock.
+/// Environments of one blueprint. Threads advance the environments without the interpreter's lock.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Environments {
@@ -24,13 +24,13 @@ pub struct Environments {
     vector: Mutex<VectorEnvironment>,
 }
 
-/// Names, minima and maxima of the numbers in an observation or an action.
+/// Names, minima and maxima of the values in an observation or an action.
 type Bounds = (Vec<String>, Vec<f32>, Vec<f32>);
 
 #[pymethods]
 impl Environments {
-    /// Makes `count` environments on the path of the experiment `text`. `preset` names a set of settings; `settings`,
-    /// in TOML, overrides some of them.
+    /// Creates `count` environments on the path of the experiment `text`. `preset` names a set of settings, and
+    /// `settings` overrides some of them, in TOML.
     #[new]
     #[allow(
         clippy::too_many_arguments,
@@ -94,7 +94,7 @@ impl Environments {
         bounds(self.blueprint.action_space())
     }
 
-    /// Pairs of settings in the experiment that defeat each other.
+    /// Pairs of settings in the experiment that contradict each other.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.blueprint.warnings().to_vec()
@@ -106,7 +106,7 @@ impl Environments {
         toml::to_string(self.blueprint.settings()).unwrap_or_default()
     }
 
-    /// The number of threads that step the environments.
+    /// The number of threads that advance the environments.
     #[getter]
     fn threads(&self) -> usize {
         self.vector().threads()
@@ -120,9 +120,9 @@ impl Environments {
         });
     }
 
-    /// Begins episodes in the environments that `which` selects. `seed` is a seed from which each environment's seed
-    /// follows; `seeds` has one for each environment. Without either, each environment begins its next episode.
-    /// `fixed`, in TOML, has values for parameters that would be drawn otherwise.
+    /// Begins episodes in the environments that `which` selects. `seed` is one seed, from which the seeds of all
+    /// environments are derived; `seeds` has one seed for each environment. Without both, each environment begins its
+    /// next episode. `fixed`, in TOML, has values for parameters that would be random otherwise.
     #[pyo3(signature = (observations, seed=None, seeds=None, which=None, fixed=None))]
     fn reset(
         &self,
@@ -151,7 +151,7 @@ impl Environments {
         reset.map_err(|error| failed(py, &error))
     }
 
-    /// Advances every environment by a step, and writes the outcome into the arrays.
+    /// Advances every environment by one step, and writes the outcome into the arrays.
     fn step(
         &self,
         py: Python<'_>,
@@ -176,7 +176,7 @@ impl Environments {
         step.map_err(|error| failed(py, &error))
     }
 
-    /// Writes the last observation of each episode that the last step ended, with autoreset in the same step.
+    /// Writes the last observation of each episode that ended in the last step, for autoreset in the same step.
     fn last_observations(&self, mut into: PyReadwriteArray1<'_, f32>) -> PyResult<()> {
         let (vector, into) = (self.vector(), into.as_slice_mut()?);
         let last = vector.last_observations();
@@ -186,8 +186,8 @@ impl Environments {
         Ok(())
     }
 
-    /// Returns the simulator's own view of the episodes of these environments: one mapping each, or `None` before the
-    /// first episode.
+    /// Returns the simulator's own data on the episodes of these environments: one mapping for each environment, or
+    /// `None` before its first episode.
     fn infos<'py>(
         &self,
         py: Python<'py>,
@@ -211,7 +211,7 @@ impl Environments {
     }
 }
 
-/// Returns the settings of `preset`, overridden by those in the TOML text `settings`.
+/// Returns the settings of `preset`, overridden by the settings in the TOML text `settings`.
 fn over(preset: &str, settings: &str) -> Result<Settings, EnvironmentError> {
     let own = Settings::from_toml(settings)?;
     if preset.is_empty() {

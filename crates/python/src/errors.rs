@@ -1,11 +1,11 @@
-//! Rust errors as exceptions of `dupack.errors`.
+//! Conversion of Rust errors to exceptions of `dupack.errors`.
 
 use dupack_lab::experiment::load::{Complaint, ExperimentError};
 use miette::Diagnostic;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Makes the exception `kind` of `dupack.errors` with `message` and with `details` by name, such as `help`.
+/// Creates the exception `kind` of `dupack.errors` with `message` and with named `details` such as `help`.
 pub fn exception(
     py: Python<'_>,
     kind: &str,
@@ -23,7 +23,7 @@ pub fn exception(
     make().unwrap_or_else(|error| error)
 }
 
-/// Makes the exception `kind` of an error, with its help.
+/// Creates the exception `kind` from an error, with the help text of the error.
 pub fn diagnosed(py: Python<'_>, kind: &str, error: &dyn Diagnostic) -> PyErr {
     let help = error.help().map(|help| in_python(&help.to_string()));
     exception(py, kind, &with_causes(error), &[("help", help)])
@@ -32,7 +32,7 @@ pub fn diagnosed(py: Python<'_>, kind: &str, error: &dyn Diagnostic) -> PyErr {
 /// Replaces flags in a help text by the names of Python's arguments.
 fn in_python(help: &str) -> String {
     let mut help = help.to_owned();
-    // "with --resume DIR in place of --out": in Python, `out=` still names the folder.
+    // The help text says "with --resume DIR in place of --out", but in Python, `out=` still names the folder.
     const INSTEAD: &str = " in place of --out";
     if let (Some(begin), Some(end)) = (help.find("--resume "), help.find(INSTEAD))
         && begin < end
@@ -57,7 +57,7 @@ fn with_causes(error: &dyn Diagnostic) -> String {
     words
 }
 
-/// Makes an `ExperimentError` that names the field.
+/// Creates an `ExperimentError` that names the invalid field.
 pub fn experiment(py: Python<'_>, error: &ExperimentError) -> PyErr {
     match error {
         ExperimentError::Invalid(complaint) => invalid(py, complaint),

@@ -14,7 +14,7 @@ use crate::plugin::{failed_check, failures, told};
 use crate::supervise::{Place, supervised};
 use crate::watch::{Counts, attended};
 
-/// Evaluates `stacks`. Returns a JSON list with a report card for each.
+/// Evaluates `stacks`. Returns a JSON list with a report card for each stack.
 #[pyfunction]
 #[expect(
     clippy::too_many_arguments,
@@ -77,7 +77,7 @@ pub fn evaluate(
     Ok(serde_json::to_string(&cards).expect("cards are text"))
 }
 
-/// Reruns a paper. Returns the verdicts on its claims as JSON, and its tables as CSV, by name.
+/// Repeats the experiments of a paper. Returns the verdicts on its claims as JSON, and its tables as CSV, by name.
 #[pyfunction]
 #[pyo3(signature = (key, quick, jobs, tick=None))]
 pub fn paper(

@@ -1,4 +1,5 @@
-//! Ledger of a plan's runs, for callers that perform the runs elsewhere: `python/dupack/_executor.py`.
+//! Ledger of a plan's runs, for callers that perform the runs on other machines or processes: see
+//! `python/dupack/_executor.py`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,25 +14,25 @@ use crate::plan::Plan;
 use crate::results::Results;
 use crate::watch::{Counts, attended};
 
-/// Number of an order, the order, its number of runs, and its approximate cost.
+/// A batch: number of the order, the order, number of runs of the order, and approximate cost of the order.
 type Batch<'py> = (u64, Bound<'py, PyBytes>, usize, u64);
 
-/// Runs of a plan that are due, given out, or finished.
+/// Runs of a plan that are due, assigned to a worker, or finished.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Ledger {
     plan: Plan,
     counts: Counts,
-    /// The folder that keeps finished runs; `None` once the results are taken.
+    /// The folder that stores finished runs. `None` without a folder, or after the results are taken.
     begun: Mutex<Option<Begun>>,
-    /// `None` once the results are taken.
+    /// `None` after the results are taken.
     deal: Mutex<Option<Deal<Plan>>>,
 }
 
 impl Ledger {
-    /// Makes a ledger that keeps finished runs in `begun`, and does not give out those that are there already. It
-    /// repeats some of these on as many threads as `execution` says, and calls `tick` meanwhile. Also returns the
-    /// exception that interrupted this check, if any.
+    /// Creates a ledger that stores finished runs in `begun`, and does not assign runs that are stored there already.
+    /// The ledger repeats some of the stored runs as a check, on as many threads as `execution` says, and calls `tick`
+    /// during this check. Also returns the exception that interrupted this check, if any.
     pub fn new(
         py: Python<'_>,
         plan: Plan,
@@ -66,7 +67,7 @@ impl Ledger {
         self.deal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `of` on the deal without the interpreter's lock.
+    /// Calls `of` with the deal, without the interpreter's lock.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -81,7 +82,7 @@ impl Ledger {
 impl Ledger {
     /// Returns the next batch: the number of the order, the order, its number of runs, and its approximate cost. A
     /// batch of more than one run has at most `packets` packets, and is at most one of `parts` equal parts of the work
-    /// that is due. Returns `None` if no run can be given out before others come back, or if all runs are done.
+    /// that is due. Returns `None` if no run can be assigned before others are returned, or if all runs are done.
     fn order<'py>(
         &self,
         py: Python<'py>,
@@ -101,8 +102,9 @@ impl Ledger {
         }))
     }
 
-    /// Enters the parcel that `Plan.perform` made of an order, and returns its number of runs; 0 if the order was
-    /// entered or given up before. Runs of the order that the parcel lacks are due again.
+    /// Enters the parcel that `Plan.perform` returned for an order, and returns the number of runs in the parcel.
+    /// Returns 0 if the order was entered or given up before. Runs of the order that are missing in the parcel are due
+    /// again.
     fn enter(&self, py: Python<'_>, parcel: &[u8]) -> PyResult<usize> {
         match self.with(py, |deal| deal.enter(parcel, &self.counts))? {
             Ok(Entered::Runs(runs)) => Ok(runs),
@@ -111,7 +113,7 @@ impl Ledger {
         }
     }
 
-    /// Marks the runs of an order as due again, because the order will not come back.
+    /// Marks the runs of an order as due again, because no parcel will be returned for this order.
     fn give_up(&self, py: Python<'_>, number: u64) -> PyResult<()> {
         self.with(py, |deal| deal.give_up(number))
     }
@@ -121,8 +123,8 @@ impl Ledger {
         self.counts.told()
     }
 
-    /// Closes the ledger. Returns the results, and the error that kept them from being written into the folder, if any.
-    /// `failures` are the runs that an algorithm in Python ended.
+    /// Closes the ledger. Returns the results, and an error if the results could not be written into the folder.
+    /// `failures` are the runs that failed in an algorithm in Python.
     fn results(
         &self,
         py: Python<'_>,
@@ -140,7 +142,7 @@ impl Ledger {
     }
 }
 
-/// Makes a `WorkerError` of a parcel or an order that cannot be used.
+/// Creates a `WorkerError` for an invalid parcel or order.
 pub fn refused(py: Python<'_>, error: &ParcelError) -> PyErr {
     let help = "all workers need the same build of dupack, and the same files";
     let details = [("help", Some(help.to_owned()))];

@@ -1,7 +1,7 @@
-//! The compiled half of the Python package: a thin binding, one file per Python object.
+//! The compiled half of the Python package: a thin binding, with one file per Python object.
 //!
-//! Users of Python meet `python/dupack`, which has the names, the documentation and the types. This crate converts
-//! arguments to Rust and results to Python. It decides nothing that another front end would need as well.
+//! Python users import `python/dupack`, which has the names, the documentation and the types. This crate converts
+//! arguments to Rust and results to Python. It contains no logic that another front end would need as well.
 
 mod catalog;
 mod diagnose;
@@ -20,7 +20,7 @@ mod watch;
 
 use pyo3::prelude::*;
 
-/// `dupack._native`.
+/// The module `dupack._native`.
 #[pymodule]
 mod _native {
     #[pymodule_export]

@@ -26,7 +26,7 @@ use crate::supervise::{Place, supervised};
 use crate::table::Table;
 use crate::trace::Trace;
 
-/// A parcel of runs, the exception that ended them early, and the runs that an algorithm in Python ended.
+/// A parcel of runs, the exception that ended the work early, and the runs that failed in an algorithm in Python.
 type Performed<'py> = (Bound<'py, PyBytes>, Option<PyErr>, Vec<Py<PyAny>>);
 
 /// A checked experiment. Immutable.
@@ -47,7 +47,7 @@ pub struct Checked {
 
 #[pymethods]
 impl Plan {
-    /// Checks the experiment `text`, which error messages call `name`. Paths in it are relative to `folder`.
+    /// Checks the experiment `text`. Error messages call it `name`. Paths in it are relative to `folder`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -60,7 +60,7 @@ impl Plan {
         let mut source = Source::new(name, text);
         source.folder = folder;
         let catalog = catalog.now();
-        // A plan builds every stack once, and an algorithm in Python may fail while it is built.
+        // Creating a plan builds every stack once, and an algorithm in Python may fail while it is built.
         drop(lab::take_fault());
         let checked = py.detach(|| {
             let mut plan = lab::Plan::new(source.parse()?, &source, &catalog)?;
@@ -97,13 +97,13 @@ impl Plan {
         points.map(|point| plan.label(point)).collect()
     }
 
-    /// The number of runs, without those that a precision may add.
+    /// The number of runs, without the runs that `precision` may add.
     #[getter]
     fn runs(&self) -> usize {
         self.0.plan.work()
     }
 
-    /// Pairs of settings that defeat each other.
+    /// Pairs of settings that contradict each other.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.plan.warnings().to_vec()
@@ -120,8 +120,8 @@ impl Plan {
         self.0.plan.first_job(0).seed
     }
 
-    /// Traces a flow packet by packet. Flows are counted from 0, as are points and stacks. The default is the first
-    /// flow of the stack under comparison.
+    /// Traces a flow packet by packet. Flows, points and stacks are numbered from 0. The default flow is the first flow
+    /// of the stack under comparison.
     #[pyo3(signature = (point, stack, seed, flow=None))]
     fn trace(
         &self,
@@ -134,10 +134,11 @@ impl Plan {
         self.follow(py, lab::Job { point, stack, seed }, flow)
     }
 
-    /// Returns a ledger of the runs that are due, for callers that perform the runs elsewhere. With `folder`, finished
-    /// runs are kept there as soon as they are entered; with `resume`, runs that are there already are not given out.
-    /// Some of these are repeated as a check, on `jobs` threads (0: one per processor), and `tick(done, all, notes)` is
-    /// called meanwhile. Also returns the exception that interrupted this check, if any.
+    /// Returns a ledger of the runs that are due, for callers that perform the runs on other machines or processes.
+    /// With `folder`, finished runs are stored there as soon as they are entered. With `resume`, runs that are stored
+    /// there already are not assigned. Some of these stored runs are repeated as a check, on `jobs` threads (0: one per
+    /// processor), and `tick(done, all, notes)` is called during this check. Also returns the exception that
+    /// interrupted this check, if any.
     #[pyo3(signature = (jobs, tick=None, folder=None, resume=false))]
     fn ledger(
         &self,
@@ -154,8 +155,8 @@ impl Plan {
     }
 
     /// Performs all runs on `jobs` threads (0: one per processor), and calls `tick(done, all, notes)` ten times a
-    /// second. With `folder`, finished runs are kept there at once; with `resume`, runs that are there already are not
-    /// repeated. Returns the results, and the exception that interrupted the runs, if any.
+    /// second. With `folder`, each finished run is stored there at once. With `resume`, runs that are stored there
+    /// already are not repeated. Returns the results, and the exception that interrupted the runs, if any.
     #[pyo3(signature = (jobs, tick=None, folder=None, resume=false))]
     fn run(
         &self,
@@ -170,7 +171,7 @@ impl Plan {
         let execution = place.execution(jobs);
         fits(py, plan, lab::Held::All, execution)?;
         let begun = self.begun(py, folder, resume)?;
-        // Without a folder, nobody has asked for a report yet.
+        // Without a folder, no report is requested yet.
         let (keeping, shown) = match &begun {
             None => (Keeping::nowhere(), Shown::Nothing),
             Some(begun) => (Keeping::within(Arc::clone(&begun.journal)), Shown::OverTime),
@@ -184,7 +185,7 @@ impl Plan {
             carry_out_plan(plan, keeping, shown, &conduct)
         })?;
         let given_up = ended.given_up.into_iter();
-        // A run over time repeats one of the compared runs, which has failed as well.
+        // A run over time repeats one of the compared runs, and that run has failed, too.
         let given_up = given_up.filter(|run| run.purpose != lab::Purpose::Show);
         let failures = failures(py, Some(plan), given_up.collect())?;
         let results = Results::of_carried(self.clone(), ended.made).without(py, failures)?;
@@ -216,9 +217,9 @@ impl Plan {
         stream::stream(py, self, &asked, tick)
     }
 
-    /// Performs an order of a ledger on a worker, and returns a parcel for the ledger. It looks for signals but shows
-    /// no bar. Also returns the exception of a signal, with the runs that were done by then, and the runs that an
-    /// algorithm in Python ended, as instances of `dupack.Failure`.
+    /// Performs the runs of an order on a worker, and returns a parcel for the ledger. The worker looks for signals but
+    /// shows no progress bar. Also returns the exception of a signal, if any; the parcel then has the runs that were
+    /// done by then. Also returns the runs that failed in an algorithm in Python, as instances of `dupack.Failure`.
     fn perform<'py>(&self, py: Python<'py>, order: &[u8]) -> PyResult<Performed<'py>> {
         let plan = &self.0.plan;
         let order = parcel::read_order(plan, order).map_err(|error| refused(py, &error))?;
@@ -252,14 +253,14 @@ impl Plan {
     }
 }
 
-/// Lets the lab borrow its plan.
+/// Allows the lab to borrow its plan.
 impl Borrow<lab::Plan> for Plan {
     fn borrow(&self) -> &lab::Plan {
         &self.0.plan
     }
 }
 
-/// Returns an error if `plan` does not fit into memory.
+/// Returns an error if the results of `plan` do not fit into memory.
 pub fn fits(
     py: Python<'_>,
     plan: &lab::Plan,
@@ -270,7 +271,7 @@ pub fn fits(
         .map_err(|error| diagnosed(py, "ExperimentError", &error))
 }
 
-/// Returns the engine of this build: its version and the hash of its sources.
+/// Returns the engine of this build: the version and the hash of the sources.
 #[pyfunction]
 pub fn engine() -> String {
     lab::engine()
@@ -282,7 +283,7 @@ pub fn schema() -> String {
     json_schema().to_string()
 }
 
-/// Returns the stacks that `dupack.compare` runs if none are named.
+/// Returns the stacks that `dupack.compare` runs by default.
 #[pyfunction]
 pub fn default_stacks() -> Vec<&'static str> {
     DEFAULT_STACKS.to_vec()

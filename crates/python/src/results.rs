@@ -29,17 +29,17 @@ use crate::table::Table;
 pub struct Results {
     plan: Plan,
     results: Arc<lab::Answered<'static>>,
-    /// One run of every stack over time, if it was performed with the other runs.
+    /// One run over time for every stack, if these runs were performed together with the other runs.
     over_time: Option<OverTime>,
     judged: Vec<Judged>,
-    /// Runs that an exception in an algorithm in Python ended: instances of `dupack.Failure`.
+    /// Runs that failed because of an exception in an algorithm in Python: instances of `dupack.Failure`.
     failures: Vec<Py<PyAny>>,
-    /// Note on the failures, for readers.
+    /// Note on the failures, for people.
     told: Option<String>,
 }
 
 impl Results {
-    /// Makes the results of `plan`, and judges its claims.
+    /// Creates the results of `plan`, and evaluates the claims.
     pub fn new(plan: Plan, results: lab::Results) -> Self {
         let judged = plan.0.rules.judge_results(&results);
         Self {
@@ -52,7 +52,7 @@ impl Results {
         }
     }
 
-    /// Makes the results of `plan` with its runs over time.
+    /// Creates the results of `plan` with its runs over time.
     pub fn of_carried(plan: Plan, carried: Carried) -> Self {
         Self {
             over_time: carried.over_time,
@@ -76,8 +76,10 @@ impl Results {
         Ok(self)
     }
 
+    /// Returns an error if every run has failed.
+    ///
     /// # Errors
-    /// The first failure, if every run has failed.
+    /// The first failure.
     pub fn check_any(&self, py: Python<'_>) -> PyResult<()> {
         if self.failures.is_empty() || !self.results.runs.is_empty() {
             return Ok(());
@@ -87,8 +89,8 @@ impl Results {
         Err(PyErr::from_value(raised))
     }
 
-    /// Writes the report into the folder of the experiment. If all runs are there, removes the journal that was kept
-    /// for an interruption.
+    /// Writes the report into the folder of the experiment. If all runs are complete, removes the journal, which is
+    /// only needed after an interruption.
     pub fn deliver(&self, py: Python<'_>, begun: Begun) -> PyResult<()> {
         if !self.results.runs.is_empty() {
             self.files_into(py, &begun.folder)?;
@@ -144,7 +146,7 @@ impl Results {
         told.chain(notes(&self.results)).collect()
     }
 
-    /// Runs that an exception in an algorithm in Python ended.
+    /// The runs that failed because of an exception in an algorithm in Python.
     #[getter]
     fn failures(&self) -> Vec<&Py<PyAny>> {
         self.failures.iter().collect()
@@ -203,7 +205,7 @@ impl Results {
     }
 }
 
-/// Performs a run of every stack over time. If an algorithm is in Python, the thread keeps the interpreter's lock.
+/// Performs one run over time for every stack. If an algorithm is in Python, the thread keeps the interpreter's lock.
 fn over_time(plan: &Runs) -> Option<OverTime> {
     let place = Place::of_plan(plan);
     let conduct = Conduct {

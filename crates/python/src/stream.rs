@@ -1,4 +1,4 @@
-//! Experiments with more runs than memory holds: runs are written to files as they finish.
+//! Experiments with more runs than memory holds. Runs are written to files as they finish.
 
 use std::path::PathBuf;
 
@@ -26,12 +26,12 @@ pub struct Streamed {
 pub struct Asked {
     pub folder: PathBuf,
     pub resume: bool,
-    /// Format of the files of runs. By default, the format that the folder was begun with, or Parquet.
+    /// Format of the files with runs. The default is the format of the existing folder, or Parquet in a new folder.
     pub format: Option<Format>,
     pub jobs: usize,
 }
 
-/// Reads the name of a format.
+/// Parses the name of a format.
 pub fn format(word: &str) -> Option<Format> {
     match word {
         "csv" => Some(Format::Csv),
@@ -40,8 +40,8 @@ pub fn format(word: &str) -> Option<Format> {
     }
 }
 
-/// Performs all runs of `plan`, with or without harm, and calls `tick` meanwhile. Returns the outcome, or the exception
-/// that interrupted the runs; finished parts are kept.
+/// Performs all runs of `plan`, with or without harm, and calls `tick` during the runs. Returns the outcome, or the
+/// exception that interrupted the runs. Finished parts are kept.
 pub fn stream(
     py: Python<'_>,
     plan: &Plan,

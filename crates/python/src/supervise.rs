@@ -1,9 +1,9 @@
-//! Supervision of runs, some of which need the interpreter all the time.
+//! Supervision of runs. Some runs need the interpreter all the time.
 //!
-//! Runs of stacks in Rust are performed on all threads, without the interpreter's lock ([`attended`]). If an algorithm
-//! is in Python, all runs of the experiment are performed one at a time on the calling thread, which keeps the
-//! interpreter's lock: taking the lock for each of millions of calls would cost more than the calls, and all threads
-//! share one lock. Ctrl-C then arrives during a method, as in any Python code, and a debugger stops there.
+//! Runs of stacks in Rust use all threads, without the interpreter's lock ([`attended`]). If an algorithm is in Python,
+//! the runs of the experiment are performed one at a time on the calling thread, which keeps the interpreter's lock.
+//! Taking the lock for each of millions of calls would cost more than the calls, and all threads would share one lock.
+//! Ctrl-C then arrives during a method, as in any Python code, and a debugger stops there.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,20 +18,20 @@ use pyo3::prelude::*;
 use crate::plugin::{is_python, take_fatal};
 use crate::watch::{Counts, TICK, attend, attended, lost};
 
-/// Interval at which this thread lets other Python threads run during a simulation, and looks for signals.
+/// Interval at which this thread allows other Python threads to run during a simulation, and looks for signals.
 const BREATH: Duration = Duration::from_millis(10);
 
-/// Place where runs are performed.
+/// Threads on which runs are performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// On the requested number of threads.
+    /// The requested number of threads.
     Threads,
-    /// On the calling thread, with the interpreter's lock.
+    /// The calling thread, with the interpreter's lock.
     Here,
 }
 
 impl Place {
-    /// Returns the place for runs of these stacks.
+    /// Returns the threads for runs of these stacks.
     pub fn of<'a>(mut stacks: impl Iterator<Item = &'a StackSpec>) -> Self {
         match stacks.any(is_python) {
             true => Self::Here,
@@ -39,12 +39,12 @@ impl Place {
         }
     }
 
-    /// Returns the place for the runs of `plan`.
+    /// Returns the threads for the runs of `plan`.
     pub fn of_plan(plan: &Plan) -> Self {
         Self::of(plan.all_stacks())
     }
 
-    /// Returns the execution for `jobs` runs at a time; 0 is one per processor.
+    /// Returns the execution for `jobs` concurrent runs; 0 stands for one run per processor.
     pub fn execution(self, jobs: usize) -> Execution {
         Execution {
             jobs: match self {
@@ -66,8 +66,8 @@ pub struct Supervised<T> {
     pub given_up: Vec<GivenUp>,
 }
 
-/// Performs `work` on `all` runs at `place`. Meanwhile looks for signals and calls `tick(done, all, notes)`; an
-/// exception of either ends the work as soon as possible.
+/// Performs `work` on `all` runs at `place`. During the work, this thread looks for signals and calls `tick(done, all,
+/// notes)`. An exception of either ends the work as soon as possible.
 ///
 /// # Errors
 /// If the work panics.
@@ -99,7 +99,7 @@ fn here<T>(
     tick: Option<Py<PyAny>>,
     work: impl FnOnce(&Counts, &Interrupt) -> T,
 ) -> PyResult<Supervised<T>> {
-    // Discard a leftover of earlier work.
+    // Discard an exception of earlier work.
     drop(take_fatal());
     let looks = Arc::new(Looks::new(all, tick));
     let asked = Arc::clone(&looks);
@@ -115,11 +115,11 @@ fn here<T>(
     })
 }
 
-/// Looks for signals and calls `tick` during a run.
+/// Looks for signals, and calls `tick`, during a run.
 struct Looks {
     counts: Counts,
     tick: Option<Py<PyAny>>,
-    /// Times of the last look and of the last call of `tick`.
+    /// Times of the last check for signals and of the last call of `tick`.
     last: Mutex<(Instant, Instant)>,
     /// Exception that interrupted the work.
     by: Mutex<Option<PyErr>>,
@@ -156,7 +156,7 @@ impl Looks {
         attended.is_err_and(|error| self.end(error))
     }
 
-    /// Returns whether a look and a call of `tick` are due.
+    /// Returns two flags: `true` if a check for signals is due, and `true` if a call of `tick` is due.
     fn due(&self) -> (bool, bool) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let (looked, ticked) = *last;

@@ -46,7 +46,7 @@ impl Table {
         self.0.num_rows()
     }
 
-    /// Returns a column as bytes, and the NumPy type of its numbers. A column of other values is a list of the type
+    /// Returns a column as bytes, and the NumPy type of the numbers. A column of other values is a list, with the type
     /// `object`.
     fn column<'py>(
         &self,
@@ -63,7 +63,7 @@ impl Table {
         Ok((PyList::new(py, values)?.into_any(), "object"))
     }
 
-    /// Returns the first rows, each a mapping.
+    /// Returns the first rows, each as a mapping.
     fn rows_of<'py>(&self, py: Python<'py>, most: usize) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let names = self.columns();
         let rows = (0..self.0.num_rows().min(most)).map(|row| {
@@ -76,7 +76,7 @@ impl Table {
         rows.collect()
     }
 
-    /// Writes a new Parquet file.
+    /// Writes the table to a new Parquet file.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let place = path.display().to_string();
         let failed = |py: Python<'_>, cause: String| {
@@ -124,7 +124,8 @@ impl Table {
     }
 }
 
-/// Returns the integers of a column as bytes. If values are missing, returns floating-point numbers with NaN for them.
+/// Returns the integers of a column as bytes. If values are missing, returns floating-point numbers, with NaN for each
+/// missing value.
 macro_rules! integers {
     ($column:expr, $of:ty, $kind:literal) => {{
         let column = $column.as_primitive::<$of>();
@@ -163,7 +164,7 @@ fn numbers(column: &ArrayRef) -> Option<(Vec<u8>, &'static str)> {
     })
 }
 
-/// Converts a value to Python; a missing value is `None`.
+/// Converts a value to Python. A missing value becomes `None`.
 fn value<'py>(py: Python<'py>, column: &ArrayRef, row: usize) -> PyResult<Bound<'py, PyAny>> {
     if column.is_null(row) {
         return Ok(py.None().into_bound(py));

@@ -1,4 +1,4 @@
-//! Packet traces of a flow.
+//! Packet trace of a flow.
 
 use arrow_array::RecordBatch;
 use dupack_columns::trace::Columns;
@@ -22,7 +22,7 @@ pub struct Trace {
 }
 
 impl Plan {
-    /// Traces `flow`, counted from 0, of a run. The default is the first flow of the stack under comparison.
+    /// Traces one flow of a run. `flow` is counted from 0; the default is the first flow of the stack under comparison.
     pub fn follow(&self, py: Python<'_>, job: Job, flow: Option<usize>) -> PyResult<Trace> {
         let plan = &self.0.plan;
         let scenario = plan.scenario(job);
@@ -68,19 +68,19 @@ impl Trace {
         self.account.stack.clone()
     }
 
-    /// The end of the run, in s.
+    /// The end of the run, in seconds.
     #[getter]
     fn end(&self) -> f64 {
         self.account.end.as_secs_f64()
     }
 
-    /// Stream bytes received in order at the end.
+    /// The number of stream bytes that were received in order by the end.
     #[getter]
     const fn delivered_bytes(&self) -> u64 {
         self.account.delivered_bytes
     }
 
-    /// The sender's counters at the end, by name.
+    /// The counters of the sender at the end, by name.
     #[getter]
     fn stats(&self) -> Vec<(&'static str, u64)> {
         let stats = &self.account.stats;
@@ -94,12 +94,12 @@ impl Trace {
         ]
     }
 
-    /// Returns the table of packets: a row per event.
+    /// Returns the table of packets, with one row per event.
     fn packets(&self) -> Table {
         Table(self.packets.clone())
     }
 
-    /// Returns the table of window, threshold, flight and round-trip time: a row per change.
+    /// Returns the table of window, threshold, flight size and round-trip time, with one row per change.
     fn windows(&self) -> Table {
         Table(self.windows.clone())
     }

@@ -1,4 +1,4 @@
-//! Long-running work without the interpreter's lock, with a progress bar and Ctrl-C.
+//! Long work without the interpreter's lock, with a progress bar and Ctrl-C.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -10,7 +10,7 @@ use dupack_engine::{Amount, Watch};
 use dupack_lab::run::Interrupt;
 use pyo3::prelude::*;
 
-/// Interval at which the progress bar moves and Python is asked for Ctrl-C.
+/// Interval at which the progress bar is updated and Python checks for Ctrl-C.
 pub const TICK: Duration = Duration::from_millis(100);
 
 /// Progress of the work.
@@ -23,7 +23,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Makes a counter of `all` runs, none of them done.
+    /// Creates a counter for `all` runs, of which none is done.
     pub fn of(all: usize) -> Self {
         Self {
             all: AtomicUsize::new(all),
@@ -73,7 +73,7 @@ impl Watch for Counts {
     }
 }
 
-/// Outcome of the work, and the exception that interrupted it.
+/// Outcome of the work, and the exception that interrupted the work.
 #[derive(Debug)]
 pub struct Ended<T> {
     /// Result of the work, which is incomplete if the work was interrupted.
@@ -82,8 +82,9 @@ pub struct Ended<T> {
     pub by: Option<PyErr>,
 }
 
-/// Performs `work` on another thread, without the interpreter's lock. Meanwhile this thread looks for signals and calls
-/// `tick(done, all, notes)`; an exception of either asks `interrupt`, and the work ends as soon as possible.
+/// Performs `work` on another thread, without the interpreter's lock. During the work, this thread looks for signals
+/// and calls `tick(done, all, notes)`. An exception of either requests `interrupt`, and the work ends as soon as
+/// possible.
 ///
 /// # Errors
 /// If the work panics.
@@ -98,7 +99,7 @@ pub fn attended<T: Send>(
             let (done, wait) = channel();
             let worker = scope.spawn(move || {
                 let made = work();
-                // The receiver is gone only if the thread that owns it panics.
+                // Sending fails only if the thread that owns the receiver panics.
                 let _ = done.send(());
                 made
             });
@@ -123,7 +124,7 @@ pub fn attended<T: Send>(
     Ok(Ended { made, by })
 }
 
-/// Makes the exception for work that has panicked.
+/// Creates the exception for work that has panicked.
 pub fn lost() -> PyErr {
     pyo3::exceptions::PyRuntimeError::new_err(
         "internal error in dupack; the results are lost: please report it with the text above",

@@ -1,5 +1,5 @@
-//! `cargo measure diagnose --speed`: time and memory of `dupack diagnose` for a large capture, beside tshark and
-//! tcptrace, for a section of docs/performance.md.
+//! `cargo measure diagnose --speed`: measures the time and memory of `dupack diagnose`, tshark and tcptrace for a large
+//! capture, and writes a section of docs/performance.md.
 
 use std::fs;
 use std::path::Path;
@@ -15,10 +15,10 @@ const PAGE: &str = "docs/performance.md";
 /// Heading of the section.
 pub const HEADING: &str = "## Captures of many connections\n";
 
-/// Program that measures memory: Debian's package `time`.
+/// Program that measures memory. It is in Debian's package `time`.
 const TIME: &str = "/usr/bin/time";
 
-/// Number of connections in the capture, all open at once.
+/// Number of connections in the capture. All of them are open at the same time.
 const CONNECTIONS: &str = "1000";
 
 /// Extent of the measurement.
@@ -28,16 +28,16 @@ pub struct Extent {
     pub packets: u64,
 }
 
-/// A program and the arguments with which it describes each connection of a capture.
+/// A program that describes each connection of a capture, and its arguments.
 struct Reader {
     name: &'static str,
     program: &'static str,
     words: &'static [&'static str],
-    /// Smallest accepted ratio of its time to dupack's.
+    /// Minimum accepted ratio of the program's time to dupack's time.
     aim: Option<f64>,
 }
 
-/// The programs; dupack is the first.
+/// The programs. The first one is dupack.
 const READERS: [Reader; 3] = [
     Reader {
         name: "dupack",
@@ -54,25 +54,25 @@ const READERS: [Reader; 3] = [
     Reader {
         name: "tcptrace",
         program: "tcptrace",
-        // Without -n it looks up the names of all hosts, which takes longer than the rest.
+        // Without `-n`, tcptrace looks up the names of all hosts, which takes longer than the analysis.
         words: &["-n", "-lr"],
         aim: Some(1.0),
     },
 ];
 
-/// Largest accepted memory of dupack.
+/// Maximum accepted memory of dupack, in MB.
 const MEGABYTES_MAX: f64 = 200.0;
 
 /// Time and memory of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Run {
     seconds: f64,
-    /// Sum over all processors.
+    /// Processor time in seconds, summed over all processors.
     processor_s: f64,
     megabytes: f64,
 }
 
-/// Makes the capture, lets every program read it in turn, and writes the section.
+/// Creates the capture, runs every program on it in turn, and writes the section.
 pub fn run(extent: &Extent) -> Result<(), String> {
     let machine = Machine::here();
     if let Some(warning) = machine.warning() {
@@ -91,7 +91,7 @@ pub fn run(extent: &Extent) -> Result<(), String> {
     let making = [CONNECTIONS.to_owned(), extent.packets.to_string()];
     let (made, _) = output(Command::new(maker).arg(&capture).args(making))?;
     let measured = measure_all(extent.rounds, &capture, &folder);
-    // The capture is large, and takes only a minute to make again.
+    // The capture is large, and creating it again takes only a minute.
     let _ = fs::remove_file(&capture);
     let text = told(made.trim(), &measured?, &machine);
     let page = root().join(PAGE);
@@ -102,7 +102,7 @@ pub fn run(extent: &Extent) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs every program that is installed.
+/// Runs every installed program in each round.
 fn measure_all(rounds: u32, capture: &Path, folder: &Path) -> Result<Vec<Vec<Run>>, String> {
     let mut all: Vec<Vec<Run>> = READERS.iter().map(|_| Vec::new()).collect();
     for round in 1..=rounds {
@@ -120,7 +120,7 @@ fn measure_all(rounds: u32, capture: &Path, folder: &Path) -> Result<Vec<Vec<Run
     Ok(all)
 }
 
-/// Runs a program once; `None` if it is not installed.
+/// Runs a program once. Returns `None` if the program is not installed.
 fn measure(reader: &Reader, capture: &Path, folder: &Path) -> Result<Option<Run>, String> {
     let own = target().join("release").join(reader.program);
     let program = match reader.aim {
@@ -142,7 +142,7 @@ fn measure(reader: &Reader, capture: &Path, folder: &Path) -> Result<Option<Run>
     Ok(Some(run))
 }
 
-/// Parses the output of `time`: seconds, processor time of the program and of the system, and kB.
+/// Parses the output of `time`: elapsed seconds, processor seconds of the program and of the system, and memory in kB.
 fn parse(told: &str) -> Option<Run> {
     let numbers: Vec<f64> = told
         .split_whitespace()
@@ -158,7 +158,7 @@ fn parse(told: &str) -> Option<Run> {
     })
 }
 
-/// Returns the section.
+/// Returns the text of the section.
 fn told(made: &str, measured: &[Vec<Run>], machine: &Machine) -> String {
     let mut text = format!(
         "{HEADING}
@@ -210,7 +210,7 @@ fn row(reader: &Reader, runs: &[Run], own: &[Run]) -> String {
     )
 }
 
-/// Returns the median, or the lesser of the two in the middle.
+/// Returns the median. If the number of values is even, returns the smaller of the two values in the middle.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len().saturating_sub(1) / 2;

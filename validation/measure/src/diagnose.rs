@@ -1,4 +1,4 @@
-//! `cargo measure diagnose`: diagnoses of real packets compared with the truth, by
+//! `cargo measure diagnose`: compares diagnoses of real packets with the truth, by
 //! `validation/diagnosis/src/bin/diagnose_truth`.
 
 use std::path::PathBuf;
@@ -10,40 +10,40 @@ use crate::captures::{self, Extent};
 
 #[derive(Args)]
 pub struct DiagnoseArgs {
-    /// Measure predictions for other senders, instead of diagnoses of the captured one
+    /// Measure predictions for other senders, instead of diagnoses of the captured sender
     #[arg(long)]
     what_if: bool,
     /// Number of runs of each predicted sender
     #[arg(long, default_value_t = 5, requires = "what_if", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Begin no prediction after so many minutes; the same command continues
+    /// Begin no further prediction after this number of minutes; the same command continues the measurement
     #[arg(long, requires = "what_if")]
     minutes: Option<u64>,
-    /// Seed of the paths' random numbers
+    /// Seed of the random numbers of the paths
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Number of simultaneous transfers
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
     jobs: u32,
-    /// Only transfers whose description contains this: `kernel:cubic over 2 % loss`
+    /// Only transfers whose description contains this text: `kernel:cubic over 2 % loss`
     #[arg(long, value_name = "TEXT", default_value = "")]
     only: String,
     /// Folder for the captures and the list of wrong diagnoses
     #[arg(long, value_name = "DIR", default_value = "dupack-out/diagnose-truth")]
     out: PathBuf,
-    /// Diagnose the captures of an earlier run in that folder, without new transfers
+    /// Diagnose the captures of an earlier run in the folder of --out again, without new transfers
     #[arg(long)]
     again: bool,
     /// File for the page, instead of docs/diagnose-truth.md or, with `--what-if`, docs/diagnose-what-if.md
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
-    /// Measure the time for a large capture, beside tshark and tcptrace, instead of diagnoses
+    /// Measure the time of dupack, tshark and tcptrace for a large capture, instead of diagnoses
     #[arg(long, conflicts_with_all = ["what_if", "again", "page"])]
     speed: bool,
     /// Approximate number of packets in the large capture
     #[arg(long, default_value_t = 10_000_000, requires = "speed")]
     packets: u64,
-    /// Number of times that each program reads it
+    /// Number of times that each program reads the large capture
     #[arg(long, default_value_t = 1, requires = "speed", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 }

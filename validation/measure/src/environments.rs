@@ -1,5 +1,5 @@
-//! `cargo measure environments`: steps of environments per second, beside ns-3 on the same path, for the last section
-//! of docs/environments.md.
+//! `cargo measure environments`: measures the steps per second of environments and of ns-3 on the same path, and writes
+//! the last section of docs/environments.md.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ use crate::yardstick::Yardstick;
 /// Arguments of the command.
 #[derive(Args)]
 pub struct EnvironmentsArgs {
-    /// Rounds; each round measures everything once. Five rounds take about five minutes.
+    /// Number of rounds. Each round measures everything once. Five rounds take about five minutes.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Leave out ns-3 (which needs: apt-get install g++ pkg-config libns3-dev libgsl-dev).
     #[arg(long)]
     without_ns3: bool,
-    /// Output file; docs/environments.md by default.
+    /// Output file, instead of docs/environments.md.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -33,7 +33,7 @@ const PAGE: &str = "docs/environments.md";
 /// Heading of the section, which is the last one.
 const HEADING: &str = "## Speed\n";
 
-/// Number of environments of a vector, and the aimed steps per second on two processors.
+/// Number of environments in a vector, and the target for steps per second on two processors.
 const SIZES: [(usize, Option<f64>); 4] = [
     (1, None),
     (64, Some(500_000.0)),
@@ -41,7 +41,7 @@ const SIZES: [(usize, Option<f64>); 4] = [
     (1024, Some(250_000.0)),
 ];
 
-/// Behaviour of the agents, as `crates/environment/examples/steps.rs` names it, and in words.
+/// Behaviour of the agents: its name in `crates/environment/examples/steps.rs`, and its description.
 const AGENTS: [(&str, &str); 4] = [
     (
         "window",
@@ -58,30 +58,30 @@ const AGENTS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Smallest number of steps in a measurement.
+/// Minimum number of steps in a measurement.
 const STEPS: usize = 500_000;
 
-/// Steps of an episode, and the step that begins the next one.
+/// Number of steps of an episode, including the step that begins the next episode.
 const EPISODE: usize = 1001;
 
 /// Simulated seconds of ns-3 in a round.
 const NS3_SECONDS: u32 = 60;
 
-/// Measurements for one row.
+/// Measurements of one row.
 struct Row {
     name: String,
     threads: String,
     aim: Option<f64>,
     /// Steps per second in each round.
     rates: Vec<f64>,
-    /// Data packets per step.
+    /// Number of data packets per step.
     packets: f64,
-    /// Bytes of memory of one environment.
+    /// Memory of one environment, in bytes.
     bytes: f64,
     command: String,
 }
 
-/// A row with the program that is run for it.
+/// A row, and the program that measures it.
 struct Work {
     row: Row,
     program: PathBuf,
@@ -141,7 +141,7 @@ fn works(steps: &Path, ns3: Option<&Path>) -> Vec<Work> {
     let mut all = Vec::new();
     for (count, aim) in SIZES {
         for threads in threads.iter().copied().filter(|threads| *threads <= count) {
-            // At other sizes one kind of agent suffices.
+            // For the other numbers of environments, one kind of agent is sufficient.
             let agents = if count == 64 || count == 1024 {
                 &AGENTS[..]
             } else {
@@ -304,7 +304,8 @@ fn line(row: &Row) -> String {
     )
 }
 
-/// Returns the ratio of our speed to ns-3's on all processors, for environments with the same load.
+/// Returns a sentence with the ratio of our speed to the speed of ns-3 on all processors, for environments with the
+/// same load.
 fn beside_ns3(rows: &[Row]) -> String {
     let median = |row: &Row| Spread::of(row.rates.iter().copied()).map(|spread| spread.median);
     let of = |begins: &str| {

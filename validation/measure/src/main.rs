@@ -1,5 +1,5 @@
-//! Measurements of dupack beside other simulators, other endpoints, the kernel and the papers. Each command runs for
-//! minutes or longer, most of them on a quiet machine, and writes a page in `docs/`.
+//! Measurements of dupack in comparison with other simulators, other endpoints, the kernel and the papers. Each command
+//! takes minutes or longer and writes a page in `docs/`. Most commands need a quiet machine.
 
 mod captures;
 mod conformance;
@@ -38,52 +38,52 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Measurement {
-    /// Run ns-2, ns-3 and htsim beside dupack on the same work, and write docs/performance.md.
+    /// Run ns-2, ns-3, htsim and dupack on the same work, and write docs/performance.md.
     Peers(peers::PeersArgs),
     /// Build dupack with a profile of its own work, which makes it faster by the amount in docs/performance.md (needs
     /// `rustup component add llvm-tools`, and some minutes).
     Optimise,
-    /// Measure the endpoint's throughput over TUN beside smoltcp and the kernel, and write docs/wire-speed.md.
+    /// Measure the throughput over TUN of the endpoint, smoltcp and the kernel, and write docs/wire-speed.md.
     WireSpeed(wire_speed::WireSpeedArgs),
-    /// Run ns-2.35 on the scenarios in validation/peers/ns2 again (needs the Debian package `ns2`).
+    /// Run the scenarios in validation/peers/ns2 again with ns-2.35 (needs the Debian package `ns2`).
     PeersNs2(ns2::Ns2Args),
-    /// Run ns-3.37 on the scenarios in validation/peers/ns3 again (needs the Debian package `libns3-dev`).
+    /// Run the scenarios in validation/peers/ns3 again with ns-3.37 (needs the Debian package `libns3-dev`).
     PeersNs3(ns3::Ns3Args),
     /// Compare the dialect `ns2` with the recorded results of ns-2.35, and write docs/ns2-agreement.md.
     AgreeNs2(ns2::AgreeArgs),
-    /// Give our queues, ns-3's and Linux's token bucket the same packets, and write docs/queues.md (needs the Debian
-    /// packages `libns3-dev` and `libgsl-dev`, network namespaces and `tc`).
+    /// Send the same packets through our queues, the queues of ns-3 and Linux's token bucket, and write docs/queues.md
+    /// (needs the Debian packages `libns3-dev` and `libgsl-dev`, network namespaces and `tc`).
     Queues(queues::QueuesArgs),
-    /// Run LE's testbed on real packets beside today's kernel, and write docs/testbed.md (needs a quiet machine; nearly
-    /// an hour).
+    /// Run LE's testbed and today's kernel on real packets, and write docs/testbed.md (needs a quiet machine; nearly an
+    /// hour).
     Testbed(testbed::TestbedArgs),
-    /// Make report cards of our senders and the kernel's on real packets, and write docs/wire-card.md (half an hour;
-    /// put `nice -n -10` before the command, as root).
+    /// Make report cards on real packets of our senders and the kernel's senders, and write docs/wire-card.md (half an
+    /// hour; put `nice -n -10` before the command, as root).
     WireCard(wire_card::WireCardArgs),
-    /// Play packetdrill scripts of other projects and our own against our endpoint, and our own against this machine's
-    /// kernel, and write docs/conformance.md.
+    /// Run packetdrill scripts of other projects and our own against our endpoint, and our own also against this
+    /// machine's kernel, and write docs/conformance.md.
     Conformance(conformance::ConformanceArgs),
-    /// Make the cards of docs/evaluation.md and those of broken senders, and check that rules differ and verdicts are
-    /// stable (nearly an hour on two processors).
+    /// Make the cards of docs/evaluation.md and the cards of broken senders, and check that rules differ and verdicts
+    /// are stable (nearly an hour on two processors).
     Evaluation(evaluation::EvaluationArgs),
-    /// Compare `dupack diagnose` with the truth about real packets of our senders and the kernel's, and write
+    /// Compare `dupack diagnose` with the truth about real packets of our senders and the kernel's senders, and write
     /// docs/diagnose-truth.md; with `--what-if`, compare its predictions, and write docs/diagnose-what-if.md (some
-    /// minutes, or a quarter of an hour; as root). With `--speed`, measure its time for a large capture beside tshark
-    /// and tcptrace, for the last section of docs/performance.md (a quarter of an hour on a quiet machine; needs the
+    /// minutes, or a quarter of an hour; as root). With `--speed`, measure the time of dupack, tshark and tcptrace for
+    /// a large capture, for the last section of docs/performance.md (a quarter of an hour on a quiet machine; needs the
     /// Debian packages `time`, `tshark` and `tcptrace`).
     Diagnose(diagnose::DiagnoseArgs),
-    /// Count steps per second of environments for reinforcement learning, beside ns-3 on the same path, for the last
-    /// section of docs/environments.md (five minutes on a quiet machine; needs the Debian packages `libns3-dev` and
-    /// `libgsl-dev`).
+    /// Measure the steps per second of environments for reinforcement learning, and of ns-3 on the same path, for the
+    /// last section of docs/environments.md (five minutes on a quiet machine; needs the Debian packages `libns3-dev`
+    /// and `libgsl-dev`).
     Environments(environments::EnvironmentsArgs),
-    /// Run the shards of some experiments one by one, and write their balance into docs/clusters.md (a minute; needs
+    /// Run the shards of some experiments one by one, and write their balance into docs/clusters.md (one minute; needs
     /// the Debian package `time`).
     Shards(shards::ShardsArgs),
-    /// Sweep a million runs with `dupack run --stream`, and write its time, memory and output, and the calculated time
-    /// on many machines, into a section of docs/performance.md (some minutes on a quiet machine, and 2 GB of disk;
-    /// needs the Debian package `time`).
+    /// Run a sweep of a million runs with `dupack run --stream`, and write its time, memory and output, and the
+    /// calculated time on many machines, into a section of docs/performance.md (some minutes on a quiet machine, and 2
+    /// GB of disk; needs the Debian package `time`).
     Stream(stream::StreamArgs),
-    /// Rerun every paper at full scale, and write docs/reproduction.md with its figures.
+    /// Repeat the experiments of every paper at full scale, and write docs/reproduction.md with its figures.
     Reproduce(reproduce::ReproduceArgs),
 }
 

@@ -1,4 +1,4 @@
-//! Runs ns-2.35 on the scenarios of `validation/peers/ns2` and writes its results beside them.
+//! Runs ns-2.35 on the scenarios of `validation/peers/ns2`, and writes the results into the same folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use clap::Args;
 /// Arguments of `cargo measure peers-ns2`.
 #[derive(Args)]
 pub struct Ns2Args {
-    /// Only scenarios whose id contains this.
+    /// Run only scenarios whose id contains this text.
     #[arg(long, default_value = "")]
     only: String,
-    /// Seeds per scenario and sender.
+    /// Number of seeds per scenario and sender.
     #[arg(long, default_value_t = 12)]
     seeds: u32,
-    /// Simultaneous runs.
+    /// Number of simultaneous runs.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Output file; the committed results are never overwritten by default.
+    /// Output file. The default is a file that does not replace the committed results.
     #[arg(long, default_value = "target/ns2-results.csv")]
     out: PathBuf,
 }
@@ -28,16 +28,17 @@ pub struct Ns2Args {
 /// Arguments of `cargo measure agree-ns2`.
 #[derive(Args)]
 pub struct AgreeArgs {
-    /// Only scenarios whose id contains this; the page is written only if all scenarios are run.
+    /// Run only scenarios whose id contains this text. The page is written only if all scenarios are run.
     #[arg(long, default_value = "")]
     only: String,
-    /// Seeds per scenario and sender.
+    /// Number of seeds per scenario and sender.
     #[arg(long, default_value_t = 10)]
     seeds: u32,
 }
 
 impl AgreeArgs {
-    /// Returns the arguments of cargo: this program does not depend on the laboratory, which is too large.
+    /// Returns the arguments of cargo. The comparison is a separate program, because this program should not depend on
+    /// the large crate `dupack-lab`.
     pub fn command(&self) -> Vec<String> {
         let fixed = "run --release --package dupack-papers --example agree_ns2 -- --seeds";
         let mut words: Vec<String> = fixed.split(' ').map(str::to_owned).collect();

@@ -1,5 +1,5 @@
-//! Builds `validation/peers/ns3/wifi-chain.cc` against ns-3.37, runs it on the scenarios beside it and writes its
-//! results; or prints a table of the means of recorded results.
+//! Builds `validation/peers/ns3/wifi-chain.cc` against ns-3.37, runs it on the scenarios in the same folder, and writes
+//! the results; or prints a table of the means of recorded results.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,13 +12,13 @@ use dupack_build::root;
 /// Arguments of `cargo measure peers-ns3`.
 #[derive(Args)]
 pub struct Ns3Args {
-    /// Only scenarios whose id contains this.
+    /// Run only scenarios whose id contains this text.
     #[arg(long, default_value = "")]
     only: String,
-    /// Output file; the committed results are never overwritten by default.
+    /// Output file. The default is a file that does not replace the committed results.
     #[arg(long, default_value = "target/ns3-results.csv")]
     out: PathBuf,
-    /// Run nothing, but print the means of this file as a Markdown table.
+    /// Run no scenario, but print the means of the results in this file as a Markdown table.
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 }
@@ -60,7 +60,7 @@ pub fn run(args: &Ns3Args) -> Result<(), String> {
     for (index, run) in runs.iter().enumerate() {
         text.push_str(&one(&program, run)?);
         text.push('\n');
-        // Written after every run, so that an interrupted measurement keeps its results.
+        // The file is written after every run, so that an interrupted measurement keeps its results.
         fs::write(&out, &text).map_err(|e| format!("cannot write {}: {e}", out.display()))?;
         eprint!("\r{} of {} runs", index + 1, runs.len());
     }
@@ -73,7 +73,7 @@ fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
 }
 
-/// Compiles `validation/peers/ns3/NAME.cc` into `target/` and returns its path.
+/// Compiles `validation/peers/ns3/NAME.cc` into `target/`, and returns the path of the program.
 pub fn build(root: &Path, name: &str) -> Result<PathBuf, String> {
     const WANTED: &str = "apt-get install g++ pkg-config libns3-dev libgsl-dev";
     let flags = Command::new("pkg-config")
@@ -92,7 +92,7 @@ pub fn build(root: &Path, name: &str) -> Result<PathBuf, String> {
         .args(["-std=c++17", "-O2", "-Wall", "-Wextra", "-o"])
         .arg(&program)
         .arg(root.join(&source))
-        // Debian's files name the directory `/usr;`, which does not exist.
+        // The package description of Debian names the directory `/usr;`, which does not exist.
         .args(
             String::from_utf8_lossy(&flags.stdout)
                 .split_whitespace()
@@ -107,7 +107,7 @@ pub fn build(root: &Path, name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// One run: the names for its line of output, and its arguments.
+/// A run: the names in its line of output, and its arguments.
 struct Run {
     id: String,
     seed: u32,
@@ -144,7 +144,7 @@ fn runs(scenarios: &str, only: &str) -> Result<Vec<Run>, String> {
     Ok(runs)
 }
 
-/// Runs ns-3 once and returns the line; a run that crashes has a line without numbers.
+/// Runs ns-3 once, and returns the line of output. If the run crashes, the line has no numbers.
 fn one(program: &Path, run: &Run) -> Result<String, String> {
     let output = Command::new(program)
         .args(&run.arguments)
@@ -170,7 +170,7 @@ fn one(program: &Path, run: &Run) -> Result<String, String> {
     ))
 }
 
-/// Results of one scenario; a crashed run only adds to `crashes`.
+/// Results of one scenario. A crashed run only increases `crashes`.
 #[derive(Default)]
 struct Scenario {
     goodput_mbps: Vec<f64>,

@@ -1,7 +1,7 @@
-//! `cargo measure optimise`: dupack built with a profile of its own work.
+//! `cargo measure optimise`: builds dupack with a profile of its own work.
 //!
-//! The compiler counts how often each branch is taken while the simulator does its most frequent work, and lays out the
-//! program accordingly. The program computes the same results.
+//! A build with counters counts how often each branch is taken while the simulator does its most frequent work. The
+//! compiler uses these counts to lay out the program. The results of the program are the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,15 +22,15 @@ const WORK: [&[&str]; 6] = [
 /// Number of packets that each recovery of the catalog transfers for the profile.
 const PACKETS: &str = "300000";
 
-/// Branch counts.
+/// Branch counts of the simulator's work.
 pub struct Profile {
     /// File with the counts in the compiler's format.
     data: PathBuf,
-    /// The compiler's name of this platform.
+    /// Name of this platform in the compiler.
     host: String,
 }
 
-/// Builds the program and prints its path.
+/// Builds the program, and prints its path.
 pub fn run() -> Result<(), String> {
     let profile = Profile::take()?;
     let program = profile.build(&["--package", "dupack-cli", "--bin", "dupack"], "dupack")?;
@@ -39,10 +39,10 @@ pub fn run() -> Result<(), String> {
 }
 
 impl Profile {
-    /// Builds the simulator with counters and runs it, which takes some minutes.
+    /// Builds the simulator with counters, and runs it. This takes some minutes.
     ///
     /// # Errors
-    /// If the compiler's tool is missing, with the command that installs it, or if anything fails.
+    /// If the compiler's tool is missing, with the command that installs it; or if a build or a run fails.
     pub fn take() -> Result<Self, String> {
         let host = host(&rustc(&["-vV"])?)?;
         let merge = merger(Path::new(&rustc(&["--print", "sysroot"])?), &host)?;
@@ -73,11 +73,11 @@ impl Profile {
         Ok(Self { data, host })
     }
 
-    /// Builds the target that `args` name, and returns the path of the program `name` in the folder of the release
-    /// build.
+    /// Builds the target in the arguments `args`, and returns the path of the program `name` in the folder of the
+    /// optimised build.
     ///
     /// # Errors
-    /// If it cannot be built.
+    /// If the target cannot be built.
     pub fn build(&self, args: &[&str], name: &str) -> Result<PathBuf, String> {
         let flag = format!("-Cprofile-use={}", text(&self.data)?);
         build(&self.host, &flag, &folder(), args, name)
@@ -89,12 +89,12 @@ fn folder() -> PathBuf {
     target().join("optimised")
 }
 
-/// Makes a release build with one more compiler flag in a separate folder.
+/// Runs a release build with one more compiler flag, in a separate folder.
 fn build(host: &str, flag: &str, to: &Path, what: &[&str], name: &str) -> Result<PathBuf, String> {
-    // With an explicit target, the flag does not apply to build scripts and macros.
+    // With an explicit target, the flag does not apply to build scripts and procedural macros.
     let args = ["build", "--release", "--target", host];
     let mut command = release(&[&args[..], what].concat());
-    // Encoded, because the folder's name may contain spaces.
+    // The flags are encoded, because the name of the folder may contain spaces.
     command
         .env("CARGO_ENCODED_RUSTFLAGS", flag)
         .env("CARGO_TARGET_DIR", to);
@@ -102,7 +102,7 @@ fn build(host: &str, flag: &str, to: &Path, what: &[&str], name: &str) -> Result
     Ok(to.join(host).join("release").join(name))
 }
 
-/// Returns the host in the output of `rustc -vV`.
+/// Returns the name of the host in the output of `rustc -vV`.
 fn host(version: &str) -> Result<String, String> {
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     let host = host.ok_or("rustc -vV does not name the host")?;

@@ -1,6 +1,6 @@
-//! Parts of pages between two marks, written by measurements.
+//! Parts of pages between two marks. Measurements write these parts.
 
-/// Returns `page` with `text` between the marks of the part `name`, which `cargo measure COMMAND` writes.
+/// Returns `page` with `text` between the marks of the part `name`. The part is written by `cargo measure COMMAND`.
 pub fn put(page: &str, (command, name): (&str, &str), text: &str) -> Result<String, String> {
     let begins = format!("<!-- {name}: `cargo measure {command}` writes this -->\n");
     let ends = format!("<!-- end of {name} -->\n");

@@ -1,4 +1,4 @@
-//! Writes docs/reproduction.md from a finished rerun of the papers.
+//! Writes docs/reproduction.md from a finished run of `dupack papers`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use dupack_build::{cargo, root};
 
 #[derive(Args)]
 pub struct ReproduceArgs {
-    /// Use a folder of a finished `dupack papers`, instead of rerunning every paper
+    /// Use the folder of a finished `dupack papers`, instead of repeating every paper
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
 }
@@ -16,7 +16,7 @@ pub struct ReproduceArgs {
 const PAGE: &str = "docs/reproduction.md";
 const FIGURES: &str = "docs/reproduction";
 
-/// Largest size of all figures together; the largest figures are left out.
+/// Maximum total size of the figures, in bytes. The largest figures are left out.
 const FIGURES_BYTES_MAX: u64 = 3_000_000;
 
 pub fn run(args: &ReproduceArgs) -> Result<(), String> {
@@ -28,7 +28,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), String> {
     write(root, &folder)
 }
 
-/// Reruns every paper at full scale, into a new folder.
+/// Repeats the experiments of every paper at full scale, in a new folder.
 fn rerun(root: &Path) -> Result<PathBuf, String> {
     let mut folders = (1..).map(|n: u32| root.join(format!("target/reproduction-{n}")));
     let folder = folders
@@ -55,7 +55,7 @@ fn rerun(root: &Path) -> Result<PathBuf, String> {
 
 /// A figure of the page.
 struct Figure {
-    /// Link in the page: `<paper>/figures/<name>.svg`.
+    /// Link target in the page: `<paper>/figures/<name>.svg`.
     link: String,
     bytes: u64,
 }
@@ -93,7 +93,7 @@ fn write(root: &Path, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the figures that the page links, in order.
+/// Returns the figures to which the page links, in order.
 fn figures(folder: &Path, page: &str) -> Result<Vec<Figure>, String> {
     let lines = page.lines().filter(|line| line.starts_with("!["));
     let links = lines.filter_map(|line| line.rsplit_once("](")?.1.strip_suffix(')'));
@@ -108,7 +108,8 @@ fn figures(folder: &Path, page: &str) -> Result<Vec<Figure>, String> {
         .collect()
 }
 
-/// Returns the indices of the figures to keep: all but the largest ones that exceed the limit.
+/// Returns the indices of the figures to keep. The largest figures are left out until the total size is within the
+/// limit.
 fn kept(figures: &[Figure]) -> Vec<usize> {
     let mut by_size: Vec<usize> = (0..figures.len()).collect();
     by_size.sort_by_key(|&index| figures[index].bytes);
@@ -120,7 +121,7 @@ fn kept(figures: &[Figure]) -> Vec<usize> {
     by_size
 }
 
-/// Returns the page with links to the new places of the figures, and text instead of those that are left out.
+/// Returns the page with links to the new paths of the figures. Links to figures that are left out become text.
 fn linked(page: &str, figures: &[Figure], kept: &[usize]) -> String {
     let mut text = page.to_owned();
     for (index, Figure { link, .. }) in figures.iter().enumerate() {

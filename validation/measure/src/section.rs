@@ -1,6 +1,6 @@
-//! Sections of docs/performance.md that are not written by `cargo measure peers`.
+//! Sections of docs/performance.md that other commands than `cargo measure peers` write.
 
-/// Returns the section of `page` that begins with `heading`, or an empty text.
+/// Returns the section of `page` that begins with `heading`, or an empty text if there is none.
 pub fn find<'p>(page: &'p str, heading: &str) -> &'p str {
     let Some(rest) = page.find(heading).and_then(|at| page.get(at..)) else {
         return "";
@@ -14,7 +14,8 @@ pub fn find<'p>(page: &'p str, heading: &str) -> &'p str {
     }
 }
 
-/// Returns `page` with `text`, which begins with `heading`, instead of that section or at the end.
+/// Returns `page` with the section `text`, which begins with `heading`. It replaces the section with this heading, or
+/// is added at the end.
 pub fn put(page: &str, heading: &str, text: &str) -> String {
     let text = text.trim_end();
     match find(page, heading) {

@@ -1,7 +1,7 @@
-//! `cargo measure shards`: the balance of an experiment's shards.
+//! `cargo measure shards`: measures how evenly the shards of an experiment are balanced.
 //!
-//! `dupack run --shard` splits by an estimate of the cost, not by a clock. This command runs the shards of dissimilar
-//! experiments one by one and compares their processor times.
+//! `dupack run --shard` splits the runs by an estimate of their cost, not by measured times. This command runs the
+//! shards of dissimilar experiments one by one and compares their processor times.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,7 +18,7 @@ pub struct ShardsArgs {
     /// Number of shards
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=1000))]
     of: u32,
-    /// A build of dupack to use instead of a new release build; which one makes little difference
+    /// A build of dupack to use instead of a new release build; the balance hardly depends on the build
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
     /// Experiment files
@@ -26,8 +26,8 @@ pub struct ShardsArgs {
     files: Vec<String>,
 }
 
-/// Losses that some stacks tolerate and others do not, 802.11 over more and more hops, short flows that come and go,
-/// and a link that is closed for most of the time.
+/// Experiments with losses that some stacks tolerate and others do not, 802.11 over an increasing number of hops, short
+/// flows that start and end, and a link that is closed for most of the time.
 const EXPERIMENTS: [&str; 4] = [
     "examples/burst-losses.toml",
     "examples/radio-chain.toml",
@@ -35,19 +35,19 @@ const EXPERIMENTS: [&str; 4] = [
     "examples/duty-cycle.toml",
 ];
 
-/// Largest accepted excess of the longest shard over the mean.
+/// Maximum accepted relative excess of the longest shard over the mean.
 const AIM: f64 = 0.3;
 
 const PAGE: &str = "docs/clusters.md";
 
-/// Program that measures processor time: Debian's package `time`.
+/// Program that measures processor time. It is in Debian's package `time`.
 const TIME: &str = "/usr/bin/time";
 
 /// The shards of one experiment.
 struct Balance {
     file: String,
     runs: usize,
-    /// Processor time of each shard.
+    /// Processor time of each shard, in seconds.
     seconds: Vec<f64>,
 }
 
@@ -70,7 +70,7 @@ impl Balance {
     }
 }
 
-/// Runs the measurement and writes it into docs/clusters.md.
+/// Runs the measurement, and writes its table into docs/clusters.md.
 pub fn run(args: &ShardsArgs) -> Result<(), String> {
     let program = match &args.program {
         Some(program) => program.clone(),
@@ -98,7 +98,7 @@ pub fn run(args: &ShardsArgs) -> Result<(), String> {
     verdict(&measured)
 }
 
-/// Runs the shards of the experiment in `file`, one after the other, in folders in `folder`.
+/// Runs the shards of the experiment in `file`, one after the other. Each shard has its own folder below `folder`.
 fn balance(program: &Path, file: &str, of: u32, folder: &Path) -> Result<Balance, String> {
     let (mut runs, mut seconds) = (0, Vec::new());
     for index in 1..=of {
@@ -108,7 +108,7 @@ fn balance(program: &Path, file: &str, of: u32, folder: &Path) -> Result<Balance
         command.args(["--format", "%U %S", "--output"]).arg(&told);
         command.arg(program).arg("run").arg(root().join(file));
         let shard = format!("{index}/{of}");
-        // One thread, as interference between threads is not caused by the split.
+        // The shard uses one thread, because interference between threads is not a property of the split.
         command.args(["--jobs", "1", "--shard", &shard, "--out"]);
         output(command.arg(&out))?;
         let told = fs::read_to_string(&told).map_err(|e| format!("{}: {e}", told.display()))?;
@@ -128,7 +128,7 @@ fn balance(program: &Path, file: &str, of: u32, folder: &Path) -> Result<Balance
     })
 }
 
-/// Returns the sum of the seconds of the program and the system.
+/// Returns the sum of the processor seconds of the program and of the system.
 fn sum(told: &str) -> Option<f64> {
     let words = told.split_whitespace();
     let numbers: Vec<f64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
@@ -157,7 +157,7 @@ fn table(of: u32, measured: &[Balance]) -> String {
     text
 }
 
-/// Fails if a shard is much longer than the others.
+/// Returns an error if a shard is much longer than the others.
 fn verdict(measured: &[Balance]) -> Result<(), String> {
     let uneven = measured.iter().filter(|balance| balance.excess() > AIM);
     let uneven: Vec<&str> = uneven.map(|balance| &*balance.file).collect();

@@ -1,5 +1,5 @@
-//! `cargo measure stream`: cost of a sweep of a million runs, and its calculated cost on many machines, for a section
-//! of docs/performance.md.
+//! `cargo measure stream`: measures the cost of a sweep of a million runs, calculates its cost on many machines, and
+//! writes a section of docs/performance.md.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,10 +18,10 @@ pub struct StreamArgs {
     /// A build of dupack to use instead of a new release build
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Another build of dupack for comparison, which does a tenth of the runs in memory
+    /// Another build of dupack for comparison, which carries out a tenth of the runs in memory
     #[arg(long, value_name = "FILE")]
     beside: Option<PathBuf>,
-    /// Description of that build for the page, such as its commit
+    /// Description of the build in --beside for the page, such as its commit
     #[arg(
         long,
         value_name = "WORDS",
@@ -29,7 +29,7 @@ pub struct StreamArgs {
         default_value = "another build"
     )]
     beside_what: String,
-    /// Do only a fraction 1/N of the runs, to try the command; nothing is written
+    /// Carry out only 1/N of the runs, to try the command; nothing is written
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     part: u32,
 }
@@ -39,13 +39,13 @@ const PAGE: &str = "docs/performance.md";
 /// Heading of the section.
 pub const HEADING: &str = "## A million runs\n";
 
-/// Program that measures memory: Debian's package `time`.
+/// Program that measures memory. It is in Debian's package `time`.
 const TIME: &str = "/usr/bin/time";
 
-/// A sweep, and the way it is run.
+/// A sweep, and how its results are kept.
 struct Work {
     what: &'static str,
-    /// Number of points along each of three keys.
+    /// Number of points along each of three swept keys.
     points: [u32; 3],
     stacks: usize,
     seeds: u32,
@@ -53,7 +53,7 @@ struct Work {
     aim: Option<Aim>,
 }
 
-/// Place of the runs until the end.
+/// Place where the results of runs are kept until the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keeps {
     /// In memory.
@@ -62,7 +62,7 @@ enum Keeps {
     Files,
 }
 
-/// Aims for a sweep.
+/// Targets for a sweep.
 #[derive(Clone, Copy)]
 struct Aim {
     seconds_max: f64,
@@ -128,7 +128,7 @@ const WORKS: [Work; 5] = [
     },
 ];
 
-/// Index of the work that any build of dupack can do.
+/// Index of the sweep in memory, which any build of dupack can carry out.
 const IN_MEMORY: usize = 2;
 
 impl Work {
@@ -144,7 +144,7 @@ impl Work {
         (self.seeds / part).max(1)
     }
 
-    /// Returns the experiment: runs of one second at 1 Mbit/s.
+    /// Returns the text of the experiment, whose runs simulate one second at 1 Mbit/s.
     fn experiment(&self, part: u32) -> String {
         let values = |count: u32, value: &dyn Fn(u32) -> String| -> String {
             let all: Vec<String> = (0..count).map(|n| format!("{:?}", value(n))).collect();
@@ -169,11 +169,11 @@ impl Work {
 struct Taken {
     runs: u64,
     seconds: f64,
-    /// Sum over all processors.
+    /// Processor time in seconds, summed over all processors.
     processor_s: f64,
-    /// Largest memory, as the kernel reports it.
+    /// Maximum memory in MB, as reported by the kernel.
     megabytes: f64,
-    /// Size of the folder at the end.
+    /// Size of the folder at the end, in MB.
     written_mb: f64,
 }
 
@@ -274,15 +274,15 @@ fn size(folder: &Path) -> std::io::Result<u64> {
     Ok(bytes)
 }
 
-/// Time of a scheduler per task, in seconds: Dask's documentation says up to a millisecond.
+/// Time that a scheduler needs per task, in seconds. According to Dask's documentation, it is up to one millisecond.
 const SCHEDULER_S: f64 = 0.001;
 
-/// Intended length of a task, in seconds.
+/// Intended duration of a task, in seconds.
 const TASK_S: f64 = 1.0;
 
 const CORES: [f64; 5] = [2.0, 16.0, 100.0, 1000.0, 10_000.0];
 
-/// Returns the section.
+/// Returns the text of the section.
 fn told(
     measured: &[Taken],
     other: Option<(&str, Taken)>,
@@ -339,7 +339,7 @@ fn row(work: &Work, taken: &Taken) -> String {
     )
 }
 
-/// Returns the row of another build, and the comparison of its runs with the million.
+/// Returns the row of another build, and a sentence that compares its runs with the million runs.
 fn beside(what: &str, taken: &Taken, measured: &[Taken]) -> String {
     let work = Work {
         what: "the same in memory, by ",
@@ -360,7 +360,7 @@ fn beside(what: &str, taken: &Taken, measured: &[Taken]) -> String {
     text
 }
 
-/// Describes the growth of memory: with the runs of a point, and with points × stacks.
+/// Describes the growth of memory with the number of runs per point, and with points × stacks.
 fn costs(measured: &[Taken]) -> String {
     let [million, tenth, _, seeds, points] = measured else {
         return String::new();
@@ -402,7 +402,7 @@ fn on_many(million: &Taken) -> String {
         let scheduler = tasks * SCHEDULER_S;
         let _ = write!(text, "| {runs:.0} | {tasks:.0} | {scheduler:.1} |");
         for cores in CORES {
-            // Tasks are not divided, and none begins before the scheduler has handled it.
+            // Tasks are not divided, and no task begins before the scheduler has handled it.
             let work = (tasks / cores).ceil() * each * per_task;
             let _ = write!(text, " {:.1} |", work.max(scheduler));
         }
@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn many_processors_are_limited_by_the_scheduler() {
-        // 200 µs per run: 5000 runs per task, 200 tasks for a million runs, 200,000 for a billion.
+        // At 200 µs per run, a task has 5000 runs. A million runs are 200 tasks, and a billion runs are 200,000 tasks.
         let text = on_many(&taken(1_000_000, 100.0, 100.0));
         assert!(text.contains("a run takes 200 µs"), "{text}");
         assert!(

@@ -1,4 +1,4 @@
-//! `cargo measure testbed`: LE's testbed and today's senders on real packets, by `validation/testbed/`.
+//! `cargo measure testbed`: runs LE's testbed and today's senders on real packets, by `validation/testbed/`.
 
 use std::path::PathBuf;
 
@@ -6,16 +6,16 @@ use clap::Args;
 
 #[derive(Args)]
 pub struct TestbedArgs {
-    /// Duration of each run of LE's figure in seconds
+    /// Duration in seconds of each run of LE's figure
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
-    /// Repetitions of each of them
+    /// Number of repetitions of each run of LE's figure
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..))]
     repeat: u32,
-    /// Duration of each run of today's senders in seconds
+    /// Duration in seconds of each run of today's senders
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     today_seconds: u32,
-    /// Repetitions of each of them
+    /// Number of repetitions of each run of today's senders
     #[arg(long, default_value_t = 26, value_parser = clap::value_parser!(u32).range(2..))]
     today_repeat: u32,
     /// Folder for the page and its figures, instead of docs

@@ -1,4 +1,4 @@
-//! `cargo measure wire-card`: report cards on real packets, for docs/wire-card.md.
+//! `cargo measure wire-card`: makes report cards on real packets for docs/wire-card.md.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,13 +19,13 @@ pub struct WireCardArgs {
         default_value = "rack/cubic,rack/reno,rack/bbr,kernel:cubic,kernel:reno,kernel:bbr"
     )]
     senders: String,
-    /// Simultaneous runs
+    /// Number of simultaneous runs
     #[arg(long, default_value_t = 4)]
     jobs: usize,
-    /// Fewer and shorter runs
+    /// Make cards with fewer and shorter runs
     #[arg(long)]
     quick: bool,
-    /// Use a folder of a finished `dupack evaluate --compare ... --wire`, instead of a new run
+    /// Use the folder of a finished `dupack evaluate --compare ... --wire`, instead of a new run
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
 }
@@ -89,7 +89,7 @@ fn keys(root: &Path) -> Result<Vec<String>, String> {
     Ok(listed.criterion.into_iter().map(|c| c.key).collect())
 }
 
-/// Makes the cards in a new folder.
+/// Makes the cards, in a new folder.
 fn evaluate(root: &Path, args: &WireCardArgs) -> Result<PathBuf, String> {
     let mut folders = (1..).map(|n: u32| root.join(format!("target/wire-card-{n}")));
     let folder = folders
@@ -171,7 +171,7 @@ fn sign(verdict: &str) -> &'static str {
     }
 }
 
-/// Describes the machine, and the number of void runs.
+/// Returns text about the machine and the number of void runs.
 fn circumstances(cards: &[(&Card, &WireCard)]) -> String {
     let mut text = "\n## Circumstances\n\n".to_owned();
     for (card, wire) in cards {

@@ -1,5 +1,5 @@
-//! Speed of the machine of a measurement, by a work of the first tables of docs/performance.md, so that speeds of
-//! different days and machines can be compared.
+//! Speed of the machine of a measurement. It is measured by a work of the first tables of docs/performance.md, so that
+//! speeds of different days and machines can be compared.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use dupack_build::{output, release_example, root};
 
 use crate::peers::spread::{Spread, short};
 
-/// A row of "Each recovery" in docs/performance.md.
+/// Stack of a row in the table "Each recovery" of docs/performance.md. `PACKETS` is the number of packets of that row.
 const STACK: &str = "rack/reno";
 const PACKETS: u32 = 1_000_000;
 /// Number of consecutive runs.
@@ -30,8 +30,8 @@ impl Yardstick {
         })
     }
 
-    /// Runs it a few times: before, between and after the measurements.
-    // It measures wall-clock time.
+    /// Runs the work several times. It is called before, between and after the measurements.
+    // The function measures wall-clock time.
     #[allow(clippy::disallowed_methods)]
     pub fn hold(&mut self) -> Result<(), String> {
         for _ in 0..TIMES {
@@ -49,7 +49,7 @@ impl Yardstick {
     }
 }
 
-/// Returns the median in the page's table.
+/// Returns the median of the row in the page's table.
 fn of_table(page: &str) -> Option<f64> {
     let row = page
         .lines()

@@ -1,5 +1,4 @@
-//! The testbed of LE §5.2 on real packets, and today's kernel beside it: `cargo measure testbed` writes
-//! `docs/testbed.md`.
+//! The testbed of LE §5.2, and today's kernel, on real packets: `cargo measure testbed` writes `docs/testbed.md`.
 //!
 //! Arguments: `--seconds N` (10) and `--repeat N` (5) for the duration and the repetitions of a run of figure 9,
 //! `--today-seconds N` (20) and `--today-repeat N` (26) for those of today's senders, `--out DIR` for the folder of the
@@ -26,37 +25,37 @@ use dupack_wire::namespace;
 
 use testbed_page::Page;
 
-/// Senders over a path.
+/// A group of senders that run over the same path.
 #[derive(Clone, Copy)]
 pub struct SenderGroup {
-    /// Congestion control of its senders, or their names.
+    /// Congestion control of the senders, or a name of the group.
     pub name: &'static str,
-    /// Name of its files beside the page.
+    /// Name of the group's figure files.
     pub figure: &'static str,
     /// Rate of the path in both directions.
     pub rate: &'static str,
-    /// Delay of the path in both directions.
+    /// Buffer of the path in both directions.
     pub buffer: &'static str,
-    /// Our senders, as the testbed names them.
+    /// Our senders, by their names in `dupack testbed`.
     pub senders: &'static [&'static str],
-    /// The kernel's senders beside them.
+    /// The kernel's senders in the same table.
     pub kernel: &'static [&'static str],
     /// Loss probabilities of packets to the receiver.
     pub losses: &'static [&'static str],
-    /// Largest window of the receiver; `None` if the kernel decides.
+    /// Maximum receive window, or `None` if the kernel decides.
     pub window: Option<&'static str>,
-    /// `true` if its ACKs are delayed as those of today's Linux.
+    /// Compression of ACKs in the receiver. `Kernel` stands for the delays of today's Linux.
     pub compression: SackCompression,
-    /// The paper's text about 10 % loss: senders and Mbit/s.
+    /// Values in the text of the paper for 10 % loss: senders, and goodput in Mbit/s.
     pub paper: &'static [(&'static str, f64)],
-    /// Accepted difference of goodput between wire and simulator in percent.
+    /// Accepted difference in goodput between wire and simulator, in percent.
     pub agrees_percent: f64,
 }
 
 const LOSSES: [&str; 7] = ["0%", "1%", "2%", "3%", "5%", "7%", "10%"];
 
-/// iperf's old default ("85.3 KByte", tcp_rmem's default). TCP-RR does not respond to a fast retransmit, so that only
-/// the window prevents it from filling any buffer.
+/// Old default window of iperf ("85.3 KByte", the default of tcp_rmem). TCP-RR does not respond to a fast retransmit,
+/// so only the receive window prevents it from filling any buffer.
 pub const WINDOW: &str = "87380B";
 
 /// Figure 9(a). `experiments/papers/le/README.md` states the rate and the reason for it.
@@ -74,7 +73,7 @@ const WESTWOOD: SenderGroup = SenderGroup {
     kernel: &["kernel:cubic", "kernel:bbr", "kernel:reno"],
     losses: &LOSSES,
     window: Some(WINDOW),
-    // A receiver of 2006 had none.
+    // A receiver of 2006 had no compression.
     compression: SackCompression::Off,
     paper: &[("LE (more than)", 4.0), ("SACK and FACK (about)", 3.5)],
     agrees_percent: 10.0,
@@ -86,12 +85,12 @@ const TCP_RR: SenderGroup = SenderGroup {
     figure: "tcp-rr",
     rate: "10Mbit/s",
     senders: &["le/tcp-rr", "fack/tcp-rr"],
-    // "A performance improvement of 50 %" means that FACK has two thirds of it.
+    // "A performance improvement of 50 %" means that FACK has two thirds of LE's goodput.
     paper: &[("LE", 6.0), ("FACK (LE gains 50 %)", 4.0)],
     ..WESTWOOD
 };
 
-/// Figure 9(a) under the control that shows the effect of today's receiver best.
+/// Figure 9(a) with the congestion control that shows the effect of today's receiver best.
 const COMPRESSED: SenderGroup = SenderGroup {
     name: "Westwood, a receiver of today",
     figure: "compressed",
@@ -103,8 +102,8 @@ const COMPRESSED: SenderGroup = SenderGroup {
     ..WESTWOOD
 };
 
-/// Today's senders, over the path of the README and to Linux's receiver by default. One at a time here, so that they
-/// run at once.
+/// Today's senders, over the path of the README and to Linux's receiver with its defaults. Each sender has its own
+/// group, so that the groups run at the same time.
 const TODAY: [SenderGroup; 3] = [
     SenderGroup {
         senders: &["le/westwood"],
@@ -134,13 +133,13 @@ const PATH_OF_TODAY: SenderGroup = SenderGroup {
     agrees_percent: 5.0,
 };
 
-/// Half of the paper's 20 ms.
+/// One-way delay: half of the paper's 20 ms.
 const DELAY: &str = "10ms";
 
-/// Largest lateness of a run's packets.
+/// Maximum lateness of the packets of a run.
 const TOLERANCE: &str = "1ms";
 
-/// More bytes than any run transfers.
+/// Size of a transfer, which is larger than any run can complete.
 const BYTES: &str = "1GB";
 
 /// Number of seeds in the simulator, where runs are cheap.
@@ -148,29 +147,29 @@ const SIMULATED: u32 = 200;
 
 /// Results on the wire and in the simulator.
 pub struct Measured {
-    /// The measured part.
+    /// The measured group of senders.
     pub part: SenderGroup,
     /// Results on the wire.
     pub outcome: TestbedResults,
-    /// Results of a simulator whose receiver behaves as the wire's.
+    /// Comparison with a simulator whose receiver behaves like the receiver on the wire.
     pub beside: Vec<Beside>,
 }
 
 /// Arguments of the command.
 pub struct Options {
-    /// Duration of a run of figure 9.
+    /// Duration of a run of figure 9, in seconds.
     pub seconds: u32,
-    /// Its repetitions.
+    /// Number of repetitions of a run of figure 9.
     pub repeat: u32,
-    /// Duration of a run of today's senders.
+    /// Duration of a run of today's senders, in seconds.
     pub today_seconds: u32,
-    /// Its repetitions.
+    /// Number of repetitions of a run of today's senders.
     pub today_repeat: u32,
     out: PathBuf,
 }
 
 impl Options {
-    /// Returns the duration of the runs of `part`, and their repetitions.
+    /// Returns the duration of the runs of `part` in seconds, and the number of repetitions.
     pub fn of(&self, part: &SenderGroup) -> (u32, u32) {
         match part.figure == PATH_OF_TODAY.figure {
             true => (self.today_seconds, self.today_repeat),
@@ -181,7 +180,7 @@ impl Options {
 
 fn main() -> ExitCode {
     let done = options().and_then(|options| {
-        // This is possible only while there is one thread.
+        // `prepare` works only while the process has a single thread.
         namespace::prepare().map_err(|e| format!("{e}: {}", causes(&e)))?;
         run(&options)
     });
@@ -256,7 +255,8 @@ fn run(options: &Options) -> Result<(), String> {
     .write(&options.out)
 }
 
-/// Runs all at once: a path at these rates leaves the machine idle, and reports it if it does not.
+/// Runs all testbeds at the same time. At these rates, a path leaves most of the machine idle. If packets are late
+/// nevertheless, the path reports it.
 fn run_all(testbeds: &[Testbed]) -> Result<Vec<TestbedResults>, String> {
     let watch = Told {
         done: AtomicUsize::new(0),
@@ -281,7 +281,7 @@ fn run_all(testbeds: &[Testbed]) -> Result<Vec<TestbedResults>, String> {
 }
 
 impl SenderGroup {
-    /// Runs this part in the simulator, whose receiver delays ACKs as `compression` says.
+    /// Runs this group in the simulator. The simulated receiver delays ACKs according to `compression`.
     fn simulated(
         &self,
         options: &Options,
@@ -339,7 +339,7 @@ fn told(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Returns the cause of an error.
+/// Returns the causes of an error, as text.
 fn causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |e| e.source());
     let causes: Vec<String> = causes.map(ToString::to_string).collect();

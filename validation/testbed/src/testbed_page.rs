@@ -1,4 +1,4 @@
-//! The page: figure 9 on real packets, today's senders, and the differences from the simulator.
+//! The page docs/testbed.md: figure 9 on real packets, today's senders, and the differences from the simulator.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,15 +16,15 @@ use dupack_testbed::report::lateness;
 
 use super::{Measured, Options, SIMULATED, SenderGroup, TOLERANCE, WINDOW};
 
-/// Contents of the page. The members of a list are drawn and tabulated together; they were measured at the same points.
+/// Contents of the page. The members of each list were measured at the same points, and share figures and tables.
 pub struct Page<'a> {
     /// Figure 9(a).
     pub westwood: &'a [Measured],
     /// Figure 9(b).
     pub tcp_rr: &'a [Measured],
-    /// Figure 9(a) under Westwood, with a receiver of today.
+    /// Figure 9(a) under Westwood, with today's receiver.
     pub compressed: &'a [Measured],
-    /// The same compared with a simulator whose receiver delays no ACK.
+    /// Comparison of `compressed` with a simulator whose receiver delays no ACK.
     pub beside_plain: &'a [Beside],
     /// Today's senders.
     pub today: &'a [Measured],
@@ -74,7 +74,7 @@ impl Page<'_> {
     pub fn write(&self, folder: &Path) -> Result<(), String> {
         let figures = folder.join("testbed");
         fs::create_dir_all(&figures).map_err(|e| format!("{}: {e}", figures.display()))?;
-        // Before the first figure is written, which changes the repository.
+        // The circumstances include the state of the repository, so they are read before the first figure changes it.
         let circumstances = self.circumstances();
         let mut text = INTRODUCTION.to_owned();
         for half in [self.westwood, self.tcp_rr] {
@@ -191,7 +191,7 @@ impl Page<'_> {
     }
 }
 
-/// Returns a measurement and the simulation with the same receiver.
+/// Returns a measurement, and its comparison with the simulation that has the same receiver.
 fn with_its_own(measured: &Measured) -> (&Measured, &[Beside]) {
     (measured, &measured.beside)
 }
@@ -249,7 +249,7 @@ fn distance_series(measured: &Measured) -> Vec<Series> {
 
 /// Returns the scheduling policy of a process from its line in `/proc/PID/stat` (proc(5)).
 fn scheduling(stat: &str) -> String {
-    // The second field, the name, may contain anything and ends at the last parenthesis.
+    // The second field is the name. It may contain any character and ends at the last parenthesis.
     let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
     match fields.split(' ').nth(40 - 3) {
         None | Some("0") => "scheduled like any other process".to_owned(),
@@ -257,7 +257,7 @@ fn scheduling(stat: &str) -> String {
     }
 }
 
-/// Returns the points with their loss in percent.
+/// Returns the index and the loss in percent of each point.
 fn xs(results: &Results) -> impl Iterator<Item = (usize, f64)> {
     let points = results.points.iter().enumerate();
     points.filter_map(|(point, at)| {
@@ -272,7 +272,7 @@ fn summary(results: &Results, point: usize, stack: usize) -> Option<Summary> {
     Summary::of(&samples)
 }
 
-/// Returns the goodput of every sender at every point.
+/// Returns the table of the goodput of every sender at every point.
 fn goodput_table(measured: &[Measured]) -> String {
     let header = header("goodput in Mbit/s", &measured[0].outcome.results);
     let rows: Vec<Vec<Cell>> = measured.iter().flat_map(goodput_rows).collect();
@@ -298,13 +298,13 @@ fn goodput_rows(measured: &Measured) -> Vec<Vec<Cell>> {
     rows.collect()
 }
 
-/// Returns a table's head: the title and the losses.
+/// Returns the header of a table: the title and the losses.
 fn header(what: &str, results: &Results) -> Vec<String> {
     let losses = xs(results).map(|(_, x)| format!("{x} %"));
     [what.to_owned()].into_iter().chain(losses).collect()
 }
 
-/// Returns the ratio of wire to simulator at every point.
+/// Returns the table of differences between wire and simulator at every point, in percent.
 fn beside_table<'a>(all: impl Iterator<Item = (&'a Measured, &'a [Beside])>) -> String {
     let all: Vec<_> = all.collect();
     let header = header("wire over simulator, %", &all[0].0.outcome.results);
@@ -334,7 +334,7 @@ fn beside_rows(measured: &Measured, beside: &[Beside]) -> Vec<Vec<Cell>> {
     rows.collect()
 }
 
-/// Describes the number of points that agree.
+/// Returns a sentence about the number of points that agree.
 fn agreement(measured: &[Measured]) -> String {
     let bound = measured[0].part.agrees_percent;
     let all: Vec<&Beside> = measured.iter().flat_map(|m| &m.beside).collect();
@@ -363,7 +363,7 @@ fn agreement(measured: &[Measured]) -> String {
     )
 }
 
-/// Returns half the 95 % confidence interval of the wire's mean over the simulator's, in percent of the latter.
+/// Returns the half-width of the 95 % confidence interval of the ratio of wire to simulator, in percent.
 fn half_width_percent(beside: &Beside) -> Option<f64> {
     let (wire, simulated) = (beside.wire?, beside.simulated?);
     let ratio = wire.mean / simulated.mean;

@@ -1,13 +1,14 @@
-//! The commands of a Markdown page, and the output that the page shows.
+//! Commands of a Markdown page, and the output that the page shows for them.
 
-/// A command in a block of `sh`.
+/// A command in an `sh` block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// Line of the page on which it begins, from 1.
+    /// Line of the page on which the command begins, counted from 1.
     pub line: usize,
-    /// Text for a shell: in one line, without its comment.
+    /// Text for a shell, on one line and without its comment.
     pub text: String,
-    /// Output that the page shows: the block of `text` that follows the block whose last command this is.
+    /// Output that the page shows: the `text` block after the `sh` block. It belongs to the last command of the `sh`
+    /// block.
     pub shown: Option<String>,
 }
 
@@ -26,7 +27,7 @@ pub fn commands(page: &str) -> Vec<Command> {
         match language.trim() {
             "sh" => commands.extend(in_block(number + 1, &inside)),
             "text" => {
-                // It belongs to the preceding block, unless that already has its output.
+                // The output belongs to the preceding block, unless that block already has its output.
                 if let Some(last) = commands.last_mut().filter(|last| last.shown.is_none()) {
                     last.shown = Some(inside.join("\n"));
                 }
@@ -37,7 +38,7 @@ pub fn commands(page: &str) -> Vec<Command> {
     commands
 }
 
-/// Returns the commands of a block whose first line is line `first` of the page.
+/// Returns the commands of a block. `first` is the line number of its first line in the page.
 fn in_block(first: usize, lines: &[&str]) -> Vec<Command> {
     let mut commands = Vec::new();
     let mut begun: Option<(usize, String)> = None;
@@ -74,8 +75,8 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// Returns the first part of `shown` that `output` does not contain after the parts before it. Lines of `…` separate
-/// the parts and stand for any number of lines. Line breaks do not matter, as they depend on the width of the terminal.
+/// Returns the first part of `shown` that does not follow the previous parts in `output`. Lines of `…` separate the
+/// parts and stand for any number of lines. Line breaks are ignored because they depend on the width of the terminal.
 pub fn first_missing(shown: &str, output: &str) -> Option<String> {
     let output = in_one_line(output.lines());
     let lines: Vec<&str> = shown.lines().collect();

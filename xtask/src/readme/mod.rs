@@ -1,5 +1,5 @@
-//! The commands of README.md and python/README.md, run as a reader would run them: in a copy of the repository, with
-//! nothing of ours in `PATH`. `xtask/readme.toml` lists the commands that take too long for every run of the tests, and
+//! Runs the commands of README.md and python/README.md as a reader runs them: in a copy of the repository, with no
+//! program of ours in `PATH`. `xtask/readme.toml` lists the commands that take too long for every run of the tests, and
 //! the files that the pages name.
 
 mod blocks;
@@ -17,9 +17,9 @@ use blocks::Command;
 
 const PAGES: [&str; 2] = ["README.md", "python/README.md"];
 const LIST: &str = "xtask/readme.toml";
-/// Largest processor time, in seconds, of a command that runs in every run of the tests.
+/// Maximum processor time, in seconds, of a command that runs in every run of the tests.
 const PROCESSOR_S_MAX: f64 = 20.0;
-/// README's name of the program. In every run of the tests it is replaced by the program that the tests have built.
+/// Name of the program in README. Except before a release, it is replaced by the program that was built for the tests.
 const AS_WRITTEN: &str = "cargo run --release --";
 
 /// The contents of `xtask/readme.toml`.
@@ -31,13 +31,13 @@ struct List {
     command: Vec<Exception>,
 }
 
-/// A file that a page mentions as the reader's own.
+/// A file that belongs to the reader according to a page.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fixture {
     name: String,
     text: Option<String>,
-    /// Command that makes the file.
+    /// Command that creates the file.
     made_by: Option<String>,
     from: Option<String>,
 }
@@ -89,7 +89,7 @@ impl List {
         }
     }
 
-    /// Returns the faults of the list: entries that match no command, and missing reasons.
+    /// Returns messages about errors in the list: entries that match no command, and missing reasons.
     fn complaints(&self, commands: &[(&str, Command)]) -> Vec<String> {
         let begins = |begin: &str| commands.iter().any(|(_, one)| one.text.starts_with(begin));
         let mut complaints = Vec::new();
@@ -119,11 +119,11 @@ impl List {
     }
 }
 
-/// Runs the commands of the pages and compares their output with the output that the pages show. Before a release,
+/// Runs the commands of the pages, and compares their output with the output that the pages show. Before a release,
 /// returns the commands that do not run, with the reasons.
 ///
 /// # Errors
-/// If a command fails, takes too long, or prints something else; if the list does not match the pages.
+/// If a command fails, takes too long, or prints different output; if the list does not match the pages.
 pub fn check(tier: Tier) -> Result<Vec<String>, String> {
     let list = List::read()?;
     let commands = commands()?;
@@ -169,8 +169,8 @@ fn commands() -> Result<Vec<(&'static str, Command)>, String> {
 struct Place(PathBuf);
 
 impl Place {
-    /// Makes a fresh clone before a release, in which uncommitted files are missing; otherwise copies the files that
-    /// the commands may read.
+    /// Creates the copy: before a release a fresh clone, without uncommitted files, and otherwise a copy of the files
+    /// that the commands may read.
     fn make(tier: Tier) -> Result<Self, String> {
         let folder = target().join("readme");
         let failed = |e| format!("cannot make {}: {e}", folder.display());
@@ -192,7 +192,7 @@ impl Place {
     }
 }
 
-/// The shell of a reader: it runs commands one by one, and keeps those that set it up.
+/// A reader's shell. It runs commands one by one, and remembers the commands that set up the shell.
 struct Shell<'p> {
     place: &'p Place,
     tier: Tier,
@@ -205,13 +205,13 @@ impl<'p> Shell<'p> {
         Self {
             place,
             tier,
-            // README uses this name before it explains it.
+            // README uses this name before it defines it.
             kept: vec![format!("alias dupack='{AS_WRITTEN}'")],
             provided: Vec::new(),
         }
     }
 
-    /// Keeps a command that only sets up the shell for all later commands. Returns `true` for such a command.
+    /// Remembers a command that only sets up the shell, for all later commands. Returns `true` for such a command.
     fn keeps(&mut self, text: &str) -> bool {
         let keeps = text.starts_with("alias ");
         if keeps {
@@ -220,7 +220,7 @@ impl<'p> Shell<'p> {
         keeps
     }
 
-    /// Makes the files that a command names, and runs the commands that must run before it.
+    /// Creates the files that a command names, and runs the commands that must run before it.
     fn provide(&mut self, list: &List, command: &Command) -> Result<(), String> {
         for file in &list.file {
             if !command.text.contains(&file.name) || self.provided.contains(&file.name) {
@@ -250,7 +250,7 @@ impl<'p> Shell<'p> {
         Ok(())
     }
 
-    /// Runs a command of a page. The activation of a virtual environment holds for later commands.
+    /// Runs a command of a page. If it activates a virtual environment, later commands use this environment, too.
     fn run(&mut self, command: &Command, at: &str) -> Result<(), String> {
         let before = processor_time();
         let said = self.succeed(&command.text, at)?;
@@ -288,7 +288,7 @@ impl<'p> Shell<'p> {
             .arg(script)
             .current_dir(&self.place.0)
             .stdin(Stdio::null());
-        // A reader's environment has none of these variables.
+        // These variables are removed because a reader's environment does not have them.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
             if ["CARGO", "RUST", "DUPACK_"]
@@ -312,8 +312,8 @@ impl<'p> Shell<'p> {
         }
     }
 
-    /// Returns the line that is run: before a release the line of the page, otherwise with the program that the tests
-    /// have built.
+    /// Returns the line that is run: before a release the line of the page, and otherwise a line with the program that
+    /// was built for the tests.
     fn as_run(&self, line: &str) -> String {
         match self.tier {
             Tier::Release => line.to_owned(),

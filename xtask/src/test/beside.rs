@@ -1,7 +1,7 @@
 //! Checks that run at the same time as the tests, with a lower priority, because they need only a processor.
 //!
-//! This program runs itself again, so that the checks are one process with a priority of its own. Tests that use the
-//! wall clock begin when it has ended.
+//! This program starts itself as a second process, so that all checks have a common priority. Tests that use the wall
+//! clock begin when this process has ended.
 
 use std::fs;
 use std::io::Read;
@@ -21,14 +21,14 @@ pub struct BesideArgs {
     /// Run the checks for a release
     #[arg(long)]
     all: bool,
-    /// File for the times of the steps
+    /// File for the times of the steps.
     #[arg(long)]
     steps: PathBuf,
 }
 
-/// All features, examples, benchmarks and the compiled half of the Python package wait for a release: PNG and PDF alone
-/// need as many crates as everything else; Arrow, Parquet and PyO3 need a fifth of that. The tests compile the Python
-/// part, too.
+/// Arguments of the lint for a change. All features, examples, benchmarks and the compiled half of the Python package
+/// are checked only before a release: PNG and PDF alone need as many crates as everything else; Arrow, Parquet and PyO3
+/// need a fifth of that. The tests compile the Python part, too.
 const CLIPPY: [&str; 7] = [
     "clippy",
     "--workspace",
@@ -41,7 +41,7 @@ const CLIPPY: [&str; 7] = [
 const DENY: [&str; 3] = ["--", "--deny", "warnings"];
 const CLIPPY_ALL: [&str; 4] = ["clippy", "--workspace", "--all-targets", "--all-features"];
 const DOCTESTS: [&str; 4] = ["test", "--workspace", "--doc", "--quiet"];
-/// The workspace of instruments.
+/// Arguments of the lint for the workspace of instruments.
 const VALIDATION: [&str; 5] = [
     "clippy",
     "--locked",
@@ -49,8 +49,8 @@ const VALIDATION: [&str; 5] = [
     MANIFEST,
     "--all-targets",
 ];
-/// With the features of [`CLIPPY`], so that no crate is checked twice. The compiled half of the Python package has no
-/// pages.
+/// Arguments for the documentation. The features are those of [`CLIPPY`], so that no crate is checked twice. The
+/// compiled half of the Python package has no pages.
 const DOC: [&str; 6] = [
     "doc",
     "--workspace",
@@ -60,7 +60,7 @@ const DOC: [&str; 6] = [
     "--quiet",
 ];
 
-/// Runs lint, documentation and the checks for other machines; before a release also fuzzers and packages.
+/// Runs lint, documentation and the checks for other machines. Before a release, also checks fuzzers and packages.
 ///
 /// # Errors
 /// If any check fails.
@@ -105,7 +105,7 @@ impl Beside {
     /// Starts the process.
     ///
     /// # Errors
-    /// If it cannot be started.
+    /// If the process cannot be started.
     pub fn start(tier: Tier) -> Result<Self, String> {
         let failed = |e| format!("cannot run the checks beside the tests: {e}");
         let itself = std::env::current_exe().map_err(failed)?;
@@ -124,11 +124,11 @@ impl Beside {
             command.arg("--all");
         }
         command.stdin(Stdio::null());
-        // One pipe for both outputs, to keep their order.
+        // Standard output and standard error share one pipe, so that their order is kept.
         let (mut reader, writer) = std::io::pipe().map_err(failed)?;
         let also = writer.try_clone().map_err(failed)?;
         let program = command.stdout(writer).stderr(also).spawn();
-        // Dropping the command closes our end of the pipe.
+        // Dropping the command closes the writing end of the pipe in this process.
         drop(command);
         let program = program.map_err(failed)?;
         let said = std::thread::spawn(move || {

@@ -1,9 +1,9 @@
 //! `cargo xtask test`: the tests, in three tiers.
 //!
-//! 1. `cargo xtask test`: what every change must pass, within a budget of processor time (docs/testing.md).
-//! 2. `--all`: before a release. The same tests with larger volumes, those marked `#[ignore]`, notebooks, README's long
-//!    commands as they are written, packages, ten minutes of each fuzzer.
-//! 3. `--only CRATE…`: while working. The tests of a crate that do not use the wall clock, and its lint.
+//! 1. `cargo xtask test`: the checks that every change must pass, within a budget of processor time (docs/testing.md).
+//! 2. `--all`: before a release. The same tests with larger volumes, the tests marked `#[ignore]`, notebooks, README's
+//!    long commands as they are written, packages, and ten minutes of each fuzzer.
+//! 3. `--only CRATE…`: during development. The lint of a crate, and its tests that do not use the wall clock.
 //!
 //! Checks whose requirements are missing are skipped and listed at the end; with `--require-all` they fail before
 //! anything is built.
@@ -51,22 +51,22 @@ pub enum Tier {
 
 /// Variable for the number of cases, which `tools/testing` and `python/tests/conftest.py` read.
 pub const VOLUME: &str = "DUPACK_TEST_VOLUME";
-/// Its value before a release.
+/// Value of the variable before a release.
 pub const RELEASE: &str = "release";
 
 /// Prefix of the line by which a test reports that it was skipped.
 const MARK: &str = "***";
 
-/// The tests of all crates and the library that is the compiled half of the Python package, in one call, so that both
-/// have the united features of all crates with their tests. Without the examples: no test runs them, and clippy
-/// compiles them.
+/// Arguments that build the tests of all crates and the library that is the compiled half of the Python package. One
+/// call builds both, so that both have the united features of all crates with their tests. Examples are left out,
+/// because no test runs them, and clippy compiles them.
 const TESTS: [&str; 4] = ["build", "--workspace", "--lib", "--tests"];
 
 /// The manifest of the workspace of instruments.
 const VALIDATION: &str = "validation/Cargo.toml";
 
-/// Without `--all`, which would include the product's crates, `cargo fmt` accepts a virtual workspace only if its
-/// members are named.
+/// Arguments that format the workspace of instruments. `cargo fmt` accepts a virtual workspace only if its members are
+/// named, or with `--all`, which would include the crates of the product.
 const INSTRUMENTS_FORMAT: [&str; 10] = [
     "fmt",
     "--check",
@@ -80,7 +80,8 @@ const INSTRUMENTS_FORMAT: [&str; 10] = [
     "dupack-validation-testbed",
 ];
 
-/// Unit tests of `cargo measure`. They need few other crates; the lint of the whole workspace waits for a release.
+/// Arguments for the unit tests of `cargo measure`. They need few other crates; the lint of the whole workspace runs
+/// only before a release.
 const MEASURE_TESTS: [&str; 6] = [
     "build",
     "--manifest-path",
@@ -90,10 +91,10 @@ const MEASURE_TESTS: [&str; 6] = [
     "--tests",
 ];
 
-/// Runs a tier.
+/// Runs the tests of a tier.
 ///
 /// # Errors
-/// If anything fails, or if a requirement is missing with `--require-all`.
+/// If any check fails, or if a requirement is missing with `--require-all`.
 pub fn run(args: &TestArgs) -> Result<(), String> {
     if !args.only.is_empty() {
         return only::run(&args.only);
@@ -110,7 +111,8 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
         ));
     }
     let missing = needs::missing();
-    // Shown at the beginning, too, so that nobody waits for the tests to learn what must be installed.
+    // The list is also shown at the beginning, so that nobody must wait for the end of the tests to learn what is
+    // missing.
     let mut left_out: Vec<String> = missing.iter().map(|need| need.message()).collect();
     left_out.extend(python::missing());
     if args.require_all && !left_out.is_empty() {
@@ -132,7 +134,7 @@ pub fn run(args: &TestArgs) -> Result<(), String> {
     Ok(())
 }
 
-/// Number of programs that use the wall clock and run at once. Each tolerates a load of four.
+/// Number of programs that use the wall clock and run at the same time. Each of them tolerates a load of four.
 const CLOCK_AT_ONCE: usize = 2;
 
 fn all_steps(tier: Tier, steps: &mut Steps) -> Result<TestCounts, String> {
@@ -150,7 +152,7 @@ fn all_steps(tier: Tier, steps: &mut Steps) -> Result<TestCounts, String> {
     let (clock, others): (Vec<&Program>, Vec<&Program>) =
         programs.iter().partition(|program| program.uses_the_clock);
     let beside = Beside::start(tier)?;
-    // The others run even if one fails, so that all failures are known at once.
+    // The next steps run even if a test fails, so that all failures are known at once.
     let tested = steps.take("tests", || programs::run(&others, 1, tier));
     let followed = steps.take("README", || readme::check(tier));
     let python = steps.take("Python package", || match with_python {
@@ -190,7 +192,7 @@ fn all_steps(tier: Tier, steps: &mut Steps) -> Result<TestCounts, String> {
     Ok(outcome)
 }
 
-/// Returns `true` if none of our crates has been built: only then the processor time is comparable with the budget.
+/// Returns `true` if none of our crates has been built yet. Only then is the processor time comparable with the budget.
 fn is_from_nothing() -> bool {
     let built = target().join("debug/deps");
     let entries = std::fs::read_dir(built).into_iter().flatten().flatten();
@@ -198,11 +200,11 @@ fn is_from_nothing() -> bool {
     !names.any(|name| name.starts_with("libdupack_tcp"))
 }
 
-/// Accepted factor above the budget: on processors that share a core, or on a busy host, the same work costs that much
-/// more.
+/// Accepted ratio of processor time to budget. On processors that share a core, or on a busy host, the same work needs
+/// up to this much more time.
 const NOISE: f64 = 1.2;
 
-/// Compares the processor time of all steps with the budget, which grows in proportion on a slower machine.
+/// Compares the processor time of all steps with the budget. On a slower machine, the budget is larger in proportion.
 fn within_budget(steps: &Steps, record: bool) -> Result<(), String> {
     let slowness = instructions::slowness()?;
     let (budget, took) = (steps::budget_s()?, steps.processor_s());
@@ -225,7 +227,7 @@ fn within_budget(steps: &Steps, record: bool) -> Result<(), String> {
     }
 }
 
-/// Returns the text of a line that reports a skipped test.
+/// Returns the message of a line that reports a skipped test.
 fn skip_in(line: &str) -> Option<String> {
     let told = line.strip_prefix(MARK)?.trim();
     Some(told.strip_prefix("SKIPPED: ").unwrap_or(told).to_owned())

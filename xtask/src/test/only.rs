@@ -1,4 +1,4 @@
-//! `cargo xtask test --only CRATE…`: a quick check while working.
+//! `cargo xtask test --only CRATE…`: a quick check during development.
 
 use std::thread;
 
@@ -9,11 +9,11 @@ use super::steps::Steps;
 use super::{Tier, VALIDATION, announce};
 use crate::python;
 
-/// Runs the lint of some crates, and their tests that do not use the wall clock. `python` is the Python package with
-/// its tests.
+/// Runs the lint of some crates, and their tests that do not use the wall clock. The name `python` stands for the
+/// Python package with its tests.
 ///
 /// # Errors
-/// If there is no such crate, or if anything fails.
+/// If a crate does not exist, or if any check fails.
 pub fn run(crates: &[String]) -> Result<(), String> {
     let mut steps = Steps::default();
     let packages: Vec<String> = crates.iter().map(|name| package(name)).collect();
@@ -73,7 +73,7 @@ pub fn run(crates: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the name of a package, adding the prefix that most of ours have.
+/// Returns the name of a package, with the prefix that most of our packages have.
 fn package(name: &str) -> String {
     match name.starts_with("dupack-") || ["xtask", "own-recovery"].contains(&name) {
         true => name.to_owned(),

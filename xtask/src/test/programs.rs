@@ -1,7 +1,7 @@
-//! The test programs: built by cargo, then run by this program, which does not wait for cargo's lock.
+//! Test programs. Cargo builds them, and this program runs them, so that they do not wait for cargo's lock.
 //!
-//! Most of them only use the processor. Those that use the wall clock are named `clock`, or make network namespaces
-//! (`path`, `interop`). They run at the end, two at a time, as they wait for four fifths of their time.
+//! Most programs only use the processor. Programs that use the wall clock are named `clock`, or create network
+//! namespaces (`path`, `interop`). They run at the end, two at a time, because they wait for four fifths of their time.
 
 use std::io::{self, BufRead, BufReader, Read};
 #[cfg(unix)]
@@ -19,11 +19,11 @@ use serde::Deserialize;
 use super::steps::now;
 use super::{MARK, RELEASE, Tier, VOLUME};
 
-/// Longest time of a program of the first tier. The slowest takes half a minute on an idle machine; one that takes
-/// longer than this hangs.
+/// Maximum duration of a program of the first tier. The slowest program takes half a minute on an idle machine; a
+/// program that takes longer than this maximum hangs.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
-/// Interval between two looks at a running program.
+/// Interval between two checks of a running program.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Names of the programs that use the wall clock.
@@ -35,7 +35,7 @@ pub struct Program {
     /// Name of the crate and of the target, such as `dupack-net it`.
     name: String,
     path: PathBuf,
-    /// Folder of the crate, in which cargo would start the program.
+    /// Folder of the crate. Like cargo, we start the program in this folder.
     folder: PathBuf,
     pub uses_the_clock: bool,
 }
@@ -62,10 +62,10 @@ struct Profile {
     test: bool,
 }
 
-/// Builds test programs with the cargo arguments `words`, and returns them.
+/// Builds test programs with the cargo arguments `words`, and returns the programs.
 ///
 /// # Errors
-/// If they do not compile.
+/// If the programs do not compile.
 pub fn build(words: &[&str]) -> Result<Vec<Program>, String> {
     let mut cargo = command(words);
     cargo.arg("--message-format=json-render-diagnostics");
@@ -107,10 +107,10 @@ fn program_in(line: &str) -> Option<Program> {
     })
 }
 
-/// Returns the name in a package's identifier, such as `path+file:///dupack/crates/tcp#dupack-tcp@0.1.0`.
+/// Returns the name of a package from its identifier, such as `path+file:///dupack/crates/tcp#dupack-tcp@0.1.0`.
 fn package_in(id: &str) -> Option<String> {
     let (path, rest) = id.rsplit_once('#')?;
-    // The identifier of a package that is named like its folder has only the version.
+    // If a package has the same name as its folder, the identifier contains only the version.
     let name = match rest.split_once('@') {
         Some((name, _)) => name,
         None => path.rsplit('/').next()?,
@@ -124,11 +124,12 @@ pub struct TestCounts {
     pub passed: u64,
     pub failed: u64,
     pub ignored: u64,
-    /// Skipped tests, as the tests report them.
+    /// Skipped tests, in the words of the tests.
     pub skipped: Vec<String>,
 }
 
-/// Runs all programs, `at_once` at a time, each with as many threads as there are processors, even if one fails.
+/// Runs all programs, `at_once` at a time. Each program has as many threads as there are processors. If one program
+/// fails, the others still run.
 ///
 /// # Errors
 /// If a test fails, or if a program cannot be started or does not end.
@@ -140,7 +141,7 @@ pub fn run(programs: &[&Program], at_once: usize, tier: Tier) -> Result<TestCoun
         while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let begin = now();
             let mut command = program.command(tier);
-            // Tests of macros are linked with the compiler's libraries.
+            // Tests of macros are linked dynamically with the libraries of the compiler.
             command.env("LD_LIBRARY_PATH", &libraries);
             let ran = run_one(&mut command, tier);
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -202,7 +203,7 @@ impl Done {
 }
 
 impl TestCounts {
-    /// Adds the results of others.
+    /// Adds the results of other programs.
     pub fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -251,7 +252,7 @@ impl Program {
 struct Ran {
     outcome: TestCounts,
     succeeded: bool,
-    /// Its standard output and standard error.
+    /// Standard output and standard error of the program.
     said: String,
 }
 

@@ -1,4 +1,4 @@
-//! The steps of a run with their wall and processor times, the table in docs/testing.md, and its budget.
+//! Steps of a run with their wall and processor times, the table in docs/testing.md, and the budget on that page.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 /// The page with the table and the budget.
 pub const PAGE: &str = "docs/testing.md";
-/// Marks before and after the table in the page.
+/// Mark before the table in the page. `END` is the mark after the table.
 const BEGIN: &str = "<!-- steps -->";
 const END: &str = "<!-- end of steps -->";
-/// Text before the budget in the page, which is in seconds of processor time.
+/// Text before the budget in the page. The budget is in seconds of processor time.
 const BUDGET: &str = "**Budget: ";
 
 /// A finished step.
@@ -20,9 +20,9 @@ const BUDGET: &str = "**Budget: ";
 pub struct Step {
     pub name: String,
     pub wall_s: f64,
-    /// Processor time of all programs that it started, in seconds; 0 if the system does not report it.
+    /// Processor time of all programs that the step started, in seconds; 0 if the system does not report this time.
     pub processor_s: f64,
-    /// `true` if it ran at the same time as another step, with a lower priority.
+    /// `true` if the step ran at the same time as another step, with a lower priority.
     #[serde(default)]
     pub beside: bool,
 }
@@ -52,8 +52,8 @@ impl Steps {
         result
     }
 
-    /// Adds the steps of another process that ran at the same time. Its processor time is subtracted from the last
-    /// step, which waited for it.
+    /// Adds the steps of another process that ran at the same time. The processor time of that process is subtracted
+    /// from the last step, which waited for the process.
     pub fn took_beside(&mut self, steps: Vec<Step>) {
         let theirs: f64 = steps.iter().map(|step| step.processor_s).sum();
         if let Some(waited) = self.done.last_mut() {
@@ -71,13 +71,13 @@ impl Steps {
         self.done.iter().map(|step| step.processor_s).sum()
     }
 
-    /// Returns the sum of wall times, in seconds, of all steps that did not run beside others.
+    /// Returns the sum of wall times, in seconds, of all steps that did not run at the same time as others.
     pub fn wall_s(&self) -> f64 {
         let alone = self.done.iter().filter(|step| !step.beside);
         alone.map(|step| step.wall_s).sum()
     }
 
-    /// Returns a table with a line for each step and a line of sums.
+    /// Returns a table with a line for each step, and a line for the sums.
     pub fn table(&self) -> String {
         let mut text = format!("{:42}{:>9}{:>14}\n", "step", "wall", "processor");
         for step in &self.done {
@@ -107,10 +107,10 @@ impl Steps {
         text + &format!("| **all** | **{wall:.0}** | **{processor:.0}** |\n")
     }
 
-    /// Writes the table and a sentence about the run into the page.
+    /// Writes the table, and a sentence about the run, into the page.
     ///
     /// # Errors
-    /// If the page has no place for it, or cannot be read or written.
+    /// If the page has no marks for the table, or cannot be read or written.
     pub fn record(&self, sentence: &str) -> Result<(), String> {
         let path = root().join(PAGE);
         let page = read(&path)?;
@@ -132,10 +132,11 @@ fn between(page: &str, table: &str) -> Option<String> {
     Some(format!("{before}{BEGIN}\n{table}{END}{after}"))
 }
 
-/// Returns the budget of the first tier for a build from nothing, in seconds of processor time, as the page states it.
+/// Returns the budget of the first tier, in seconds of processor time. The budget is stated on the page, and applies to
+/// a build from nothing.
 ///
 /// # Errors
-/// If the page cannot be read, or does not state it.
+/// If the page cannot be read, or does not state the budget.
 pub fn budget_s() -> Result<f64, String> {
     let page = read(&root().join(PAGE))?;
     budget_in(&page).ok_or_else(|| format!("{PAGE} has no line beginning with `{BUDGET}1,200 s`"))

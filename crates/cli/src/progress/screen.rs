@@ -1,4 +1,4 @@
-//! The terminal that shows the bars, and the room on its lines.
+//! The terminal that shows the progress bars, and the space on its lines.
 
 use std::io;
 
@@ -7,32 +7,33 @@ use indicatif::{ProgressDrawTarget, TermLike};
 
 use crate::output::{Keep, escaped};
 
-/// Room for the words of a bar.
+/// Space for the text of a bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// For everything, including the current work.
+    /// Space for all text, including the name of the current work.
     Wide {
-        /// Columns for the current work.
+        /// Columns for the name of the current work.
         message: usize,
     },
-    /// For the number of completed runs.
+    /// Space for the number of completed runs.
     Narrow,
-    /// Only for the two numbers.
+    /// Space for only the two numbers.
     Least,
 }
 
-/// Minimum width for a message and the longest words beside it, `12345/12345 runs, about 90 min left`, with a few
-/// columns for the bar.
+/// Minimum width for a message next to the longest text, `12345/12345 runs, about 90 min left`, and a few columns of
+/// the bar.
 const WIDE_COLUMNS: usize = 56;
 
 /// Minimum width for `12345/12345 runs` alone.
 const NARROW_COLUMNS: usize = 28;
 
-/// Width of the words and the shortest bar beside the message.
+/// Width of the text and the shortest bar next to the message.
 const BESIDE_MESSAGE: usize = 44;
 
 impl Room {
-    /// Returns the room on a line of the terminal. Without a terminal it is unlimited because nothing is drawn.
+    /// Returns the space on a line of the terminal. Without a terminal, the space is unlimited because nothing is
+    /// drawn.
     pub fn of_the_terminal() -> Self {
         let term = Term::stderr();
         match term.is_term() {
@@ -43,7 +44,7 @@ impl Room {
         }
     }
 
-    /// Returns the room on a line of this width.
+    /// Returns the space on a line of this width.
     const fn of(columns: usize) -> Self {
         match columns {
             WIDE_COLUMNS.. => Self::Wide {
@@ -63,8 +64,8 @@ impl Room {
     }
 }
 
-/// Returns the first `columns` characters of `text`, with control characters escaped. The last one is `…` if text was
-/// cut off.
+/// Returns the first `columns` characters of `text`, with control characters escaped. If text was cut off, the last
+/// character is `…`.
 pub fn cut(text: &str, columns: usize) -> String {
     let text = escaped(text, Keep::Nothing);
     if text.chars().count() <= columns {
@@ -83,8 +84,8 @@ pub fn target() -> ProgressDrawTarget {
     }
 }
 
-/// The terminal with its actual width. `console` assumes 80 columns for every terminal without a known height, such as
-/// those of `script` and `expect`.
+/// The terminal with its actual width. `console` assumes 80 columns for every terminal whose height is unknown, such as
+/// the terminals of `script` and `expect`.
 #[derive(Debug)]
 struct Screen(Term);
 

@@ -1,4 +1,4 @@
-//! Check that the runs reached the requested losses.
+//! Checks that the requested losses occurred in the runs.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use miette::{Result, miette};
 
 use super::{Done, Run, Setting, TraceArgs};
 
-/// Record of the listed losses that may have matched nothing although the run reached them.
+/// Record of requested losses, to find rules that matched nothing although the run lasted long enough.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Met {
-    /// Number of transmissions of each packet whose second or later transmission is to be lost.
+    /// Number of transmissions of each packet in `counted`.
     sent: BTreeMap<u64, u32>,
-    /// Packets whose transmissions are counted: the first and the last of each rule.
+    /// Packets whose second or later transmission is to be lost: the first and the last packet of each rule.
     counted: Vec<(u64, u64)>,
-    /// Times of listed losses.
+    /// Times of losses during the outages.
     lost: Vec<Instant>,
-    /// Outages for which these times are recorded.
+    /// Requested outages, for which loss times are recorded.
     outages: Vec<(Instant, Instant)>,
 }
 
@@ -43,7 +43,7 @@ impl Met {
         this
     }
 
-    /// Returns the reason why `rule` matched nothing, if it matched nothing.
+    /// Returns the reason if `rule` matched nothing, otherwise `None`.
     fn nothing(&self, rule: &DropRule, name: &str) -> Option<String> {
         match *rule {
             DropRule::Data {
@@ -90,7 +90,7 @@ impl Onlooker for Met {
                 cause: DropCause::Script,
                 ..
             } => {
-                // One loss per outage suffices.
+                // One recorded loss per outage is sufficient.
                 let open = |(from, until): &(Instant, Instant)| {
                     let inside = *from..*until;
                     inside.contains(&event.at) && !self.lost.iter().any(|at| inside.contains(at))
@@ -108,8 +108,8 @@ fn at(time: Delay) -> Instant {
     Instant::ZERO + Duration::from_nanos(time.as_nanos())
 }
 
-/// Returns an error if a rule of the command line applies only after the end of a run. Prints a warning if this holds
-/// for a part of the rule or for a rule of the file, or if a rule matched nothing.
+/// Returns an error if a rule of the command line would apply only after the end of a run. Prints a warning if this is
+/// true for a part of the rule or for a rule of the file, or if a rule matched nothing.
 pub(super) fn check(
     args: &TraceArgs,
     setting: &Setting,
@@ -157,7 +157,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Returns the end of a run in the units of the rule.
+/// Returns the end of a run in the unit of the rule.
 fn end_of(name: &str, rule: &DropRule, account: &Account) -> String {
     let last = |what: &str, count: u64| match count.checked_sub(1) {
         Some(last) => format!(", and the last {what} sent was {last}"),

@@ -39,9 +39,9 @@ pub(super) struct Setting {
     pub seed: u64,
     /// Label of the point, if the file has several.
     point: String,
-    /// The file's own experiment, to be checked unchanged.
+    /// Experiment in the file, which is checked before the flags change it, and its source.
     file: Option<(Experiment, Source)>,
-    /// Remarks on the values taken from the file.
+    /// Notes on the values taken from the file.
     pub remarks: Vec<String>,
 }
 
@@ -118,8 +118,8 @@ impl Setting {
         })
     }
 
-    /// Returns a plan with one run for each stack. The unchanged file must be valid, so that errors point into its own
-    /// text.
+    /// Returns a plan with one run for each stack. The unchanged file is checked first, so that errors point to lines
+    /// of the file.
     pub fn plan(&self, catalog: &Catalog) -> Result<Plan> {
         if let Some((whole, own)) = &self.file {
             Plan::new(whole.clone(), own, catalog)?;
@@ -186,8 +186,9 @@ fn lose(path: &mut LinkOptions, rules: &[DropRule]) {
     }
 }
 
-/// Returns the experiment of the flags: one bottleneck between access links of 10 Mbit/s and 1 ms, as in figure 3 of
-/// the Momentary paper. Faster bottlenecks have faster access links, and shorter paths have shorter ones.
+/// Returns the experiment that the flags describe: one bottleneck between access links of 10 Mbit/s and 1 ms, as in
+/// figure 3 of the Momentary paper. The access links are faster if the bottleneck is faster, and shorter if the path is
+/// shorter.
 fn of_flags(args: &TraceArgs) -> Experiment {
     let mut e = Experiment::new(stacks(args));
     e.title = format!("{}, packet by packet", e.stacks.join(", "));
@@ -244,9 +245,9 @@ struct Usual {
 }
 
 impl Usual {
-    /// Returns the values of figure 3 of the Momentary paper in the dialect of its simulator. The other dialects have
-    /// their own defaults, except that slow start ends before the queue is full, so that the requested losses are the
-    /// first ones.
+    /// Returns the values of figure 3 of the Momentary paper for the dialect of its simulator. The other dialects keep
+    /// their own defaults except for the slow-start threshold: slow start ends before the queue is full, so that the
+    /// requested losses are the first losses.
     fn of(dialect: Dialect) -> Self {
         match dialect {
             Dialect::Ns2 => Self {
@@ -265,7 +266,7 @@ impl Usual {
     }
 }
 
-/// Returns the `plan` of the flags, whose parameters distinguish given values from defaults and built-in values.
+/// Returns the `plan` of the flags. Its parameters distinguish given values, defaults and built-in values.
 pub(super) fn say_what_was_given(plan: Plan, given: &Given) -> Plan {
     given
         .mark(plan, &DEFAULTS)
@@ -274,8 +275,8 @@ pub(super) fn say_what_was_given(plan: Plan, given: &Given) -> Plan {
         .not_given("path.delay", "remainder of --delay for the bottleneck")
 }
 
-/// Flags that always have a value, and the keys of the experiment that they set. The delay is not among them because
-/// the access links have a part of it.
+/// Flags that always have a value, and the keys of the experiment that they set. The list does not contain the delay,
+/// because a part of the delay belongs to the access links.
 const DEFAULTS: [(&str, &[&str]); 5] = [
     ("rate", &["path.rate"]),
     ("loss", &["path.loss"]),
@@ -284,10 +285,11 @@ const DEFAULTS: [(&str, &[&str]); 5] = [
     ("seed", &["seeds"]),
 ];
 
-/// Returns the rate of the access links, which is high enough that they never delay the traffic of the bottleneck.
+/// Returns the rate of the access links. The rate is so high that the access links never delay the traffic of the
+/// bottleneck.
 fn access_rate(args: &TraceArgs) -> Rate {
     const LEAST: u64 = 10_000_000;
-    /// The rate of a recorded link is unknown before the file is read.
+    /// Rate of the access links if the bottleneck is a recorded link, whose rate is unknown before the file is read.
     const BESIDE_A_TRACE: u64 = 1_000_000_000;
     let rate = match args.trace {
         Some(_) => BESIDE_A_TRACE,
@@ -296,7 +298,7 @@ fn access_rate(args: &TraceArgs) -> Rate {
     Rate::from_bits_per_second(rate.max(LEAST))
 }
 
-/// Flows, counted from 1.
+/// Selection of flows, numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Flows {
     /// All flows.
@@ -327,7 +329,7 @@ impl FromStr for Flows {
 }
 
 impl Flows {
-    /// Returns their indices from 0 among `count` flows.
+    /// Returns the indices of the selected flows among `count` flows, from 0.
     pub fn among(&self, count: usize) -> Result<Vec<usize>, String> {
         match self {
             Self::All if count > MOST_FOLLOWED => Err(format!(

@@ -1,4 +1,4 @@
-//! `dupack evaluate` on real packets.
+//! Tests of `dupack evaluate` on real packets.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -16,8 +16,8 @@ fn printed(output: &Output) -> String {
     text(&output.stdout)
 }
 
-/// Runs of about a second on real packets: a kernel's sender has a card of real packets only, a stack of both kinds,
-/// and each card is valid as a baseline.
+/// Runs of about one second on real packets. The card of a kernel's sender has results on real packets only; the card
+/// of a stack has results of both kinds. Each card is valid as a baseline.
 #[test]
 fn kernel_senders_have_cards_of_real_packets() {
     let folder = Folder::new("evaluate-wire");
@@ -62,7 +62,7 @@ fn kernel_senders_have_cards_of_real_packets() {
     let row = &json["wire"]["rows"][0];
     assert_eq!(row["key"], "wire-high-loss");
     assert_eq!(row["simulated"], serde_json::Value::Null);
-    // CUBIC and Reno, three times each: the sender is one of the baselines.
+    // CUBIC and Reno have three runs each. CUBIC is also the sender under test, so no other runs are necessary.
     assert_eq!(json["wire"]["runs"], 6);
     assert_eq!(read("wire-flows.csv").lines().count(), 1 + 6 * 4);
     assert!(read("card.html").contains("On real packets"));
@@ -77,7 +77,7 @@ fn kernel_senders_have_cards_of_real_packets() {
         .join("ours/wire-high-loss-simulated/experiment.toml");
     assert!(!fs::read_to_string(simulated).unwrap().contains("kernel:"));
 
-    // Sound runs are kept, but there may be none here if paths were late. The folder knows its suite.
+    // Valid runs are kept, but there may be none here if paths were late. The folder records its suite.
     let again = evaluate(folder.path(), &["--resume", "kernel"]);
     assert!(again.status.success(), "{}", errors(&again));
     let other = card(&["kernel:no_such", "--out", "none"]);

@@ -1,5 +1,5 @@
-//! `dupack send` and `dupack receive` for their users: whole streams, invalid arguments, streams that fail, and the
-//! state after they are ended from outside.
+//! Tests of `dupack send` and `dupack receive` as a user runs them: complete streams, invalid arguments, streams that
+//! fail, and the state after a signal ends the command.
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use crate::leftovers::devices;
 use dupack_wire::host::Pattern;
 use dupack_wire::namespace::Namespace;
 
-/// Length of a stream.
+/// Length of a stream, in bytes.
 const BYTES: usize = 2_000_000;
 
 /// Maximum time without progress of a stream.
@@ -27,7 +27,7 @@ fn command(args: &[&str]) -> Command {
     command
 }
 
-/// Returns a new namespace, or `None` with a loud message if this is impossible.
+/// Returns a new namespace. If this is impossible, prints a warning and returns `None`.
 fn namespace() -> Option<Namespace> {
     match Namespace::new("kernel") {
         Ok(namespace) => Some(namespace),
@@ -83,12 +83,12 @@ fn causes_are_printed_once() {
     assert_eq!(errors.matches("too long").count(), 1, "{errors}");
 }
 
-/// Connects to a host that is starting. Returns `None` if it has ended.
+/// Connects to a child process that is starting. Returns `None` if the child has ended.
 fn connect(child: &mut Child, to: &str) -> Option<TcpStream> {
     until(child, || TcpStream::connect(to).ok())
 }
 
-/// Accepts a connection. Returns `None` if the child that should make it has ended.
+/// Accepts a connection from a child process. Returns `None` if the child has ended.
 fn accept(child: &mut Child, listener: &TcpListener) -> Option<TcpStream> {
     listener.set_nonblocking(true).unwrap();
     let stream = until(child, || Some(listener.accept().ok()?.0))?;
@@ -96,7 +96,7 @@ fn accept(child: &mut Child, listener: &TcpListener) -> Option<TcpStream> {
     Some(stream)
 }
 
-/// Returns a connection with the child, or `None` if the child has ended. Repeats `attempt` until then.
+/// Repeats `attempt` until it returns a connection with the child. Returns `None` if the child has ended.
 fn until(child: &mut Child, mut attempt: impl FnMut() -> Option<TcpStream>) -> Option<TcpStream> {
     let mut stream = None;
     let is_settled = comes_true(|| {
@@ -114,7 +114,7 @@ fn until(child: &mut Child, mut attempt: impl FnMut() -> Option<TcpStream>) -> O
     stream
 }
 
-/// Waits for the end of the child, and kills it if it does not end.
+/// Waits for the end of the child, and kills the child if it does not end.
 fn finish(mut child: Child) -> Output {
     if !comes_true(|| child.try_wait().unwrap().is_some()) {
         child.kill().unwrap();
@@ -130,7 +130,7 @@ fn pattern(seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Writes and ends one stream, and at the same time reads the other to its end.
+/// Writes one stream to its end, and at the same time reads the other stream to its end.
 fn converse(mut stream: TcpStream, bytes: Vec<u8>) -> Vec<u8> {
     let mut out = stream.try_clone().unwrap();
     let writer = thread::spawn(move || {
@@ -200,7 +200,7 @@ fn streams_are_received_completely() {
     );
 }
 
-/// Begins to send or receive an endless stream in its own namespace.
+/// Begins to send or receive an endless stream in a new namespace.
 fn begin(kernel: &Namespace, role: Role) -> (Child, Option<TcpStream>) {
     let job = move || {
         let listener = TcpListener::bind("0.0.0.0:5001").unwrap();
@@ -254,7 +254,7 @@ fn interrupted_endpoints_reset_their_connection_and_leave_no_remains() {
         let errors = errors(&output);
         assert_eq!(output.status.code(), Some(130), "{errors}");
         assert!(errors.contains("aborted: "), "{errors}");
-        // The peer notices it at once, instead of after its timeout.
+        // The peer notices the end at once, not only after its timeout.
         let error = stream.unwrap().read_to_end(&mut Vec::new()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConnectionReset);
         assert!(comes_true(|| !is_there(&kernel)));
@@ -279,7 +279,7 @@ fn killed_endpoints_leave_no_remains() {
     }
 }
 
-/// Neither the peer nor the user may mistake a part for the whole.
+/// Neither the peer nor the user may mistake an incomplete stream for a complete one.
 #[test]
 fn unreadable_input_is_no_end_of_a_stream() {
     let Some(kernel) = namespace() else { return };
@@ -307,7 +307,7 @@ fn unwritable_output_is_an_error() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let mut child = command(&["receive", "5001"]).stdout(full).spawn().unwrap();
         if let Some(mut stream) = connect(&mut child, "10.97.0.2:5001") {
-            // The connection may be reset meanwhile.
+            // The connection may be reset before this write.
             let _ = stream.write_all(b"a line\n");
             let _ = stream.shutdown(Shutdown::Write);
             let _ = stream.read(&mut [0]);

@@ -1,4 +1,4 @@
-//! Tests that use the wall clock. They run alone.
+//! Tests that depend on the wall clock. They run without other tests at the same time.
 #![cfg(target_os = "linux")]
 
 mod card;

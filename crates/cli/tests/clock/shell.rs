@@ -1,4 +1,4 @@
-//! `dupack shell` for its users: rate, delay and loss of the path as seen by programs, and exit codes.
+//! Tests of `dupack shell` as a user runs it: rate, delay and loss of the path as measured by programs, and exit codes.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -8,10 +8,10 @@ use std::process::{Command, Output, Stdio};
 
 use crate::common::{self, Folder, skipped, text};
 
-/// Generous lateness of packets: these tests do not depend on the speed of the machine.
+/// Large tolerance for late packets, so that these tests do not depend on the speed of the machine.
 const GENEROUS: [&str; 2] = ["--tolerance", "10s"];
 
-/// Sends the number of bytes in its first argument to a client, and ends.
+/// Python server that sends the number of bytes in its first argument to one client, and ends.
 const SOURCE: &str = "import socket,sys
 s=socket.create_server(('0.0.0.0',5001))
 c,_=s.accept()
@@ -19,7 +19,8 @@ c.sendall(bytes(int(sys.argv[1])))
 c.shutdown(socket.SHUT_WR)
 c.recv(1)";
 
-/// Reads from the source to its end, and prints the number of bytes and the time since the handshake.
+/// Python client that reads from the source to the end of the stream, and prints the number of bytes and the time since
+/// the handshake.
 const SINK: &str = "import socket,time
 c=socket.create_connection(('server',5001))
 begun=time.monotonic()
@@ -30,12 +31,12 @@ while True:
     n+=len(d)
 print(n,time.monotonic()-begun)";
 
-/// Accepts one connection after the other.
+/// Python server that accepts one connection after the other.
 const ACCEPTOR: &str = "import socket
 s=socket.create_server(('0.0.0.0',5001))
 while True: s.accept()";
 
-/// Times five handshakes, and prints the shortest.
+/// Python client that measures five handshakes, and prints the shortest duration.
 const HANDSHAKES: &str = "import socket,time
 def once():
     begun=time.monotonic()
@@ -50,7 +51,7 @@ pub fn shell(args: &[&str]) -> Command {
     command
 }
 
-/// Runs a shell with a server and a command in Python, each given as a file.
+/// Runs a shell with a server and a command in Python, each written to a file.
 fn python(folder: &Path, flags: &str, [server, client]: [&str; 2], server_args: &str) -> Output {
     for (name, program) in [("server.py", server), ("client.py", client)] {
         fs::write(folder.join(name), program).unwrap();
@@ -73,7 +74,8 @@ fn has_python() -> bool {
     found
 }
 
-/// Returns the numbers of the report's line that begins with `begin`: to the command, and from it.
+/// Returns the numbers in the line of the report that begins with `begin`: first for packets to the command, then for
+/// packets from the command.
 fn row(report: &str, begin: &str) -> Vec<f64> {
     let line = report
         .lines()
@@ -100,7 +102,7 @@ fn downloads_have_the_rate_of_the_link() {
     let said = text(&output.stdout);
     let (bytes, seconds) = said.trim().split_once(' ').expect("two numbers");
     assert_eq!(bytes, "2000000");
-    // Of 1500 bytes on the wire, 1448 are payload.
+    // A packet has 1500 bytes on the wire, of which 1448 are payload.
     let link = 8.0 * 1448.0 / 1500.0;
     let goodput = 16.0 / seconds.parse::<f64>().unwrap();
     assert!(
@@ -153,7 +155,7 @@ fn losses_occur_where_they_are_set_and_are_reported_by_cause() {
             counts[2 - 2 * lossy],
         );
         assert!(lost > 0.0 && none == 0.0, "{report}");
-        // Of a thousand data packets, or of their ACKs.
+        // The share refers to about a thousand data packets, or to their ACKs.
         assert!((1.0..12.0).contains(&share), "{report}");
     }
 }
@@ -198,7 +200,7 @@ fn a_recorded_trace_is_followed() {
         return;
     }
     let folder = Folder::new("shell-trace");
-    // A packet of 1500 bytes every 2 ms: 6 Mbit/s.
+    // The link sends a packet of 1500 bytes every 2 ms: 6 Mbit/s.
     fs::write(folder.path().join("down"), "2\n4\n6\n8\n").unwrap();
     let flags = "--trace down --delay 5ms --buffer 300pkt";
     let output = python(folder.path(), flags, [SOURCE, SINK], "1500000");
@@ -400,7 +402,7 @@ fn ordinary_users_have_a_shell_and_keep_their_identity() {
     const NOBODY: &str = "65534";
     let is_root = Command::new("id").arg("-u").output().unwrap();
     if text(&is_root.stdout) != "0\n" || !has_python() {
-        // Without root, every other test checks the same.
+        // Without root, every other test already runs as an ordinary user.
         return;
     }
     // Other users may not have access to the program's folder.

@@ -1,4 +1,4 @@
-//! The end of `dupack shell`: signals, exit, and no remains.
+//! Tests of the end of `dupack shell`: signals, exit codes, and no remaining processes or files.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -119,7 +119,7 @@ fn signals_reach_the_command_and_end_its_processes() {
         return;
     };
     assert!(comes_true(|| processes(&mark) >= 2));
-    // The trap is set before the sleep starts, which takes a moment.
+    // The shell sets the trap before it starts `sleep`, which takes a moment.
     sleep(Duration::from_millis(100));
     interrupt(&shell);
     assert_eq!(shell.wait().unwrap().code(), Some(9));
@@ -139,7 +139,7 @@ fn others_join_by_name_and_end_with_the_shell() {
     ) else {
         return;
     };
-    // The port is opened as the command starts.
+    // The server opens its port while the command starts.
     let address = |output: &Output| text(&output.stdout);
     let joined = || {
         shell(&[
@@ -169,7 +169,7 @@ fn others_join_by_name_and_end_with_the_shell() {
     ];
     let mut killed = shell(&sleeping).spawn().unwrap();
     let mut left = shell(&sleeping).spawn().unwrap();
-    // Two shells that join, each with its parent processes, and the command lines of the shells.
+    // The processes are two shells that join, each with its parent processes, and the command lines of the shells.
     assert!(comes_true(|| processes(&mark) >= 8));
     killed.kill().unwrap();
     killed.wait().unwrap();

@@ -1,4 +1,4 @@
-//! `dupack testbed` for its users: a small run, invalid flags, and the state after a run is ended from outside.
+//! Tests of `dupack testbed` as a user runs it: a small run, invalid flags, and the state after a signal ends a run.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -14,7 +14,7 @@ use crate::common;
 use crate::common::{Folder, comes_true, skipped, text};
 use crate::leftovers::{Namespaces, devices};
 
-/// Generous lateness of packets in tests that do not depend on the speed of the machine.
+/// Large tolerance for late packets, in tests that must not depend on the speed of the machine.
 const GENEROUS: &str = "10s";
 
 fn command(folder: &Path, args: &[&str]) -> Command {
@@ -23,8 +23,7 @@ fn command(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Maximum number of attempts per run: these tests do not depend on the speed of the machine, and a busy machine may be
-/// late.
+/// Maximum number of attempts per run. Runs are repeated because packets may be late on a busy machine.
 const ATTEMPTS: usize = 4;
 
 /// Runs the command, with `out` as its folder, until all of its runs are valid.
@@ -105,7 +104,7 @@ fn the_receive_window_limits_the_goodput() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let goodputs = column(folder.path(), "goodput_mbit_s");
     assert_eq!(goodputs.len(), 2, "{goodputs:?}");
-    // A window of 10 kB per round-trip time of 20 ms, or longer on a busy machine.
+    // The receive window permits 10 kB per round trip. A round trip takes 20 ms, or longer on a busy machine.
     let most = 10_000.0 * 8.0 / 0.020 / 1e6;
     for goodput in &goodputs {
         assert!(*goodput < most && *goodput > most / 8.0, "{goodputs:?}");
@@ -123,7 +122,7 @@ fn an_application_pauses() {
         return;
     }
     assert!(output.status.success(), "{}", text(&output.stderr));
-    // Five pauses between six writes, the last of 10 kB.
+    // There are six writes with five pauses between them. The last write has 10 kB.
     let goodputs = column(folder.path(), "goodput_mbit_s");
     let most = 110_000.0 * 8.0 / 0.5 / 1e6;
     assert_eq!(goodputs.len(), 2, "{goodputs:?}");
@@ -148,12 +147,12 @@ fn policers_drop_packets_above_the_rate() {
     }
     assert!(output.status.success(), "{}", text(&output.stderr));
     let goodput = column(folder.path(), "goodput_mbit_s")[0];
-    // Its initial tokens come on top.
+    // The initial tokens of the policer add to the rate.
     assert!(goodput < 2.2 && goodput > 2.0 / 8.0, "{goodput}");
     assert!(column(folder.path(), "retransmissions")[0] > 0.0);
 }
 
-/// Returns a measure of every run from the report in `out`.
+/// Returns the values of a measure in all runs, from the report in `out`.
 fn column(folder: &Path, measure: &str) -> Vec<f64> {
     let runs = fs::read_to_string(folder.join("out/runs.csv")).unwrap();
     let mut lines = runs.lines().map(|line| line.split(',').collect::<Vec<_>>());
@@ -165,7 +164,7 @@ fn column(folder: &Path, measure: &str) -> Vec<f64> {
 #[test]
 fn a_recorded_trace_and_reordering() {
     let folder = Folder::new("trace");
-    // 1500 bytes every 2 ms: 6 Mbit/s.
+    // The link sends 1500 bytes every 2 ms: 6 Mbit/s.
     fs::write(folder.path().join("link.down"), "2\n4\n6\n8\n10\n").unwrap();
     let args = "--trace link.down --reorder 5% --reorder-delay 10ms --loss 0 --buffer 1000pkt --senders sack/reno \
                 --bytes 600kB --repeat 1 --simulate --out out";
@@ -178,7 +177,8 @@ fn a_recorded_trace_and_reordering() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let goodput = column(folder.path(), "goodput_mbit_s")[0];
     assert!(goodput < 6.0 && goodput > 6.0 / 8.0, "{goodput}");
-    // Five packets overtake the delayed packet, which is considered lost although none is.
+    // Five packets overtake the delayed packet. The sender considers the delayed packet lost, although no packet is
+    // lost.
     assert_eq!(column(folder.path(), "queue_drops"), [0.0]);
     assert_eq!(column(folder.path(), "link_losses"), [0.0]);
     let resent = column(folder.path(), "retransmissions")[0];
@@ -200,7 +200,7 @@ fn failed_runs_do_not_affect_completed_ones() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The folder must be empty at first. The last run, which begins seconds later, finds a conflicting file.
+    // The folder must be empty when the command starts. The last run begins seconds later and finds a conflicting file.
     let captures = folder.path().join("captures");
     comes_true(|| captures.is_dir() || child.try_wait().unwrap().is_some());
     let taken = "sack-reno_loss-0_5.sender.pcapng";
@@ -289,7 +289,7 @@ fn captures_and_ipv6() {
         }
     }
 
-    // Existing files are not overwritten, and the attempt leaves no remains.
+    // Existing files are not overwritten, and the failed attempt leaves no files.
     let again = command(folder.path(), &args).output().unwrap();
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again.stderr).contains("--pcap"));
@@ -333,7 +333,7 @@ fn impossible_runs_are_errors_without_a_folder() {
     }
 }
 
-/// Begins an endless run and waits for its two namespaces. Returns `None` if they are impossible.
+/// Begins an endless run and waits for its two namespaces. Returns `None` if namespaces are impossible.
 fn begin(folder: &Path) -> Option<(Child, Namespaces)> {
     let args = ["--loss", "0", "--senders", "kernel:cubic", "--bytes", "1GB"];
     let mut child = command(folder, &args)
@@ -356,7 +356,7 @@ fn begin(folder: &Path) -> Option<(Child, Namespaces)> {
         panic!("it makes no namespaces");
     }
     assert!(found.are_in_use());
-    // During the transfer.
+    // The transfer is running at this time.
     sleep(Duration::from_millis(300));
     Some((child, found))
 }
@@ -431,7 +431,7 @@ fn senders_together_share_by_their_round_trips() {
         .map(|line| line.split(',').map(str::to_owned).collect())
         .collect();
     let goodput = |row: usize| rows[row][4].parse::<f64>().unwrap();
-    // Of two Reno flows, the one with twenty times the round-trip time gets less.
+    // The first of two Reno flows gets more, because the other one has twenty times its round-trip time.
     assert!(
         goodput(0) > 2.0 * goodput(1) && goodput(1) > 0.0,
         "{rows:?}"
@@ -440,6 +440,6 @@ fn senders_together_share_by_their_round_trips() {
     let seen: Vec<f64> = { latency.lines().nth(1).unwrap().split(',').skip(2) }
         .map(|cell| cell.parse().unwrap())
         .collect();
-    // 10 ms without a queue. A queue of 30 packets of 1500 bytes takes 45 ms.
+    // The round-trip time is 10 ms without a queue. A queue of 30 packets of 1500 bytes adds 45 ms.
     assert!(seen[0] >= 9.9 && seen[1] > seen[0], "{latency}");
 }

@@ -1,5 +1,5 @@
-//! The recipes in `examples/clusters` work, as far as this can be tested without a cluster: the commands of a scheduler
-//! are run here, with its environment variables.
+//! Tests of the recipes in `examples/clusters`, as far as this is possible without a cluster: the tests run the
+//! commands of a scheduler with its environment variables.
 #![cfg(unix)]
 
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ fn recipe(name: &str) -> PathBuf {
     recipes.join(name).canonicalize().unwrap()
 }
 
-/// Returns a folder with an experiment, and its result on one machine.
+/// Returns a folder with an experiment, and with the result of this experiment on one machine.
 fn place(name: &str) -> Folder {
     let place = Folder::new(name);
     fs::write(place.path().join("experiment.toml"), FILE).unwrap();
@@ -29,7 +29,7 @@ fn place(name: &str) -> Folder {
     place
 }
 
-/// Runs a command that must succeed, with our `dupack` in its path.
+/// Runs a command that must succeed, with our `dupack` in its `PATH`.
 fn succeeds(place: &Folder, mut command: Command) {
     let mut path = OsString::from(Path::new(env!("CARGO_BIN_EXE_dupack")).parent().unwrap());
     path.push(":");
@@ -39,7 +39,7 @@ fn succeeds(place: &Folder, mut command: Command) {
     assert!(output.status.success(), "{}", errors(&output));
 }
 
-/// Checks that the merged `shards` equal the result of one machine.
+/// Checks that the merged `shards` equal the result on one machine.
 fn merges(place: &Folder, shards: &[String]) {
     let shards = shards.iter().map(String::as_str);
     let words: Vec<&str> = ["merge", "--out", "all"]
@@ -53,7 +53,7 @@ fn merges(place: &Folder, shards: &[String]) {
 #[test]
 fn every_task_of_the_slurm_array_runs_its_shard() {
     let place = place("slurm");
-    // In any order, and one of them twice, as if a task was queued again.
+    // The tasks run in any order, and one of them runs twice, as if a scheduler had queued it again.
     for task in ["2", "3", "1", "3"] {
         let mut script = Command::new("sh");
         script
@@ -69,7 +69,7 @@ fn every_task_of_the_slurm_array_runs_its_shard() {
 fn every_pod_of_the_kubernetes_job_runs_its_shard() {
     let place = place("kubernetes");
     let job = fs::read_to_string(recipe("kubernetes.yaml")).unwrap();
-    // The folded text after `>-`, which is the end of the command.
+    // The command ends with the folded text after `>-`.
     let (_, command) = job.split_once(">-\n").unwrap();
     let (command, _) = command.split_once("resources:").unwrap();
     let data = place.path().display().to_string();
@@ -88,7 +88,7 @@ fn every_pod_of_the_kubernetes_job_runs_its_shard() {
 #[test]
 fn snakemake_runs_all_shards_and_merges_them() {
     if Command::new("snakemake").arg("--version").output().is_err() {
-        // Not `eprintln`, which the test harness hides if a test passes.
+        // `eprintln` is not used, because the test harness hides its output if a test passes.
         let said = "\n*** SKIPPED: snakemake is not installed, so examples/clusters/Snakefile is not tested";
         let _ = writeln!(std::io::stderr(), "{said}");
         return;
@@ -100,7 +100,7 @@ fn snakemake_runs_all_shards_and_merges_them() {
         .arg(recipe("Snakefile"))
         .args(["--cores", "2", "--config"]);
     command.args(["file=experiment.toml", "shards=3", "out=all"]);
-    // Its own cache stays here.
+    // Snakemake keeps its cache in this folder.
     command.env("XDG_CACHE_HOME", place.path());
     succeeds(&place, command);
     assert!(files(&place.path().join("all")) == files(&place.path().join("whole")));

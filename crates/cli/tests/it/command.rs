@@ -1,4 +1,4 @@
-//! The command for its users: files, exit codes, messages.
+//! Tests of the command as a user runs it: files, exit codes, messages.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -72,7 +72,7 @@ fn compare_writes_a_report_and_its_experiment_can_be_repeated() {
     );
 }
 
-/// The case for which goodput alone is misleading: LE over Westwood with ten flows on one queue.
+/// This is a case for which goodput alone is misleading: LE over Westwood with ten flows on one queue.
 #[test]
 fn harmful_and_wasteful_stacks_have_a_warning_and_no_star() {
     let folder = Folder::new("starves");
@@ -110,7 +110,7 @@ fn harmful_and_wasteful_stacks_have_a_warning_and_no_star() {
 #[test]
 fn every_seed_uses_another_part_of_a_trace_and_the_output_lists_them() {
     let folder = Folder::new("recorded");
-    // An opportunity every 2 ms for 50 s, then one every 20 ms for 50 s. ACKs have one every ms.
+    // Data has an opportunity every 2 ms for 50 s, then one every 20 ms for 50 s. ACKs have one every millisecond.
     let down = (1..=25_000).map(|n| n * 2);
     let down = down.chain((1..=2500).map(|n| 50_000 + n * 20));
     let lines = |times: &mut dyn Iterator<Item = u32>| -> String {
@@ -285,7 +285,7 @@ fn tshark_and_tcptrace_read_captures_of_trace() {
             };
             let count = |label: &str| connection[label].0.parse::<u64>().unwrap();
             assert!(count("unique bytes sent") > 100_000, "{stack}");
-            // Seven are listed losses.
+            // Seven of the retransmitted packets are listed losses.
             assert!(count("rexmt data pkts") >= 7, "{stack}");
         }
     }
@@ -373,7 +373,8 @@ fn trace_writes_while_it_runs_and_completes_its_files_at_ctrl_c() {
 #[test]
 fn a_full_disk_is_an_error_of_trace() {
     let folder = Folder::new("no-room");
-    // Limits the length of files to this many blocks. Writes beyond fail instead of ending the process.
+    // `ulimit -f` limits the length of files to this number of blocks. Further writes fail instead of ending the
+    // process, because the signal is ignored.
     let limited = "trap '' XFSZ; ulimit -f 200; exec \"$@\"";
     let output = Command::new("sh")
         .args(["-c", limited, "sh", env!("CARGO_BIN_EXE_dupack")])
@@ -559,7 +560,8 @@ fn every_flow_of_every_seed_is_recorded_on_request() {
         .skip(1)
         .map(|line| line.split(',').collect())
         .collect();
-    // The mean over the intervals of a flow is its goodput, except for data that was not in order at the end.
+    // The mean over the intervals of a flow equals the goodput of the flow, except for data that was still out of order
+    // at the end.
     for line in read("flows.csv").lines().skip(1) {
         let flow: Vec<&str> = line.split(',').collect();
         let own: Vec<f64> = { rows.iter() }

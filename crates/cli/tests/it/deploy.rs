@@ -1,4 +1,4 @@
-//! Deployment in Linux, as printed by the command.
+//! Tests of the commands for deployment in Linux that `dupack stacks` prints.
 
 use crate::common::{Folder, dupack, errors, text};
 

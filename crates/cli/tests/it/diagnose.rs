@@ -1,4 +1,4 @@
-//! `dupack diagnose` on captures of `dupack trace`, and on files that are no captures.
+//! Tests of `dupack diagnose` on captures of `dupack trace`, and on files that are not captures.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ fn succeeds(folder: &Path, args: &[&str]) -> String {
     text(&output.stdout)
 }
 
-/// Returns the error of an impossible command, which prints nothing and has the exit code 2. Its line breaks are
-/// arbitrary.
+/// Returns the error of a command that must fail: it prints nothing to standard output and has the exit code 2. Line
+/// breaks in the error are removed because they are arbitrary.
 fn fails(folder: &Path, args: &[&str]) -> String {
     let output = run(folder, args);
     assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -30,7 +30,7 @@ fn fails(folder: &Path, args: &[&str]) -> String {
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns a capture of a flow that loses packets 24 to 30, and also the second transmission of packet 200.
+/// Returns a capture of a flow that loses packets 24 to 30, and the first two transmissions of packet 200.
 fn capture(folder: &Path) -> PathBuf {
     let drops = ["--drop", "24-30", "--drop", "200", "--drop", "200#2"];
     let mut args = vec!["trace", "sack/reno", "--dialect", "rfc", "--out", "traced"];
@@ -91,7 +91,7 @@ fn standard_input_is_read_like_a_file() {
         .unwrap();
     assert!(output.status.success(), "{}", errors(&output));
     assert_eq!(text(&output.stdout), from_file);
-    // The report has no figures, and a note says so.
+    // A report on standard input has no figures, because the input cannot be read twice.
     let mut command = dupack(&["diagnose", "--no-what-if", "-", "--out", "report"]);
     let command = command.current_dir(folder.path());
     let output = command
@@ -124,7 +124,8 @@ fn numbers_for_programs_describe_the_sender() {
     let sum: f64 = limits.values().filter_map(Value::as_f64).sum();
     let duration = stream["duration_s"].as_f64().unwrap();
     assert!((sum - duration).abs() < 1e-6, "{sum} of {duration}");
-    // Seven packets were lost in a row, one of them twice: nine retransmissions, and those of a timeout.
+    // Packets 24 to 30 were lost once, and packet 200 was lost twice. This causes nine retransmissions, in addition to
+    // those of a timeout.
     let again = stream["sent_again"]["segments"].as_u64().unwrap();
     assert!((9..40).contains(&again), "{again}");
     let lost_again = stream["sent_again"]["lost_again"].as_u64().unwrap();
@@ -231,7 +232,7 @@ const PCAP: [u8; 24] = [
     0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 101, 0, 0, 0,
 ];
 
-/// Returns a UDP datagram without data, as a record of such a file.
+/// Returns a UDP datagram without data, as a record of a pcap file.
 fn datagram() -> Vec<u8> {
     let mut packet = vec![0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0];
     packet.extend([10, 0, 0, 1, 10, 0, 0, 2, 0, 53, 0, 53, 0, 8, 0, 0]);
@@ -303,7 +304,8 @@ fn ctrl_c_keeps_all_data_from_standard_input() {
     let mut input = child.stdin.take().unwrap();
     input.write_all(&whole).unwrap();
     input.flush().unwrap();
-    // The input is read while it arrives, and kept when the user interrupts, even if the pipe stays open.
+    // The command reads the input while it arrives. When the user interrupts, the data so far is kept, even if the pipe
+    // stays open.
     let status = format!("/proc/{}/status", child.id());
     let catches = |line: &str| u64::from_str_radix(line.trim(), 16).is_ok_and(|set| set & 2 != 0);
     let handled = || {
@@ -347,8 +349,8 @@ fn other_senders_are_predicted_and_the_path_is_an_experiment() {
     assert!(said.contains("--stacks"), "{said}");
 }
 
-/// Returns a record of such a file, at `millis` after 1970-01-01 00:00:00 UTC: a TCP segment from or to a client with
-/// this port.
+/// Returns a record of a pcap file: a TCP segment between a client and a server, `millis` after 1970-01-01 00:00:00
+/// UTC.
 fn segment(millis: u32, [from, to]: [u16; 2], seq: u32, ack: u32, flags: u8, len: u16) -> Vec<u8> {
     let own = |port: u16| [10, 0, (port >> 8) as u8, port as u8];
     let mut packet = vec![0x45, 0];
@@ -365,7 +367,7 @@ fn segment(millis: u32, [from, to]: [u16; 2], seq: u32, ack: u32, flags: u8, len
     [head, packet].concat()
 }
 
-/// Returns two connections of ten seconds, to the ports 80 and 443. Each sends a segment every 100 ms.
+/// Returns two connections of ten seconds, to the ports 80 and 443. Each connection sends a segment every 100 ms.
 fn two_connections() -> Vec<u8> {
     let (syn, syn_ack, ack) = (0x02, 0x12, 0x10);
     let connections = [[1000, 80], [2000, 443]];
@@ -429,7 +431,7 @@ fn without_acks_there_is_no_path_and_conditions_are_unknown() {
     );
 }
 
-/// Returns the JSON and the notes.
+/// Returns the JSON output and the notes on standard error.
 fn selected(folder: &Path, args: &[&str]) -> (Value, String) {
     let args = [
         &["diagnose", "--no-what-if", "two", "--format", "json"],
@@ -471,7 +473,7 @@ fn filters_select_one_of_two_connections() {
             "{connection}"
         );
     }
-    // The copy has all packets of the remaining connection, and so has the figure of the page.
+    // The copy and the figure in the report have all packets of the selected connection.
     let args = [
         "--filter",
         "port 443",
@@ -517,7 +519,7 @@ fn since_and_until_select_a_part_of_a_capture() {
     ] {
         let (cut, notes) = selected(folder, &args);
         assert_eq!(cut["connections_all"], 2, "{args:?}");
-        // Ten segments of each connection and their ACKs.
+        // Each connection keeps ten segments and their ACKs.
         assert_eq!(cut["left_out_packets"]["since_until"], 404 - 40, "{args:?}");
         assert!(
             notes.contains("--since and --until exclude 364 of 404"),
@@ -534,7 +536,7 @@ fn since_and_until_select_a_part_of_a_capture() {
         ),
         "{said}"
     );
-    // A time of day after the last packet.
+    // The time of day is after the last packet.
     let late = fails(folder, &["diagnose", "two", "--since", "12:30:05"]);
     assert!(late.contains("no packet of two is selected"), "{late}");
     assert!(late.contains("its last at 1970-01-01T00:00:1"), "{late}");
@@ -553,7 +555,7 @@ fn since_and_until_select_a_part_of_a_capture() {
     assert!(said.contains("2026-11-28T12:30:05Z"), "{said}");
 }
 
-/// Runs the command with `args`, and returns its exit code, output and notes.
+/// Runs the command with `args`, and returns the exit code, the output and the notes.
 fn checked(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     let output = run(folder, &[&["diagnose"], args].concat());
     (output.status.code(), text(&output.stdout), errors(&output))
@@ -595,7 +597,8 @@ fn summaries_have_one_line_per_connection_in_columns() {
     assert!(said.contains("cannot be used with"), "{said}");
 }
 
-/// Returns the capture of the same transfer at its receiver, 5 ms from the sender. Its clock is an hour ahead.
+/// Returns the capture of the same transfer at the receiver, 5 ms from the sender. The receiver's clock is an hour
+/// ahead.
 fn at_the_receiver(capture: &Path) -> Vec<u8> {
     let mut reader = CaptureReader::new(File::open(capture).unwrap()).unwrap();
     let mut packets: Vec<(u64, Vec<u8>, u32)> = Vec::new();
@@ -644,7 +647,7 @@ fn two_captures_of_a_transfer_are_joined_and_others_are_errors() {
         "{screen}"
     );
     assert_eq!(plain.matches("none was lost").count(), 2, "{screen}");
-    // The losses are beyond the second capture, which corrects nothing.
+    // The losses happened on the path after the second capture, so that capture corrects no counts.
     assert!(plain.contains("lies beyond them"), "{screen}");
     assert!(
         !plain.contains("9 spurious") && !plain.contains("one alone"),

@@ -1,4 +1,4 @@
-//! `dupack evaluate` for its users: cards, exit codes, messages.
+//! Tests of `dupack evaluate` as a user runs it: cards, exit codes, messages.
 
 use std::fs;
 use std::path::Path;
@@ -41,7 +41,7 @@ fn cards_are_printed_written_and_compared_with_a_baseline() {
     );
     assert_eq!(same.status.code(), Some(0), "{}", errors(&same));
 
-    // The verdict of the baseline is better than the present one.
+    // The verdict in the baseline is better than the present verdict.
     let text = fs::read_to_string(folder.path().join("a/card.json")).unwrap();
     let fixed = [
         "sack/fixed",
@@ -98,7 +98,7 @@ fn cards_are_printed_written_and_compared_with_a_baseline() {
         "{}",
         errors(&other)
     );
-    // The error comes before anything runs.
+    // The error is reported before any run starts.
     assert!(!folder.path().join("d").exists());
 }
 

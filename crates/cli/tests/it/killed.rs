@@ -1,4 +1,4 @@
-//! A folder that was killed at any instruction can be resumed.
+//! Tests that an experiment can be resumed in a folder whose process was killed at any point.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::common;
 use crate::common::{Folder, comes_true, errors, files};
 
-/// Eight runs of a few milliseconds each, and as many that measure harm.
+/// Experiment with eight runs of a few milliseconds each, and eight further runs that measure harm.
 const FILE: &str = "stacks = [\"sack/reno\", \"rack/cubic\"]\nseeds = 2\nduration = \"2s\"\n\
     [path]\nrate = \"1Mbit/s\"\ndelay = \"5ms\"\n[sweep]\n\"path.loss\" = [\"0.5%\", \"5%\"]\n";
 
@@ -29,7 +29,7 @@ fn run(folder: &Path, line: &str) -> Output {
     dupack(folder, &args).output().unwrap()
 }
 
-/// Returns a folder with the experiment, the files of a complete run, and its journal before the end.
+/// Returns a folder with the experiment, the files of a complete run, and the journal just before the end of that run.
 fn begun(name: &str) -> (Folder, BTreeMap<String, Vec<u8>>, Vec<u8>) {
     let folder = Folder::new(name);
     let path = folder.path();
@@ -41,7 +41,7 @@ fn begun(name: &str) -> (Folder, BTreeMap<String, Vec<u8>>, Vec<u8>) {
     (folder, whole, journal)
 }
 
-/// Returns the journal with all runs.
+/// Runs the experiment, and returns the journal with all runs.
 fn journal_of(path: &Path) -> Vec<u8> {
     let child = dupack(path, &["run", "e.toml", "--out", "journal", "--jobs", "1"])
         .stdout(Stdio::null())
@@ -50,7 +50,7 @@ fn journal_of(path: &Path) -> Vec<u8> {
     let mut child = child.unwrap();
     let journal = path.join("journal").join(JOURNAL);
     let mut last = Vec::new();
-    // The journal grows until the end and is then deleted.
+    // The journal grows until the end of the runs and is then deleted.
     assert!(comes_true(|| {
         match fs::read(&journal) {
             Ok(bytes) => last = bytes,
@@ -74,7 +74,7 @@ fn make(path: &Path, files: &[(&str, &[u8])]) {
     }
 }
 
-/// Checks that `--resume` completes the folder to the files of a whole run.
+/// Checks that `--resume` completes the folder, and that its files equal those of an uninterrupted run.
 fn resumes(folder: &Path, whole: &BTreeMap<String, Vec<u8>>, state: &str) {
     let output = run(folder, "run e.toml --resume state");
     assert!(output.status.success(), "{state}: {}", errors(&output));
@@ -88,7 +88,8 @@ fn every_state_after_a_kill_can_be_resumed() {
     let state = path.join("state");
     let experiment = &whole["experiment.toml"];
     let engine = journal.iter().position(|&byte| byte == b'\n').unwrap() + 1;
-    // Before the first run: the folder, the journal, the line that names its engine, the experiment.
+    // States before the first run. The files are written in this order: the folder, the journal, the journal's line
+    // with the name of the engine, and the experiment.
     let half = &experiment[..experiment.len() / 2];
     let early: [&[(&str, &[u8])]; 6] = [
         &[],
@@ -108,7 +109,7 @@ fn every_state_after_a_kill_can_be_resumed() {
         make(&state, files);
         resumes(path, &whole, &format!("early state {number}"));
     }
-    // During the runs: the journal is cut off anywhere.
+    // States during the runs: the journal is cut off at any byte.
     for end in (engine..journal.len()).step_by(journal.len() / 7) {
         make(
             &state,
@@ -116,7 +117,7 @@ fn every_state_after_a_kill_can_be_resumed() {
         );
         resumes(path, &whole, &format!("journal of {end} bytes"));
     }
-    // While files are written, one after the other, in any order.
+    // States while the files are written one after the other. The order of the files does not matter.
     let names: Vec<&String> = whole
         .keys()
         .filter(|name| *name != "experiment.toml")
@@ -137,7 +138,7 @@ fn every_state_after_a_kill_can_be_resumed() {
         make(&state, &there);
         resumes(path, &whole, &format!("{written} files"));
     }
-    // Without the journal, everything is complete.
+    // A folder without a journal is complete.
     let again = run(path, "run e.toml --resume state");
     assert!(again.status.success(), "{}", errors(&again));
     assert!(
@@ -148,7 +149,8 @@ fn every_state_after_a_kill_can_be_resumed() {
     assert!(files(&state) == whole);
 }
 
-/// Kills 200 processes, a third for each kind of folder. Each folder is killed several times before it is resumed.
+/// Kills 200 processes. Each kind of folder is chosen at random with probability 1/3, and is killed several times
+/// before it is resumed.
 #[test]
 fn runs_killed_at_random_moments_resume_to_the_same_folder() {
     const KILLS: usize = 200;
@@ -190,7 +192,7 @@ fn runs_killed_at_random_moments_resume_to_the_same_folder() {
         let output = dupack(path, &line).output().unwrap();
         assert!(output.status.success(), "{kills}: {}", errors(&output));
         let there = files(&path.join("state"));
-        // A part of an incomplete file may remain, which is never read.
+        // A part of an incomplete file may remain, but this file is never read.
         let there = there.iter().filter(|(name, _)| !name.ends_with(".partial"));
         assert!(there.eq(expected), "{kills}: {line:?}");
     }
@@ -265,7 +267,7 @@ fn only_one_of_several_processes_begins_in_a_folder() {
         }
     }
     assert!(files(&path.join("together-0")) == whole);
-    // Two shards of one experiment: one folder has one of them.
+    // Two shards of one experiment start in the same folder. Only one of them may use the folder.
     let start = |shard: u32| {
         let shard = format!("{shard}/2");
         let mut command = dupack(
@@ -295,7 +297,7 @@ fn lines_of_other_runs_are_rejected_and_the_runs_repeated() {
         ("\"stack\":\"rack/cubic\"", "\"stack\":\"sack/reno\""),
     ] {
         assert!(journal.contains(from), "{journal}");
-        // With a correct checksum: only the contents belong to another run.
+        // The checksum of the line is correct, but its contents belong to another run.
         let forged = common::forged(&journal.replace(from, to));
         make(
             &state,
@@ -329,14 +331,14 @@ fn links_in_a_result_folder_are_not_followed() {
             &[(JOURNAL, &journal), ("experiment.toml", experiment)],
         );
     };
-    // A link in place of a file is replaced itself, and its target is unchanged.
+    // A link at the place of a file is replaced by the file, and the target of the link is unchanged.
     for name in ["runs.csv", "report.html", "results.json"] {
         begin();
         symlink(theirs.join("file"), state.join(name)).unwrap();
         resumes(path, &whole, name);
         assert_eq!(fs::read(theirs.join("file")).unwrap(), b"theirs", "{name}");
     }
-    // A link in place of a folder or of the journal is an error.
+    // A link at the place of a folder or of the journal is an error.
     begin();
     symlink(&theirs, state.join("figures")).unwrap();
     let output = run(path, "run e.toml --resume state");

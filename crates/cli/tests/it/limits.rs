@@ -1,4 +1,4 @@
-//! Input that is too large or invalid, and full disks.
+//! Tests with input that is too large or invalid, and with full disks.
 #![cfg(unix)]
 
 use std::fs;
@@ -77,7 +77,7 @@ fn experiments_beyond_the_memory_are_errors_before_anything_is_built() {
 fn the_table_is_printed_even_if_the_disk_is_full() {
     let folder = Folder::new("full-table");
     let line = "compare --seeds 3 --duration 5s --loss 1% --stacks sack/reno,rack/cubic --out out";
-    // There is room for the journal, but not for the page.
+    // The limit permits the journal, but not the report page.
     let output = limited(&folder, "-f 40", line);
     assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
     let table = text(&output.stdout);
@@ -93,7 +93,7 @@ fn the_table_is_printed_even_if_the_disk_is_full() {
         .output()
         .unwrap();
     assert!(again.status.success(), "{}", errors(&again));
-    // There is not even room for the runs, but the results are printed.
+    // The limit does not even permit the journal of the runs, but the results are printed.
     let output = limited(&folder, "-f 2", &line.replace("--out out", "--out none"));
     let said = errors(&output);
     assert!(text(&output.stdout).contains("rack/cubic"), "{said}");
@@ -116,7 +116,7 @@ fn closed_pipes_are_no_errors() {
         ("evaluate rack/cubic --only nothing", 2),
         ("diagnose nowhere.pcap", 2),
     ] {
-        // Both ends of standard output and standard error are closed, as by `2>&1 | head -0`.
+        // The reading ends of standard output and standard error are closed, as by `2>&1 | head -0`.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let args: Vec<&str> = line.split(' ').collect();

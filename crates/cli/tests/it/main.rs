@@ -1,4 +1,4 @@
-//! Integration tests of this crate, in one program.
+//! Integration tests of this crate in one test program.
 
 mod clusters;
 mod command;
@@ -29,7 +29,7 @@ mod common {
         command
     }
 
-    /// Returns the lines of a journal with correct checksums, whatever they contain.
+    /// Returns the lines of a journal with correct checksums, regardless of their contents.
     pub fn forged(journal: &str) -> String {
         let line = |line: &str| {
             let text = &line[..line.rfind(",\"sum\":").unwrap()];

@@ -1,4 +1,4 @@
-//! `--path FILE`: files of `dupack diagnose --path` are valid for the commands that run senders.
+//! Tests of `--path FILE`: files of `dupack diagnose --path` are valid for the commands that run senders.
 
 use std::fs;
 
@@ -45,7 +45,7 @@ fn compare_uses_path_application_and_endpoints() {
         "--no-harm",
     ];
     let table = printed(&folder, &[&compare[..], &["--out", "own"]].concat());
-    // 4 Mbit/s · 60 ms = 30 kB.
+    // The bandwidth-delay product is 4 Mbit/s · 60 ms = 30 kB.
     let line = "Path: 4Mbit/s · 30ms one way · queue 64kB (2.1 BDP) · loss 1% · dialect rfc · 4s simulated";
     assert!(table.starts_with(line), "{table}");
     let stored = fs::read_to_string(folder.path().join("own/experiment.toml")).unwrap();

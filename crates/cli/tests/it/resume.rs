@@ -1,4 +1,4 @@
-//! An interrupted `dupack run` or `compare` continues at the interruption.
+//! Tests that an interrupted `dupack run` or `compare` continues at the point of the interruption.
 #![cfg(unix)]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use crate::common;
 use crate::common::{Folder, comes_true, errors, files, text};
 
-/// Runs that take a moment each, with seeds that a precision adds.
+/// Experiment whose runs take a moment each. `precision` adds seeds.
 const FILE: &str = "stacks = [\"sack/reno\", \"rack/cubic\"]\nseeds = 10\nprecision = \"2%\"\nseeds_max = 12\n\
     duration = \"20s\"\n[path]\nrate = \"20Mbit/s\"\ndelay = \"5ms\"\nbuffer = \"50pkt\"\n\
     [sweep]\n\"path.loss\" = [\"0.5%\", \"5%\"]\n";
@@ -31,7 +31,7 @@ fn lines(journal: &Path) -> usize {
     text.iter().filter(|&&b| b == b'\n').count()
 }
 
-/// Begins `args`, and ends it with `signal` after some runs.
+/// Begins the command with `args`, and ends it with `signal` after some runs.
 fn interrupted(folder: &Path, args: &[&str], out: &str, signal: &str) -> Output {
     let mut command = dupack(folder, args);
     let command = command.args(["--jobs", "1", "--out", out]);
@@ -39,14 +39,14 @@ fn interrupted(folder: &Path, args: &[&str], out: &str, signal: &str) -> Output 
     let child = child.spawn().unwrap();
     let journal = folder.join(out).join("runs.jsonl");
     assert!(comes_true(|| lines(&journal) > 5), "no run is stored");
-    // Shells have a built-in `kill`.
+    // `kill` is a built-in command of the shell.
     let kill = format!("kill {signal} {}", child.id());
     let killed = Command::new("sh").args(["-c", &kill]).status().unwrap();
     assert!(killed.success());
     child.wait_with_output().unwrap()
 }
 
-/// Runs the command in a message.
+/// Runs the command that `message` suggests.
 fn told(folder: &Path, message: &str) -> Output {
     let (_, command) = message.split_once("continue with: dupack ").unwrap();
     let command = command.lines().next().unwrap();
@@ -86,13 +86,13 @@ fn interrupted_runs_continue_to_the_same_folder() {
         assert!(part[name] == *bytes, "{name} differs");
     }
 
-    // A killed program prints nothing, and leaves an incomplete line.
+    // A killed program prints nothing, and leaves an incomplete line in the journal.
     let killed = interrupted(folder.path(), &run, "killed", "-KILL");
     assert_eq!(killed.status.code(), None);
     let journal = folder.path().join("killed/runs.jsonl");
     let mut torn = fs::OpenOptions::new().append(true).open(&journal).unwrap();
     torn.write_all(b"{\"fingerprint\":\"00").unwrap();
-    // The folder has the file.
+    // The folder contains a copy of the experiment file.
     let resume = ["run", "--resume", "killed"];
     let again = dupack(folder.path(), &resume).output().unwrap();
     assert!(again.status.success(), "{}", errors(&again));

@@ -1,4 +1,4 @@
-//! `dupack script` for its users.
+//! Tests of `dupack script` as a user runs it.
 
 use std::path::Path;
 use std::process::Output;
@@ -95,7 +95,7 @@ fn traces_of_scripts_with_the_same_name_are_numbered() {
     );
 }
 
-/// The name of the capture would be too long for a file, which is equivalent to a full disk.
+/// The name of the capture is too long for a file name. This error is equivalent to a full disk.
 #[test]
 fn scripts_run_even_if_a_trace_cannot_be_written() {
     let folder = Folder::new("script-untraced");

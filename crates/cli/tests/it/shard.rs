@@ -1,4 +1,4 @@
-//! Shards and `dupack merge` give the same result as one `dupack run`.
+//! Tests that shards and `dupack merge` give the same result as one `dupack run`.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ const FILE: &str = "title = \"Parts\"\nstacks = [\"sack/reno\", \"le/westwood\"]
     [[claim]]\nid = \"faster\"\nstatement = \"Westwood is faster\"\n\
     holds_if = \"all p in points: goodput[LE, p] / goodput[SACK, p] > 1\"\n";
 
-/// A folder with the experiment, in which commands run.
+/// A folder with the experiment. The commands run in this folder.
 struct Place(Folder);
 
 impl Place {
@@ -28,7 +28,7 @@ impl Place {
         self.0.path().join(name)
     }
 
-    /// Runs a command line, whose words are separated by one space.
+    /// Runs a command line. Its words are separated by one space.
     fn dupack(&self, line: &str) -> Output {
         let args: Vec<&str> = line.split(' ').collect();
         let mut command = common::dupack(&args);
@@ -42,7 +42,7 @@ impl Place {
         output
     }
 
-    /// Runs a command that must fail with `code`, and returns its message.
+    /// Runs a command that must fail with the exit code `code`, and returns the message of the command.
     fn refused(&self, line: &str, code: i32) -> String {
         let output = self.dupack(line);
         assert_eq!(
@@ -56,10 +56,10 @@ impl Place {
         words
     }
 
-    /// Carries out all shards of `of`, each in a numbered folder.
+    /// Carries out all `of` shards, each in a numbered folder.
     fn shards(&self, of: u32) {
         for shard in 1..=of {
-            // One after the other, so that the journal has the order of the runs.
+            // The runs are not concurrent, so that the journal lists them in a fixed order.
             let out = format!("--out s{shard} --jobs 1");
             self.done(&format!("run parts.toml --shard {shard}/{of} {out}"));
         }
@@ -73,7 +73,7 @@ impl Place {
         }
     }
 
-    /// Changes a text in a file.
+    /// Replaces a text in a file.
     fn edit(&self, file: &str, from: &str, to: &str) {
         let before = fs::read_to_string(self.path(file)).unwrap();
         assert!(before.contains(from), "{before}");
@@ -98,7 +98,7 @@ fn merged_folders_match_those_of_one_run() {
     let place = Place::new("bytes");
     let whole = place.done("run parts.toml --out whole");
     place.shards(3);
-    // In any order, and one of them twice.
+    // The order of the shards does not matter, and one of them is given twice.
     let merged = place.done("merge s3 s1 s2 s1/ --out all");
     assert_eq!(text(&merged.stdout), text(&whole.stdout));
     let (ours, expected) = (files(&place.path("all")), files(&place.path("whole")));
@@ -111,7 +111,7 @@ fn merged_folders_match_those_of_one_run() {
     }
     assert!(expected.contains_key("claims.csv"));
 
-    // A repetition does nothing, and nothing else is overwritten.
+    // Repeating the merge does nothing. Any other existing folder is not overwritten.
     let again = place.done("merge s1 s2 s3 --out all");
     assert!(
         errors(&again).contains("nothing to do"),
@@ -124,7 +124,7 @@ fn merged_folders_match_those_of_one_run() {
     assert!(words.contains("never overwritten"), "{words}");
     assert!(files(&place.path("all")) == expected);
 
-    // Without a name, the result goes to the default folder of `run`.
+    // Without `--out`, the result is written to the default folder of `dupack run`.
     place.done("merge s1 s2 s3 --format csv");
     assert!(files(&place.path("dupack-out/parts")) == expected);
     assert!(has_none(place.0.path(), ".partial"));
@@ -162,7 +162,7 @@ fn repeated_commands_run_a_shard_once() {
         );
         assert!(files(&folder) == before);
     }
-    // The state when it was killed before the end, with an incomplete line.
+    // This is the state of a shard that was killed before its end: the journal has an incomplete line.
     fs::remove_file(folder.join("finished.json")).unwrap();
     let journal = folder.join("runs.jsonl");
     let text = fs::read(&journal).unwrap();
@@ -175,7 +175,7 @@ fn repeated_commands_run_a_shard_once() {
         "{said}"
     );
     assert!(folder.join("finished.json").is_file());
-    // More shards than runs: an empty one is complete at once.
+    // There are more shards than runs, so a shard without runs is complete at once.
     let empty = place.done("run parts.toml --shard 99/99 --out empty");
     assert!(errors(&empty).contains("its 0 runs"), "{}", errors(&empty));
 }
@@ -184,7 +184,7 @@ fn repeated_commands_run_a_shard_once() {
 #[test]
 fn killed_shards_continue_and_the_merged_folder_is_the_same() {
     let place = Place::new("killed");
-    // Runs that take a moment each.
+    // Each run takes a moment.
     place.edit("parts.toml", "duration = \"3s\"", "duration = \"100s\"");
     place.edit("parts.toml", "seeds = 3", "seeds = 6");
     let journal = place.path("s1/runs.jsonl");
@@ -204,7 +204,7 @@ fn killed_shards_continue_and_the_merged_folder_is_the_same() {
             common::comes_true(|| lines() > before + 2),
             "no run is stored"
         );
-        // SIGKILL: nothing more is printed or written.
+        // After SIGKILL, the process prints and writes nothing more.
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!place.path("s1/finished.json").exists());
@@ -218,7 +218,7 @@ fn killed_shards_continue_and_the_merged_folder_is_the_same() {
     assert!(files(&place.path("all")) == files(&place.path("whole")));
 }
 
-/// Runs a command with a limit of file sizes in kilobytes, which is equivalent to a full disk.
+/// Runs a command with a limit of file sizes in kilobytes. A file that reaches the limit is equivalent to a full disk.
 #[cfg(unix)]
 fn with_room(place: &Place, kilobytes: u32, line: &str) -> Output {
     let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", kilobytes * 2);
@@ -256,7 +256,7 @@ fn full_disks_are_errors_that_lose_nothing() {
     assert!(again.contains(&format!("{kept} of ")), "{again}");
     place.done("run parts.toml --shard 2/2 --out s2");
 
-    // The merge leaves no remains, and does not change the shards.
+    // A failed merge leaves no files, and does not change the shards.
     let before = (files(&place.path("s1")), files(&place.path("s2")));
     let full = with_room(&place, 8, "merge s1 s2 --out all");
     assert_eq!(full.status.code(), Some(2), "{}", errors(&full));
@@ -327,7 +327,7 @@ fn folders_of_other_experiments_are_errors() {
         let words = place.refused(line, 2);
         assert!(words.contains(says), "{line}: {words}");
     }
-    // Another build of dupack began it.
+    // The shard was begun by another build of dupack.
     place.edit("s1/shard.json", "\"engine\": \"", "\"engine\": \"9.");
     let words = place.refused("run parts.toml --shard 1/3 --out s1", 2);
     assert!(words.contains("the engine is "), "{words}");
@@ -348,7 +348,7 @@ fn invalid_shards_have_errors_with_the_valid_range() {
         let words = place.refused(&format!("run parts.toml --shard {shard} --out x"), 2);
         assert!(words.contains(says), "{shard}: {words}");
     }
-    // Shards cannot know which seeds a precision adds.
+    // Seeds that `precision` adds are unknown to the shards.
     place.edit("parts.toml", "seeds = 3", "seeds = 3\nprecision = \"2%\"");
     let words = place.refused("run parts.toml --shard 1/2 --out x", 2);
     assert!(words.contains("a precision adds seeds"), "{words}");
@@ -365,7 +365,7 @@ fn explain_prints_the_parameters_and_the_share_of_a_shard() {
     let whole = text(&place.done("run parts.toml --explain").stdout);
     let shard = text(&place.done("run parts.toml --shard 2/3 --explain").stdout);
     let own = shard.strip_prefix(&*whole).unwrap();
-    // Six runs, as many that measure harm, and the reference for harm.
+    // The shard has six runs, six runs that measure harm, and the reference for harm.
     assert!(own.starts_with("\nshard 2/3 has "), "{own}");
     assert!(
         own.contains(" runs, about ") && own.contains("the longest shard has 3"),
@@ -381,7 +381,7 @@ fn missing_runs_are_listed_with_their_commands() {
     for shard in [1, 3] {
         place.done(&format!("run parts.toml --shard {shard}/4 --out s{shard}"));
     }
-    // The state when it was killed.
+    // This is the state of a shard that was killed.
     fs::remove_file(place.path("s3/finished.json")).unwrap();
     let journal = fs::read_to_string(place.path("s3/runs.jsonl")).unwrap();
     let lines: Vec<&str> = journal.split_inclusive('\n').take(3).collect();
@@ -400,7 +400,7 @@ fn missing_runs_are_listed_with_their_commands() {
     );
     assert!(said.contains("3/4: s3 is unfinished"), "{said}");
     assert!(!place.path("all").exists() && has_none(place.0.path(), ".partial"));
-    // After all of these commands, the result is complete.
+    // After all commands in the message have been run, the result is complete.
     let commands = said
         .lines()
         .filter_map(|line| line.trim().strip_prefix("dupack "));
@@ -479,7 +479,7 @@ fn changed_runs_are_found_and_nothing_is_written() {
     let place = Place::new("changed");
     place.shards(2);
     let measure = "\"goodput_mbit_s\":";
-    // A complete shard that was edited or damaged.
+    // These shards are complete, but were edited or damaged.
     for (name, from, to, says) in [
         (
             "edited",
@@ -499,7 +499,7 @@ fn changed_runs_are_found_and_nothing_is_written() {
         let words = place.refused(&format!("run --resume {name}"), 2);
         assert!(words.contains("repeat the shard"), "{words}");
     }
-    // An incomplete shard beside a complete one: the same run with two results.
+    // An incomplete shard and a complete one have different results for the same run.
     fs::remove_file(place.path("edited/finished.json")).unwrap();
     let journal = fs::read_to_string(place.path("edited/runs.jsonl")).unwrap();
     fs::write(place.path("edited/runs.jsonl"), forged(&journal)).unwrap();
@@ -516,7 +516,7 @@ fn changed_runs_are_found_and_nothing_is_written() {
         words.contains("seed 1") && words.contains("loss "),
         "{words}"
     );
-    // Alone, it is complete again, because its shortest run reveals the problem.
+    // The edited shard can be completed again on its own. Its shortest run is repeated, which reveals the difference.
     let again = place.done("run --resume edited");
     assert!(
         errors(&again).contains("differs from the journal"),
@@ -544,7 +544,7 @@ fn recorded_traces_are_relative_to_the_original_file() {
     );
     place.done("merge s1 s2 --experiment parts.toml --out all");
     assert!(files(&place.path("all")) == files(&place.path("whole")));
-    // Another trace with the same name is another experiment.
+    // A file with the same name but another trace makes it another experiment.
     fs::write(place.path("a.down"), lines(4)).unwrap();
     let words = place.refused("merge s1 s2 --experiment parts.toml --out other", 2);
     assert!(words.contains("have recorded traces changed?"), "{words}");

@@ -1,4 +1,4 @@
-//! `dupack run --stream`: the files of an ordinary run, without holding its runs in memory.
+//! Tests of `dupack run --stream`, which writes the files of an ordinary run without holding its runs in memory.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn tables_match_those_of_an_ordinary_run() {
         errors(&streamed)
     );
     assert!(!found.keys().any(|name| name.ends_with(".partial")));
-    // Nothing is repeated.
+    // No run is repeated.
     let again = run(folder.path(), &["sweep.toml", "--resume", "streamed"]);
     assert!(again.status.success());
     assert!(

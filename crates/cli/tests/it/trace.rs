@@ -1,4 +1,4 @@
-//! `dupack trace` of several stacks: the same losses, files for each, common figures.
+//! Tests of `dupack trace` with several stacks: the same losses, files for each stack, and common figures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn dropped(packets: &Path) -> Vec<String> {
     drops.map(|columns| columns[2].to_owned()).collect()
 }
 
-/// Returns the text description of a figure.
+/// Returns the description text of a figure.
 fn description(figure: &Path) -> String {
     let svg = fs::read_to_string(figure).unwrap();
     let (_, rest) = svg.split_once("<desc>").unwrap();
@@ -35,7 +35,8 @@ fn description(figure: &Path) -> String {
 const STACKS: [&str; 3] = ["sack/reno", "rack/cubic", "le/reno"];
 const FOLDERS: [&str; 3] = ["sack-reno", "rack-cubic", "le-reno"];
 
-/// Traces the three stacks with the losses 24 to 30: a common figure, a ladder each, and files of each.
+/// Traces the three stacks with the losses 24 to 30. Checks the common figure, and the ladder and the files of each
+/// stack.
 fn three_stacks_lose_the_same(folder: &Path, more: &[&str], out: &str, dialect: &str) {
     let mut args = vec!["trace"];
     args.extend(["--drop", "24-30", "--out", out]);
@@ -66,7 +67,7 @@ fn three_stacks_lose_the_same(folder: &Path, more: &[&str], out: &str, dialect: 
 fn several_stacks_are_traced_under_the_same_losses() {
     let folder = Folder::new("several");
     three_stacks_lose_the_same(folder.path(), &STACKS, "out", "linux");
-    // As a list, and side by side.
+    // The stacks are given as a list, and the plots are side by side.
     let list = [&*STACKS.join(","), "--arrange", "beside", "--inflation"];
     three_stacks_lose_the_same(folder.path(), &list, "list", "linux");
     let svg = fs::read_to_string(folder.path().join("list/time-sequence.svg")).unwrap();
@@ -76,7 +77,7 @@ fn several_stacks_are_traced_under_the_same_losses() {
 #[test]
 fn several_stacks_are_traced_over_a_recorded_link() {
     let folder = Folder::new("recorded");
-    // A packet every 6 ms for a second, then every 20 ms for another.
+    // The link sends a packet every 6 ms for one second, then every 20 ms for another second.
     let fast = (0..166).map(|n| n * 6);
     let slow = (0..50).map(|n| 1000 + n * 20);
     let lines: Vec<String> = fast.chain(slow).map(|ms: u32| ms.to_string()).collect();
@@ -84,7 +85,7 @@ fn several_stacks_are_traced_over_a_recorded_link() {
     let mut args = STACKS.to_vec();
     args.extend(["--trace", "link.down"]);
     three_stacks_lose_the_same(folder.path(), &args, "out", "linux");
-    // The experiment can be run again from any folder.
+    // The stored experiment can be run again from any folder.
     let stored = folder.path().join("out/experiment.toml");
     let stored = stored.to_str().unwrap();
     let again = folder.path().join("again");
@@ -167,7 +168,7 @@ fn losses_beyond_the_run_are_errors_with_its_end() {
         }
         assert!(!folder.path().join(out).join("time-sequence.svg").exists());
     }
-    // A rule that is partly beyond the end is a warning.
+    // A rule that is partly beyond the end of the run causes a warning.
     let partly = succeeds(folder.path(), &["trace", "sack/reno", "--drop", "24-5000"]);
     assert!(errors(&partly).contains("the end of `--drop 24-5000`"));
 }
@@ -202,7 +203,7 @@ fn conflicts_of_a_file_and_options_are_errors() {
     );
 }
 
-/// The total delay is the requested one: the first round trip takes 10 ms and the transmission time.
+/// The total delay is the requested one: the first round trip takes 10 ms plus the transmission time.
 #[test]
 fn the_first_round_trip_is_twice_the_delay() {
     let folder = Folder::new("delay");
@@ -227,7 +228,7 @@ fn the_first_round_trip_is_twice_the_delay() {
     assert!((0.010..0.011).contains(&first), "{first}");
 }
 
-/// Returns the examples of `--help`, in words.
+/// Returns the examples of `--help`, split into words.
 fn examples() -> Vec<Vec<String>> {
     let help = text(
         &common::dupack(&["trace", "--help"])
@@ -277,7 +278,7 @@ fn examples_of_the_help_show_their_losses() {
         let output = succeeds(folder.path(), &[&args[1..], &["--out", &out]].concat());
         assert!(!errors(&output).contains("beyond"), "{example:?}");
         let out = folder.path().join(out);
-        // Each example has losses, and its figures show some for every stack.
+        // Each example has losses, and the figures of the example show some of them for every stack.
         for figure in ["time-sequence.svg", "ladder.svg"] {
             let words = description(&out.join(figure));
             assert!(!words.contains("none dropped"), "{example:?}: {words}");
@@ -292,7 +293,7 @@ fn examples_of_the_help_show_their_losses() {
     }
 }
 
-/// Returns `true` if a trace lost everything that a rule of the examples names.
+/// Returns `true` if the trace lost all packets that `rule` names.
 fn takes_place(rule: &str, packets: &Path) -> bool {
     let text = fs::read_to_string(packets).unwrap();
     let lost = |event: &str, number: u64| {

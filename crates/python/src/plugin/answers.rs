@@ -1,4 +1,4 @@
-//! Answers of a recovery: made in Python, and checked when they are made.
+//! Return values of a recovery. They are created in Python, and checked when they are created.
 
 use dupack_tcp::recovery::{self, Clearance, Exit, Growth, RtoTimer, Timing};
 use dupack_tcp::scoreboard::SegmentId;
@@ -10,7 +10,7 @@ use super::reasons::{LossRule, SendReason};
 use super::values::Segment;
 use super::words::Word;
 
-/// Reads a word; a missing value is the default of its type.
+/// Reads a word. A missing value is the default of its type.
 fn word<W: Word + Default>(value: Option<&Bound<'_, PyAny>>) -> PyResult<W> {
     value.map_or_else(|| Ok(W::default()), W::read)
 }
@@ -26,7 +26,7 @@ fn bytes(name: &str, value: Option<f64>) -> PyResult<Option<f64>> {
     }
 }
 
-/// The beginning of a loss event.
+/// Beginning of a loss event.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Clone, Copy, Debug)]
 pub struct LossEvent(pub recovery::LossEvent);
@@ -62,7 +62,7 @@ impl LossEvent {
     }
 }
 
-/// Answer of a recovery to an ACK.
+/// Return value of a recovery for an ACK.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome(pub recovery::Outcome);
@@ -98,7 +98,7 @@ impl Outcome {
     }
 }
 
-/// Answer of a recovery to its own timer.
+/// Return value of a recovery for the expiry of its own timer.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Clone, Copy, Debug)]
 pub struct Expiry(pub recovery::Expiry);
@@ -159,7 +159,7 @@ impl Next {
     }
 }
 
-/// Answer of a recovery to a spurious reduction.
+/// Return value of a recovery for a spurious reduction.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Clone, Copy, Debug)]
 pub struct Reversal(pub undo::Reversal);
@@ -169,7 +169,7 @@ impl Reversal {
     #[classattr]
     const REFUSED: Self = Self(undo::Reversal::Refused);
 
-    /// The recovery has ended. If a segment is lost all the same, a new loss event begins.
+    /// The recovery has ended. If a segment is lost nevertheless, `loss` begins a new loss event.
     #[staticmethod]
     #[pyo3(signature = (loss=None))]
     fn done(loss: Option<&LossEvent>) -> Self {

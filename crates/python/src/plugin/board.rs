@@ -1,8 +1,8 @@
-//! Scoreboard and round-trip times, which a method may read only during its call.
+//! Scoreboard and round-trip times. A method may read them only during its call.
 //!
-//! Nothing is copied. The sender lends both for the duration of a call, in a thread-local place ([`lent`]). The Python
-//! objects hold only the number of the call: they read the lent objects if that call is in progress, and raise
-//! otherwise.
+//! Nothing is copied. The sender lends the scoreboard and the round-trip times for the duration of a call, in
+//! thread-local variables ([`lent`]). The Python objects hold only the number of the call: they read the lent objects
+//! while that call is in progress, and raise an exception otherwise.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ scoped_thread_local!(
     static BOARD: scoreboard::Scoreboard
 );
 scoped_thread_local!(
-    /// Round-trip times of that sender.
+    /// Round-trip times of the sender whose call is in progress.
     static RTT: rtt::RttEstimator
 );
 
@@ -38,13 +38,13 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 pub struct Call(pub u64);
 
 impl Call {
-    /// Returns a new number.
+    /// Returns a new, unique number.
     pub fn new() -> Self {
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// Restores the outer call when an inner call ends, also by a panic.
+/// Restores the number of the outer call when an inner call ends, also after a panic.
 struct Before(u64);
 
 impl Drop for Before {
@@ -53,7 +53,7 @@ impl Drop for Before {
     }
 }
 
-/// Performs `work` as the call `call`, and lends it the contents of `view`.
+/// Runs `work` as part of the call `call`, and lends it the contents of `view`.
 pub fn lent<T>(call: Call, view: &View<'_>, work: impl FnOnce() -> T) -> T {
     let _before = Before(CALL.replace(call.0));
     BOARD.set(view.scoreboard, || RTT.set(view.rtt, work))
@@ -67,7 +67,7 @@ pub fn round_trips(call: Call) -> PyResult<RttEstimator> {
     Ok(RTT.with(RttEstimator::of))
 }
 
-/// Outstanding segments.
+/// The outstanding segments.
 #[pyclass(frozen, freelist = 16, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Scoreboard {
@@ -75,12 +75,12 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Makes the scoreboard of `call`.
+    /// Creates the scoreboard object for `call`.
     pub const fn of(call: Call) -> Self {
         Self { call }
     }
 
-    /// Applies `ask` to the scoreboard if the call is in progress.
+    /// Returns the result of `ask` for the scoreboard if the call is in progress.
     fn ask<T>(&self, ask: impl FnOnce(&scoreboard::Scoreboard) -> T) -> PyResult<T> {
         if CALL.get() != self.call.0 || !BOARD.is_set() {
             return Err(stale("Scoreboard"));
@@ -145,7 +145,7 @@ impl Scoreboard {
         self.ask(|board| board.get(SegmentId(id)).map(|segment| Segment(*segment)))
     }
 
-    /// Iterates over outstanding segments and their ids from `id` on, in sequence order.
+    /// Iterates over outstanding segments and their ids in sequence order, starting at `id`.
     fn iter_from(&self, id: u64) -> PyResult<SegmentIterator> {
         let first = self.ask(|board| board.first().0.max(id))?;
         Ok(SegmentIterator {
@@ -158,12 +158,13 @@ impl Scoreboard {
         self.iter_from(0)
     }
 
-    /// Returns the id of the first outstanding segment that starts at or after `offset`, or the end.
+    /// Returns the id of the first outstanding segment that starts at or after `offset`. If there is none, returns the
+    /// end.
     fn id_at(&self, offset: u64) -> PyResult<u64> {
         self.ask(|board| board.id_at(offset).0)
     }
 
-    /// Counts the consecutive missing segments from `offset` to the next sacked segment.
+    /// Returns the number of consecutive missing segments from `offset` to the next sacked segment.
     fn hole(&self, offset: u64) -> PyResult<u32> {
         self.ask(|board| board.hole(offset))
     }

@@ -1,4 +1,4 @@
-//! A congestion control in Python.
+//! Congestion control in Python.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Control {
         }
     }
 
-    /// Calls a method that is asked once, at the start.
+    /// Calls a method that returns a fixed property of the control. Such a method is called once, at the start.
     fn rule<T>(
         &self,
         method: Method,
@@ -66,7 +66,7 @@ impl Control {
         self.object.ask_alone(method as usize, read)
     }
 
-    /// Asks a method for the window after a loss.
+    /// Calls a method that returns the window after a loss.
     fn window_after(&self, method: Method, loss: &LossFacts, plain: Plain) -> Window {
         let window = self.object.ask_with(
             method as usize,
@@ -213,7 +213,7 @@ impl CongestionControl for Control {
     }
 }
 
-/// Makes a record of `dupack._words`.
+/// Creates a record of `dupack._words`.
 pub fn record<'py>(
     py: Python<'py>,
     class: &str,
@@ -223,7 +223,7 @@ pub fn record<'py>(
     py.import("dupack._words")?.getattr(class)?.call1(fields)
 }
 
-/// Returns `true` if `answer` is an instance of this record of `dupack._words`.
+/// Returns `true` if `answer` is an instance of the record `class` of `dupack._words`.
 fn is_record(answer: &Bound<'_, PyAny>, class: &str) -> PyResult<bool> {
     let class = answer.py().import("dupack._words")?.getattr(class)?;
     answer.is_instance(&class)

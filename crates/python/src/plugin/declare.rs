@@ -18,7 +18,7 @@ use pyo3::types::PyType;
 use super::object::Class;
 use super::{control, differentiation, recovery, response};
 
-/// Prefix of the sources of an algorithm in Python, which tells it from one in Rust.
+/// Prefix of the sources of an algorithm in Python. The prefix distinguishes it from an algorithm in Rust.
 const SOURCES: &str = "python ";
 
 /// Declaration of a class: the fields of `dupack._declare.Declaration`.
@@ -37,7 +37,7 @@ pub struct Declaration<'py> {
     /// Requirements on the receiver and on the connection, by the names of the fields of [`Needs`].
     needs: Vec<String>,
     algorithm: Bound<'py, PyType>,
-    /// Callable that makes an instance.
+    /// Callable that creates an instance.
     make: Bound<'py, PyAny>,
     /// Methods that the class overrides.
     overrides: Vec<String>,
@@ -60,7 +60,7 @@ struct Parameter<'py> {
     defaults: (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>),
 }
 
-/// Entry of a class, on the axis of its trait.
+/// Entry for a class, on the axis of the trait of this class.
 pub enum AnyEntry {
     Recovery(Entry<dyn Recovery>),
     Control(Entry<dyn CongestionControl>),
@@ -69,7 +69,7 @@ pub enum AnyEntry {
 }
 
 impl AnyEntry {
-    /// Registers the entry. With `replaces`, it replaces the entry of the same name.
+    /// Registers the entry. With `replaces`, the entry replaces the one of the same name.
     pub fn register(self, catalog: &mut Catalog, replaces: bool) -> Result<(), RegisterError> {
         fn put<P: Plugin + ?Sized>(
             catalog: &mut Catalog,
@@ -90,7 +90,7 @@ impl AnyEntry {
     }
 }
 
-/// Makes the entry of a declared class.
+/// Creates the entry of a declared class.
 pub fn entry_of(declaration: &Declaration<'_>) -> PyResult<AnyEntry> {
     let specs = declaration.parameters.iter().map(Parameter::spec);
     let specs = specs.collect::<PyResult<Vec<ParameterSpec>>>()?;
@@ -134,7 +134,7 @@ pub fn entry_of(declaration: &Declaration<'_>) -> PyResult<AnyEntry> {
     })
 }
 
-/// Returns `true` if an algorithm of the stack is in Python.
+/// Returns `true` if the stack contains an algorithm in Python.
 pub fn is_python(stack: &StackSpec) -> bool {
     let is_ours = |home: &Home| matches!(home, Home::Named(text) if text.starts_with(SOURCES));
     stack.strangers().any(|entry| is_ours(&entry.home))

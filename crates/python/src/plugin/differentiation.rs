@@ -1,4 +1,4 @@
-//! A loss differentiation in Python.
+//! Loss differentiation in Python.
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
-//! Arguments that are valid during a call: an ACK, a transmission, the view of the sender.
+//! Arguments that are valid only during a call: an ACK, a transmission, the view of the sender.
 //!
-//! They are filled for each call instead of made anew ([`reused`](super::reused)), because a control receives millions
-//! of ACKs. After the call they are invalid, and raise when they are read. They hold plain numbers. Times are in
-//! seconds; the same name with `_ns` has the exact value.
+//! The objects are reused: each call fills them with new values ([`reused`](super::reused)), because a congestion
+//! control receives millions of ACKs. After the call the objects are invalid, and raise an exception when they are
+//! read. They hold plain numbers. Times are in seconds; the attribute of the same name with the suffix `_ns` has the
+//! exact value in nanoseconds.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -21,23 +22,23 @@ use super::reasons::SendReason;
 use super::values::{Delivered, RttEstimator, Segment, Window, WindowUse, seconds};
 use super::words::Word;
 
-/// An argument that is valid during a call.
+/// An argument that is valid only during a call.
 pub trait Fact {
-    /// Rust value that the fact shows.
+    /// Type of the Rust value that the fact shows.
     type About<'a>: Copy;
 
-    /// Fills the fact from `about`; it is valid until `call` ends.
+    /// Fills the fact from `about`. The fact is valid until `call` ends.
     fn fill(&self, call: Call, about: Self::About<'_>);
 
     /// Invalidates the fact.
     fn end(&self);
 }
 
-/// A number that is filled for each call.
+/// A number that is set for each call.
 #[derive(Debug, Default)]
 struct Slot(AtomicU64);
 
-/// Marks a missing number: no time, size or count comes near it.
+/// Marks a missing number. No time, size or count reaches this value.
 const NOTHING: u64 = u64::MAX;
 
 impl Slot {
@@ -65,7 +66,7 @@ impl Slot {
         Some(self.get()).filter(|number| *number != NOTHING)
     }
 
-    /// Returns nanoseconds as seconds.
+    /// Returns the number, which is in nanoseconds, in seconds.
     fn seconds(&self) -> f64 {
         seconds(Duration::from_nanos(self.get()))
     }
@@ -81,13 +82,13 @@ impl Slot {
     }
 
     fn word<W: Word>(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        // An index past the end is a word that this build does not know: `member` raises.
+        // An index past the end stands for a word that this build does not know. `member` raises an exception for it.
         let place = self.get() as usize;
         W::ALL[place.min(W::ALL.len() - 1)].0.member(py)
     }
 }
 
-/// Number of the call in progress, or 0.
+/// Number of the call in progress, or 0 if there is none.
 #[derive(Debug, Default)]
 struct Life(Slot);
 
@@ -109,7 +110,7 @@ impl Life {
     }
 }
 
-/// Defines getters that are valid during the call.
+/// Defines getters that are valid only during the call.
 macro_rules! told {
     ($class:ident {
         $($name:ident: $type:ty = |$fact:ident| $value:expr;)*
@@ -323,7 +324,7 @@ told! {
     }
 }
 
-/// Information of one ACK.
+/// Data of one ACK.
 #[pyclass(frozen, module = "dupack._native")]
 #[derive(Debug, Default)]
 pub struct AckFacts {
@@ -431,11 +432,11 @@ told! {
             self.limited_by.word::<LimitedBy>(py)
         }
 
-        /// Segments that the ACK reported for the first time.
+        /// The segments that this ACK reported as delivered for the first time.
         #[getter]
         fn delivered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
             self.life.check("AckFacts")?;
-            // Release the lock before Python makes objects, which may run any code.
+            // Release the lock before creating Python objects, because this may run any code.
             let delivered = self.copied();
             PyTuple::new(py, delivered.into_iter().map(Delivered))
         }

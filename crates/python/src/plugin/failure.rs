@@ -9,12 +9,12 @@ use pyo3::prelude::*;
 
 use crate::errors::exception;
 
-/// Reason for which a run was given up.
+/// Reason why a run was given up.
 #[derive(Debug)]
 pub struct Broken {
     /// Class and method, such as `Half.on_ack`.
     pub place: String,
-    /// Simulated time.
+    /// Simulated time of the failure.
     pub time: Instant,
     /// The exception.
     pub error: PyErr,
@@ -26,7 +26,7 @@ thread_local! {
 }
 
 impl Broken {
-    /// Gives up the run of this thread. An exception that is not a failure of the algorithm ends all runs.
+    /// Gives up the run of this thread. If the exception is not a failure of the algorithm, it ends all runs.
     pub fn give_up(self, py: Python<'_>) {
         if !self.error.is_instance_of::<PyException>(py) {
             FATAL.set(Some(self.error.clone_ref(py)));
@@ -40,7 +40,7 @@ pub fn take_fatal() -> Option<PyErr> {
     FATAL.take()
 }
 
-/// Makes the exception for a fact that is read after its call.
+/// Creates the exception for a fact that is read after its call has ended.
 pub fn stale(what: &str) -> PyErr {
     Python::attach(|py| {
         let message = format!("this {what} is no longer valid: its call has ended");
@@ -54,7 +54,7 @@ pub fn stale(what: &str) -> PyErr {
     })
 }
 
-/// Makes an exception of a plug-in that gave up while a plan was checked. No run of such a plan is possible.
+/// Creates the exception for a plug-in that gave up while a plan was checked. No run of such a plan is possible.
 pub fn failed_check(py: Python<'_>, fault: Fault) -> PyErr {
     drop(take_fatal());
     let broken = match fault.downcast::<Broken>() {
@@ -73,8 +73,8 @@ pub fn failed_check(py: Python<'_>, fault: Fault) -> PyErr {
     error
 }
 
-/// Converts `given_up` to instances of `dupack.Failure`, in the order of points, stacks and seeds. Leaves out runs that
-/// were interrupted: these did not fail.
+/// Converts `given_up` to instances of `dupack.Failure`, in the order of points, stacks and seeds. Interrupted runs are
+/// left out because they did not fail.
 pub fn failures(
     py: Python<'_>,
     plan: Option<&Plan>,
@@ -117,7 +117,7 @@ pub fn failures(
     Ok(failures)
 }
 
-/// Returns the first run that was given up as an error, for a caller that has no other result.
+/// Returns an error for the first run that was given up. This is for a caller that has no other results.
 ///
 /// # Errors
 /// If a run was given up.
@@ -126,10 +126,10 @@ pub fn given_up(py: Python<'_>, given_up: Vec<GivenUp>) -> PyResult<()> {
     told(py, failures, 0)
 }
 
-/// Warns of `failures`.
+/// Issues a warning about `failures`.
 ///
 /// # Errors
-/// If there are failures, but no other `runs`: the first failure.
+/// Returns the first failure if there are no other `runs`.
 pub fn told(py: Python<'_>, failures: Vec<Py<PyAny>>, runs: usize) -> PyResult<()> {
     if failures.is_empty() {
         return Ok(());

@@ -16,7 +16,7 @@ use super::reused::{Facts, Reused};
 use super::values;
 use crate::errors::exception;
 
-/// Defines the methods of a trait: `METHODS` has their names in Python, `Method` their indices.
+/// Defines the methods of a trait. `METHODS` contains their names in Python, and `Method` their indices.
 macro_rules! methods {
     ($($variant:ident = $name:literal),+ $(,)?) => {
         /// Names of the methods, by index.
@@ -34,7 +34,7 @@ pub(super) use methods;
 #[derive(Debug)]
 pub struct Class {
     pub class: Py<PyType>,
-    /// Makes an instance. Its arguments are the class, the context, and the values of the parameters by name.
+    /// Callable that creates an instance. Its arguments are the class, the context, and the parameter values by name.
     pub make: Py<PyAny>,
     /// Name of the class in messages.
     pub name: String,
@@ -42,14 +42,14 @@ pub struct Class {
     pub overrides: Vec<bool>,
 }
 
-/// An instance and its bound methods.
+/// An instance and the bound methods of the instance.
 pub struct Object {
     class: Arc<Class>,
     names: &'static [&'static str],
-    /// Bound methods, by index; empty if the instance could not be made.
+    /// Bound methods, by index. Empty if the instance could not be created.
     methods: Vec<Option<Py<PyAny>>>,
     state: Cell<State>,
-    /// Time of the last call that carried a time.
+    /// Time of the last call that had a time among its arguments.
     now: Cell<Instant>,
 }
 
@@ -57,7 +57,7 @@ pub struct Object {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Works,
-    /// The run was given up.
+    /// A method failed and the run was given up.
     Failed,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Debug for Object {
 }
 
 impl Object {
-    /// Makes the instance of a connection. An instance that cannot be made has failed from the start.
+    /// Creates the instance of a connection. If this fails, the object is in the failed state from the start.
     pub fn new(
         class: &Arc<Class>,
         names: &'static [&'static str],
@@ -124,8 +124,8 @@ impl Object {
         methods.collect()
     }
 
-    /// Returns `true` if the class overrides the method at `place` and has not failed. Otherwise the default of the
-    /// trait applies.
+    /// Returns `true` if the class overrides the method at the index `place` and the instance has not failed. Otherwise
+    /// the default of the trait applies.
     pub fn has(&self, place: usize) -> bool {
         self.state.get() == State::Works && self.methods.get(place).is_some_and(Option::is_some)
     }
@@ -135,9 +135,9 @@ impl Object {
         self.state.get() == State::Failed
     }
 
-    /// Calls the method at `place` by `call`, and reads its answer by `read`. Returns `None` if the class does not
-    /// override the method, has failed before, or fails now; a failure gives up the run. `now` is the time, if the
-    /// method is told it.
+    /// Calls the method at the index `place` by means of `call`, and converts its return value with `read`. Returns
+    /// `None` if the class does not override the method, if the instance has failed before, or if it fails now. A
+    /// failure gives up the run. `now` is the time if it is among the arguments of the method.
     pub fn ask<T>(
         &self,
         place: usize,
@@ -170,7 +170,7 @@ impl Object {
         })
     }
 
-    /// [`ask`](Self::ask) with facts about `about` and `view`.
+    /// Same as [`ask`](Self::ask), with facts about `about` and `view` as arguments.
     pub fn ask_of<T, F: Facts>(
         &self,
         place: usize,
@@ -187,7 +187,7 @@ impl Object {
         )
     }
 
-    /// [`ask`](Self::ask) with arguments that are made for this call.
+    /// Same as [`ask`](Self::ask), with arguments that are created for this call.
     pub fn ask_with<T>(
         &self,
         place: usize,
@@ -203,7 +203,7 @@ impl Object {
         )
     }
 
-    /// [`ask`](Self::ask) without any argument.
+    /// Same as [`ask`](Self::ask), without arguments.
     pub fn ask_alone<T>(
         &self,
         place: usize,
@@ -212,7 +212,7 @@ impl Object {
         self.ask(place, None, |method| method.call0(), read)
     }
 
-    /// Gives the run up because of the behaviour of the method at `place`; `why` describes it.
+    /// Gives up the run because the method at the index `place` behaved wrongly; `why` describes the behaviour.
     pub fn protest(&self, place: usize, why: &str) {
         if self.is_broken() {
             return;
@@ -252,7 +252,7 @@ impl Object {
     }
 }
 
-/// Describes a value by its `repr`, shortened, and its type.
+/// Returns a description of a value: its `repr`, shortened, and its type.
 fn shown(value: &Bound<'_, PyAny>) -> String {
     const MOST: usize = 120;
     if value.is_none() {

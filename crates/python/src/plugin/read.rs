@@ -1,4 +1,4 @@
-//! Conversion of a method's answer to the type that the endpoint expects.
+//! Conversion of the return value of a method to the type that the endpoint expects.
 
 use dupack_tcp::time::Instant;
 use dupack_tcp::window;
@@ -7,10 +7,10 @@ use pyo3::types::{PyBool, PyFloat, PyTuple};
 
 use super::values::Window;
 
-/// Reason for which an answer is refused.
+/// Reason why a return value is rejected.
 #[derive(Debug)]
 pub enum Wrong {
-    /// It is not of the type that this text describes.
+    /// The value does not have the type that this text describes.
     Expected(String),
     /// Python raised an exception.
     Raised(PyErr),
@@ -22,25 +22,25 @@ impl From<PyErr> for Wrong {
     }
 }
 
-/// An answer, or the reason for which it is refused.
+/// A converted return value, or the reason why it is rejected.
 pub type Read<T> = Result<T, Wrong>;
 
-/// Refuses an answer; `what` describes the expected one.
+/// Rejects a return value; `what` describes the expected value.
 pub fn expected<T>(what: impl Into<String>) -> Read<T> {
     Err(Wrong::Expected(what.into()))
 }
 
-/// Meaning of a plain number where a window is expected.
+/// Meaning of a plain number if a window is expected.
 #[derive(Clone, Copy, Debug)]
 pub enum Plain {
-    /// The congestion window; the slow start threshold stays.
+    /// The number is the congestion window. The slow start threshold is unchanged.
     Cwnd {
         /// The slow start threshold.
         ssthresh: f64,
     },
-    /// Both the congestion window and the slow start threshold.
+    /// The number is both the congestion window and the slow start threshold.
     Both,
-    /// None: the answer must be a window.
+    /// A number is rejected: the return value must be a window.
     Refused,
 }
 
@@ -69,7 +69,7 @@ pub fn window(answer: &Bound<'_, PyAny>, plain: Plain) -> Read<window::Window> {
     expected(words(plain))
 }
 
-/// Makes a window if both numbers are valid.
+/// Creates a window if both numbers are valid.
 fn sane(cwnd: f64, ssthresh: f64, plain: Plain) -> Read<window::Window> {
     if !cwnd.is_finite() || ssthresh.is_nan() {
         return expected(format!(
@@ -80,7 +80,7 @@ fn sane(cwnd: f64, ssthresh: f64, plain: Plain) -> Read<window::Window> {
     Ok(window::Window { cwnd, ssthresh })
 }
 
-/// Describes the expected window.
+/// Returns a description of the expected window.
 const fn words(plain: Plain) -> &'static str {
     match plain {
         Plain::Cwnd { .. } => {
@@ -103,7 +103,7 @@ fn number_of(answer: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
     if answer.is_instance_of::<PyBool>() || answer.is_none() {
         return Ok(None);
     }
-    // Integers, and numbers of NumPy.
+    // Integers and NumPy numbers are extracted here.
     match answer.extract::<f64>() {
         Ok(number) => Ok(Some(number)),
         Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(answer.py()) => {
@@ -156,14 +156,15 @@ pub fn some_time(answer: &Bound<'_, PyAny>) -> Read<Option<Instant>> {
     if !(0.0..=TIME_MOST).contains(&seconds) {
         return expected(what);
     }
-    // Rounded to the nearest: a time that came from nanoseconds is exact again, for runs of some weeks.
+    // The time is rounded to the nearest nanosecond. So a time that was converted from nanoseconds is exact again, for
+    // runs of up to some weeks.
     Ok(Some(Instant::from_nanos((seconds * 1e9).round() as u64)))
 }
 
-/// Latest time, in seconds: half of the range of an [`Instant`], and longer than any run.
+/// Maximum time, in seconds: half of the range of an [`Instant`], which is longer than any run.
 const TIME_MOST: f64 = 9.2e9;
 
-/// Accepts any answer of a method that returns nothing.
+/// Accepts any value, for a method whose return value is ignored.
 pub fn nothing(_: &Bound<'_, PyAny>) -> Read<()> {
     Ok(())
 }

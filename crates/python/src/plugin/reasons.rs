@@ -1,4 +1,4 @@
-//! Rules that mark a segment as lost, and reasons to send one.
+//! Rules that mark a segment as lost, and reasons to send a segment.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,10 +8,10 @@ use dupack_tcp::facts::{self, RuleWords};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// Most rules that a process may name: their words are never freed.
+/// Maximum number of rules that a process may define. The text of a rule is never freed.
 const RULES_MOST: usize = 10_000;
 
-/// Rule by which a segment was judged lost.
+/// Rule by which a segment was marked as lost.
 #[pyclass(frozen, eq, hash, module = "dupack._native")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LossRule(pub facts::LossRule);
@@ -61,7 +61,7 @@ impl LossRule {
     }
 }
 
-/// Returns the words of a rule; the same name and meaning give the same reference.
+/// Returns the text of a rule. The same name and meaning always give the same reference.
 fn words(name: &str, meaning: &str) -> PyResult<&'static RuleWords> {
     static KNOWN: Mutex<Option<HashMap<(String, String), &'static RuleWords>>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,13 +105,13 @@ impl SendReason {
     #[classattr]
     const PATH_PROBE: Self = Self(facts::SendReason::PathProbe);
 
-    /// The segment was judged lost by `rule`.
+    /// Retransmission of a segment that `rule` marked as lost.
     #[staticmethod]
     fn retransmit(rule: &LossRule) -> Self {
         Self(facts::SendReason::Retransmit(rule.0))
     }
 
-    /// The rule by which the segment was judged lost, if it was.
+    /// The rule that marked the segment as lost, or `None`.
     #[getter]
     const fn rule(&self) -> Option<LossRule> {
         match self.0 {
@@ -136,7 +136,7 @@ impl SendReason {
 }
 
 impl SendReason {
-    /// Reads a reason, or the rule by which the segment was judged lost.
+    /// Reads a reason. A rule that marks segments as lost is also valid.
     pub fn read(value: &Bound<'_, PyAny>) -> PyResult<facts::SendReason> {
         if let Ok(reason) = value.cast::<Self>() {
             return Ok(reason.get().0);

@@ -1,4 +1,4 @@
-//! A loss recovery in Python.
+//! Loss recovery in Python.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -41,10 +41,11 @@ methods! {
     Inflation = "inflation",
 }
 
-/// Most consecutive expiries of a timer that is due again at once. More of them are an endless loop.
+/// Maximum number of consecutive expiries of a timer that expires again at the same time. More expiries indicate an
+/// endless loop.
 const EXPIRIES_MOST: u64 = 10_000;
 
-/// Most times that the outstanding data may be retransmitted at the same instant.
+/// Maximum number of times that the outstanding data may be retransmitted at the same instant.
 const ROUNDS_MOST: u64 = 10;
 
 /// Loss recovery with methods in Python.
@@ -54,7 +55,7 @@ pub struct Recovery {
     on_sent: Reused<(Py<facts::Sent>, Py<facts::View>)>,
     on_ack: Reused<(Py<facts::AckFacts>, Py<facts::View>)>,
     view: Reused<(Py<facts::View>,)>,
-    /// Consecutive expiries of the timer that were due again at once.
+    /// Number of consecutive expiries of the timer after which the timer was due again at once.
     expiries: u64,
     repeats: Circles,
 }
@@ -107,7 +108,7 @@ impl Recovery {
     }
 }
 
-/// Accepts a loss of a segment that is outstanding or was repaired.
+/// Accepts a loss event whose segment is outstanding or was repaired.
 fn outstanding(loss: Option<LossEvent>, view: &View<'_>) -> Read<Option<LossEvent>> {
     match loss {
         Some(event) if event.repaired.is_none() && view.scoreboard.get(event.segment).is_none() => {
@@ -117,7 +118,7 @@ fn outstanding(loss: Option<LossEvent>, view: &View<'_>) -> Read<Option<LossEven
     }
 }
 
-/// Names the ids of the outstanding segments.
+/// Returns text with the ids of the outstanding segments.
 fn ids(view: &View<'_>) -> String {
     let board = view.scoreboard;
     match board.is_empty() {
@@ -332,7 +333,7 @@ impl Trait for Recovery {
     }
 }
 
-/// Calls `method` with arguments made for this call, including a view.
+/// Calls `method` with arguments that are created for this call, including a view.
 fn with_view<'py>(
     method: &Bound<'py, PyAny>,
     view: &View<'_>,

@@ -1,4 +1,4 @@
-//! A response in Python.
+//! Congestion response in Python.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ methods! {
     OnSegmentSize = "on_segment_size",
 }
 
-/// Response with methods in Python.
+/// Congestion response with methods in Python.
 #[derive(Debug)]
 pub struct Response {
     object: Object,

@@ -1,8 +1,8 @@
-//! Arguments that are made once and filled for each call.
+//! Arguments that are created once and filled for each call.
 //!
-//! A view that a method has kept must not turn into the view of a later call. If Python still holds an argument after a
-//! call, as its reference count shows, that argument stays invalid, and the next call makes new arguments. Otherwise
-//! they are filled again.
+//! If a method keeps a view, this view must not show the values of a later call. After a call, the reference counts
+//! show if Python still holds one of the arguments. In this case, the arguments stay invalid, and the next call creates
+//! new ones. Otherwise the next call fills the same arguments again.
 
 use std::cell::Cell;
 use std::fmt;
@@ -14,21 +14,21 @@ use pyo3::types::PyTuple;
 use super::board::{Call, lent};
 use super::facts::{AckFacts, Credit, Departure, Fact, Sent, View};
 
-/// Facts of a method's signature, in order; the view is the last.
+/// Arguments of a method, in order. The view is the last one.
 pub trait Facts: Sized {
-    /// Rust values that the facts other than the view show, in order.
+    /// Rust values for the arguments except the view, in order.
     type About<'a>: Copy;
 
-    /// Makes new facts and the tuple of arguments for Python.
+    /// Creates new facts, and the tuple of arguments for Python.
     fn make(py: Python<'_>) -> PyResult<(Py<PyTuple>, Self)>;
 
-    /// Fills the facts; they are valid until `call` ends.
+    /// Fills the facts. They are valid until `call` ends.
     fn fill(&self, call: Call, about: Self::About<'_>, view: &facts::View<'_>);
 
     /// Invalidates the facts.
     fn end(&self);
 
-    /// Returns `true` if somebody else holds one of the facts.
+    /// Returns `true` if Python code still holds one of the facts.
     fn are_kept(&self, py: Python<'_>) -> bool;
 }
 
@@ -41,7 +41,7 @@ fn references<T>(object: &Py<T>, py: Python<'_>) -> isize {
     object.get_refcnt(py)
 }
 
-/// Implements [`Facts`] for a tuple; takes the indices of the facts and of the view.
+/// Implements [`Facts`] for a tuple. The arguments of the macro are the indices of the facts and of the view.
 macro_rules! signature {
     ([$($place:tt: $class:ident),*] $view:tt) => {
         impl Facts for ($(Py<$class>,)* Py<View>,) {
@@ -54,7 +54,7 @@ macro_rules! signature {
             }
 
             fn fill(&self, call: Call, about: Self::About<'_>, view: &facts::View<'_>) {
-                // A signature of the view alone has no other value.
+                // If the view is the only argument, `about` is not used otherwise.
                 let _: Self::About<'_> = about;
                 $(self.$place.get().fill(call, about.$place);)*
                 self.$view.get().fill(call, view);
@@ -66,7 +66,7 @@ macro_rules! signature {
             }
 
             fn are_kept(&self, py: Python<'_>) -> bool {
-                // One reference is held here, and one by the tuple.
+                // One reference belongs to `self`, and one to the tuple.
                 $(references(&self.$place, py) > 2 ||)* references(&self.$view, py) > 2
             }
         }
@@ -98,7 +98,7 @@ impl<F> fmt::Debug for Reused<F> {
 }
 
 impl<F: Facts> Reused<F> {
-    /// Calls `method` with facts about `about` and `view`, and lends `view` for the duration of the call.
+    /// Calls `method` with facts from `about` and `view`, and lends `view` for the duration of the call.
     pub fn call<'py>(
         &self,
         method: &Bound<'py, PyAny>,
@@ -106,7 +106,7 @@ impl<F: Facts> Reused<F> {
         view: &facts::View<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = method.py();
-        // A method that is called during its own call gets its own arguments.
+        // A nested call of the same method gets its own arguments.
         let (tuple, facts) = match self.held.take() {
             Some(held) => held,
             None => F::make(py)?,

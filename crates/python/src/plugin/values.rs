@@ -1,4 +1,4 @@
-//! Objects that may be kept: copies of the state at the time of the call.
+//! Objects that Python code may keep: copies of the state at the time of the call.
 
 use dupack_algorithms::catalog;
 use dupack_tcp::time::{Duration, Instant};
@@ -14,8 +14,8 @@ pub fn seconds(span: Duration) -> f64 {
     span.as_secs_f64()
 }
 
-/// Properties of a connection. Its numbers are Python objects, made once: a control reads them at every ACK, and the
-/// interpreter reads such an attribute without a call.
+/// Properties of a connection. The numbers are Python objects that are created once: a congestion control reads them at
+/// every ACK, and the interpreter reads such an attribute without a method call.
 #[pyclass(frozen, get_all, module = "dupack._native")]
 #[derive(Debug)]
 pub struct Context {
@@ -68,19 +68,19 @@ impl Window {
         self.0.ssthresh
     }
 
-    /// `true` if the next increase is slow start.
+    /// `true` if the next increase belongs to slow start.
     #[getter]
     fn in_slow_start(&self) -> bool {
         self.0.in_slow_start()
     }
 
-    /// The whole bytes that the window admits.
+    /// The congestion window, rounded down to whole bytes.
     #[getter]
     fn whole_bytes(&self) -> u64 {
         self.0.whole_bytes()
     }
 
-    /// Returns a copy with another `cwnd` or `ssthresh`.
+    /// Returns a copy with a different `cwnd` or `ssthresh`.
     #[pyo3(signature = (*, cwnd=None, ssthresh=None))]
     fn replace(&self, cwnd: Option<f64>, ssthresh: Option<f64>) -> Self {
         Self::new(
@@ -109,7 +109,7 @@ impl Window {
     }
 }
 
-/// Use of the congestion window during a flight.
+/// Usage of the congestion window during a flight.
 #[pyclass(frozen, get_all, module = "dupack._native")]
 #[derive(Clone, Copy, Debug)]
 pub struct WindowUse {
@@ -409,13 +409,14 @@ impl LossFacts {
         self.0.reduced_at.map(Instant::as_nanos)
     }
 
-    /// The real cause, if the experiment tells it to the differentiation; a real sender never knows it.
+    /// The real cause of the loss, if the experiment reveals it to the differentiation. A real sender never knows the
+    /// cause.
     #[getter]
     fn truth(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.0.truth.map(|truth| truth.member(py)).transpose()
     }
 
-    /// FlightSize, at most the window in bytes: RFC 5681 §3.1 halves this.
+    /// The FlightSize, limited to the window, in bytes. RFC 5681 §3.1 halves this value.
     #[getter]
     fn flight_within_window(&self) -> f64 {
         self.0.flight_within_window()

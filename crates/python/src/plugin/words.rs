@@ -1,7 +1,7 @@
-//! Enumerations of the traits as members of Python enumerations.
+//! Conversion of the enumerations of the traits to members of Python enumerations.
 //!
-//! The Python classes are in `dupack._words`. Each is an enumeration of strings, so that a method may return a member
-//! or its text.
+//! The Python classes are in `dupack._words`. Each class is an enumeration of strings, so a method may return a member
+//! or the text of a member.
 
 use std::fmt::Write;
 
@@ -15,17 +15,17 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyString;
 
-/// Module of the Python classes.
+/// Python module of the classes.
 const MODULE: &str = "dupack._words";
 
-/// Members of a class, in the order of [`Word::ALL`].
+/// Members of a Python class, in the order of [`Word::ALL`].
 type Members = PyOnceLock<Vec<Py<PyAny>>>;
 
-/// A value of an enumeration.
+/// An enumeration with a Python class.
 pub trait Word: Copy + PartialEq + Sized + 'static {
     /// Name of the Python class.
     const CLASS: &'static str;
-    /// All values, with the texts of their members.
+    /// All values, with the texts of their Python members.
     const ALL: &'static [(Self, &'static str)];
 
     /// Returns the cache of the members.
@@ -38,7 +38,7 @@ pub trait Word: Copy + PartialEq + Sized + 'static {
         Ok(members::<Self>(py)?[place].clone_ref(py))
     }
 
-    /// Reads a member or its text.
+    /// Reads a Python member, or the text of a member.
     fn read(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let members = members::<Self>(value.py())?;
         if let Some(place) = members.iter().position(|member| value.is(member)) {
@@ -67,7 +67,7 @@ fn members<W: Word>(py: Python<'_>) -> PyResult<&'static Vec<Py<PyAny>>> {
     })
 }
 
-/// Lists the valid texts: `dupack.Growth: "frozen", "acked" or "every_ack"`.
+/// Returns a list of the valid texts: `dupack.Growth: "frozen", "acked" or "every_ack"`.
 fn choices<W: Word>() -> String {
     let mut words = format!("one of dupack.{}: ", W::CLASS);
     for (n, (_, text)) in W::ALL.iter().enumerate() {
@@ -81,7 +81,7 @@ fn choices<W: Word>() -> String {
     words
 }
 
-/// Makes the exception for a value of the endpoint that this file does not list.
+/// Creates the exception for a value of the endpoint that this file does not list.
 fn unknown(class: &str) -> PyErr {
     PyValueError::new_err(format!(
         "this build has no member of {class} for a value of the endpoint"

@@ -1,11 +1,11 @@
-//! Counts of a capture's connections, in the format of `tcptrace -l`:
+//! Counts of the connections in a capture, in the format of `tcptrace -l`:
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin counts -- FILE
 //! ```
 //!
-//! With `--events` every segment and every ACK is a line, in their order at the sender; with `--quiet` only the time is
-//! printed.
+//! With `--events`, prints a line for every segment and every ACK, in their order at the sender. With any other second
+//! argument, such as `--quiet`, prints nothing, so that the analysis can be timed.
 
 use std::error::Error;
 use std::fs::File;
@@ -17,7 +17,7 @@ use dupack_diagnosis::{
 };
 use dupack_packet::captured::CaptureReader;
 
-/// An observer that explains nothing.
+/// An observer that records nothing.
 #[derive(Debug)]
 struct Silent;
 
@@ -123,10 +123,10 @@ impl Analysis for Printer {
     }
 }
 
-/// A row of output.
+/// A row of the output: its name and its count.
 type Row = (&'static str, fn(&Counts) -> u64);
 
-/// The rows in tcptrace's words and order.
+/// The rows, in the words and the order of tcptrace.
 const ROWS: &[Row] = &[
     ("total packets", |c| c.packets),
     ("ack pkts sent", |c| c.acks),
@@ -174,7 +174,7 @@ fn print(connection: &Connection<Silent>, out: &mut impl Write) -> std::io::Resu
         )?;
     }
     for (name, of) in ROWS {
-        // The receiver sends duplicate ACKs; tcptrace lists them at the end whose data they acknowledge.
+        // Duplicate ACKs are sent by the receiver, but tcptrace counts them at the sender of the acknowledged data.
         let swapped = name.contains("dup");
         let [a, b] = Side::BOTH.map(|side| if swapped { side.other() } else { side });
         let [a, b] = [a, b].map(|side| of(connection.counts(side)));

@@ -1,4 +1,5 @@
-//! Diagnoses a capture and prints the time per packet, to compare its cost with that of reading alone.
+//! Diagnoses a capture and prints the time per packet. This shows the cost of the diagnosis in comparison with reading
+//! the capture:
 //!
 //! ```sh
 //! cargo run --release -p dupack-wire --example make_capture -- big.pcap

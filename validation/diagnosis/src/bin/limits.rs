@@ -1,13 +1,13 @@
-//! The time budget compared with the knowledge of simulated senders: randomly drawn transfers, captured at both ends,
-//! and the errors of their diagnoses in percent of the transfer.
+//! Comparison of time budgets with the knowledge of simulated senders. Random transfers are captured at both ends, and
+//! the errors of their diagnoses are given in percent of the duration of the transfer.
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin limits -- [COUNT] [SEED] [--off PERCENT] [--only WORD] [--keep FOLDER]
 //! cargo run --release --manifest-path validation/Cargo.toml --bin limits -- --stalls
 //! ```
 //!
-//! It prints a line for each transfer with an error above `--off` (5). With `--stalls` it prints stalls of known kinds
-//! and their diagnoses.
+//! The program prints a line for each transfer with an error above `--off` (5). With `--stalls`, it prints stalls of
+//! known kinds and their diagnoses.
 
 use std::env;
 

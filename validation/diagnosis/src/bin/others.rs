@@ -1,13 +1,13 @@
-//! Results of other programs for captures, compared with ours.
+//! Comparison of our results for captures with those of other programs.
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin others -- labels FOLDER
 //! cargo run --release --manifest-path validation/Cargo.toml --bin others -- counts FOLDER
 //! ```
 //!
-//! `labels`: NAME.pcap with NAME.labels.tsv, as tcprs writes them for its test captures: each retransmission and each
-//! timeout there must be one here. `counts`: NAME.dmp.gz with NAME.long, the output of `tcptrace -l`: the counts must
-//! be the same. Every difference is a line.
+//! `labels` compares NAME.pcap with NAME.labels.tsv, the format of the test captures of tcprs: each retransmission and
+//! each timeout in the labels must be in our diagnosis. `counts` compares NAME.dmp.gz with NAME.long, the output of
+//! `tcptrace -l`: the counts must be the same. Every difference is printed as a line.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -30,7 +30,7 @@ fn main() -> Fallible<()> {
     }
 }
 
-/// Returns the files of a folder with this ending, without it, in order.
+/// Returns the files of a folder whose names end with `end`, sorted and without this ending.
 fn names(folder: &Path, end: &str) -> Fallible<Vec<PathBuf>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -56,11 +56,12 @@ fn diagnosis(path: &Path) -> Fallible<Diagnosis> {
     Ok(diagnose(&mut reader, Flow::All, &mut ())?)
 }
 
-/// tcprs' rtypes of timeouts: a timeout, one found by brute force, one without duplicate ACKs.
+/// Values of `rtype` in tcprs for timeouts: a timeout, a timeout found by brute force, and a timeout without duplicate
+/// ACKs.
 const TIMEOUTS: [&str; 3] = ["1", "14", "15"];
-/// Its rtypes without meaning here: unknown ones, and packets that are not retransmissions.
+/// Values of `rtype` in tcprs that have no meaning here: unknown types, and packets that are not retransmissions.
 const LEFT_OUT: [&str; 3] = ["0", "6", "12"];
-/// Tolerance of times in microseconds: one program rounds, the other truncates.
+/// Tolerance of times in microseconds. It is necessary because one program rounds and the other truncates.
 const SAME_US: u64 = 2;
 
 #[derive(Default)]
@@ -68,7 +69,7 @@ struct Agreement {
     rows: u64,
     left_out: u64,
     same: u64,
-    /// Retransmitted SYNs, among those that agree.
+    /// Number of retransmitted SYNs among the rows that agree.
     syns: u64,
     other: u64,
     missing: u64,
@@ -101,7 +102,7 @@ fn labels(folder: &Path) -> Fallible<()> {
     Ok(())
 }
 
-/// Our findings by time in microseconds.
+/// One of our findings.
 enum Found {
     Data(Retransmission),
     SynByTimer,
@@ -175,7 +176,7 @@ fn compare(
     Ok(())
 }
 
-/// Parses seconds with six decimals, as microseconds.
+/// Parses a time in seconds with six decimals, and returns microseconds.
 fn micros(text: &str) -> Option<u64> {
     let (seconds, rest) = text.split_once('.')?;
     let rest = format!("{rest:0<6}");
@@ -183,7 +184,7 @@ fn micros(text: &str) -> Option<u64> {
     Some(seconds * 1_000_000 + rest.get(..6)?.parse::<u64>().ok()?)
 }
 
-/// A row of tcptrace, and the corresponding count of ours.
+/// A row of tcptrace, and our corresponding count.
 type Row = (&'static str, fn(&Counts) -> u64);
 
 const ROWS: [Row; 8] = [
@@ -226,7 +227,8 @@ fn counts(folder: &Path) -> Fallible<()> {
     Ok(())
 }
 
-/// The receiver sends duplicate ACKs; tcptrace lists them at the end whose data they acknowledge.
+/// Returns our counts of both ends. Duplicate ACKs are sent by the receiver, but tcptrace counts them at the sender of
+/// the acknowledged data.
 fn ours(connection: &ConnectionFindings, row: &str, of: fn(&Counts) -> u64) -> [u64; 2] {
     let swapped = row.contains("dup");
     Side::BOTH.map(|side| {
@@ -235,7 +237,7 @@ fn ours(connection: &ConnectionFindings, row: &str, of: fn(&Counts) -> u64) -> [
     })
 }
 
-/// Returns the numbers of both ends in a line of tcptrace.
+/// Returns the numbers of both ends in a row of tcptrace's output.
 fn pair(text: &str, row: &str) -> Option<[u64; 2]> {
     let key = format!("{row}:");
     let mut values = text.split(key.as_str()).skip(1).map(|rest| {

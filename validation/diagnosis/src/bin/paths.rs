@@ -1,5 +1,5 @@
-//! Diagnosed paths, and predictions for other senders on them, compared with the truth of simulated transfers. Every
-//! transfer is captured at both ends, and the captures get the full diagnosis.
+//! Comparison of diagnosed paths, and of predictions for other senders on these paths, with the truth of simulated
+//! transfers. Every transfer is captured at both ends, and the captures get the full diagnosis.
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin paths -- [COUNT] [FIRST SEED] [why [QUANTITY]]
@@ -7,10 +7,11 @@
 //! cargo run --release --manifest-path validation/Cargo.toml --bin paths -- of FILE
 //! ```
 //!
-//! With `why`, every wrong answer is a line, or those about one quantity if its number is given. With `what-if`,
-//! transfer times of two other senders are predicted for so many transfers, and for as many that share their bottleneck
-//! with flows which no capture shows. Some of these flows send only after the transfer: no capture can reveal them, and
-//! they have separate lines. With `of`, the findings about the worst connection of a capture are printed.
+//! With `why`, every wrong answer is printed; QUANTITY selects the answers about quantities whose names begin with it.
+//! With `what-if`, the transfer times of two other senders are predicted for COUNT transfers, and for the same number
+//! of transfers that share their bottleneck with flows which are not in any capture. Every wrong prediction is printed,
+//! and with `why` all predictions. Some of these flows send only after the transfer. No capture can reveal them, so
+//! their transfers are counted separately. With `of`, the findings about the worst connection of a capture are printed.
 
 use dupack_algorithms::catalog::Catalog;
 use dupack_diagnosis::{ConnectionFindings, Flow, diagnose};
@@ -53,7 +54,7 @@ fn of(file: &str) {
     );
 }
 
-/// Flows whose packets were in the bottleneck during the capture.
+/// Other flows at the bottleneck of a transfer: none, some during the capture, or some only after the capture.
 const BESIDE: [&str; 3] = ["alone", "beside others", "others came later"];
 
 fn what_if(count: u64, first: u64, arguments: &[String]) {

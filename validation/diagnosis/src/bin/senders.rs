@@ -1,11 +1,12 @@
-//! Diagnosed senders of simulated transfers, drawn from seeds and captured at both ends, compared with the truth.
+//! Comparison of diagnosed senders with the truth, for simulated transfers that are chosen by seeds and captured at
+//! both ends.
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin senders -- [--seeds FROM..TO] [--only WORD] [--stack RECOVERY/CONTROL] [--end sender|receiver] [--verbose]
 //! ```
 //!
-//! With `--stack` all transfers are of that sender, which may be one that is never drawn. It prints the transfers with
-//! an error; with `--verbose` all.
+//! With `--stack`, this sender is used for all transfers. It may be a sender that the seeds never choose. The program
+//! prints the transfers with a wrong diagnosis, or all transfers with `--verbose`.
 
 use std::{env, fmt};
 
@@ -83,7 +84,7 @@ fn describe(report: &SenderReport, drawn: &Drawn) {
     println!("       {:?} {:?}", report.traits, report.stack);
 }
 
-/// Describes the diagnosis of an axis with so many candidates; `truth` is marked.
+/// Prints the diagnosis of an axis with at most `most` candidates. The true candidate is marked.
 fn of_axis<N: fmt::Display>(
     axis: Axis,
     report: &SenderReport,

@@ -1,8 +1,9 @@
-//! Diagnosed retransmissions of simulated transfers, compared with the knowledge of their senders: a table by stack.
+//! Comparison of diagnosed retransmissions of simulated transfers with the knowledge of their senders: a table by
+//! stack.
 //!
 //! `cargo run --release --manifest-path validation/Cargo.toml --bin truth -- [TRANSFERS PER STACK] [SEED] [why] [needs]
-//! [without-ids] [STACK]`; with `why`, every wrongly classified retransmission is a line; with `needs`, every one
-//! wrongly diagnosed as spurious or not; `without-ids` hides the identifications of packets.
+//! [without-ids] [STACK]`; with `why`, every retransmission with a wrong class is printed; with `needs`, every
+//! retransmission that is wrongly diagnosed as spurious or not; `without-ids` hides the identifications of packets.
 
 use std::collections::BTreeMap;
 

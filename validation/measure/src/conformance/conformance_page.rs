@@ -159,7 +159,7 @@ impl Page<'_> {
         text
     }
 
-    /// Returns the scripts that fail, with the reasons.
+    /// Returns the list of failing scripts, with the reasons.
     fn failures(&self, key: &str, played: &[Played], counts: &dyn Fn(&Played) -> bool) -> String {
         let failed = |p: &&Played| p.outcome == ScriptOutcome::Failed && counts(p);
         if !played.iter().any(|p| failed(&p)) {
@@ -214,7 +214,7 @@ impl Page<'_> {
         text
     }
 
-    /// Returns a table of our scripts by stack.
+    /// Returns a table of the results of our scripts with each stack.
     fn by_stack(&self) -> String {
         let mut text = "The same scripts with explicit stacks. They are written for `rack/cubic`, so that legitimate differences of \
              another recovery, or another\ncontrol's window, count as failures here.\n\n"
@@ -243,7 +243,7 @@ impl Page<'_> {
     }
 }
 
-/// Returns the features that skipped scripts need, with the scripts.
+/// Returns a table of the features that skipped scripts need, with the scripts.
 fn skips(results: &Results, suite: &Suite) -> String {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let inside = |p: &&Played| suite.scope(&p.script) != Scope::Out;
@@ -264,7 +264,7 @@ fn skips(results: &Results, suite: &Suite) -> String {
     text
 }
 
-/// Returns the section that a script of ours is about: `rfc9293/3.5-passive-open.pkt`.
+/// Returns the section of the RFC that a script of ours tests: `rfc9293/3.5-passive-open.pkt`.
 fn section(script: &str) -> Option<&str> {
     let name = script.rsplit('/').next()?;
     name.split('-').next()

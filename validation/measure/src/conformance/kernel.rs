@@ -1,8 +1,9 @@
-//! Our own scripts against this machine's kernel, played by packetdrill in a network namespace for each script.
+//! Runs our own scripts against the kernel of this machine, by packetdrill in a separate network namespace for each
+//! script.
 //!
-//! A namespace has its own settings, which are the kernel's defaults, but the congestion control cannot be set there.
-//! Therefore a line is added to each script that chooses one for its first socket: CUBIC unless the script asks for
-//! another. Another line gives the device a plain queue, as a fair queue would pace.
+//! The settings in a new namespace are the kernel's defaults, but the congestion control cannot be set there. Therefore
+//! a line is added to each script that chooses the control for its first socket: CUBIC unless the script requests
+//! another one. Another line gives the device a plain queue, because a fair queue would pace the packets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,30 +11,31 @@ use std::process::Command;
 
 use super::results::{Played, Results, ScriptOutcome};
 
-/// Plays scripts against the kernel.
+/// Runs scripts against the kernel.
 pub struct Kernel<'p> {
     packetdrill: &'p Path,
     folder: PathBuf,
     release: String,
 }
 
-/// Tolerance of times in microseconds, as a machine is not always punctual.
+/// Tolerance of times in microseconds. It is necessary because a machine is not always on time.
 const TOLERANCE_US: u32 = 10_000;
 
-/// Longest time of a script, in seconds.
+/// Maximum duration of a script, in seconds.
 const LONGEST_S: &str = "60";
 
-/// Number of attempts before a script counts as failed, as packets are late on a busy machine.
+/// Maximum number of attempts before a script counts as failed. They are necessary because packets are late on a busy
+/// machine.
 const TRIES: usize = 3;
 
-/// A script that every kernel passes.
+/// A script that passes with every kernel.
 const TRIAL: &str = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 close(3) = 0\n";
 
 /// Command that sets the queue of a namespace's device.
 const QUEUE: &str = "tc qdisc replace dev tun0 root pfifo";
 
 impl<'p> Kernel<'p> {
-    /// Checks the requirements.
+    /// Checks the requirements, and returns an error if one is missing.
     pub fn new(packetdrill: &'p Path) -> Result<Self, String> {
         let mut namespace = Command::new("unshare");
         namespace.args(["--net", "true"]);
@@ -54,7 +56,7 @@ impl<'p> Kernel<'p> {
         }
     }
 
-    /// Plays all scripts below `folder`.
+    /// Runs all scripts in `folder`.
     pub fn play(&self, folder: &Path) -> Result<Results, String> {
         let mut scripts = Vec::new();
         collect(folder, &mut scripts).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -86,7 +88,8 @@ impl<'p> Kernel<'p> {
         })
     }
 
-    /// Plays a script once. Returns the line at which the kernel deviates and the deviation, or `None` if it passes.
+    /// Runs a script once. Returns the line at which the kernel deviates and the deviation, or `None` if the script
+    /// passes.
     fn once(&self, text: &str) -> Result<Option<(u64, String)>, String> {
         let path = self.folder.join("script.pkt");
         let (text, added) = prepared(text);
@@ -132,8 +135,8 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns the script with a line that sets the queue and a line that chooses CUBIC for the first socket, and the
-/// numbers of these lines.
+/// Adds to the script a line that sets the queue and a line that chooses the control of the first socket. Returns the
+/// new script and the numbers of the added lines.
 fn prepared(text: &str) -> (String, Vec<u64>) {
     let control = control(text);
     let choice = format!(
@@ -161,7 +164,7 @@ fn prepared(text: &str) -> (String, Vec<u64>) {
     (lines.join("\n") + "\n", added)
 }
 
-/// Returns the control that a script chooses by a sysctl, which cannot be set in a namespace, or CUBIC.
+/// Returns the control that a script chooses by a sysctl, or CUBIC. The sysctl itself cannot be set in a namespace.
 fn control(text: &str) -> &str {
     let asked = text.split_once("tcp_congestion_control=");
     let name = asked.map_or("", |(_, rest)| {
@@ -171,7 +174,7 @@ fn control(text: &str) -> &str {
     if name.is_empty() { "cubic" } else { name }
 }
 
-/// Returns the line and the message in packetdrill's output: `script.pkt:12: error …`.
+/// Returns the line number and the message in packetdrill's output: `script.pkt:12: error …`.
 fn told(said: &str) -> (u64, String) {
     for line in said.lines() {
         let Some((_, rest)) = line.split_once("script.pkt:") else {

@@ -1,8 +1,8 @@
-//! `cargo measure conformance`: packetdrill scripts of other projects and our own, against our endpoint and this
-//! machine's kernel, for docs/conformance.md.
+//! `cargo measure conformance`: runs packetdrill scripts against our endpoint, and our own scripts also against the
+//! kernel of this machine, and writes docs/conformance.md.
 //!
-//! `validation/peers/packetdrill` keeps the result of each script, so that the page can be written without the scripts
-//! of other projects, which are not in the repository.
+//! The result of each script is stored in `validation/peers/packetdrill`, so that the page can be written without the
+//! scripts of other projects, which are not in the repository.
 
 mod conformance_page;
 mod kernel;
@@ -25,24 +25,25 @@ use suites::{Scope, Suite, Suites};
 pub struct ConformanceArgs {
     /// Folders with scripts of other projects: gtests/net/tcp of google/packetdrill,
     /// tools/testing/selftests/net/packetdrill of Linux, or gtests/net/tcp/accecn of minuscat/packetdrill_accecn.
-    /// Results of other suites are kept
+    /// Suites without a folder here keep their stored results
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Play our own scripts against this machine's kernel, too: in a network namespace, as root
+    /// Also run our own scripts against the kernel of this machine, in a network namespace (requires root)
     #[arg(long)]
     kernel: bool,
-    /// The packetdrill program for this
+    /// Path of the packetdrill program that `--kernel` runs
     #[arg(long, value_name = "PATH", default_value = "packetdrill")]
     packetdrill: PathBuf,
 }
 
-/// Folder of the data.
+/// Folder of the stored results, `suites.toml` and `reasons.toml`.
 const DATA: &str = "validation/peers/packetdrill";
 const PAGE: &str = "docs/conformance.md";
 /// Folder of our own scripts.
 const OURS: &str = "crates/script/conformance";
 
-/// Stacks for which our own scripts are counted: each recovery, and each control with today's recovery.
+/// Stacks whose results with our own scripts are listed: the recoveries with Reno, and CUBIC, Reno and Westwood with
+/// RACK.
 const STACKS: [&str; 11] = [
     "rack/cubic",
     "rack/reno",
@@ -60,7 +61,7 @@ const STACKS: [&str; 11] = [
 /// Runs the command.
 ///
 /// # Errors
-/// If something cannot be read, run or written; or if a script fails without a reason.
+/// If a file cannot be read or written, a program cannot be run, or the results do not match `reasons.toml`.
 pub fn run(args: &ConformanceArgs) -> Result<(), String> {
     let data = dupack_build::root().join(DATA);
     let suites = Suites::read(&data.join("suites.toml"))?;
@@ -101,7 +102,7 @@ pub fn run(args: &ConformanceArgs) -> Result<(), String> {
     complaints(&page)
 }
 
-/// Plays the scripts below a folder, and notes their version.
+/// Runs the scripts in a folder, and records their version.
 fn played(folder: &Path, suite: &Suite) -> Result<Results, String> {
     let mtu = suite.mtu_ipv6.map(|mtu| mtu.to_string());
     let mut results = match &mtu {
@@ -112,7 +113,7 @@ fn played(folder: &Path, suite: &Suite) -> Result<Results, String> {
     Ok(results)
 }
 
-/// Plays the scripts below a folder, as `dupack script` does; building all of `dupack` would take longer.
+/// Runs the scripts in a folder with the example `play`, which does the same as `dupack script` and is faster to build.
 fn dupack(folder: &Path, more: &[&str]) -> Result<Results, String> {
     let fixed = "run --quiet --package dupack-script --example play -- --json";
     let words: Vec<&str> = fixed.split(' ').chain(more.iter().copied()).collect();
@@ -133,7 +134,8 @@ fn revision(folder: &Path) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// Reports failures without a reason, and reasons without a failure.
+/// Returns an error that lists failing scripts without a reason in `reasons.toml`, and reasons whose script does not
+/// fail.
 fn complaints(page: &Page<'_>) -> Result<(), String> {
     let mut lines = Vec::new();
     let mut look = |key: &str, results: &Results, counts: &dyn Fn(&str) -> bool| {

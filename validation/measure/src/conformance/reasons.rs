@@ -1,4 +1,4 @@
-//! Reasons for which scripts fail: `reasons.toml`.
+//! Reasons why scripts fail, from the file `reasons.toml`.
 
 use std::fs;
 use std::path::Path;
@@ -13,18 +13,18 @@ pub struct Reasons {
     reasons: Vec<Reason>,
 }
 
-/// One reason for the failure of several scripts.
+/// A reason for the failure of one or several scripts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reason {
-    /// Key of the suite, `kernel` or `ours`.
+    /// Key of the suite, or `kernel` or `ours`.
     suite: String,
     scripts: Vec<String>,
-    /// Kind of reason in a few words.
+    /// Kind of the reason in a few words.
     pub class: String,
-    /// Explanation in a sentence or two.
+    /// Explanation of the reason in one or two sentences.
     pub why: String,
-    /// Place in Linux's source with this behaviour.
+    /// Position of this behaviour in the source code of Linux.
     pub linux: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl Reasons {
         toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
     }
 
-    /// Returns the reason for which a script fails.
+    /// Returns the reason why a script fails, if there is one.
     pub fn find(&self, suite: &str, script: &str) -> Option<&Reason> {
         let mut of_suite = self.reasons.iter().filter(|reason| reason.suite == suite);
         of_suite.find(|reason| reason.scripts.iter().any(|name| name == script))

@@ -1,4 +1,4 @@
-//! Results of scripts: from `dupack script --format json`, and in our files.
+//! Results of scripts, from `dupack script --format json` and from our stored files.
 
 use std::fs;
 use std::path::Path;
@@ -16,10 +16,10 @@ pub struct Results {
 /// Result of one script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Played {
-    /// Path below the folder.
+    /// Path of the script, relative to the folder.
     pub script: String,
     pub outcome: ScriptOutcome,
-    /// Line of the failure, or 0.
+    /// Line number of the failure, or 0 if it is unknown.
     pub line: u64,
     /// The deviation, or the missing feature.
     pub reason: String,
@@ -29,7 +29,7 @@ pub struct Played {
 #[serde(rename_all = "lowercase")]
 pub enum ScriptOutcome {
     Passed,
-    /// A script that cannot be read has failed, too.
+    /// The script failed or cannot be read.
     #[serde(alias = "unread")]
     Failed,
     Skipped,
@@ -81,7 +81,7 @@ impl PrintedScript {
 }
 
 impl Results {
-    /// Parses the output of `dupack script` for the scripts below `folder`.
+    /// Parses the output of `dupack script` for the scripts in `folder`.
     pub fn of_json(text: &str, folder: &Path) -> Result<Self, String> {
         let printed: Printed =
             serde_json::from_str(text).map_err(|e| format!("what dupack printed: {e}"))?;
@@ -101,7 +101,7 @@ impl Results {
         })
     }
 
-    /// Reads a file written by [`write`](Self::write); `None` if it does not exist.
+    /// Reads a file that [`write`](Self::write) has written. Returns `None` if the file does not exist.
     pub fn read(path: &Path) -> Result<Option<Self>, String> {
         let Ok(text) = fs::read_to_string(path) else {
             return Ok(None);
@@ -153,12 +153,12 @@ impl Results {
         self.played.iter().filter(move |p| p.outcome == outcome)
     }
 
-    /// Returns the number of scripts with an outcome.
+    /// Returns the number of scripts with this outcome.
     pub fn count(&self, outcome: ScriptOutcome) -> usize {
         self.with(outcome).count()
     }
 
-    /// Returns the number of scripts by outcome, in words.
+    /// Returns the number of scripts for each outcome, as text.
     pub fn in_short(&self) -> String {
         format!(
             "{} passed, {} failed, {} skipped",

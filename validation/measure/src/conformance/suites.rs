@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-/// `suites.toml`.
+/// The contents of `suites.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suites {
@@ -17,15 +17,15 @@ pub struct Suites {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
-    /// Key in `reasons.toml` and in file names.
+    /// Key of the suite in `reasons.toml` and in file names.
     pub key: String,
     pub name: String,
     pub source: String,
-    /// A file by which a folder of these scripts is recognised, relative to the folder.
+    /// File that exists in every folder of these scripts, relative to the folder. It identifies the suite.
     marker: String,
     /// A note about the scripts.
     pub note: Option<String>,
-    /// MTU of scripts for IPv6 that name none, as set by their runner.
+    /// MTU that the runner of the suite sets in IPv6 scripts without an MTU of their own.
     pub mtu_ipv6: Option<u16>,
     /// Folders about recovery and congestion control.
     #[serde(default)]
@@ -36,7 +36,7 @@ pub struct Suite {
     pub apart: Vec<Apart>,
 }
 
-/// Scripts that are not in scope.
+/// A group of scripts that are out of scope.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutOfScope {
@@ -44,7 +44,7 @@ pub struct OutOfScope {
     pub why: String,
 }
 
-/// Scripts that are counted separately.
+/// A group of scripts that are counted separately.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Apart {
@@ -114,7 +114,7 @@ impl Suite {
     }
 }
 
-/// Topics of Linux's scripts that have more than one word.
+/// Topics in the names of Linux's scripts that have more than one word.
 const TWO_WORDS: [&str; 9] = [
     "fast_recovery",
     "fastopen_server",

@@ -1,4 +1,4 @@
-//! Properties of cards: rules that never differ, and verdicts that depend on the seeds.
+//! Properties of report cards: rules with the same verdicts on all cards, and verdicts that depend on the seeds.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -46,7 +46,7 @@ impl Verdict {
 }
 
 impl Card {
-    /// Reads the cards in the file at `path`, all runs of which are finished.
+    /// Reads the cards in the file at `path`. All runs of these cards must be finished.
     pub fn read(path: &Path) -> Result<Vec<Self>, String> {
         let name = path.display();
         let text = fs::read_to_string(path).map_err(|e| format!("{name}: {e}"))?;
@@ -63,14 +63,14 @@ impl Card {
         row.map(|row| row.verdict)
     }
 
-    /// Returns its criteria.
+    /// Returns the criteria of the card.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().filter_map(|row| row.key.as_deref())
     }
 }
 
-/// Returns pairs of rules that no card distinguishes, by meeting one rule and not the other. A verdict that cannot be
-/// told does not distinguish rules, as more seeds might change it.
+/// Returns pairs of rules that no card distinguishes. A card distinguishes two rules if the stack meets one rule and
+/// does not meet the other. Undecided verdicts do not count, because more seeds might change them.
 pub fn alike(cards: &[Card]) -> Vec<(String, String)> {
     let Some(first) = cards.first() else {
         return Vec::new();
@@ -102,13 +102,13 @@ pub struct Stability {
     pub cells: usize,
     /// Number of verdicts that are the same with every set.
     pub agreeing: usize,
-    /// The other verdicts: stack, criterion, and the verdict with each set.
+    /// Verdicts that differ between the sets: stack, criterion, and the verdict with each set.
     pub different: Vec<(String, String, Vec<Verdict>)>,
-    /// Indices of those of them that are met with one set and not met with another.
+    /// Indices into `different` of the verdicts that are "meets" with one set and "does not meet" with another.
     pub turned: Vec<usize>,
 }
 
-/// Smallest accepted share of stable verdicts.
+/// Minimum accepted share of stable verdicts.
 const ENOUGH: f64 = 0.95;
 
 impl Stability {
@@ -123,7 +123,7 @@ impl Stability {
     }
 }
 
-/// Compares the verdicts of `sets`, each of which has the cards of the same stacks in the same order.
+/// Compares the verdicts of `sets`. Each set has the cards of the same stacks in the same order.
 pub fn stability(sets: &[Vec<Card>]) -> Result<Stability, String> {
     let first = sets.first().ok_or("no set of seeds")?;
     let stacks: Vec<String> = first.iter().map(|card| card.stack.clone()).collect();

@@ -1,4 +1,5 @@
-//! The cards of docs/evaluation.md, the differences between its rules, and the stability of verdicts.
+//! `cargo measure evaluation`: the cards of docs/evaluation.md, the differences between the rules, and the stability of
+//! the verdicts.
 
 mod cards;
 mod cards_page;
@@ -17,10 +18,10 @@ pub struct EvaluationArgs {
     /// Continue in the folder of an earlier run of this command
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
-    /// Make quick cards instead of full ones, and say so on the page
+    /// Make quick cards instead of full cards, and say so on the page
     #[arg(long)]
     quick: bool,
-    /// Evaluate three of the stacks with other seeds, too, and count the verdicts that change
+    /// Also evaluate three of the stacks with other seeds, and count the verdicts that change
     #[arg(long)]
     stability: bool,
 }
@@ -32,10 +33,10 @@ const STACKS: &str = "rack/cubic,rack/bbr,rack/bbr-v1,rack/reno,le/westwood,sack
                       reno/reno/always/dynamic,rack/vegas,rack/hybla,rack/htcp,rack/illinois,rack/dctcp,\
                       rack/bbr(loss_thresh=0.9,beta=0.99,headroom=0)";
 
-/// Stacks that are evaluated with other seeds, too.
+/// Stacks that are also evaluated with other seeds.
 const STABLE: [&str; 3] = ["rack/cubic", "rack/bbr", "le/westwood"];
 
-/// Sets of seeds beside the first, which is that of the page.
+/// Sets of seeds in addition to the first set, which is used for the page.
 const OTHER_SETS: [u32; 2] = [2, 3];
 
 pub fn run(args: &EvaluationArgs) -> Result<(), String> {
@@ -77,7 +78,7 @@ pub fn run(args: &EvaluationArgs) -> Result<(), String> {
     )
 }
 
-/// Fails if two rules always agree, or if a verdict is not stable.
+/// Returns an error if two rules always have the same verdict, or if verdicts are not stable.
 fn verdict(alike: &[(String, String)], stability: Option<cards::Stability>) -> Result<(), String> {
     let pairs: Vec<String> = alike.iter().map(|(a, b)| format!("{a} and {b}")).collect();
     if !pairs.is_empty() {
@@ -102,7 +103,7 @@ fn new_folder() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Returns the cards in `folder`, after `dupack evaluate` with `words` has made them if necessary.
+/// Returns the cards in `folder`. If they are missing, runs `dupack evaluate` with `words` first.
 fn evaluate(folder: &Path, words: &[&str], is_quick: bool) -> Result<Vec<Card>, String> {
     let name = folder.display().to_string();
     let dupack = [
@@ -124,7 +125,7 @@ fn evaluate(folder: &Path, words: &[&str], is_quick: bool) -> Result<Vec<Card>, 
     Card::read(&folder.join("card.json"))
 }
 
-/// Returns the cards of the broken senders. The program fails, and so does this one, if they are not as expected.
+/// Returns the cards of the broken senders. Returns an error if a card is not as expected.
 fn broken(folder: &Path) -> Result<Vec<Card>, String> {
     let name = folder.display().to_string();
     let example = ["run", "--release", "--package", "dupack-broken-senders"];
@@ -132,7 +133,7 @@ fn broken(folder: &Path) -> Result<Vec<Card>, String> {
     Card::read(&folder.join("cards.json"))
 }
 
-/// Compares the verdicts on three of the stacks with those under other seeds.
+/// Compares the verdicts on three of the stacks with the verdicts for other seeds.
 fn stability(folder: &Path, first: &[Card], is_quick: bool) -> Result<cards::Stability, String> {
     let is_one = |card: &&Card| STABLE.contains(&card.stack.as_str());
     let mut sets: Vec<Vec<Card>> = vec![first.iter().filter(is_one).cloned().collect()];

@@ -1,4 +1,4 @@
-//! The machine of a comparison and its load.
+//! Description of the machine on which a comparison runs, and of its load.
 
 use std::fs;
 use std::process::Command;
@@ -12,7 +12,7 @@ pub struct Machine {
     memory: String,
     system: String,
     date: String,
-    /// Load average over a minute at the start of the comparison.
+    /// Load average over one minute at the start of the comparison.
     load: f64,
 }
 
@@ -50,7 +50,7 @@ impl Machine {
         })
     }
 
-    /// Returns lines for the page.
+    /// Returns the lines of the page about the machine.
     pub fn lines(&self) -> [String; 3] {
         [
             format!("on {}, load {:.2} at the start", self.date, self.load),

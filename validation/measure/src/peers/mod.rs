@@ -1,4 +1,5 @@
-//! `cargo measure peers`: the same work in ns-2, ns-3, htsim and dupack, in turn, and the page about it.
+//! `cargo measure peers`: runs the same work in ns-2, ns-3, htsim and dupack in turn, and writes a page about the
+//! results.
 
 pub mod machine;
 mod performance_page;
@@ -26,26 +27,27 @@ use crate::{captures, section, stream};
 /// Arguments of the command.
 #[derive(Args)]
 pub struct PeersArgs {
-    /// Rounds; in each round every program does each row once. Five rounds take about 20 minutes.
+    /// Number of rounds. In each round, every program does the work of each row once. Five rounds take about 20
+    /// minutes.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Only these rows: one, recoveries, ten, hundred, thousand, huge, sweep, chain, window.
+    /// Measure only these rows: one, recoveries, ten, hundred, thousand, huge, sweep, chain, window.
     #[arg(long, value_name = "ROW")]
     only: Vec<String>,
-    /// One round, without work that takes more than half a minute.
+    /// Measure one round, without work that takes more than half a minute.
     #[arg(long, conflicts_with = "rounds")]
     quick: bool,
     /// Continue an interrupted comparison.
     #[arg(long)]
     resume: bool,
-    /// Leave a simulator out.
+    /// Leave out this simulator.
     #[arg(long, value_name = "SIMULATOR")]
     without: Vec<Simulator>,
-    /// A copy of htsim (validation/peers/htsim/README.md says how to get it) in which `make -C sim libhtsim.a` was run;
-    /// without it htsim is left out.
+    /// A copy of htsim in which `make -C sim libhtsim.a` was run (see validation/peers/htsim/README.md). Without this
+    /// option, htsim is left out.
     #[arg(long, value_name = "DIR")]
     htsim: Option<PathBuf>,
-    /// Output file; by default docs/performance.md if everything is measured, otherwise a file in the folder of the
+    /// Output file. The default is docs/performance.md if everything is measured, otherwise a file in the folder of the
     /// samples, target/peers.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -53,13 +55,14 @@ pub struct PeersArgs {
 
 const PAGE: &str = "docs/performance.md";
 
-/// The table of costs by window is measured by one program, and is not a row of samples.
+/// Name of the table of costs by window. One program measures the whole table, so it is not a row of samples.
 const WINDOW: &str = "window";
 
-/// Total time after which an entry has no more rounds.
+/// Total time in seconds after which an entry has no further rounds.
 const SECONDS_ENOUGH: f64 = 120.0;
 
-/// Sections of the page that `python/benchmarks/algorithms.py` and `cargo bench -p dupack-columns` measure.
+/// Sections of the page that other programs measure: `python/benchmarks/algorithms.py` and `cargo bench -p
+/// dupack-columns`.
 const BY_OTHERS: [&str; 2] = ["## Algorithms in Python\n", "## Columns\n"];
 
 pub fn run(args: &PeersArgs) -> Result<(), String> {
@@ -93,7 +96,7 @@ pub fn run(args: &PeersArgs) -> Result<(), String> {
         None if everything => root().join(PAGE),
         None => folder.join("performance.md"),
     };
-    // Sections of other measurements are kept.
+    // Sections that other measurements have written are kept.
     let written = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
     let mut text = page.text();
     for heading in [captures::HEADING, stream::HEADING]
@@ -156,7 +159,7 @@ fn measure(row: &Row, args: &PeersArgs, tools: &Tools, store: &mut Store) -> Res
     Ok(())
 }
 
-/// Returns the output of `window_cost`, of this or an earlier measurement, or nothing.
+/// Returns the output of `window_cost`, from this or an earlier measurement, or an empty text.
 fn window_cost(folder: &Path, args: &PeersArgs, asked: bool) -> Result<String, String> {
     let path = folder.join("window-cost.txt");
     let kept = fs::read_to_string(&path).unwrap_or_default();
@@ -168,7 +171,7 @@ fn window_cost(folder: &Path, args: &PeersArgs, asked: bool) -> Result<String, S
     let table = match output(&mut Command::new(program)) {
         Ok((table, _)) => table,
         Err(message) => {
-            // The rest of the page is still useful.
+            // The error is printed and not returned, because the other parts of the page are still useful.
             eprintln!("error: {message}");
             return Ok(kept);
         }
@@ -177,7 +180,7 @@ fn window_cost(folder: &Path, args: &PeersArgs, asked: bool) -> Result<String, S
     Ok(table)
 }
 
-/// Returns the command line, without the path of htsim's copy.
+/// Returns the command line, without the path of the copy of htsim.
 fn command_line() -> String {
     let mut text = "cargo measure".to_owned();
     let mut words = std::env::args().skip(1);

@@ -1,4 +1,4 @@
-//! The page: one table in the order of the aims, followed by all measurements.
+//! The page docs/performance.md: one table in the order of the targets, followed by all measurements.
 
 use super::machine::Machine;
 use super::rows::{Entry, Goal, Portion, Row};
@@ -82,7 +82,7 @@ impl Page<'_> {
         text
     }
 
-    /// Returns the table of aims in Markdown.
+    /// Returns the table of targets in Markdown.
     pub fn table(&self) -> String {
         let mut text = "| work | ns-2 | ns-3 | htsim | dupack | optimised | target | reached |\n\
                         | --- | --- | --- | --- | --- | --- | --- | --- |\n"
@@ -121,7 +121,7 @@ impl Page<'_> {
         text
     }
 
-    /// Returns a peer's time and ratio.
+    /// Returns the cell with the time of a peer and its ratio to dupack's time.
     fn peer_cell(&self, row: &Row, entry: &Entry) -> String {
         let part = match entry.part {
             Portion::All => String::new(),
@@ -146,7 +146,7 @@ impl Page<'_> {
         format!("{} s{part}{ratio}", short(time.least))
     }
 
-    /// Returns rows that compare several variants of dupack.
+    /// Returns the tables of rows that compare several variants of dupack.
     fn recoveries(&self) -> String {
         let Some(row) = self.rows.iter().find(|row| row.id == "recoveries") else {
             return String::new();
@@ -257,7 +257,7 @@ impl Page<'_> {
         }
         let commits = self.store.commits();
         for (commit, rows) in &commits {
-            // The rounds of a row may come from two commits.
+            // The rounds of a row may be measured with different commits.
             let rows = rows.iter().copied().collect::<Vec<_>>().join(", ");
             let rows = (commits.len() > 1).then(|| format!(" (rows: {rows})"));
             text += &format!("- dupack: commit {commit}{}\n", rows.unwrap_or_default());
@@ -269,7 +269,7 @@ impl Page<'_> {
     }
 }
 
-/// Returns the word for whether an aim is reached by either build.
+/// Returns the text that says if a target is reached by either build.
 fn word(release: Option<Reached>, optimised: Option<Reached>) -> &'static str {
     match (release, optimised) {
         (None, None) => "",

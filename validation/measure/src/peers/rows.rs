@@ -1,10 +1,10 @@
-//! The rows of the comparison: the work, the programs that do it, and the aim.
+//! Rows of the comparison: the work, the programs that do the work, and the target.
 
 use super::tools::{Build, Program, Simulator};
 
-/// One row: some work, done by several programs.
+/// A row: some work that several programs do.
 pub struct Row {
-    /// Name for `--only`.
+    /// Name of the row for `--only`.
     pub id: &'static str,
     /// Description of the work.
     pub work: &'static str,
@@ -15,14 +15,14 @@ pub struct Row {
 /// A program that does the work of a row.
 pub struct Entry {
     pub simulator: Simulator,
-    /// Distinguishes entries of one simulator; empty if there is one.
+    /// Name that distinguishes the entries of one simulator. Empty if the simulator has only one entry.
     pub variant: String,
     pub program: Program,
     pub arguments: Vec<String>,
-    /// Number of simultaneous processes, each of which does all the work.
+    /// Number of simultaneous processes. Each process does all the work.
     pub at_once: usize,
     pub reading: Reading,
-    /// The part of the row's work that is done, if all of it would take minutes.
+    /// The part of the row's work that this entry does, if all of the work would take minutes.
     pub part: Portion,
     pub length: Length,
 }
@@ -31,7 +31,7 @@ pub struct Entry {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Portion {
     All,
-    /// A share, with its description.
+    /// A share of the work, with its description.
     Share(f64, &'static str),
 }
 
@@ -45,51 +45,51 @@ impl Portion {
     }
 }
 
-/// Length of a run: `--quick` leaves out long ones.
+/// Length of a run. `--quick` leaves out long runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Length {
     Short,
     Long,
 }
 
-/// Place of the number of packets in a program's output.
+/// Position of the number of packets in a program's output.
 #[derive(Clone, Copy)]
 pub enum Reading {
-    /// In a line `packets=N setup_s=S run_s=S rss_kb=K`, in which all fields but the first are optional.
+    /// In a line `packets=N setup_s=S run_s=S rss_kb=K`. All fields except the first are optional.
     Line,
-    /// Not in the output: the number is known.
+    /// The output does not contain the number, but the number is known.
     Known(u64),
-    /// In the line of `wifi-chain.cc`, whose third field is the goodput in bit/s over this many seconds, in packets of
-    /// 1000 bytes.
+    /// In the line of `wifi-chain.cc`. Its third field is the goodput in bit/s over this number of seconds, which is
+    /// converted to packets of 1000 bytes.
     WifiChain(f64),
 }
 
-/// Aim for dupack in a row.
+/// Target for dupack in a row.
 #[derive(Clone, Copy)]
 pub enum Goal {
-    /// Largest time of each entry of a build of dupack, in seconds.
+    /// Maximum time of each entry of a build of dupack, in seconds.
     Seconds(f64),
-    /// Largest time in seconds and largest memory in MB.
+    /// Maximum time in seconds, and maximum memory in MB.
     SecondsAndMemory(f64, f64),
-    /// Smallest number of data packets per second.
+    /// Minimum number of data packets per second.
     PacketsPerSecond(f64),
-    /// Smallest ratio to the speed of the fastest other program.
+    /// Minimum ratio of dupack's speed to the speed of the fastest other program.
     TimesTheFastest(f64),
-    /// Speed-up of two threads over one. The third variant is two independent processes with one thread each: the
-    /// machine allows no more than their speed.
+    /// Minimum speed-up of two threads over one thread. The third variant is two independent processes with one thread
+    /// each; their speed is the maximum that the machine allows.
     SpeedUp(f64),
-    /// Bytes of memory per flow, from the difference between the last two variants: flows that have not started have no
-    /// window yet. The first two variants are the same flows in operation.
+    /// Maximum memory per flow in bytes, from the difference between the last two variants, whose flows have not
+    /// started and have no window yet. In the first two variants, the same flows are in operation.
     BytesPerFlow(f64),
 }
 
-/// Number of flows of the two variants from which the memory per flow is calculated.
+/// Numbers of flows of the two variants from which the memory per flow is calculated.
 pub const FLOWS: [u32; 2] = [100_000, 1000];
 
 const NS2_RUN: Program = Program::Ns2("run.tcl");
 const NS2_DUMBBELL: Program = Program::Ns2("dumbbell.tcl");
 
-/// Returns all rows; `stacks` has one for each recovery of the catalog.
+/// Returns all rows. `stacks` contains a stack for each recovery of the catalog.
 pub fn rows(stacks: &[String]) -> Vec<Row> {
     let with_stack = |stack: &String| Entry {
         program: Program::Counted(Build::Release),
@@ -286,7 +286,7 @@ fn dupack(variant: &str, arguments: &[&str]) -> Entry {
     }
 }
 
-/// Returns an entry that does all the work with these arguments, separated by spaces.
+/// Returns an entry that does all the work with these arguments. The arguments are separated by spaces.
 fn peer(simulator: Simulator, program: Program, arguments: &str) -> Entry {
     Entry {
         simulator,

@@ -1,4 +1,4 @@
-//! Measurements of one entry, and their storage.
+//! Measurements of entries, and their storage.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,21 +8,21 @@ use std::process::{Command, Stdio};
 use super::rows::{Entry, Reading};
 use super::tools::{Build, Program, Tools};
 
-/// Measurement of one process.
+/// One measurement of an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     pub row: String,
-    /// Simulator and variant.
+    /// Name of the simulator and variant.
     pub entry: String,
     pub round: u32,
     pub ending: Ending,
-    /// Data packets delivered.
+    /// Number of delivered data packets.
     pub packets: u64,
-    /// Wall-clock time from the start of the process to its end.
+    /// Wall-clock time from the start of the first process to the end of the last one.
     pub seconds: f64,
-    /// Part of this time before the first event, if the program prints it.
+    /// Part of this time before the first event, in seconds, if the program prints it.
     pub setup_s: Option<f64>,
-    /// Largest resident set, if the program prints it.
+    /// Maximum resident set size in kB, if the program prints it.
     pub rss_kb: Option<u64>,
     /// Commit that dupack was built from.
     pub commit: String,
@@ -31,22 +31,22 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     Finished,
-    /// Stopped after [`SECONDS_MAX`].
+    /// The process was stopped after [`SECONDS_MAX`].
     Stopped,
-    /// Ended with an error.
+    /// The process ended with an error.
     Failed,
 }
 
-/// Longest time of a process before it is stopped.
+/// Maximum duration of a process in seconds, after which it is stopped.
 pub const SECONDS_MAX: u32 = 300;
 
-/// Exit status of `timeout` after the limit.
+/// Exit status of `timeout` if it stops the process.
 const TIMED_OUT: i32 = 124;
 
 const HEADER: &str = "row,entry,round,ending,packets,seconds,setup_s,rss_kb,commit";
 
 impl Entry {
-    /// Returns its name within the row.
+    /// Returns the name of the entry within the row.
     pub fn name(&self) -> String {
         match self.variant.as_str() {
             "" => self.simulator.name().to_owned(),
@@ -54,12 +54,12 @@ impl Entry {
         }
     }
 
-    /// Returns the name under which its samples are stored.
+    /// Returns the name under which the samples of the entry are stored.
     pub fn key(&self) -> String {
         self.name().replace(',', "")
     }
 
-    /// Returns the command line, for a shell in the workspace.
+    /// Returns the command line of the entry, for a shell in the workspace.
     pub fn command(&self) -> String {
         let program = match self.program {
             Program::Work(build) => format!("{}/work", examples(build)),
@@ -71,11 +71,12 @@ impl Entry {
         vec![format!("{program} {}", self.arguments.join(" ")); self.at_once].join(" & ")
     }
 
-    /// Runs it once, until the last of its processes has ended, and reads the output of that one.
+    /// Runs the entry once, until the last of its processes has ended. Reads the output of a process that failed, or of
+    /// the last process if none failed.
     ///
     /// # Errors
-    /// If it cannot be started.
-    // It measures wall-clock time.
+    /// If a process cannot be started.
+    // The function measures wall-clock time.
     #[allow(clippy::disallowed_methods)]
     pub fn measure(&self, row: &str, round: u32, tools: &Tools) -> Result<Sample, String> {
         let mut command = Command::new("timeout");
@@ -91,7 +92,7 @@ impl Entry {
         let outputs = processes.into_iter().map(|p| p?.wait_with_output());
         let outputs: Vec<_> = outputs.collect::<Result<_, _>>().map_err(cannot_start)?;
         let seconds = started.elapsed().as_secs_f64();
-        // A process that failed is more informative than one that did not.
+        // The output of a process that failed is more informative.
         let worst = outputs.iter().find(|output| !output.status.success());
         let output = worst.or(outputs.last()).ok_or("nothing to run")?;
         let stdout = String::from_utf8_lossy(&output.stdout);
@@ -143,14 +144,14 @@ pub fn value_of<T: std::str::FromStr>(text: &str, key: &str) -> Option<T> {
     values.next()
 }
 
-/// The samples on disk, written after each measurement.
+/// The samples in a file, which is written after each measurement.
 pub struct Store {
     path: PathBuf,
     pub samples: Vec<Sample>,
 }
 
 impl Store {
-    /// Opens the file at `path`, which need not exist.
+    /// Opens the file at `path`. The file need not exist.
     ///
     /// # Errors
     /// If the file cannot be read or is malformed.
@@ -189,7 +190,7 @@ impl Store {
         fs::write(&self.path, text).map_err(|e| format!("{}: {e}", self.path.display()))
     }
 
-    /// Returns the commits that dupack was built from, with the rows measured with each.
+    /// Returns the commits from which dupack was built, and the rows measured with each commit.
     pub fn commits(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let mut commits = BTreeMap::<_, BTreeSet<_>>::new();
         for sample in &self.samples {
@@ -207,7 +208,7 @@ impl Store {
         its.collect()
     }
 
-    /// Returns those of them that finished.
+    /// Returns the samples of an entry whose run finished, in the order of their rounds.
     pub fn finished(&self, row: &str, entry: &Entry) -> Vec<&Sample> {
         let mut samples = self.of(row, entry);
         samples.retain(|sample| sample.ending == Ending::Finished);
@@ -219,7 +220,7 @@ impl Store {
 fn examples(build: Build) -> String {
     match build {
         Build::Release => "target/release/examples".to_owned(),
-        // Without the compiler the reader of the page cannot run anything.
+        // Without a compiler, the reader of the page cannot run any of the programs.
         Build::Optimised => crate::optimise::examples().unwrap_or_default(),
     }
 }

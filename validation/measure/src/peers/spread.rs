@@ -1,6 +1,6 @@
-//! Smallest, median and largest value of several rounds.
+//! Minimum, median and maximum of several rounds.
 
-/// Formats a value with about three digits.
+/// Formats a value with about three significant digits.
 pub fn short(value: f64) -> String {
     match value.abs() {
         large if large >= 100.0 => format!("{value:.0}"),
@@ -19,7 +19,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Returns the spread of these values, or `None` without any.
+    /// Returns the spread of these values, or `None` if there are no values.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
@@ -36,7 +36,7 @@ impl Spread {
         })
     }
 
-    /// Formats all three.
+    /// Formats the minimum, the median and the maximum.
     pub fn text(&self) -> String {
         let [least, median, most] = [self.least, self.median, self.most].map(short);
         format!("{least} / {median} / {most}")

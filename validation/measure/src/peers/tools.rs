@@ -1,4 +1,4 @@
-//! The simulators: their presence, builds and versions.
+//! The simulators: how they are found and built, and their versions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::optimise::Profile;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Simulator {
     Dupack,
-    /// dupack as built by `cargo measure optimise`.
+    /// dupack, as built by `cargo measure optimise`.
     Optimised,
     Ns2,
     Ns3,
@@ -33,16 +33,16 @@ impl Simulator {
     }
 }
 
-/// Program of an entry.
+/// Program that an entry runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Program {
     /// `crates/engine/benches/work.rs`.
     Work(Build),
-    /// `crates/net/examples/counted.rs`, which takes any stack.
+    /// `crates/net/examples/counted.rs`, which runs any stack.
     Counted(Build),
     /// A script in `validation/peers/ns2`.
     Ns2(&'static str),
-    /// A program in `validation/peers/ns3`, without its `.cc`.
+    /// A program in `validation/peers/ns3`, by its name without `.cc`.
     Ns3(&'static str),
     /// `validation/peers/htsim/dumbbell.cpp`.
     Htsim,
@@ -51,16 +51,16 @@ pub enum Program {
 /// Build of dupack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Build {
-    /// As built with `--release`.
+    /// Built with `--release`.
     Release,
-    /// As built by `cargo measure optimise`.
+    /// Built by `cargo measure optimise`.
     Optimised,
 }
 
-/// Installed and built programs.
+/// The programs that are installed or built.
 pub struct Tools {
     programs: BTreeMap<Program, PathBuf>,
-    /// Commit that dupack is built from.
+    /// Commit from which dupack is built.
     pub commit: String,
     /// Name and version of each compiler and each simulator except dupack.
     pub versions: Vec<(String, String)>,
@@ -79,10 +79,10 @@ const NS2_WANTED: &str = "ns-2 is missing: apt-get install ns2, or add --without
      apt-get install g++ pkg-config libns3-dev libgsl-dev)";
 
 impl Tools {
-    /// Finds and builds all programs; installs nothing.
+    /// Finds and builds all programs. Installs nothing.
     ///
     /// # Errors
-    /// If something is missing, with the command that installs it.
+    /// If a program is missing, with the command that installs it.
     pub fn prepare(without: &[Simulator], htsim: Option<&Path>) -> Result<Self, String> {
         let ns2 = || Command::new("ns").arg("/dev/null").output();
         if !without.contains(&Simulator::Ns2) && ns2().is_err() {
@@ -129,7 +129,7 @@ impl Tools {
             || self.programs.contains_key(&program)
     }
 
-    /// Returns the program and the words before its arguments.
+    /// Returns the program, and the words between the program and the arguments of an entry.
     pub fn words(&self, program: Program) -> Vec<PathBuf> {
         match (program, self.programs.get(&program)) {
             (_, Some(path)) => vec![path.clone()],
@@ -146,7 +146,7 @@ impl Tools {
     /// Returns a stack for each recovery of the catalog.
     ///
     /// # Errors
-    /// If the program that lists them fails.
+    /// If the program that lists the recoveries fails.
     pub fn stacks(&self) -> Result<Vec<String>, String> {
         let program = self.programs.get(&Program::Counted(Build::Release));
         let program = program.ok_or("`counted` has not been built")?;
@@ -184,7 +184,7 @@ impl Tools {
     }
 }
 
-/// Returns the first line of output of a program that runs in the workspace.
+/// Runs a program in the workspace, and returns the first line of its output.
 fn said(program: &str, words: &[&str]) -> Result<String, String> {
     let (stdout, _) = output(Command::new(program).args(words).current_dir(root()))?;
     Ok(stdout.lines().next().unwrap_or_default().trim().to_owned())
@@ -221,7 +221,7 @@ fn build_htsim(folder: &Path) -> Result<PathBuf, String> {
     Ok(program)
 }
 
-/// Returns the folder of programs and samples.
+/// Returns the folder for programs and samples.
 pub fn folder_for_programs() -> Result<PathBuf, String> {
     let folder = target().join("peers");
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;

@@ -1,24 +1,24 @@
-//! dupack's result in a row, compared with the aim.
+//! Comparison of dupack's result in a row with the target.
 
 use super::rows::{Entry, FLOWS, Goal, Row};
 use super::sample::{Sample, Store};
 use super::spread::{Spread, short};
 use super::tools::Simulator;
 
-/// Last cells of a row.
+/// The last cells of a row.
 pub struct GoalResult {
     /// dupack's result, if it was measured.
     pub ours: Option<String>,
     pub aim: String,
-    /// `None` if the samples do not suffice.
+    /// `None` if there are not enough samples.
     pub reached: Option<Reached>,
 }
 
-/// Degree to which an aim is reached.
+/// Degree to which a target is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reached {
     No,
-    /// Reached by the best round, but not by the median.
+    /// The best round reaches the target, but the median does not.
     AtBest,
     Yes,
 }
@@ -34,8 +34,8 @@ impl Reached {
 }
 
 impl GoalResult {
-    /// Judges the best round of a build of dupack, as a shared machine only ever adds time; the median is shown beside
-    /// it.
+    /// Compares the best round of a build of dupack with the target, because other load on a shared machine can only
+    /// increase the time. The median is shown next to it.
     pub fn of(row: &Row, build: Simulator, store: &Store) -> Self {
         let measured = Measured { row, build, store };
         let aim = aim(row.goal);
@@ -165,13 +165,13 @@ impl Measured<'_> {
         self.median(entry, |sample| Some(sample.seconds))
     }
 
-    /// Returns the times of each of the build's entries.
+    /// Returns the times of all entries of the build.
     fn times(&self) -> impl Iterator<Item = Spread> {
         let entries = of_build(self.row, self.build);
         entries.filter_map(|entry| self.spread(entry, |sample| Some(sample.seconds)))
     }
 
-    /// Returns the entry of the build whose best round is slowest.
+    /// Returns the times of the entry of the build whose best round is slowest.
     fn slowest(&self) -> Option<Spread> {
         let times = self.times();
         times.reduce(|a, b| if a.least < b.least { b } else { a })
@@ -193,13 +193,14 @@ pub fn of_build(row: &Row, build: Simulator) -> impl Iterator<Item = &Entry> {
     entries.filter(move |entry| entry.simulator == build)
 }
 
-/// Returns the number of data packets that dupack's first entry delivers.
+/// Returns the number of data packets that the first entry of dupack delivers.
 pub fn delivered(row: &Row, store: &Store) -> Option<f64> {
     let samples = store.finished(row.id, of_build(row, Simulator::Dupack).next()?);
     Some(Spread::of(samples.iter().map(|s| s.packets as f64))?.median)
 }
 
-/// Returns the ratio of a peer's time per packet to that of the first entry of a build of dupack in the same round.
+/// Returns the ratio of two times per packet in the same round: the time of a peer, and the time of the first entry of
+/// a build of dupack.
 pub fn ratio(row: &Row, entry: &Entry, build: Simulator, store: &Store) -> Option<Spread> {
     if matches!(entry.simulator, Simulator::Dupack | Simulator::Optimised) {
         return None;
@@ -210,7 +211,7 @@ pub fn ratio(row: &Row, entry: &Entry, build: Simulator, store: &Store) -> Optio
     Spread::of(paired(row, entry, ours, store, of))
 }
 
-/// Compares two entries in each round that both have.
+/// Compares two entries by `of` in each round in which both finished.
 fn paired(
     row: &Row,
     one: &Entry,

@@ -1,4 +1,4 @@
-//! Comparison of Linux's `tbf` with our shaper, by `crates/wire/examples/token_bucket.rs`.
+//! Comparison of Linux's `tbf` with our shaper. Both run in `crates/wire/examples/token_bucket.rs`.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use dupack_build::output;
 
 use super::{Sample, value_of};
 
-/// A bucket and its load.
+/// A token bucket and its load.
 #[derive(Clone, Copy)]
 pub struct Setting {
     pub rate_mbps: u32,
@@ -27,7 +27,7 @@ const fn setting(rate_mbps: u32, burst: u32, limit: u32, load: f64, train: u32) 
     }
 }
 
-/// All waits are milliseconds long, so that late wake-ups of the system do not matter.
+/// In these settings, all waits last for milliseconds, so that late wake-ups of the system do not matter.
 pub const SETTINGS: [Setting; 7] = [
     setting(1, 5_000, 50_000, 1.5, 1),
     setting(2, 10_000, 30_000, 0.9, 4),
@@ -38,10 +38,10 @@ pub const SETTINGS: [Setting; 7] = [
     setting(20, 20_000, 400_000, 2.0, 4),
 ];
 
-/// Runs per setting.
+/// Number of runs per setting.
 pub const ROUNDS: u32 = 3;
 
-/// Results of both, per round.
+/// Results of Linux and of our shaper, one sample per round.
 pub struct Measured {
     pub setting: Setting,
     pub theirs: Vec<Sample>,

@@ -1,15 +1,15 @@
-//! Load of a queue, the same for both programs, generated from a seed.
+//! Load of a queue. It is generated from a seed and is the same for both programs.
 
 use std::fmt::Write;
 
-/// Size of a packet on the wire.
+/// Size of a packet on the wire, in bytes.
 pub const BYTES: u32 = 1500;
 
-/// Mean on and off times of a flow, in seconds.
+/// Mean on time of a flow, in seconds. `OFF_S` is the mean off time.
 const ON_S: f64 = 0.2;
 const OFF_S: f64 = 0.4;
 
-/// Random numbers (SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
+/// Random number generator (SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
 pub struct Draws(u64);
 
 impl Draws {
@@ -17,7 +17,7 @@ impl Draws {
         Self(u64::from(seed).wrapping_mul(0x2545_f491_4f6c_dd1d))
     }
 
-    /// Returns a uniform number from 0 to 1.
+    /// Returns a uniformly distributed number from 0 to 1.
     fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -31,8 +31,8 @@ impl Draws {
     }
 }
 
-/// Returns the start and the round-trip time of each window, in nanoseconds. Round-trip times are within 20 % of `rtt_ms`
-/// and not multiples of each other, so that events do not coincide.
+/// Returns the start and the round-trip time of each window, in nanoseconds. Round-trip times are random, within 20 %
+/// of `rtt_ms`, so that events do not coincide.
 pub fn windows(draws: &mut Draws, flows: u32, rtt_ms: f64) -> Vec<(u64, u64)> {
     let one = |_| {
         let start = (draws.unit() * 1e9) as u64;
@@ -42,7 +42,7 @@ pub fn windows(draws: &mut Draws, flows: u32, rtt_ms: f64) -> Vec<(u64, u64)> {
     (0..flows).map(one).collect()
 }
 
-/// Returns the times in seconds and the flows of a Poisson process.
+/// Returns the packets of a Poisson process: times in seconds and flows.
 pub fn poisson(draws: &mut Draws, flows: u32, bps: f64, seconds: f64) -> Vec<(f64, u32)> {
     let gap = f64::from(BYTES) * 8.0 / bps;
     let mut packets = Vec::new();
@@ -54,7 +54,7 @@ pub fn poisson(draws: &mut Draws, flows: u32, bps: f64, seconds: f64) -> Vec<(f6
     packets
 }
 
-/// Returns the times in seconds and the flows of on/off sources.
+/// Returns the packets of on/off sources: times in seconds and flows.
 pub fn on_off(draws: &mut Draws, flows: u32, bps: f64, seconds: f64) -> Vec<(f64, u32)> {
     let peak_bps = bps / f64::from(flows) * (ON_S + OFF_S) / ON_S;
     let gap = f64::from(BYTES) * 8.0 / peak_bps;

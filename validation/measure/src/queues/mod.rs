@@ -19,32 +19,32 @@ use settings::{Discipline, Setting};
 /// Arguments of the comparison.
 #[derive(Args)]
 pub struct QueuesArgs {
-    /// Seeds per setting.
+    /// Number of seeds per setting.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=10))]
     seeds: u32,
-    /// Compare only disciplines whose name contains this (`tbf` is Linux's). The page is then written to the build
-    /// folder instead of docs.
+    /// Compare only disciplines whose name contains this text (`tbf` is Linux's token bucket). The page is then written
+    /// to the target directory instead of docs.
     #[arg(long, default_value = "")]
     only: String,
 }
 
 const PAGE: &str = "docs/queues.md";
 
-/// Result of one run of one program.
+/// Result of a run of one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Mean time in the queue of delivered packets, in milliseconds.
+    /// Mean time that delivered packets spent in the queue, in milliseconds.
     pub wait_ms: f64,
     /// Percentage of offered packets that were dropped or marked.
     pub signals: f64,
 }
 
-/// Results of all programs, per seed.
+/// Results of all programs, one sample per seed.
 pub struct Compared {
     pub setting: Setting,
     pub peer: Vec<Sample>,
     pub ours: Vec<Sample>,
-    /// Ours with the peer's deviations from the RFC; empty if there are none.
+    /// Results of our discipline with the peer's deviations from the RFC. Empty if the peer does not deviate.
     pub as_peer: Vec<Sample>,
 }
 
@@ -97,7 +97,7 @@ fn compare(setting: Setting, seeds: u32, peer: &Path, ours: &Path) -> Result<Com
     Ok(compared)
 }
 
-/// Runs a program on a description and parses its result.
+/// Runs a program with a description as input, and parses the result.
 fn sample(program: &Path, description: &str) -> Result<Sample, String> {
     let named = |e: std::io::Error| format!("{}: {e}", program.display());
     let mut child = Command::new(program)
@@ -121,7 +121,7 @@ fn sample(program: &Path, description: &str) -> Result<Sample, String> {
     })
 }
 
-/// Returns the number that follows `name` in a line of words.
+/// Returns the number that follows `name` in a line.
 fn value_of(line: &str, name: &str) -> Result<f64, String> {
     let mut words = line.split_whitespace().skip_while(|word| *word != name);
     let value = words.nth(1).and_then(|word| word.parse().ok());

@@ -142,7 +142,7 @@ fn bucket_table(buckets: &[Measured]) -> String {
     text
 }
 
-/// Returns the columns of waits and signals.
+/// Returns the table cells of waits and signals.
 fn both(theirs: &[Sample], ours: &[Sample]) -> String {
     let [wait, signals] = ratios(theirs, ours).map(bold);
     format!(
@@ -165,7 +165,7 @@ fn spread(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> String {
     format!("{:.2} ± {half:.2}", mean(&values))
 }
 
-/// Returns the ratios of waits and of signals, ours over theirs; 1 if both are zero.
+/// Returns the ratios of our waits and signals to those of the peer; 1 if both are zero.
 fn ratios(theirs: &[Sample], ours: &[Sample]) -> [f64; 2] {
     let ratio = |of: fn(&Sample) -> f64| {
         let (theirs, ours) = (mean(&values(theirs, of)), mean(&values(ours, of)));

@@ -1,10 +1,10 @@
-//! Queue disciplines that are compared with ns-3's, and their loads.
+//! Queue disciplines that are compared with those of ns-3, and their loads.
 
 use std::fmt::Write;
 
 use super::loads;
 
-/// A discipline that ns-3 has as well.
+/// A discipline that ns-3 also has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discipline {
     CoDel,
@@ -26,7 +26,7 @@ impl Discipline {
         }
     }
 
-    /// Returns `true` if ns-3 deviates from ours in a way that ours can imitate.
+    /// Returns `true` if the discipline of ns-3 deviates from ours in a way that ours can imitate.
     pub const fn differs(self) -> bool {
         !matches!(self, Self::Pie)
     }
@@ -35,12 +35,12 @@ impl Discipline {
 /// Load of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
-    /// A number of windows that grow and halve like Reno's, with round-trip times around this many milliseconds.
+    /// Number of windows that grow and halve like Reno's, and their approximate round-trip time in milliseconds.
     Windows(u32, f64),
-    /// A Poisson process of a number of flows, with this multiple of the rate.
+    /// Poisson process: number of flows, and offered load as a multiple of the rate.
     Poisson(u32, f64),
-    /// A number of flows that are on for 0.2 s and off for 0.4 s on average, with this multiple of the
-    /// rate.
+    /// On/off sources that are on for 0.2 s and off for 0.4 s on average: number of flows, and offered load as a
+    /// multiple of the rate.
     OnOff(u32, f64),
 }
 
@@ -57,11 +57,11 @@ pub struct Setting {
     pub load: Load,
 }
 
-/// Duration of a run, and the time from which packets count, in seconds.
+/// Duration of a run, in seconds. `FROM` is the time from which packets count.
 const SECONDS: u32 = 60;
 const FROM: u32 = 10;
 
-/// Returns the settings of a discipline: the same ten for all.
+/// Returns the settings of a discipline. All disciplines have the same ten settings.
 pub fn of(discipline: Discipline) -> Vec<Setting> {
     let base = Setting {
         discipline,
@@ -118,7 +118,7 @@ pub fn of(discipline: Discipline) -> Vec<Setting> {
 }
 
 impl Setting {
-    /// Returns the text of the first column.
+    /// Returns the text of the first column of the table.
     pub fn words(&self) -> String {
         let load = match self.load {
             Load::Windows(flows, rtt) => format!("{flows} windows, {rtt:.0} ms"),
@@ -139,7 +139,7 @@ impl Setting {
         }
     }
 
-    /// Returns the target and the interval.
+    /// Returns the target and the interval, in milliseconds. For PIE, the interval is the update interval.
     fn times_ms(&self) -> (u32, u32) {
         match self.discipline {
             // PIE's update interval is not multiplied.

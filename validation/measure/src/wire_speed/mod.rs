@@ -1,5 +1,5 @@
-//! `cargo measure wire-speed`: throughput over a TUN device to and from this machine's kernel, of our endpoint, smoltcp
-//! and a second kernel in turn, and the page about it.
+//! `cargo measure wire-speed`: measures the throughput over a TUN device to and from this machine's kernel. Our
+//! endpoint, smoltcp and a second kernel take turns. The command writes a page about the results.
 
 mod runs;
 mod wire_speed_page;
@@ -19,21 +19,21 @@ use wire_speed_page::Page;
 /// Arguments of the command.
 #[derive(Args)]
 pub struct WireSpeedArgs {
-    /// Rounds; in each round every program runs once. A round takes about 45 s.
+    /// Number of rounds. In each round, every program runs once. A round takes about 45 s.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// One round of short runs; the page goes to the build folder instead of docs.
+    /// Measure one round of short runs. The page is written to the target directory instead of docs.
     #[arg(long, conflicts_with = "rounds")]
     quick: bool,
 }
 
 const PAGE: &str = "docs/wire-speed.md";
 
-/// Measured duration of a run.
+/// Measured duration of a run, in seconds.
 const SECONDS: &str = "3";
 const SECONDS_QUICK: &str = "1";
 
-/// Longest time of a run before it counts as hung.
+/// Maximum duration of a run in seconds. A longer run counts as hung.
 const SECONDS_MAX: &str = "30";
 
 /// Results of one run.
@@ -41,9 +41,9 @@ pub struct Sample {
     pub run: Run,
     pub bytes: f64,
     pub seconds: f64,
-    /// Processor time of the endpoint's or the relay's thread.
+    /// Processor time in seconds of the thread of the endpoint or the relay.
     pub endpoint_s: f64,
-    /// Processor time of the program on the kernel's side.
+    /// Processor time in seconds of the program on the kernel's side.
     pub program_s: f64,
 }
 

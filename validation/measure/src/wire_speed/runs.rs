@@ -1,4 +1,4 @@
-//! The runs.
+//! The runs of the measurement.
 
 /// One run of `crates/wire/examples/wire_speed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,13 +7,13 @@ pub struct Run {
     pub task: Task,
 }
 
-/// The program that moves the bytes.
+/// Program that moves the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Party {
     Dupack,
-    /// smoltcp by default: without congestion control.
+    /// smoltcp with its default, which has no congestion control.
     Smoltcp,
-    /// smoltcp with its Reno.
+    /// smoltcp with its Reno congestion control.
     SmoltcpReno,
     /// A second kernel, through a relay.
     Relay,
@@ -26,7 +26,7 @@ pub struct Task {
     pub packets: Packets,
 }
 
-/// Direction as seen from the endpoint. The relay carries the same in both.
+/// Direction, as seen from the endpoint. The relay does the same work in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Send,
@@ -39,7 +39,7 @@ pub enum Packets {
     Offload,
 }
 
-/// The rows of the page with their aims.
+/// The rows of the page, with their targets.
 pub const TASKS: [(Task, f64); 4] = [
     (Task::new(Direction::Send, Packets::Plain), PLAIN_AIM),
     (Task::new(Direction::Receive, Packets::Plain), PLAIN_AIM),
@@ -47,11 +47,11 @@ pub const TASKS: [(Task, f64); 4] = [
     (Task::new(Direction::Receive, Packets::Offload), OFFLOAD_AIM),
 ];
 
-/// Throughput in Gbit/s that a host should reach to and from the kernel on one core.
+/// Target throughput in Gbit/s to and from the kernel on one core. `OFFLOAD_AIM` is the target with offload.
 const PLAIN_AIM: f64 = 1.0;
 const OFFLOAD_AIM: f64 = 5.0;
 
-/// The runs of a round; those that are compared follow each other.
+/// The runs of a round. Runs that are compared follow each other.
 pub const RUNS: [Run; 12] = [
     Run::new(Party::Dupack, Direction::Send, Packets::Plain),
     Run::new(Party::Smoltcp, Direction::Send, Packets::Plain),
@@ -90,7 +90,7 @@ impl Run {
         }
     }
 
-    /// Returns its arguments.
+    /// Returns the arguments of the run.
     pub fn words(self) -> Vec<&'static str> {
         let direction = match self.task.direction {
             Direction::Send => "send",
@@ -108,7 +108,7 @@ impl Run {
         }
     }
 
-    /// Returns its name in the table of all measurements.
+    /// Returns the name of the run in the table of all measurements.
     pub fn name(self) -> String {
         let packets = match self.task.packets {
             Packets::Plain => "packets of 1500 bytes",

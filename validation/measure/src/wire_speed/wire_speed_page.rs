@@ -1,4 +1,4 @@
-//! The page: the aims, followed by all measurements.
+//! The page docs/wire-speed.md: the targets, followed by all measurements.
 
 use super::Sample;
 use super::runs::{Direction, Party, RUNS, Run, TASKS, Task};
@@ -64,7 +64,7 @@ each was busy. If neither share is close to 100 %, other processes used a core, 
 | --- | --- | --- | --- | --- | --- | --- |
 ";
 
-/// Payload of a full segment in bytes: 1500 without the headers of IPv4 and TCP and the timestamps.
+/// Payload of a full segment in bytes: 1500 minus the headers of IPv4 and TCP and the timestamps.
 const SEGMENT_BYTES: f64 = 1448.0;
 
 impl Page<'_> {
@@ -86,7 +86,7 @@ impl Page<'_> {
 
     fn row(&self, task: Task, aim_gbits: f64) -> String {
         let rate = |party| self.gbits(Run { party, task });
-        // The relay carries the same in both directions.
+        // The relay does the same work in both directions.
         let both_ways = Task {
             direction: Direction::Send,
             ..task

@@ -1,4 +1,5 @@
-//! The truth about a transfer, kept beside its captures, so that they can be diagnosed again without a new transfer.
+//! The truth about a transfer, stored next to its captures. With it, the captures can be diagnosed again without a new
+//! transfer.
 
 use std::fs;
 use std::path::Path;
@@ -8,24 +9,24 @@ use serde::{Deserialize, Serialize};
 
 use super::truth::Was;
 
-/// The truth about a transfer with kept captures.
+/// The truth about a transfer whose captures are stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TransferTruth {
     /// Class of each data packet in the sender's capture, by index; `None` if it is unknown.
     truths: Vec<Option<String>>,
-    /// Busy time and time limited by the receive window, in nanoseconds, as the kernel counts them.
+    /// Busy time, and time limited by the receive window, in nanoseconds, as counted by the kernel.
     pub times: Option<(u64, u64)>,
     /// `true` if the path's queue overflowed.
     pub overflowed: bool,
     pub seconds: f64,
-    /// Retransmissions counted by the kernel, and those that left its host.
+    /// Number of retransmissions that the kernel counted, and number of retransmissions that left the kernel's host.
     pub counted: Option<(u64, u64)>,
-    /// Reason why its times are invalid, if they are.
+    /// Reasons why the times are invalid. Empty if they are valid.
     pub unsound: Vec<String>,
 }
 
 impl TransferTruth {
-    /// Returns one with these truths and nothing else.
+    /// Returns a record with these classes; all other fields are empty.
     pub fn new(truths: &[Option<Was>]) -> Self {
         let named = truths
             .iter()

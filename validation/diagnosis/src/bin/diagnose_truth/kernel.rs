@@ -10,25 +10,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Place of the kernel's tracing.
+/// Folder of the kernel's tracing.
 pub const TRACING: &str = "/sys/kernel/tracing";
 
 /// `O_NONBLOCK` of Linux, on all supported processors.
 const NONBLOCK: i32 = 0o4000;
 
-/// Interval between two looks at the pipe.
+/// Interval between two reads of the pipe.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Buffer for events per processor.
+/// Size of the buffer for events, in kB per processor.
 const BUFFER_KB: &str = "8192";
 
-/// Number of marks for comparing two clocks: the closest counts.
+/// Number of marks with which two clocks are compared. The mark with the shortest delay is used.
 const MARKS: u32 = 5;
 
 /// States of Linux (`enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Open, Disorder and CWR: nothing is marked lost.
+    /// Open, Disorder or CWR: no segment is marked as lost.
     Calm,
     Recovery,
     Loss,
@@ -41,14 +41,14 @@ pub enum What {
     Again { went: bool },
     /// The state was set.
     State(State),
-    /// A mark of ours, with the time of day at which it was made.
+    /// A mark of this program, with the time of day at which it was written.
     Mark { id: u64, unix_nanos: u64 },
 }
 
 /// An event.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// Monotonic time in nanoseconds, with a resolution of a microsecond.
+    /// Monotonic time in nanoseconds. Its resolution is one microsecond.
     pub at: u64,
     /// Port of the sender, or 0 for a mark.
     pub port: u16,
@@ -99,8 +99,8 @@ impl Tracer {
         Ok(tracer)
     }
 
-    /// Returns the difference between the time of day and the monotonic clock, and the latter's time now, in
-    /// nanoseconds. Every `id` must be unique.
+    /// Returns the difference between the time of day and the monotonic clock, and the present time of the monotonic
+    /// clock, in nanoseconds. Every `id` must be unique.
     pub fn offset(&self, id: u64) -> Result<(i64, u64), String> {
         let path = self.instance.join("trace_marker");
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -124,7 +124,8 @@ impl Tracer {
             });
             let marks: Vec<(i64, u64)> = marks.collect();
             if marks.len() == MARKS as usize {
-                // A mark is made after its time was read: the largest difference is the closest.
+                // The time of day is read before the mark is written. The delay between both reduces the difference, so
+                // the largest difference is the most accurate.
                 offset = marks.into_iter().max();
                 break;
             }
@@ -132,7 +133,7 @@ impl Tracer {
         offset.ok_or_else(|| "the kernel does not show our own marks".to_owned())
     }
 
-    /// Returns the events of the sender at `port` from `since` on.
+    /// Returns the events of the sender at `port`, starting at the time `since`.
     pub fn events(&self, port: u16, since: u64) -> Vec<Event> {
         // The latest events may not have arrived yet.
         thread::sleep(PAUSE * 10);

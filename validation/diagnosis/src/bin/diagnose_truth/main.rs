@@ -1,14 +1,14 @@
-//! Diagnoses of real packets by `dupack diagnose`, compared with the knowledge of senders, kernel and path: `cargo
+//! Compares diagnoses of real packets by `dupack diagnose` with the knowledge of senders, kernel and path: `cargo
 //! measure diagnose` writes `docs/diagnose-truth.md`.
 //!
-//! Arguments: `--seed N` (1) for the paths' random numbers, `--jobs N` (3) for simultaneous transfers, `--only TEXT`
-//! for transfers whose sender and path contain the text (`kernel:cubic over 2 % loss`), `--out DIR` for captures and
-//! wrong diagnoses, `--again` to diagnose the captures of an earlier run there instead of making transfers, `--page
-//! FILE` for the page, `--what-if` for predictions instead (`--repeat N`, 10, for the number of real runs with which
-//! each is compared).
+//! Arguments: `--seed N` (1) for the random numbers of the paths, `--jobs N` (3) for the number of simultaneous
+//! transfers, `--only TEXT` for transfers whose sender and path contain the text (`kernel:cubic over 2 % loss`), `--out
+//! DIR` for captures and wrong diagnoses, `--again` to diagnose the captures of an earlier run in that folder again
+//! without new transfers, `--page FILE` for the page, `--what-if` to measure predictions instead of diagnoses
+//! (`--repeat N`, 10, is the number of real runs with which each prediction is compared).
 //!
-//! It must run as root: it needs namespaces and the kernel's tracing, which is mounted in a separate mount namespace if
-//! necessary. Everything it makes ends with it.
+//! The command must run as root: it needs namespaces and the kernel's tracing. If necessary, the tracing is mounted in
+//! a separate mount namespace. Everything that the command creates in the kernel is removed when the command ends.
 
 #[cfg(target_os = "linux")]
 mod kept;

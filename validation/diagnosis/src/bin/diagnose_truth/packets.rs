@@ -1,4 +1,4 @@
-//! The data packets in a capture, and their counterparts in another capture.
+//! Data packets in a capture, and the matching packets in another capture.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -10,25 +10,25 @@ use dupack_tcp::connection::Flags;
 /// Port of the receivers of all transfers.
 pub const PORT: u16 = 5001;
 
-/// Tolerance between two captures: they share one clock, but one records a packet before it is passed on, the other
-/// after.
+/// Tolerance for the times of two captures. The captures have the same clock, but one capture records a packet before
+/// it is forwarded, the other one after.
 const CLOCKS_NANOS: u64 = 2_000_000;
 
 /// A packet with data or a FIN.
 #[derive(Clone, Copy, Debug)]
 pub struct DataPacket {
-    /// Number in its capture, from 1.
+    /// Number of the packet in its capture, counted from 1.
     pub number: u64,
     /// Nanoseconds since 1970.
     pub at: u64,
     pub seq: u32,
-    /// Number of data bytes, and one more for a FIN.
+    /// Number of sequence numbers: data bytes, plus one for a FIN.
     pub len: u32,
     pub stamp: Option<u32>,
 }
 
 impl DataPacket {
-    /// Returns its beginning relative to `origin`.
+    /// Returns the offset of the first byte from `origin`.
     pub const fn start(&self, origin: u32) -> u64 {
         self.seq.wrapping_sub(origin) as u64
     }
@@ -37,7 +37,8 @@ impl DataPacket {
         self.start(origin) + self.len as u64
     }
 
-    /// Returns `true` if it contains all of `other`, which is a part of it.
+    /// Returns `true` if the packet contains all bytes of `other` and has the same timestamp, so that `other` is a part
+    /// of it.
     fn holds(&self, other: &Self) -> bool {
         let (start, end) = (other.start(self.seq), other.end(self.seq));
         self.stamp == other.stamp && start < u64::from(self.len) && end <= u64::from(self.len)
@@ -68,7 +69,7 @@ pub fn read(path: &Path) -> Result<Vec<DataPacket>, String> {
     Ok(packets)
 }
 
-/// Returns, for each packet that arrived, the index of the same packet at its departure.
+/// Returns, for each packet that arrived, the index of the same packet in the capture at the sender.
 pub fn arrivals(left: &[DataPacket], came: &[DataPacket]) -> Vec<Option<usize>> {
     let mut waiting: HashMap<_, VecDeque<usize>> = HashMap::new();
     for (place, packet) in left.iter().enumerate() {
@@ -87,9 +88,9 @@ pub fn arrivals(left: &[DataPacket], came: &[DataPacket]) -> Vec<Option<usize>> 
 }
 
 /// Returns, for each packet that a host passed to its device, the index of the first packet on the path that is a part
-/// of it.
+/// of this packet.
 pub fn cut_from(host: &[DataPacket], path: &[DataPacket]) -> Vec<Option<usize>> {
-    /// The packets of one end reach the path in order, with few exceptions.
+    /// Number of host packets among which the match is searched: packets reach the path in order, with few exceptions.
     const AHEAD: usize = 64;
     let mut first = vec![None; host.len()];
     let mut next = 0;

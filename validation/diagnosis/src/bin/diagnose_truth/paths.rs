@@ -1,4 +1,4 @@
-//! The paths on which senders are captured, described as in experiments, and their construction.
+//! Paths on which senders are captured. The paths are described as in experiment files, and built here.
 
 use dupack_algorithms::catalog::{Catalog, Dialect};
 use dupack_lab::experiment::load::Source;
@@ -9,27 +9,27 @@ use dupack_tcp::time::Duration;
 use dupack_testbed::{SenderSpec, writes};
 use dupack_wire::transfer::{Origin, ReadPauses, Write};
 
-/// Payload of a segment with timestamps, in bytes.
+/// Payload of a full segment with timestamps, in bytes.
 const SEGMENT_BYTES: u64 = 1448;
 
-/// Bytes of a full packet.
+/// Size of a full packet, in bits.
 const PACKET_BITS: f64 = 1500.0 * 8.0;
 
-/// A path and the amount of data sent over it.
+/// A path, and the amount of data that is sent over it.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub name: String,
     /// Rate, round-trip time and buffer in words.
     pub numbers: String,
-    /// Its part of an experiment file.
+    /// The part of an experiment file that describes the path.
     pub experiment: String,
-    /// Amount of data, unless the experiment's flow has writes.
+    /// Amount of data in bytes, unless the flow of the experiment has writes.
     pub bytes: u64,
-    /// Times at which the receiver's application does not read.
+    /// Times at which the application of the receiver does not read.
     pub reader: Option<ReadPauses>,
 }
 
-/// A path as transfers use it.
+/// A path in the form that transfers need.
 pub struct Built {
     pub forward: LinkConfig,
     pub backward: LinkConfig,
@@ -37,15 +37,15 @@ pub struct Built {
     pub writes: Vec<Write>,
     /// Rate that a diagnosis should find, in bit/s.
     pub rate: f64,
-    /// `true` if it is the rate of a policer.
+    /// `true` if `rate` is the rate of a policer.
     pub policed: bool,
-    /// Both delays and the time of a full packet on the link.
+    /// Minimum round-trip time: both delays plus the transmission time of a full packet.
     pub least_rtt: Duration,
     /// Capacity of the queue in packets.
     pub room: Option<f64>,
 }
 
-/// The senders on each path.
+/// The senders that are captured on each path.
 pub const SENDERS: [&str; 8] = [
     "rack/cubic",
     "sack/reno",
@@ -57,30 +57,31 @@ pub const SENDERS: [&str; 8] = [
     "kernel:bbr",
 ];
 
-/// A kind of path. Seed 1 uses these numbers; other seeds draw factors for them.
+/// A kind of path. Seed 1 uses these numbers; other seeds multiply them by random factors.
 struct Kind {
     name: &'static str,
     bytes: u64,
-    /// Mbit/s.
+    /// Rate in Mbit/s.
     rate: f64,
     /// One-way delay in ms.
     delay: f64,
-    /// Packets.
+    /// Buffer in packets.
     buffer: f64,
-    /// Other lines of `[path]` and after it. `{rate}` is the rate of a policer in Mbit/s.
+    /// Further lines of the table `[path]`, and lines after this table. `{rate}` stands for the rate of a policer in
+    /// Mbit/s.
     rest: &'static str,
 }
 
-/// The path to a receiver that stops reading, which experiments cannot describe.
+/// Name of the path whose receiver stops reading. Experiment files cannot describe such a receiver.
 const READER: &str = "a reader with pauses, 0.5 % loss";
 
-/// Long enough for a window of 64 kB to fill and for probes of it.
+/// The pauses are so long that a window of 64 kB fills, and that the sender sends window probes.
 const PAUSES: ReadPauses = ReadPauses {
     every: 800_000,
     time: Duration::from_millis(900),
 };
 
-/// The kinds of path, each with an amount of data that takes some seconds.
+/// The kinds of path. The amount of data of each kind takes some seconds.
 const KINDS: [Kind; 10] = [
     Kind {
         name: "no loss",
@@ -165,12 +166,12 @@ const KINDS: [Kind; 10] = [
     },
 ];
 
-/// Factors from which seeds draw.
+/// Factors among which a seed chooses at random.
 const RATES: [f64; 4] = [0.5, 1.0, 1.5, 2.0];
 const DELAYS: [f64; 5] = [0.5, 1.0, 1.5, 2.5, 4.0];
 const BUFFERS: [f64; 3] = [0.5, 1.0, 2.0];
 
-/// Rate of a policer relative to the link's.
+/// Rate of a policer, as a fraction of the link's rate.
 const POLICED: f64 = 0.125;
 
 /// Returns all paths of `seed`.
@@ -201,7 +202,7 @@ impl Kind {
     }
 }
 
-/// Random numbers from a seed (SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
+/// Random number generator (SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
 struct Draws(u64);
 
 impl Draws {
@@ -211,14 +212,14 @@ impl Draws {
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         word ^= word >> 31;
-        // There are only a few.
+        // There are only a few values, so the bias of the remainder does not matter.
         let place = (word % from.len().max(1) as u64) as usize;
         from.get(place).copied().unwrap_or(1.0)
     }
 }
 
 impl Place {
-    /// Builds the path for one transfer, with random numbers from `seed`.
+    /// Builds the path for one transfer. `seed` determines its random numbers.
     pub fn build(&self, seed: u64) -> Result<Built, String> {
         let text = format!(
             "stacks = ['sack/reno']\nduration = '120s'\nstarts = 'given'\n{}\n",
@@ -264,7 +265,7 @@ fn in_bytes(buffer: Buffer) -> u64 {
     }
 }
 
-/// Returns a sender as a transfer uses it.
+/// Returns a sender in the form that transfers need.
 pub fn origin(sender: &str) -> Result<Origin, String> {
     let catalog = Catalog::builtin();
     let sender = SenderSpec::parse(sender, &catalog).map_err(|error| error.to_string())?;

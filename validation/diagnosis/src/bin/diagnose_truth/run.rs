@@ -1,4 +1,5 @@
-//! One transfer with the knowledge of its sender: captured at both ends, and at the host if a kernel sends.
+//! One transfer, with the knowledge of its sender. The transfer is captured at both ends, and with a kernel's sender
+//! also on its host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,19 +20,20 @@ use super::score::{Known, Score};
 use super::told::tell;
 use super::truth::{Fate, Was, fates, of_endpoint, of_kernel};
 
-/// Largest lateness of packets for which the times of a run are valid.
+/// Maximum lateness of packets for which the times of a run are valid.
 const TOLERANCE: Duration = Duration::from_millis(1);
 
-/// Number of attempts if the path does not keep its times.
+/// Maximum number of attempts if packets are late on the path.
 const TRIES: u32 = 3;
 
-/// Time after which a transfer is cut off.
+/// Time after which a transfer is stopped.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// Largest payload of one segment, as Ethernet carries 1500 bytes of IP; a larger packet has several segments.
+/// Maximum payload of one segment in bytes, because an Ethernet frame carries 1500 bytes of IP. A larger packet
+/// contains several segments.
 const LONGEST: u32 = 1460;
 
-/// Prefix of a kernel's sender.
+/// Prefix of the names of the kernel's senders.
 const KERNEL: &str = "kernel:";
 
 /// A requested transfer.
@@ -48,7 +50,7 @@ pub struct Task {
 pub enum End {
     Sender,
     Receiver,
-    /// tcpdump on the sending host, with offload.
+    /// Capture by tcpdump on the sending host, with offload.
     Host,
 }
 
@@ -68,12 +70,12 @@ impl End {
 pub struct Done {
     pub task: Task,
     pub scores: Vec<(End, Score)>,
-    /// Reason why its times are invalid, if they are.
+    /// Reasons why the times are invalid. Empty if they are valid.
     pub unsound: Vec<String>,
     pub seconds: f64,
     /// Number of packets longer than a segment in the host's capture.
     pub long: Option<usize>,
-    /// Retransmissions counted by the kernel, and those that left its host.
+    /// Number of retransmissions that the kernel counted, and number of retransmissions that left the kernel's host.
     pub counted: Option<(u64, u64)>,
 }
 
@@ -109,18 +111,19 @@ impl Files {
 
     fn remove(&self) {
         for file in [&self.near, &self.far, &self.host, &self.truth] {
-            // Some of them may not exist.
+            // Some of the files may not exist.
             let _ = fs::remove_file(file);
         }
     }
 }
 
-/// Runs `job` and its children with real-time priority if permitted, as a path that is late behaves differently.
+/// Runs `job` and its child processes with real-time priority if this is permitted, because a path with late packets
+/// behaves differently.
 pub fn before_others<T>(job: impl FnOnce() -> T) -> T {
     let thread = fs::read_link("/proc/thread-self").unwrap_or_default();
     let schedule = |policy: [&str; 3]| {
         if let Some(thread) = thread.file_name() {
-            // Without the permission or the program, the path itself reports whether it was late.
+            // If the permission or the program is missing, the path still reports late packets.
             let _ = Command::new("chrt").args(policy).arg(thread).output();
         }
     };
@@ -130,7 +133,7 @@ pub fn before_others<T>(job: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Makes a transfer and diagnoses its captures.
+/// Runs a transfer and diagnoses its captures.
 pub fn run(task: &Task, folder: &Path, tracer: &Tracer) -> Result<Done, String> {
     let built = task.place.build(task.seed)?;
     let files = Files::new(folder, task);
@@ -164,7 +167,7 @@ pub fn run(task: &Task, folder: &Path, tracer: &Tracer) -> Result<Done, String> 
     }
 }
 
-/// Diagnoses the captures of an earlier run.
+/// Diagnoses the captures of an earlier run again.
 pub fn again(task: &Task, folder: &Path) -> Result<Done, String> {
     let built = task.place.build(task.seed)?;
     let files = Files::new(folder, task);

@@ -1,4 +1,4 @@
-//! Diagnoses compared with the truth, for one and for many captures.
+//! Comparison of diagnoses with the truth, for one capture and for many captures.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::packets::DataPacket;
 use super::told::Telling;
 use super::truth::{Fate, Was};
 
-/// The truth about a transfer beside its packets.
+/// The truth about a transfer, except for its packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     /// Time with data outstanding, and time limited by the receive window, if the kernel reports them.
@@ -20,14 +20,14 @@ pub struct Known {
     pub least_rtt: Duration,
     pub rate: f64,
     pub policed: bool,
-    /// Share of the sent packets that was lost.
+    /// Fraction of the sent packets that was lost.
     pub loss: f64,
     /// Capacity of the queue in packets, if it overflowed.
     pub room: Option<f64>,
     pub control: Option<Control>,
 }
 
-/// Comparison of a quantity with the truth.
+/// Result of comparing a quantity with the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     Right,
@@ -36,7 +36,7 @@ pub enum Mark {
     Untold,
 }
 
-/// A quantity of a capture: the truth, the diagnosis and their comparison.
+/// A quantity of a capture: the result of the comparison, and a text with the truth and the diagnosis.
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub mark: Mark,
@@ -51,16 +51,17 @@ pub struct Miss {
     pub about: About,
 }
 
-/// Kind of error.
+/// Kind of a wrong diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
-    /// Wrong class: the truth and the diagnosis.
+    /// Wrong class. The fields are the true and the diagnosed class.
     Cause(Was, Was),
-    /// Wrong need: the field is the truth.
+    /// Wrong decision about whether a retransmission was spurious. The field is the diagnosis.
     Need(Need),
 }
 
-/// Spurious retransmissions: diagnosed and true; diagnosed but false; true but not diagnosed; all with a diagnosis.
+/// Counts of spurious retransmissions: `hits` are spurious and diagnosed as such, `false_alarms` are diagnosed but not
+/// spurious, `missed` are spurious but not diagnosed, and `all` are all retransmissions with a diagnosis.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Needless {
     pub hits: u64,
@@ -82,10 +83,10 @@ pub struct Score {
     pub judged: BTreeMap<Quantity, Judged>,
 }
 
-/// Compared quantities of a transfer.
+/// Quantity of a transfer that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
-    /// Time with nothing outstanding, which the kernel does not count as busy.
+    /// Time with nothing outstanding. The kernel does not count this time as busy.
     Application,
     ReceiveWindow,
     LeastRtt,
@@ -120,7 +121,7 @@ impl Quantity {
 }
 
 impl Score {
-    /// Scores a capture with these packets, whose truth is known.
+    /// Scores a capture with these packets. Their truth is known.
     pub fn of(
         file: &Path,
         packets: &[(DataPacket, Option<Was>, Fate)],
@@ -162,7 +163,7 @@ impl Score {
         score
     }
 
-    /// Returns the number of correctly classified retransmissions and of all.
+    /// Returns the number of correctly classified retransmissions, and the number of all retransmissions.
     pub fn classified(&self) -> (u64, u64) {
         let pairs = self.confusion.iter();
         let pairs = pairs.filter(|((was, told), _)| was.is_again() || told.is_again());
@@ -191,15 +192,15 @@ impl Needless {
         self.all += other.all;
     }
 
-    /// Returns the number of correct ones.
+    /// Returns the number of correct diagnoses.
     pub const fn right(&self) -> u64 {
         self.all - self.false_alarms - self.missed
     }
 }
 
-/// Tolerance of shares of time in percentage points.
+/// Tolerance of fractions of the time, in percentage points.
 const POINTS: f64 = 5.0;
-/// Tolerance of the smallest round-trip time: a millisecond, or this share.
+/// Tolerance of the minimum round-trip time: one millisecond, or this fraction.
 const RTT_SHARE: f64 = 0.02;
 const RTT_SECONDS: f64 = 0.001;
 /// Relative tolerance of the rate.

@@ -1,4 +1,4 @@
-//! The diagnosis of a capture: of each data packet, and of the transfer as a whole.
+//! Diagnosis of a capture: the diagnosis of each data packet, and of the transfer as a whole.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,13 +18,13 @@ use super::truth::Was;
 #[derive(Clone, Copy, Debug)]
 pub struct Told {
     pub was: Was,
-    /// Final diagnosis.
+    /// The final diagnosis of a retransmission.
     pub record: Option<Retransmission>,
 }
 
 /// Diagnosis of the transfer in a capture.
 pub struct Telling {
-    /// Packets by their number.
+    /// Diagnoses of packets, by the number of the packet.
     pub packets: BTreeMap<u64, Told>,
     pub stream: StreamFindings,
 }
@@ -66,7 +66,7 @@ fn packets(
     Ok(each.max_by_key(BTreeMap::len).unwrap_or_default())
 }
 
-/// Explains every packet and keeps the explanations.
+/// Observer that explains every packet and keeps the explanations.
 struct Each {
     explainer: Explainer,
     said: Vec<(u64, Option<Repeat>, Stage)>,

@@ -1,4 +1,4 @@
-//! Class of each data packet, as its sender knew it, and its fate.
+//! Class of each data packet according to its sender, and the fate of the packet.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ impl Was {
         }
     }
 
-    /// Returns the class with that name.
+    /// Returns the class with the name `name`.
     pub fn named(name: &str) -> Option<Self> {
         let others = [Self::New, Self::Overtaken, Self::Copy];
         let again = Class::ALL.map(Self::Again);
@@ -38,8 +38,8 @@ impl Was {
         all.find(|was| was.name() == name)
     }
 
-    /// Merges the two classes of fast retransmission: if a recovery has no phases, the difference is a matter of
-    /// definition.
+    /// Merges the two classes of fast retransmissions: if a recovery has no phases, the difference between these
+    /// classes is a matter of definition.
     pub const fn coarse(self) -> Self {
         match self {
             Self::Again(Class::Further) => Self::Again(Class::Fast),
@@ -52,9 +52,10 @@ impl Was {
     }
 }
 
-/// Matches packets of a sender of ours with its transmissions; `None` if it did not send such a packet.
+/// Matches the packets of a sender of ours with the transmissions that this sender recorded. Returns `None` for a
+/// packet without a matching transmission.
 pub fn of_endpoint(packets: &[DataPacket], sent: &[Transmission]) -> Vec<Option<Was>> {
-    /// Largest number of consecutive transmissions that may be missing before the path.
+    /// Maximum number of consecutive transmissions that may be lost before they reach the path.
     const AHEAD: usize = 256;
     let truths = all(sent);
     let mut next = 0;
@@ -68,7 +69,7 @@ pub fn of_endpoint(packets: &[DataPacket], sent: &[Transmission]) -> Vec<Option<
     found.collect()
 }
 
-/// Returns the class of each transmission, as the scores of simulated transfers do.
+/// Returns the class of each transmission, by the same rules as in simulated transfers.
 fn all(sent: &[Transmission]) -> Vec<Was> {
     let (mut expiries, mut events, mut edge) = (0, 0, 0);
     let each = sent.iter().map(|one| {
@@ -102,14 +103,14 @@ fn all(sent: &[Transmission]) -> Vec<Was> {
     each.collect()
 }
 
-/// Longest time between a kernel's event and the packet on the path.
+/// Maximum time between an event in the kernel and the packet on the path.
 const LATE_NANOS: i64 = 20_000_000;
-/// Tolerance in the other direction: its time is truncated to the microsecond, and the clocks are read one after the
-/// other.
+/// Maximum time by which the event may seem later than the packet: the time of the event is truncated to a microsecond,
+/// and the clocks are read one after the other.
 const EARLY_NANOS: i64 = 200_000;
 
-/// Returns the class of packets of the kernel's sender, matching retransmissions with events. `offset` converts the
-/// time of an event to the time of day.
+/// Returns the classes of packets of the kernel's sender. Retransmissions are matched with events. `offset` converts
+/// the time of an event to the time of day.
 pub fn of_kernel(packets: &[DataPacket], events: &[Event], offset: i64) -> Vec<Option<Was>> {
     let told = causes(events, offset);
     let origin = packets.first().map_or(0, |packet| packet.seq);
@@ -124,7 +125,7 @@ pub fn of_kernel(packets: &[DataPacket], events: &[Event], offset: i64) -> Vec<O
             last = None;
             continue;
         }
-        // Contiguous packets with the same time are one packet of the kernel's, which has one event.
+        // Contiguous packets with the same time were one packet in the kernel, which caused one event.
         let goes_on = last.filter(|(before, _)| {
             before.at == packet.at && before.end(origin) == packet.start(origin)
         });
@@ -138,7 +139,7 @@ pub fn of_kernel(packets: &[DataPacket], events: &[Event], offset: i64) -> Vec<O
     truths
 }
 
-/// Takes the event of a packet that was seen at `at`: the first that is not taken and not too old.
+/// Takes the event of a packet that was captured at `at`: the first event that is not taken and not too old.
 fn take(told: &[(i64, Was)], next: &mut usize, at: i64) -> Option<Was> {
     while let Some(&(when, was)) = told.get(*next) {
         if when > at + EARLY_NANOS {
@@ -154,16 +155,16 @@ fn take(told: &[(i64, Was)], next: &mut usize, at: i64) -> Option<Was> {
     None
 }
 
-/// Returns times and reasons of retransmissions.
+/// Returns the times and classes of retransmissions.
 fn causes(events: &[Event], offset: i64) -> Vec<(i64, Was)> {
     let mut state = State::Calm;
-    // `true` if the state was set and nothing has been retransmitted since.
+    // `true` if the state was set and nothing has been retransmitted since then.
     let mut fresh = true;
     let mut told = Vec::new();
     for event in events {
         match event.what {
             What::State(new) => {
-                // Every expiry, and nothing else in this state, sets the state Loss.
+                // In the state Loss, each expiry of the timer sets the state again, and nothing else does.
                 fresh = new == State::Loss || new != state;
                 state = new;
             }
@@ -184,15 +185,15 @@ fn causes(events: &[Event], offset: i64) -> Vec<(i64, Was)> {
     told
 }
 
-/// Returns whether each packet repeats only data that had arrived or was in flight and would arrive, and whether it was
-/// lost.
+/// Fate of a packet. `needless` is `true` if the packet only repeats data of earlier packets that arrived. `lost` is
+/// `true` if the packet did not arrive.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fate {
     pub needless: bool,
     pub lost: bool,
 }
 
-/// Returns the fates of sent packets from the set of those that arrived.
+/// Returns the fates of the packets `left`. `came` has, for each packet that arrived, its index in `left`.
 pub fn fates(left: &[DataPacket], came: &[Option<usize>]) -> Vec<Fate> {
     let mut arrived = vec![false; left.len()];
     for place in came.iter().flatten() {
@@ -214,7 +215,7 @@ pub fn fates(left: &[DataPacket], came: &[Option<usize>]) -> Vec<Fate> {
     each.collect()
 }
 
-/// Arriving bytes as ranges: ends by starts.
+/// Ranges of bytes that arrive: maps the start of each range to its end.
 #[derive(Default)]
 struct Held(BTreeMap<u64, u64>);
 

@@ -1,4 +1,4 @@
-//! The page, and the list of all wrong diagnoses.
+//! The page docs/diagnose-truth.md, and the list of all wrong diagnoses.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ impl Sum {
         self.needless.add(&score.needless);
         self.unknown += score.unknown;
         for (quantity, judged) in &score.judged {
-            // A path that was late did not have the configured rate.
+            // If packets were late, the path did not have the configured rate.
             let timed = matches!(quantity, Quantity::Rate | Quantity::Room);
             if sound || !timed {
                 *self.marks.entry((*quantity, judged.mark)).or_default() += 1;

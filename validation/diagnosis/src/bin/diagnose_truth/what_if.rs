@@ -1,7 +1,9 @@
-//! Predictions on real packets: a sender is captured, the transfer time of another sender is predicted from the
-//! capture, and the other sender runs over the same path, with different losses each time. The list is `what-if.toml`.
+//! Predictions on real packets. A sender is captured, and the transfer time of another sender is predicted from the
+//! capture. Then the other sender runs over the same path, with different losses each time. The list of pairs is
+//! `what-if.toml`.
 //!
-//! The results of a transfer are kept as soon as it has ended: the same command continues after an interruption.
+//! The results of a transfer are stored as soon as the transfer has ended, so the same command continues after an
+//! interruption.
 
 mod what_if_page;
 mod wire;
@@ -45,7 +47,7 @@ struct Pair {
     run: Option<String>,
 }
 
-/// A question with its name.
+/// A question and its name.
 struct Question {
     number: u64,
     place: Place,
@@ -123,7 +125,7 @@ pub fn run(options: &Options) -> Result<(), String> {
 /// Progress of the run.
 struct Progress {
     begun: Instant,
-    /// Time after which no pair is begun.
+    /// Time after which no further pair is begun.
     limit: Option<Duration>,
     all: usize,
     done: AtomicUsize,
@@ -148,7 +150,7 @@ impl Progress {
         self.limit.is_some_and(|limit| self.begun.elapsed() > limit)
     }
 
-    /// Prints the result of a question and the approximate remaining time.
+    /// Prints the result of a question, and the approximate remaining time.
     fn say(&self, question: &Question, found: Option<&Result<Found, String>>) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         match found {

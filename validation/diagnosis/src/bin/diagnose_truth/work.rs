@@ -1,4 +1,4 @@
-//! The command: its arguments and its tasks.
+//! Arguments of the command, and its tasks.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -24,11 +24,11 @@ pub struct Options {
     pub out: PathBuf,
     pub page: Option<PathBuf>,
     pub what_if: bool,
-    /// `true` if the captures exist already.
+    /// `true` to diagnose existing captures.
     pub again: bool,
-    /// Number of runs of each other sender.
+    /// Number of runs of each predicted sender.
     pub repeat: u64,
-    /// Minutes after which no prediction is begun.
+    /// Minutes after which no further prediction is begun.
     pub minutes: Option<u64>,
 }
 
@@ -76,7 +76,7 @@ impl Options {
     }
 }
 
-/// Set when the command runs in a mount namespace of its own.
+/// Environment variable that is set if the command runs in its own mount namespace.
 const MOUNTED: &str = "DUPACK_TRACING_MOUNTED";
 
 pub fn main() -> ExitCode {
@@ -105,7 +105,7 @@ fn work() -> Result<(), String> {
         all(&tasks, &options, &|task| run(task, &options.out, &tracer))
     };
     let text = page(&done, &failed, &format!("seed {}", options.seed));
-    // The section of `ordinary` stays at the end of the page.
+    // The program `ordinary` writes the last section of the page, which must be kept.
     let before = options.page.as_ref().map(fs::read_to_string);
     let before = before.and_then(Result::ok).unwrap_or_default();
     let text = match before.find("<!-- ordinary traffic -->") {
@@ -139,7 +139,7 @@ fn work() -> Result<(), String> {
     Ok(())
 }
 
-/// Mounts the kernel's tracing, by starting the command again in a separate mount namespace if necessary.
+/// Mounts the kernel's tracing. If necessary, starts the command again in a separate mount namespace.
 fn mount() -> Result<(), String> {
     if Path::new(TRACING).join("instances").exists() {
         return Ok(());
@@ -171,7 +171,7 @@ fn tasks(options: &Options) -> Vec<Task> {
                     number,
                     place: place.clone(),
                     sender: sender.to_owned(),
-                    // No two transfers have the same losses.
+                    // The seeds are chosen so that no two transfers have the same losses.
                     seed: options.seed * 1000 + number,
                 });
             }
@@ -224,7 +224,7 @@ fn in_a_line(done: &Done) -> String {
     text
 }
 
-/// Runs so many tasks at a time; the results are in the order of the tasks.
+/// Runs `jobs` tasks at a time. The results are in the order of the tasks.
 pub fn at_once<T: Sync, R: Send>(
     jobs: usize,
     tasks: &[T],

@@ -1,4 +1,4 @@
-//! The application: programs at both ends of each connection, and a thread that samples `TCP_INFO` of all sockets.
+//! The application: programs at both ends of each connection, and a thread that samples the `TCP_INFO` of all sockets.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -22,22 +22,22 @@ use serde::{Deserialize, Serialize};
 use super::info::Sample;
 use super::plan::{Kind, Plan, Plug, Program, Route, Step};
 
-/// Port of the first server; others follow.
+/// Port of the first server. The other servers have the following ports.
 const PORT: u16 = 8000;
 
 /// Time between samples.
 pub const EVERY: Duration = Duration::from_millis(10);
 
-/// Longest time for which a read or write blocks before the deadline is checked.
+/// Maximum time for which a read or write blocks before the deadline is checked.
 const SLICE: Duration = Duration::from_millis(200);
 
-/// Longest time of the programs of a run.
+/// Maximum duration of the programs of a run.
 const DEADLINE: Duration = Duration::from_secs(15);
 
-/// Longest time for which data may be outstanding after that.
+/// Maximum time for which data may be outstanding after the programs have ended.
 const DRAIN: Duration = Duration::from_secs(3);
 
-/// One end of a connection over time.
+/// Record of one end of a connection.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EndRecord {
     pub local: SocketAddr,
@@ -49,9 +49,9 @@ pub struct EndRecord {
     /// Number of bytes that the program wrote.
     pub written: u64,
     pub samples: Vec<Sample>,
-    /// Times at which the program was in a call of write.
+    /// Intervals in which the program was inside a write call, in nanoseconds since 1970.
     pub writing: Vec<[u64; 2]>,
-    /// Times at which it did not read, although it would have more to read later.
+    /// Intervals in which the program did not read, although it read more data later, in nanoseconds since 1970.
     pub not_reading: Vec<[u64; 2]>,
 }
 
@@ -62,9 +62,9 @@ pub struct Record {
     pub kind: super::plan::Kind,
     pub line: String,
     pub route: Route,
-    /// Client and server of each connection, in turn.
+    /// Ends of all connections: client and server of the first connection, of the second connection, and so on.
     pub ends: Vec<EndRecord>,
-    /// Largest lateness of the path in milliseconds.
+    /// Error of a program, or empty if there was none.
     pub note: String,
 }
 
@@ -89,7 +89,7 @@ impl Clock {
     }
 }
 
-/// Truth about one end, as its thread reports it.
+/// Data about one end, recorded by its threads.
 #[derive(Default)]
 struct Notes {
     opened: u64,
@@ -98,7 +98,7 @@ struct Notes {
     not_reading: Vec<[u64; 2]>,
     samples: Vec<Sample>,
     socket: Option<TcpStream>,
-    /// Local address and peer, which a closed socket does not have.
+    /// Local address and address of the peer. They are stored because a closed socket does not have them.
     addresses: Option<[SocketAddr; 2]>,
 }
 
@@ -108,7 +108,7 @@ fn with<T>(shared: &Shared, job: impl FnOnce(&mut Notes) -> T) -> T {
     job(&mut shared.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Times and reasons for which programs end early.
+/// Conditions under which programs end early.
 #[derive(Clone)]
 struct Bounds {
     clock: Clock,
@@ -133,7 +133,7 @@ impl Bounds {
     }
 }
 
-/// Makes a run; the captures are written to `near` and `far`.
+/// Runs the plan. The captures are written to `near` and `far`.
 pub fn run(plan: &Plan, near: &Path, far: &Path) -> Result<Record, String> {
     let failed = |what: &str| {
         let what = what.to_owned();
@@ -232,7 +232,7 @@ pub fn run(plan: &Plan, near: &Path, far: &Path) -> Result<Record, String> {
     })
 }
 
-/// Returns the device of each host, with or without offload.
+/// Returns the type of device of each host, with or without offload.
 fn attachment(plan: &Plan) -> Attachment {
     let [near, far] = plan.route.single.map(|single| match single {
         true => Offload::Off,
@@ -245,7 +245,7 @@ fn attachment(plan: &Plan) -> Attachment {
     }
 }
 
-/// Puts a token bucket before a device in the thread's namespace.
+/// Adds a token bucket to a device in the namespace of this thread.
 fn shape(device: &str, rate: u64) -> io::Result<()> {
     let burst = (rate / 8 / 250).max(16_000);
     let (rate, burst) = (format!("{rate}bit"), format!("{burst}b"));
@@ -332,7 +332,7 @@ fn serve(
     work(&stream, program, notes, bounds)
 }
 
-/// Runs a program on its socket, and closes the socket when everything is acknowledged.
+/// Runs a program on its socket, and closes the socket when all data is acknowledged.
 fn work(stream: &TcpStream, program: &Program, notes: &Shared, bounds: &Bounds) -> io::Result<()> {
     stream.set_nodelay(program.no_delay)?;
     stream.set_read_timeout(Some(SLICE))?;
@@ -372,7 +372,7 @@ fn work(stream: &TcpStream, program: &Program, notes: &Shared, bounds: &Bounds) 
         }
         result
     });
-    // An end that reads nothing more must not answer with a reset.
+    // Read until the peer has finished, because closing a socket with unread data would send a reset.
     let _ = stream.shutdown(Shutdown::Write);
     let patience = bounds.until.max(bounds.clock.now()) + DRAIN.as_nanos() as u64;
     let mut buffer = vec![0; 1 << 16];

@@ -1,4 +1,4 @@
-//! Other captures of the same traffic: pure functions of the packets of one capture.
+//! Other captures of the same traffic, derived from the packets of one capture by pure functions.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ pub struct Packet {
     /// Nanoseconds since 1970.
     pub at: u64,
     pub bytes: Vec<u8>,
-    /// Its length on the link.
+    /// Length of the packet on the link, in bytes.
     pub length: u32,
 }
 
-/// A derived capture.
+/// Kind of derived capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Derived {
     Whole,
@@ -55,7 +55,7 @@ impl Derived {
         Self::Gre,
     ];
 
-    /// Returns `true` if it lacks a direction, or more than a tenth of the packets.
+    /// Returns `true` if the capture has only one direction, or if more than a tenth of the packets are missing.
     pub const fn lacks_much(self) -> bool {
         matches!(
             self,
@@ -103,7 +103,7 @@ impl Derived {
         }
     }
 
-    /// Applies it, and returns a file in libpcap's format.
+    /// Derives the capture from `packets`, and returns a file in libpcap's format.
     pub fn make(self, packets: &[Packet], seed: u64) -> Vec<u8> {
         let mut draws = Draws::new(seed ^ 0x6465_7269_7665 ^ ((self as u64) << 40));
         let client = packets.first().map(|first| source(&first.bytes).to_vec());
@@ -181,8 +181,8 @@ impl Derived {
     }
 }
 
-/// Returns the packets with identifications of hosts that number all their packets, to any destination: other
-/// connections, which the capture lacks, take some of the numbers, in bursts.
+/// Returns the packets with the identifications of hosts that have one counter for the packets to all destinations.
+/// Other connections, which are not in the capture, also use numbers of this counter, in bursts.
 fn shared_ids(packets: &[Packet], draws: &mut Draws) -> Vec<Packet> {
     let mut last: BTreeMap<Vec<u8>, u16> = BTreeMap::new();
     let mut renumbered = packets.to_vec();
@@ -203,7 +203,7 @@ fn shared_ids(packets: &[Packet], draws: &mut Draws) -> Vec<Packet> {
     renumbered
 }
 
-/// Puts an IPv4 header of a tunnel (with RFC 5737's addresses) and the tunnel's own `header` before the packet.
+/// Adds the IPv4 header of a tunnel (with addresses of RFC 5737) and the tunnel's own `header` in front of the packet.
 fn outer(packet: &Packet, protocol: u8, header: &[u8]) -> Packet {
     let length = (20 + header.len() as u32 + packet.length) as u16;
     let mut ip = [
@@ -214,7 +214,7 @@ fn outer(packet: &Packet, protocol: u8, header: &[u8]) -> Packet {
     framed(packet, &[&ip, header].concat())
 }
 
-/// VXLAN header (RFC 7348).
+/// Adds the headers of VXLAN (RFC 7348).
 fn vxlan(frame: &Packet) -> Packet {
     let length = (16 + frame.length) as u16;
     let mut header = [0xc0, 0, 0x12, 0xb5, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 42, 0];
@@ -222,7 +222,7 @@ fn vxlan(frame: &Packet) -> Packet {
     outer(frame, 17, &header)
 }
 
-/// GRE header (RFC 2784).
+/// Adds the headers of GRE (RFC 2784).
 fn gre(packet: &Packet) -> Packet {
     let [high, low] = ether_type(packet);
     outer(packet, 47, &[0, 0, high, low])
@@ -327,7 +327,7 @@ fn ethernet(packet: &Packet, interface: u8) -> Packet {
     framed(packet, &header)
 }
 
-/// Linux cooked capture, version 2.
+/// Returns the packet with the header of a Linux cooked capture, version 2.
 fn cooked(packet: &Packet, interface: u8) -> Packet {
     let mut header = [0; 20];
     header[..2].copy_from_slice(&ether_type(packet));

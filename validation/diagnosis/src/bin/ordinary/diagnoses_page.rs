@@ -1,4 +1,4 @@
-//! Tables of scores, as Markdown and as a list.
+//! Tables of scores in Markdown, and the list of wrong diagnoses.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,13 +9,13 @@ use super::derive::Derived;
 use super::plan::Kind;
 use super::score::{Grade, Score};
 
-/// Overlapping groups of streams, which have no sum.
+/// Number of rows of a table whose groups of streams overlap. Such a table has no row of sums.
 const GROUPS: usize = 6;
 
 const BEGIN: &str = "<!-- ordinary traffic -->";
 const END: &str = "<!-- end of ordinary traffic -->";
 
-/// Puts `section` between the markers of a page, or at its end if there are none.
+/// Puts `section` between the markers of a page. If there are no markers, appends it to the page.
 pub fn replace(page: &Path, section: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", page.display());
     let text = if page.exists() {
@@ -112,7 +112,8 @@ pub fn section(scores: &[Score], failed: &[String], seeds: &str) -> String {
     text
 }
 
-/// Returns all captures with both directions and most packets; about the others the sentence is that they lack them.
+/// Returns a summary of all captures with both directions and most of the packets. The other captures are left out,
+/// because the sentence about them says that packets are missing.
 fn sum(scores: &[Score]) -> String {
     let told = scores.iter().filter(|s| !s.derived.lacks_much());
     let told: Vec<&Score> = told.filter(|s| s.coarse != Grade::Unknown).collect();
@@ -159,7 +160,7 @@ fn confusions<'a>(
 }
 
 impl Score {
-    /// Returns the class with the largest share, with slow start, losses and path as one.
+    /// Returns the name of the class with the largest share. Slow start, losses and path count as one class.
     pub fn most(&self) -> &'static str {
         let shares =
             super::truth::Class::ALL.map(|class| (self.budget.coarse_share(class), class.coarse()));
@@ -200,7 +201,7 @@ fn table<const N: usize>(title: &str, rows: [(&str, Vec<&Score>); N]) -> String 
     text
 }
 
-/// Formats `3 of 5`.
+/// Formats the number of `true` values as in `3 of 5`.
 fn right_of(each: impl Iterator<Item = bool>) -> String {
     let each: Vec<bool> = each.collect();
     let right = each.iter().filter(|right| **right).count();
@@ -210,7 +211,7 @@ fn right_of(each: impl Iterator<Item = bool>) -> String {
     }
 }
 
-/// Returns a line for each error, whole captures first. Sentences saying that the capture lacks packets are not listed.
+/// Returns a line for each error, whole captures first. A sentence that says that packets are missing is not an error.
 pub fn wrong(scores: &[Score]) -> String {
     let mut text = String::new();
     let mut scores: Vec<&Score> = scores.iter().collect();
@@ -218,7 +219,7 @@ pub fn wrong(scores: &[Score]) -> String {
     for score in scores {
         let mut faults = Vec::new();
         if score.says_incomplete() {
-            // Such a capture does not show its share of the time.
+            // A capture with missing packets does not show the shares of the limits.
         } else if score.coarse > Grade::Abstained {
             faults.push(score.coarse.name().to_owned());
         } else if score.fine > Grade::Abstained {

@@ -7,7 +7,7 @@ use nix::sys::socket::getsockopt;
 use nix::{getsockopt_impl, libc, sockopt_impl};
 use serde::{Deserialize, Serialize};
 
-/// Linux's `struct tcp_info` (`linux/tcp.h`, since 5.4), field by field in its order.
+/// `struct tcp_info` of Linux (`linux/tcp.h`, since 5.4), with all fields in their order.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct TcpInfo {
@@ -68,7 +68,7 @@ pub struct TcpInfo {
 }
 
 sockopt_impl!(
-    /// TCP_INFO of tcp(7).
+    /// The option TCP_INFO of tcp(7).
     Info,
     GetOnly,
     libc::IPPROTO_TCP,
@@ -76,16 +76,17 @@ sockopt_impl!(
     TcpInfo
 );
 
-/// A socket at an instant.
+/// State of a socket at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u64; 21]", into = "[u64; 21]")]
 pub struct Sample {
-    /// Nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub at: u64,
-    /// Linux's `enum tcp_ca_state`: 3 is Recovery, 4 is Loss.
+    /// Value of Linux's `enum tcp_ca_state`: 3 is Recovery, 4 is Loss.
     pub ca_state: u64,
     pub mss: u64,
-    /// Number of outstanding segments, and of those sacked, marked lost, and retransmitted.
+    /// Number of outstanding segments. The following fields are the numbers of segments that are sacked, marked as
+    /// lost, and retransmitted.
     pub unacked: u64,
     pub sacked: u64,
     pub lost: u64,
@@ -97,16 +98,16 @@ pub struct Sample {
     pub total_retrans: u64,
     pub bytes_acked: u64,
     pub not_sent: u64,
-    /// In microseconds.
+    /// Busy time in microseconds.
     pub busy: u64,
     pub receive_window: u64,
     pub send_buffer: u64,
     pub bytes_sent: u64,
     pub bytes_retrans: u64,
     pub reordering_seen: u64,
-    /// `tcpi_delivery_rate_app_limited`.
+    /// 1 if `tcpi_delivery_rate_app_limited` is set, otherwise 0.
     pub app_limited: u64,
-    /// Receive window that the peer granted last, in bytes.
+    /// Last receive window that the peer announced, in bytes.
     pub window: u64,
 }
 
@@ -167,7 +168,7 @@ impl From<Sample> for [u64; 21] {
 }
 
 impl Sample {
-    /// Takes a sample at `at`.
+    /// Takes a sample at the time `at`.
     pub fn take(stream: &TcpStream, at: u64) -> io::Result<Self> {
         let info = getsockopt(stream, Info)?;
         Ok(Self {
@@ -190,20 +191,20 @@ impl Sample {
             bytes_sent: info.bytes_sent,
             bytes_retrans: info.bytes_retrans,
             reordering_seen: info.reord_seen.into(),
-            // The lowest bit of the byte after the window scales.
+            // The flag is the lowest bit of the byte after the window scales.
             app_limited: u64::from(info.rate_app_limited & 1),
             window: info.snd_wnd.into(),
         })
     }
 
-    /// Returns the number of data bytes that were sent and are not acknowledged.
+    /// Returns the number of data bytes that were sent and are not acknowledged yet.
     pub const fn outstanding(&self) -> u64 {
         self.bytes_sent
             .saturating_sub(self.bytes_retrans)
             .saturating_sub(self.bytes_acked)
     }
 
-    /// Returns the sender's estimate of the data bytes on the path.
+    /// Returns the sender's estimate of the data in flight, in bytes.
     pub const fn in_flight(&self) -> u64 {
         let gone = self.sacked + self.lost;
         (self.outstanding() + self.retrans * self.mss).saturating_sub(gone * self.mss)

@@ -1,5 +1,5 @@
-//! Truth of ordinary traffic: applications over the kernel's own TCP at both ends, captured at both ends, and compared
-//! with the first sentence of `dupack diagnose`.
+//! Truth of ordinary traffic. Applications use the kernel's own TCP at both ends, their traffic is captured at both
+//! ends, and the truth is compared with the first sentence of `dupack diagnose`.
 //!
 //! ```text
 //! cargo run --release --manifest-path validation/Cargo.toml --bin ordinary -- [--seeds 1..100] [--kinds download,page]
@@ -10,14 +10,14 @@
 //! | --- | --- |
 //! | `--seeds A..B` | runs of the seeds from A to B, without B (`1..45`) |
 //! | `--kinds K,..` | applications; by default all of them in turn |
-//! | `--jobs N` | simultaneous runs, each in two network namespaces of its own (4) |
+//! | `--jobs N` | simultaneous runs, each in two separate network namespaces (4) |
 //! | `--out DIR` | folder for captures, their truth and the scores (`dupack-out/ordinary`) |
-//! | `--again DIR` | diagnoses the captures in DIR again instead of making new ones |
+//! | `--again DIR` | diagnoses the captures in DIR again, without new runs |
 //! | `--page FILE` | rewrites the section between the markers in this page |
 //!
-//! **Seeds.** 1 to 1000 are for development. Seeds from 500000 on are held out: each is run once, for the page, when
-//! the diagnosis is finished. An error that such a run reveals is corrected, and the next run has other seeds; the page
-//! lists all runs.
+//! **Seeds.** The seeds 1 to 1000 are for development. The seeds from 500000 on are held out: each of them is run once,
+//! for the page, when the diagnosis is finished. If such a run reveals an error, the error is corrected, and the next
+//! run has other seeds. The page lists all runs.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -30,7 +30,8 @@
 //! | `page` | tables |
 //! | `work` | the command |
 //!
-//! It must run as root because of the namespaces. Everything it makes ends with it.
+//! The command must run as root because of the namespaces. Everything that it creates in the kernel is removed when it
+//! ends.
 
 #[cfg(target_os = "linux")]
 mod app;

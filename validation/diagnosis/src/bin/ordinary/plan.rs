@@ -1,4 +1,4 @@
-//! An application and its path, drawn from a seed.
+//! An application and its path, chosen at random from a seed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -54,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// Returns the kind in words, for tables.
+    /// Returns the description of the kind, for tables.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Download => "bulk download",
@@ -96,7 +96,7 @@ pub enum Step {
     Write(u64),
     Read(u64),
     Sleep(Duration),
-    /// Reads so many bytes, at most `chunk` at once, and sleeps after each read.
+    /// Reads `bytes` bytes, at most `chunk` at once, and sleeps for `pause` after each read.
     ReadSlowly {
         bytes: u64,
         chunk: u64,
@@ -108,22 +108,22 @@ pub enum Step {
     Finish,
 }
 
-/// A program with one end of a connection.
+/// A program at one end of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Lists of actions, each on a separate thread.
+    /// Lists of actions. Each list runs on a separate thread.
     pub lanes: Vec<Vec<Step>>,
     pub no_delay: bool,
-    /// Sizes of `SO_SNDBUF` and `SO_RCVBUF` in bytes, unless the kernel chooses.
+    /// Size of `SO_SNDBUF` in bytes, or `None` if the kernel chooses it. The next field is the same for `SO_RCVBUF`.
     pub send_buffer: Option<usize>,
     pub receive_buffer: Option<usize>,
-    /// Seconds between keep-alives.
+    /// Interval of keep-alive probes, in seconds.
     pub keep_alive: Option<u32>,
     /// Congestion control.
     pub control: &'static str,
 }
 
-/// A connection: the programs of client and server, and the time at which it is opened.
+/// A connection: the programs of client and server, and the time at which the connection is opened.
 #[derive(Clone, Debug)]
 pub struct Plug {
     pub after: Duration,
@@ -135,17 +135,18 @@ pub struct Plug {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Route {
     pub rtt_ms: f64,
-    /// Rates of both directions in bit/s.
+    /// Rate of each direction, in bit/s.
     pub rate: u64,
-    /// Loss probabilities up (from the client) and down.
+    /// Loss probability from the client to the server, and in the opposite direction.
     pub loss: [f64; 2],
-    /// Capacities of the buffers in packets.
+    /// Capacity of the buffer of each direction, in packets.
     pub buffer: u64,
     pub v6: bool,
-    /// Rate in bit/s of a token bucket (tbf) on the host that sends most, before the place of capture.
+    /// Rate in bit/s of a token bucket (tbf) on the host that sends most of the data. The bucket is before the capture
+    /// point.
     #[serde(default)]
     pub shaper: Option<u64>,
-    /// `true` for an end (client, server) whose device handles single segments: no offload.
+    /// `true` for each end (client, server) whose device has no offload and handles single segments.
     #[serde(default)]
     pub single: [bool; 2],
 }
@@ -159,7 +160,7 @@ pub struct Plan {
     pub plugs: Vec<Plug>,
 }
 
-/// Random numbers from a seed (SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
+/// Random number generator (SplitMix64, Steele, Lea and Flood, OOPSLA 2014).
 #[derive(Clone, Debug)]
 pub struct Draws(u64);
 
@@ -176,7 +177,7 @@ impl Draws {
         word ^ (word >> 31)
     }
 
-    /// Returns a number from 0 to 1.
+    /// Returns a uniformly distributed number from 0 to 1.
     pub fn unit(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -185,12 +186,12 @@ impl Draws {
         self.unit() < probability
     }
 
-    /// Returns a number between two others, uniformly.
+    /// Returns a uniformly distributed number from `low` to `high`.
     pub fn even(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
-    /// Returns a number between two others, log-uniformly.
+    /// Returns a log-uniformly distributed number from `low` to `high`.
     pub fn log(&mut self, low: f64, high: f64) -> f64 {
         (self.even(low.ln(), high.ln())).exp()
     }
@@ -208,7 +209,7 @@ impl Draws {
     }
 }
 
-/// Bits of a full packet on the link.
+/// Size of a full packet on the link, in bits.
 const PACKET_BITS: f64 = 12_000.0;
 
 impl Route {
@@ -239,7 +240,7 @@ impl Route {
         }
     }
 
-    /// Draws the behaviour of the hosts, from separate random numbers.
+    /// Chooses the behaviour of the hosts, with separate random numbers.
     fn draw_hosts(&mut self, draws: &mut Draws, kind: Kind) {
         let shaped = matches!(kind, Kind::Download | Kind::Upload) && draws.chance(0.3);
         let part = draws.even(0.5, 0.9);
@@ -247,7 +248,8 @@ impl Route {
         self.single = [draws.chance(0.25), draws.chance(0.25)];
     }
 
-    /// Returns the approximate number of bytes that a bulk transfer moves in so many seconds (Mathis et al., CCR 1997).
+    /// Returns the approximate number of bytes that a bulk transfer sends in `seconds` seconds (Mathis et al., CCR
+    /// 1997).
     fn bytes_in(&self, seconds: f64) -> u64 {
         let loss = self.loss[0].max(self.loss[1]);
         let rate = self.slowest() / 8.0;
@@ -259,20 +261,20 @@ impl Route {
         (rate.min(bound) * seconds).clamp(20e3, 60e6) as u64
     }
 
-    /// Returns the number of bytes that fill the path without a queue.
+    /// Returns the bandwidth-delay product: the number of payload bytes that fill the path without a queue.
     pub fn product(&self) -> f64 {
         let seconds = self.rtt_ms / 1e3 + PACKET_BITS / self.slowest();
         self.slowest() / 8.0 * seconds * 1448.0 / 1500.0
     }
 
-    /// Returns the smallest rate on the path of most data, in bit/s.
+    /// Returns the minimum of the rates of the path and of the shaper, in bit/s.
     fn slowest(&self) -> f64 {
         self.shaper.unwrap_or(self.rate).min(self.rate) as f64
     }
 }
 
 impl Plan {
-    /// Returns the plan of a seed; `kind` replaces the kind of the seed.
+    /// Returns the plan of a seed for an application of this kind.
     pub fn draw(seed: u64, kind: Kind) -> Self {
         let mut draws = Draws::new(seed * 32 + kind as u64);
         let mut route = Route::draw(&mut draws, kind);
@@ -291,7 +293,7 @@ impl Plan {
         format!("{:04}-{}", self.seed, self.kind)
     }
 
-    /// Describes the plan in one line.
+    /// Returns a description of the plan in one line.
     pub fn line(&self) -> String {
         let Route {
             rtt_ms,

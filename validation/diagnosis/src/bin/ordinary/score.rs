@@ -1,4 +1,4 @@
-//! The first sentence about each stream, compared with its truth.
+//! Comparison of the first sentence about each stream with the truth.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::derive::Derived;
 use super::plan::Kind;
 use super::truth::{Budget, Class, Stream};
 
-/// Returns the limit that each template of the story names, or `None` for those that name none.
+/// The limit that each template of the story names. `None` if the template names no limit.
 pub const NAMED: [(&str, Option<Class>); 24] = [
     ("nothing", None),
     ("one direction", None),
@@ -42,28 +42,28 @@ pub const NAMED: [(&str, Option<Class>); 24] = [
     ("mixed", None),
 ];
 
-/// Share below which a limit does not count.
+/// Share of the time below which naming a limit is flatly wrong.
 const FLATLY: f64 = 0.1;
 
-/// Share from which the story names waste first.
+/// Share of the time from which the story names wasted time first.
 const WASTE: f64 = 0.25;
 
-/// Templates that name waste.
+/// Templates that name wasted time.
 const OF_WASTE: [&str; 4] = ["black hole", "nagle", "timers", "shut window"];
 
-/// Share from which a limit must be named.
+/// Share of the time from which a limit must be named.
 const MUST: f64 = 0.5;
 
-/// Number of round trips below which a stream needs no diagnosis.
+/// Duration in round trips below which a stream needs no diagnosis.
 const BRIEF: f64 = 3.0;
 
-/// Interval between two samples of a socket: a shorter stream has no truth.
+/// Interval between two samples of a socket, in seconds. The truth about a shorter stream is unknown.
 const BETWEEN_SAMPLES: f64 = EVERY.as_secs_f64();
 
-/// Relative resolution of the samples: limits that differ less are equal.
+/// Resolution of the samples, as a share of the time. Limits whose shares differ by less are equal.
 const EQUAL: f64 = 0.05;
 
-/// Tolerated difference from the kernel's share.
+/// Accepted difference from the kernel's share.
 const POINTS: f64 = 0.05;
 
 /// Place of a capture.
@@ -84,17 +84,17 @@ impl At {
     }
 }
 
-/// Contents of a sentence.
+/// Limits that a sentence names.
 #[derive(Clone, Copy, Debug)]
 struct Named {
     limit: Option<Class>,
-    /// Share of other causes that it also names.
+    /// Share of the time of other limits that the sentence also names.
     also: f64,
-    /// `true` if it names waste.
+    /// `true` if the sentence names wasted time.
     waste: bool,
 }
 
-/// Circumstances on which the causes named by a sentence depend.
+/// Circumstances that determine the causes named by a sentence.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     retransmissions: u64,
@@ -106,8 +106,8 @@ struct Seen {
 impl Named {
     fn of(template: &str, budget: &Budget, seen: Seen) -> Self {
         let limit = NAMED.iter().find(|(name, _)| *name == template);
-        // "Its application, its send buffer, a congestion window that does not grow, or a shaper before the capture
-        // point".
+        // The sentence names "its application, its send buffer, a congestion window that does not grow, or a shaper
+        // before the capture point".
         let causes = [
             (Class::Losses, seen.retransmissions == 0),
             (Class::Path, seen.shaped),
@@ -129,15 +129,15 @@ pub enum Grade {
     /// The stream is shorter than [`BETWEEN_SAMPLES`].
     Unknown,
     Right,
-    /// No limit is named, and none took half of the time.
+    /// No limit is named, and no limit took half of the time; or the stream is shorter than [`BRIEF`] round trips.
     Abstained,
-    /// No limit is named, although one took half of the time, which was at least [`BRIEF`] round trips.
+    /// No limit is named, although one took half of the time, and the stream has at least [`BRIEF`] round trips.
     Missed,
-    /// Another limit took most of the time, but waste, which is named, took at least a quarter: the story names waste
-    /// first.
+    /// Wasted time is named and took at least a quarter of the time, but another limit took most of the time. The story
+    /// names wasted time first.
     Waste,
     Wrong,
-    /// The named limit took less than a tenth.
+    /// The named limit took less than a tenth of the time.
     Flat,
 }
 
@@ -190,7 +190,7 @@ impl Grade {
     }
 }
 
-/// A diagnosed share of the time, and the same share as the kernel counts it.
+/// A diagnosed share of the time, and the same share according to the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
     pub told: f64,
@@ -203,7 +203,7 @@ impl Share {
     }
 }
 
-/// A stream in a capture.
+/// Score of a stream in a capture.
 #[derive(Clone, Debug)]
 pub struct Score {
     pub kind: Kind,
@@ -224,21 +224,22 @@ pub struct Score {
     pub template: &'static str,
     pub sentence: String,
     pub budget: Budget,
-    /// Verdict with slow start, losses and path as one, as the kernel's counters do not distinguish them; or right as
-    /// it is.
+    /// Verdict with slow start, losses and path as one class, because the kernel's counters do not distinguish them. If
+    /// the verdict `fine` is right, this verdict is right, too.
     pub coarse: Grade,
     pub fine: Grade,
-    /// Number of bytes described, and number sent in the whole run.
+    /// Number of diagnosed retransmissions, and number of retransmissions in the whole run.
     pub retransmissions: [u64; 2],
-    /// Busy time, receive window and send buffer, in a whole capture at the sender.
+    /// Shares of busy time, receive window and send buffer, for a whole capture at the sender.
     pub kernel: Option<[Share; 3]>,
-    /// Returns whether the diagnosed rate of the bottleneck is that of the path or its shaper; `None` without such a diagnosis.
+    /// `true` if the diagnosed rate of the bottleneck is the rate of the path or of its shaper. `None` if no rate is
+    /// diagnosed.
     pub rate_is_right: Option<bool>,
     pub place: String,
 }
 
 impl Score {
-    /// `true` if the sentence says that the capture lacks packets.
+    /// Returns `true` if the sentence says that the capture lacks packets.
     pub fn says_incomplete(&self) -> bool {
         matches!(self.template, "one direction" | "missing packets")
     }
@@ -252,7 +253,7 @@ impl Score {
     }
 }
 
-/// The diagnosed capture.
+/// A capture to diagnose.
 pub struct Capture<'a> {
     pub file: PathBuf,
     pub bytes: &'a [u8],
@@ -382,7 +383,7 @@ fn rate_is_right(told: &StreamFindings, record: &Record) -> Option<bool> {
     Some(rates.any(is_right))
 }
 
-/// Returns `true` for the direction in which a kind sends most.
+/// Returns `true` for the direction in which an application of this kind sends most of its data.
 fn is_bulk(kind: Kind, from: At) -> bool {
     match kind {
         Kind::Download => from == At::Server,

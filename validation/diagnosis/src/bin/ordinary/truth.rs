@@ -1,23 +1,25 @@
-//! The limit of a stream at every instant, from its sender's socket, sampled every 10 ms, and the actions of its
-//! program.
+//! The limit of a stream at every instant. It is determined from the sender's socket, which is sampled every 10 ms, and
+//! from the actions of the sender's program.
 //!
-//! The kernel's counters divide each interval: nothing outstanding (the application), the receive window, the send
-//! buffer, and other busy time. The state at the end of the interval determines that other time:
+//! The kernel's counters divide each interval into four parts: time with nothing outstanding (limited by the
+//! application), time limited by the receive window, time limited by the send buffer, and other busy time. The state at
+//! the end of the interval determines the class of the other busy time:
 //!
 //! | class | condition, in this order |
 //! | --- | --- |
 //! | receive window | the window is closed: retransmissions probe it |
 //! | timers | nothing was sent and nothing new acknowledged for more than 1.25 round trips, and then a segment was retransmitted |
-//! | Nagle | less than a segment waits to be sent, something is outstanding, TCP_NODELAY is off, no loss is being repaired |
-//! | path | all streams of the direction together have as much in flight as the path holds without a queue, and more waits |
+//! | Nagle | less than a segment waits to be sent, data is outstanding, TCP_NODELAY is off, and no loss is being repaired |
+//! | path | all streams of the direction together have as much in flight as the path holds without a queue, and more data waits |
 //! | path or application | the same, and all data that the program wrote was sent: a sentence may name either |
-//! | application | all data that the program wrote was sent, and it is not in a call of write |
-//! | send buffer | the same, and it is in a call of write |
+//! | application | all data that the program wrote was sent, and the program is not in a write call |
+//! | send buffer | the same, but the program is in a write call |
 //! | slow start | the congestion window is below its threshold and nothing has been lost |
 //! | losses | otherwise: the congestion window, or the repair of a loss |
 //!
-//! If the receive window or the send buffer limits a stream while the path is full, both limits hold: without the one,
-//! the other would remain. The time is attributed to the window, and a sentence may name the path as well.
+//! If the receive window or the send buffer limits a stream while the path is full, both limits hold: without the first
+//! limit, the other would remain. The time is attributed to the window or the buffer, and a sentence may name the path,
+//! too.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -37,7 +39,7 @@ pub enum Class {
     SlowStart,
     Losses,
     Path,
-    /// The application had sent everything, and the bottleneck was busy with it: a sentence may name either.
+    /// The application had sent all its data, and this data kept the bottleneck busy. A sentence may name either limit.
     Either,
 }
 
@@ -71,8 +73,8 @@ impl Class {
         }
     }
 
-    /// Returns the class with slow start, losses and path as one limit, the congestion window, as the kernel's counters
-    /// do not distinguish them.
+    /// Returns the class, with slow start, losses and path as one limit, which is the congestion window. The kernel's
+    /// counters do not distinguish these three.
     pub const fn coarse(self) -> Self {
         match self {
             Self::SlowStart | Self::Losses => Self::Path,
@@ -85,7 +87,7 @@ impl Class {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Budget {
     pub classes: [f64; Class::COUNT],
-    /// Time limited by the receive window and the send buffer while the path was full.
+    /// Time limited by the receive window or the send buffer while the path was full, in seconds.
     full_path: f64,
 }
 
@@ -94,13 +96,13 @@ impl Budget {
         self.classes.iter().sum()
     }
 
-    /// Returns a share from 0 to 1.
+    /// Returns the share of a class, from 0 to 1.
     pub fn share(&self, class: Class) -> f64 {
         self.classes[class as usize] / self.all().max(f64::MIN_POSITIVE)
     }
 
-    /// Returns the share, from 0 to 1, in which a class and another limit held at once, and which is attributed to the
-    /// other.
+    /// Returns the share of the time, from 0 to 1, in which this class and another limit held at the same time, and
+    /// which is attributed to the other limit.
     pub fn shared(&self, class: Class) -> f64 {
         let seconds = match class {
             Class::Application => self.classes[Class::Either as usize],
@@ -110,7 +112,7 @@ impl Budget {
         seconds / self.all().max(f64::MIN_POSITIVE)
     }
 
-    /// Returns the share of a class and of those that count with it.
+    /// Returns the share of all classes with the same coarse class as `class`.
     pub fn coarse_share(&self, class: Class) -> f64 {
         let members = Class::ALL
             .into_iter()
@@ -122,7 +124,7 @@ impl Budget {
         self.classes[class as usize] += seconds.max(0.0);
     }
 
-    /// Returns the classes with at least 3 %, the largest first.
+    /// Returns text with the classes of at least 3 %, the largest first.
     pub fn in_words(&self) -> String {
         let mut parts = Class::ALL.map(|class| (self.share(class), class.name()));
         parts.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -134,7 +136,7 @@ impl Budget {
     }
 }
 
-/// One interval.
+/// The budget of one interval between two samples.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     from: u64,
@@ -142,18 +144,18 @@ struct Span {
     budget: Budget,
 }
 
-/// A stream of data as its sender knew it.
+/// The truth about a stream of data, from its sender.
 pub struct Stream {
     pub from: SocketAddr,
     pub to: SocketAddr,
     pub retransmissions: u64,
-    /// The last sample, whose counters are those of the whole stream.
+    /// The last sample. Its counters cover the whole stream.
     pub last: Sample,
     spans: Vec<Span>,
 }
 
 impl Stream {
-    /// Returns the budget between two times, in nanoseconds since 1970.
+    /// Returns the budget between two times. The times are in nanoseconds since 1970.
     pub fn budget(&self, from: u64, to: u64) -> Budget {
         let mut sum = Budget::default();
         for span in &self.spans {
@@ -166,7 +168,7 @@ impl Stream {
                 sum.full_path += span.budget.full_path * part;
             }
         }
-        // After the last sample there is nothing to send.
+        // After the last sample, the application has nothing to send.
         let known = self.spans.last().map_or(from, |span| span.to).max(from);
         sum.add(Class::Application, to.saturating_sub(known) as f64 / 1e9);
         sum
@@ -199,12 +201,12 @@ pub fn streams(record: &Record) -> Vec<Stream> {
     streams
 }
 
-/// Returns `true` for a server, whose port is below 10000.
+/// Returns `true` for a client. The ports of servers are below 10,000.
 fn is_client(end: &EndRecord) -> bool {
     end.local.port() >= 10_000
 }
 
-/// Bytes in flight from all ends of one host, by the time in hundredths of a second.
+/// Returns the bytes in flight from all ends of one host, by time in units of 10 ms.
 fn flights(ends: &[&EndRecord]) -> BTreeMap<u64, u64> {
     let mut sums = BTreeMap::new();
     for end in ends {
@@ -243,7 +245,7 @@ fn stream(end: &EndRecord, opened: u64, flights: &BTreeMap<u64, u64>, product: f
         let writing = in_writes[0] <= now.at && in_writes[1] > now.at;
         let seconds = now.at.saturating_sub(before.at) as f64 / 1e9;
         let part = |now: u64, before: u64| now.saturating_sub(before) as f64 / 1e6;
-        // The kernel counts in its own ticks: a part may seem longer than the interval.
+        // The kernel's counters advance in ticks, so a part may seem longer than the interval.
         let busy = part(now.busy, before.busy).min(seconds);
         let window = part(now.receive_window, before.receive_window).min(busy);
         let buffer = part(now.send_buffer, before.send_buffer).min(busy - window);
@@ -310,7 +312,7 @@ fn class_of(end: &EndRecord, now: &Sample, writing: bool, path_is_full: bool) ->
     }
 }
 
-/// Returns silences that a timer ended, in nanoseconds since 1970.
+/// Returns the periods without packets that a timer ended, in nanoseconds since 1970.
 fn timer_waits(samples: &[Sample]) -> Vec<[u64; 2]> {
     let mut waits = Vec::new();
     for (place, pair) in samples.windows(2).enumerate() {

@@ -1,4 +1,4 @@
-//! The command.
+//! The command and its arguments.
 
 use std::fs;
 use std::ops::Range;
@@ -74,7 +74,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Returns the kind of a seed: all kinds in turn.
+    /// Returns the plans of all seeds. The kinds of application take turns.
     fn plans(&self) -> Vec<Plan> {
         let kinds: &[Kind] = if self.kinds.is_empty() {
             &Kind::ALL
@@ -156,12 +156,12 @@ fn capture(out: &Path, name: &str, at: At) -> PathBuf {
     out.join(format!("{name}.{}.pcapng", at.name()))
 }
 
-/// Makes a run, and writes its captures and its truth to files.
+/// Runs a plan, and writes its captures and its truth to files.
 fn make(plan: &Plan, out: &Path) -> Result<(), String> {
     let name = plan.name();
     let [near, far] = At::BOTH.map(|at| capture(out, &name, at));
     for file in [&near, &far] {
-        // It may exist from an earlier run.
+        // The file may exist from an earlier run.
         let _ = fs::remove_file(file);
     }
     let record = app::run(plan, &near, &far)?;
@@ -172,7 +172,7 @@ fn make(plan: &Plan, out: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Diagnoses the captures of a run and those derived from them; derived captures with errors are kept.
+/// Diagnoses the captures of a run and the captures derived from them. Derived captures with wrong diagnoses are kept.
 fn judge(name: &str, out: &Path) -> Result<Vec<Score>, String> {
     let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
     let text = read(&out.join(format!("{name}.truth.json")))?;
@@ -211,7 +211,7 @@ fn judge(name: &str, out: &Path) -> Result<Vec<Score>, String> {
     Ok(scores)
 }
 
-/// Runs so many tasks at a time; the results are in the order of the tasks.
+/// Runs `jobs` tasks at a time. The results are in the order of the tasks.
 fn at_once<T: Sync, R: Send>(jobs: usize, tasks: &[T], job: &(dyn Fn(&T) -> R + Sync)) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results = Mutex::new(Vec::new());

@@ -1,4 +1,4 @@
-//! The page about the predictions.
+//! The page docs/diagnose-what-if.md.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,7 +8,7 @@ use dupack_lab::stats::Summary;
 use super::super::work::Options;
 use super::Found;
 
-/// Relative error within which a prediction is right.
+/// Maximum relative error of a correct prediction.
 const RIGHT: f64 = 0.15;
 
 /// Contents of the page.
@@ -34,7 +34,7 @@ pub(super) fn page(run: &Run, options: &Options) -> String {
     text
 }
 
-/// Describes the runs, and the number of right predictions.
+/// Describes the runs and the number of correct predictions.
 fn first(run: &Run, options: &Options) -> String {
     let rows = &run.rows;
     let errors = rows.iter().filter_map(Found::error).map(f64::abs);
@@ -72,7 +72,7 @@ fn median(sorted: &[f64]) -> f64 {
     f64::midpoint(at(low), at(high))
 }
 
-/// Returns a pair as a row of the table.
+/// Formats a pair as a row of the table.
 fn in_a_row(row: &Found) -> String {
     let other = match &row.pair.run {
         Some(run) => format!("{} (as {run})", row.pair.other),

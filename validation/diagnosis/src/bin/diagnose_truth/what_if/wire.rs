@@ -1,4 +1,5 @@
-//! The transfers of the captured and the other sender. Each is kept as soon as it has ended.
+//! Transfers of the captured sender and of the other sender. The result of each transfer is stored as soon as it has
+//! ended.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,29 +18,29 @@ use super::super::truth::fates;
 use super::super::work::Options;
 use super::Pair;
 
-/// Largest lateness of packets, and number of attempts if a run exceeds it.
+/// Maximum lateness of packets. `TRIES` is the number of attempts if packets are later than that.
 const TOLERANCE: Duration = Duration::from_millis(1);
 const TRIES: u64 = 3;
 
-/// Longest time of a transfer.
+/// Maximum duration of a transfer.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Measurements on the wire.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Known {
-    /// The question: kept results of another question do not count.
+    /// Text of the question. Stored results of a different question are not used.
     #[serde(default)]
     asked: String,
-    /// Transfer time of the captured sender in seconds.
+    /// Transfer time of the captured sender, in seconds.
     pub captured: f64,
     pub losses: usize,
-    /// Transfer times of the other sender.
+    /// Transfer times of the other sender, in seconds.
     pub truth: Vec<f64>,
-    /// Number of late runs.
+    /// Number of runs with late packets.
     pub late: usize,
 }
 
-/// Folder of a pair with its captures and results.
+/// Files of a pair: captures and results.
 pub(super) struct Files {
     captures: CaptureFiles,
     known: PathBuf,
@@ -67,7 +68,7 @@ impl Files {
     }
 }
 
-/// Captures the one sender and runs the other, unless this is done already.
+/// Captures the first sender and runs the other one, unless this is done already.
 pub(super) fn known(
     (number, place, pair): (u64, &Place, &Pair),
     options: &Options,
@@ -84,7 +85,7 @@ pub(super) fn known(
         "{}, then {runs}: {bytes} B over {experiment}",
         pair.captured
     );
-    // No two runs have the same losses.
+    // The seeds are chosen so that no two runs have the same losses.
     let seeds = options.seed * 1_000_000 + number * 1000;
     let earlier = kept(&files.known).ok();
     let earlier = earlier.filter(|known: &Known| known.asked == asked && files.near().exists());
@@ -106,7 +107,7 @@ pub(super) fn known(
     Ok(known)
 }
 
-/// Makes the captured transfer, before anything is known of the other sender.
+/// Runs the transfer that is captured, before any run of the other sender.
 fn capture(
     (place, sender): (&Place, &str),
     seed: u64,
@@ -123,7 +124,7 @@ fn capture(
     })
 }
 
-/// Makes one transfer. Returns its time, and whether the path kept its times.
+/// Runs one transfer. Returns the transfer time in seconds, and `true` if the packets on the path were on time.
 fn once(
     place: &Place,
     sender: &str,
@@ -134,7 +135,7 @@ fn once(
     for n in 0..TRIES {
         if let Some(files) = files {
             for file in [&files.near, &files.far] {
-                // It exists from an earlier attempt.
+                // The file may exist from an earlier attempt.
                 let _ = fs::remove_file(file);
             }
         }
@@ -152,7 +153,7 @@ fn once(
             return Err(format!("{sender} over {}: cut off", place.name));
         }
         let sound = report.path.trust(TOLERANCE) == Trust::Sound;
-        // To the last ACK, as in predictions.
+        // The transfer time ends with the last ACK, as in predictions.
         last = Some(((report.lasted + ack_delay).as_secs_f64(), sound));
         if sound {
             break;
