@@ -1,8 +1,8 @@
 //! Orca's observation: seven numbers for each of the last ten reports.
 //!
 //! Source: Abbasloo, Yen, Chao, "Classic Meets Modern: A Pragmatic Learning-Based Congestion Control for the Internet",
-//! SIGCOMM
-//! 2020. The paper was not available to us, so this file follows the authors' code (github.com/Soheil-ab/Orca, `rl-module/envwrapper.py` and `params.json`), which builds the vector `state`.
+//! SIGCOMM 2020. The paper was not available to us, so this file follows the authors' code (github.com/Soheil-ab/Orca,
+//! `rl-module/envwrapper.py` and `params.json`), which builds the vector `state`.
 //!
 //! ```text
 //! 1  thr / thr_max              4  acknowledged packets / cwnd      6  RTTmin / SRTT
